@@ -1,0 +1,54 @@
+"""The errors of the group protocol, by Kafka's names and numbers.
+
+Decides which error words exist.  Numbers are those of the shipped protocol (`FENCED_INSTANCE_ID`
+is 82; the text of KIP-345, section "Public Interfaces", says 78, which shipped as another error).
+Errors of drafts that never shipped have no number: on an adapter they travel by name.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+
+
+class Error(Enum):
+    """An error code.  `value` is what an answer's `errorCode` holds: a number, or a draft's name."""
+
+    UNKNOWN_SERVER_ERROR = -1
+    NONE = 0
+    UNKNOWN_TOPIC_OR_PARTITION = 3
+    COORDINATOR_LOAD_IN_PROGRESS = 14
+    COORDINATOR_NOT_AVAILABLE = 15
+    NOT_COORDINATOR = 16
+    ILLEGAL_GENERATION = 22
+    INCONSISTENT_GROUP_PROTOCOL = 23
+    INVALID_GROUP_ID = 24
+    UNKNOWN_MEMBER_ID = 25
+    INVALID_SESSION_TIMEOUT = 26
+    REBALANCE_IN_PROGRESS = 27
+    GROUP_AUTHORIZATION_FAILED = 30
+    UNSUPPORTED_VERSION = 35
+    INVALID_REQUEST = 42
+    GROUP_ID_NOT_FOUND = 69
+    MEMBER_ID_REQUIRED = 79
+    GROUP_MAX_SIZE_REACHED = 81
+    FENCED_INSTANCE_ID = 82
+    MEMBER_ID_MISMATCH = "MEMBER_ID_MISMATCH"
+    GROUP_INSTANCE_ID_NOT_FOUND = "GROUP_INSTANCE_ID_NOT_FOUND"
+
+    @property
+    def is_draft(self) -> bool:
+        """True for an error that only a draft of KIP-345 knows."""
+        return isinstance(self.value, str)
+
+
+# What a broker may answer beside the errors above (Kafka's list up to 4.3); a code that is in
+# neither is a finding about the bytes.
+KNOWN_CODES = frozenset(range(-1, 134))
+
+
+def error_name(code: int | str) -> str:
+    """The protocol's word for a code, or the code itself where this project has no word for it."""
+    try:
+        return Error(code).name
+    except ValueError:
+        return f"error {code}"
