@@ -1,0 +1,56 @@
+"""Targets: what can be started, asked and ended.
+
+Decides the life of a target: open once, then any number of scopes side by side, each a coordinator
+of its own in the eyes of a case (its own groups, connections and clock), then closed, with nothing
+left running.
+"""
+
+from __future__ import annotations
+
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Protocol, Self
+
+from fencepost.model.coordinator import AsyncCoordinator
+
+
+class TargetUnavailableError(Exception):
+    """The target can't be started or reached (exit code 69).  `str()` says what to do about it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Provenance:
+    """What a certificate says of its target: the name as given, and the versions of its parts."""
+
+    target: str
+    implementation: str
+    version: str
+    address: str | None = None
+
+
+class Target(Protocol):
+    """Something that can be held to the model."""
+
+    name: str
+    capacity: int
+    """How many scopes may be open at once."""
+
+    async def __aenter__(self) -> Self:
+        """Start or reach it; raises TargetUnavailableError."""
+        ...
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """End it; whatever happened, nothing of ours is left running and nothing of ours is left on it."""
+        ...
+
+    def scope(
+        self, label: str, *, isolated: bool = False
+    ) -> AbstractAsyncContextManager[AsyncCoordinator]:
+        """A coordinator for one case.  `isolated`: in a process of its own, since the case may kill it."""
+        ...
