@@ -1,0 +1,171 @@
+"""Guards as expressions: one small language, compiled to Python, read as text, open to a solver.
+
+Decides how a condition of the decision table is written down.  A guard is data, not an `if`: from
+the same expression come a fast closure, the text of the printed table, and (elsewhere) a formula.
+The only atom is "this feature has one of these values"; every feature has a finite domain, so the
+whole product can be enumerated.  Truth value and equality of an expression raise, so that nobody
+uses one as a live value by mistake.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from typing import NoReturn
+
+
+class Expr:
+    """A condition over features.  Build with `Feature.among`, `all_of`, `any_of`, `negate`."""
+
+    __slots__ = ()
+
+    def __bool__(self) -> NoReturn:
+        raise TypeError(f"an expression has no truth value; compile it first: {self}")
+
+    def __eq__(self, other: object) -> NoReturn:
+        raise TypeError(f"expressions aren't compared; use Feature.among: {self}")
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __str__(self) -> str:
+        return text(self)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Feature:
+    """A question about a request in a state, with finitely many answers.
+
+    `name` as the protocol says it; `domain` all answers; `about` one sentence.
+    """
+
+    name: str
+    domain: tuple[Hashable, ...]
+    about: str
+
+    def among(self, *values: Hashable) -> Expr:
+        """The condition that this feature has one of these values."""
+        if unknown := [v for v in values if v not in self.domain]:
+            raise ValueError(f"{self.name} is never {unknown[0]!r}; it is one of {self.domain}")
+        return In(self, frozenset(values))
+
+    def at_least(self, value: int) -> Expr:
+        """The condition that this feature, a number, is this much or more."""
+        return self.among(*(v for v in self.domain if isinstance(v, int) and v >= value))
+
+    def below(self, value: int) -> Expr:
+        """The condition that this feature, a number, is less."""
+        return self.among(*(v for v in self.domain if isinstance(v, int) and v < value))
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class In(Expr):
+    """`feature` has one of `values`."""
+
+    feature: Feature
+    values: frozenset[Hashable]
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class AllOf(Expr):
+    """Every part holds; with no parts, true."""
+
+    parts: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class AnyOf(Expr):
+    """Some part holds; with no parts, false."""
+
+    parts: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Not(Expr):
+    """The part does not hold."""
+
+    part: Expr
+
+
+def all_of(*parts: Expr) -> Expr:
+    """Every part holds."""
+    return parts[0] if len(parts) == 1 else AllOf(parts)
+
+
+def any_of(*parts: Expr) -> Expr:
+    """Some part holds."""
+    return parts[0] if len(parts) == 1 else AnyOf(parts)
+
+
+def negate(part: Expr) -> Expr:
+    """The part does not hold."""
+    return Not(part)
+
+
+ALWAYS = all_of()
+
+Point = tuple[Hashable, ...]
+Closure = Callable[[Point], bool]
+
+
+def compile_closure(expr: Expr, features: Sequence[Feature]) -> Closure:
+    """A function of a point, whose positions are `features`.  Raises ValueError for a foreign feature."""
+    places = {id(feature): index for index, feature in enumerate(features)}
+    sets: list[frozenset[Hashable]] = []
+
+    def source(node: Expr) -> str:
+        match node:
+            case In(feature, values):
+                if id(feature) not in places:
+                    raise ValueError(f"{feature.name} is no feature of this table: {expr}")
+                sets.append(values)
+                return f"p[{places[id(feature)]}] in s[{len(sets) - 1}]"
+            case AllOf(parts):
+                return "(" + (" and ".join(map(source, parts)) or "True") + ")"
+            case AnyOf(parts):
+                return "(" + (" or ".join(map(source, parts)) or "False") + ")"
+            case Not(part):
+                return f"(not {source(part)})"
+            case _:
+                raise TypeError(f"no expression of the vocabulary: {type(node).__name__}")
+
+    body = source(expr)
+    closure: Closure = eval(f"lambda p, s=s: {body}", {"s": sets})  # noqa: S307  (our own source)
+    return closure
+
+
+def word(value: Hashable) -> str:
+    """A feature's value as the printed table says it."""
+    return str(getattr(value, "value", value))
+
+
+def text(expr: Expr) -> str:
+    """The expression in words."""
+    match expr:
+        case In(feature, values):
+            ordered = [word(v) for v in feature.domain if v in values]
+            left_out = [word(v) for v in feature.domain if v not in values]
+            if all(isinstance(v, int) for v in feature.domain) and len(ordered) > 1:
+                return _range_text(feature, ordered)
+            if len(left_out) == 1 and len(ordered) > 2:
+                return f"{feature.name} is not {left_out[0]}"
+            return f"{feature.name} is {' or '.join(ordered)}"
+        case AllOf(parts):
+            return " and ".join(_inner(part) for part in parts) or "always"
+        case AnyOf(parts):
+            return " or ".join(_inner(part) for part in parts) or "never"
+        case Not(part):
+            return f"not ({text(part)})"
+        case _:
+            raise TypeError(f"no expression of the vocabulary: {type(expr).__name__}")
+
+
+def _inner(part: Expr) -> str:
+    return f"({text(part)})" if isinstance(part, AnyOf) else text(part)
+
+
+def _range_text(feature: Feature, ordered: list[str]) -> str:
+    if ordered[-1] == word(feature.domain[-1]):
+        return f"{feature.name} ≥ {ordered[0]}"
+    if ordered[0] == word(feature.domain[0]):
+        return f"{feature.name} ≤ {ordered[-1]}"
+    return f"{feature.name} in {ordered[0]}-{ordered[-1]}"

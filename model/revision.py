@@ -1,0 +1,117 @@
+"""Revisions: one machine, each revision a small difference in data, never a fork.
+
+Decides what a revision is: the tables it rules by, the API versions it knows, and the list of its
+differences to the revision it is made from, each with the passage that asks for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from fencepost.model.table import Rule, Table, TableError
+
+Versions = Mapping[str, tuple[int, int]]
+Release = tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Change:
+    """A rule in a table is replaced (same id) or added, because of a passage."""
+
+    table: str
+    rule: Rule
+    passage: str
+
+
+@dataclass(frozen=True, slots=True)
+class Drop:
+    """A rule of a table no longer applies, because of a passage."""
+
+    table: str
+    rule_id: str
+    passage: str
+
+
+Difference = Change | Drop
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Gate:
+    """A behaviour that came with a release: before it, these differences hold."""
+
+    since: Release
+    about: str
+    before: tuple[Difference, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Revision:
+    """A named set of tables.
+
+    `apis`: name → (lowest, highest version).  `empty_instance_is_none`: an instance id of "" means
+    none, as early drafts have it.
+    """
+
+    name: str
+    about: str
+    tables: Mapping[str, Table]
+    apis: Versions
+    base: str | None = None
+    differences: tuple[Difference, ...] = ()
+    empty_instance_is_none: bool = False
+
+    def rules(self) -> Iterator[tuple[Table, Rule]]:
+        """Every rule with its table."""
+        for table in self.tables.values():
+            for rule in table.rules():
+                yield table, rule
+
+    def rule(self, rule_id: str) -> Rule:
+        """The rule of this id.  Raises KeyError that names the id and the revision."""
+        for _, rule in self.rules():
+            if rule.id == rule_id:
+                return rule
+        raise KeyError(f"{self.name} has no rule {rule_id}")
+
+
+def derive(
+    base: Revision,
+    name: str,
+    about: str,
+    differences: tuple[Difference, ...],
+    apis: Versions | None = None,
+    *,
+    empty_instance_is_none: bool = False,
+) -> Revision:
+    """A revision that differs from another in these rules.  Raises TableError for an unknown one."""
+    tables = dict(base.tables)
+    for difference in differences:
+        tables[difference.table] = _apply(tables[difference.table], difference)
+    return replace(
+        base,
+        name=name,
+        about=about,
+        tables=tables,
+        apis=apis if apis is not None else base.apis,
+        base=base.name,
+        differences=differences,
+        empty_instance_is_none=empty_instance_is_none,
+    )
+
+
+def _apply(table: Table, difference: Difference) -> Table:
+    dropped = isinstance(difference, Drop)
+    rule_id = difference.rule_id if isinstance(difference, Drop) else difference.rule.id
+    new = () if isinstance(difference, Drop) else (difference.rule,)
+
+    def changed(rules: tuple[Rule, ...]) -> tuple[Rule, ...]:
+        return tuple(r for old in rules for r in (new if old.id == rule_id else (old,)))
+
+    present = any(rule.id == rule_id for rule in table.rules())
+    if dropped and not present:
+        raise TableError(f"table {table.name} has no rule {rule_id} to drop")
+    rows = changed(table.rows)
+    return Table(
+        table.name, table.features, changed(table.checks), rows if present else (*rows, *new)
+    )

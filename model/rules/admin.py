@@ -1,0 +1,108 @@
+"""DescribeGroups and ListGroups: what can be seen of a group from outside."""
+
+from __future__ import annotations
+
+from fencepost.model.effects import Do
+from fencepost.model.errors import Error
+from fencepost.model.expr import all_of, negate
+from fencepost.model.rules import common
+from fencepost.model.rules import sources as src
+from fencepost.model.table import Level, Rule, Table
+from fencepost.model.vocabulary import (
+    COORDINATOR,
+    STATE,
+    GroupState,
+    version_feature,
+)
+
+DESCRIBE_VERSION = version_feature(6)
+_NOBODY = STATE.among(GroupState.ABSENT)
+_DEAD = STATE.among(GroupState.DEAD)
+
+DESCRIBE = Table(
+    "DescribeGroups",
+    (DESCRIBE_VERSION, COORDINATOR, STATE),
+    common.entry_checks("DESCRIBE")[1:],
+    (
+        Rule(
+            "DESCRIBE-ABSENT-LEGACY",
+            all_of(_NOBODY, DESCRIBE_VERSION.below(6)),
+            (Do.ANSWER_DESCRIPTION,),
+            Error.NONE,
+            level=Level.SHOULD,
+            source=src.KAFKA_ADMIN,
+            because='a group that doesn\'t exist is described as "Dead"',
+        ),
+        Rule(
+            "DESCRIBE-ABSENT",
+            all_of(_NOBODY, DESCRIBE_VERSION.at_least(6)),
+            (Do.ANSWER_DESCRIPTION,),
+            Error.GROUP_ID_NOT_FOUND,
+            level=Level.SHOULD,
+            source="KIP-1043 (administration of groups)",
+            because="from version 6 on a group that doesn't exist is an error",
+        ),
+        Rule(
+            "DESCRIBE-DEAD",
+            _DEAD,
+            (Do.ANSWER_DESCRIPTION,),
+            Error.NONE,
+            level=Level.SHOULD,
+            source=src.KAFKA_ADMIN,
+            because="the group is being unloaded",
+            defensive=src.NEVER_DEAD,
+        ),
+        Rule(
+            "DESCRIBE-STABLE",
+            STATE.among(GroupState.STABLE),
+            (Do.ANSWER_DESCRIPTION,),
+            Error.NONE,
+            source=f"{src.KIP_PUBLIC}; {src.KAFKA_ADMIN}",
+            because="members are shown with their instance, metadata and assignment",
+        ),
+        Rule(
+            "DESCRIBE-UNSTABLE",
+            STATE.among(GroupState.EMPTY, GroupState.PREPARING, GroupState.COMPLETING),
+            (Do.ANSWER_DESCRIPTION,),
+            Error.NONE,
+            source=f"{src.KIP_PUBLIC}; {src.KAFKA_ADMIN}",
+            because="members are shown; protocol, metadata and assignment mean nothing yet",
+        ),
+    ),
+)
+
+LIST_VERSION = version_feature(5)
+LIST = Table(
+    "ListGroups",
+    (LIST_VERSION, COORDINATOR, STATE),
+    (
+        Rule(
+            "LIST-COORDINATOR-LOADING",
+            common.entry_checks("LIST")[1].guard,
+            answer=Error.COORDINATOR_LOAD_IN_PROGRESS,
+            level=Level.SHOULD,
+            source=src.KAFKA_CHECKS,
+            because="the coordinator has not loaded its groups yet",
+        ),
+    ),
+    (
+        Rule(
+            "LIST-GROUP",
+            negate(STATE.among(GroupState.ABSENT, GroupState.DEAD)),
+            (Do.ANSWER_LISTED,),
+            Error.NONE,
+            level=Level.SHOULD,
+            source=src.KAFKA_ADMIN,
+            because="a group that exists is listed where it is coordinated",
+        ),
+        Rule(
+            "LIST-NO-GROUP",
+            STATE.among(GroupState.ABSENT, GroupState.DEAD),
+            (Do.ANSWER_UNLISTED,),
+            Error.NONE,
+            level=Level.SHOULD,
+            source=src.KAFKA_ADMIN,
+            because="a group that doesn't exist is not listed",
+        ),
+    ),
+)

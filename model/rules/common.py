@@ -1,0 +1,124 @@
+"""Rules that several APIs share in form: the first checks of a request, and VALIDATE.
+
+Decides nothing of its own: each function makes the rules of one API from its prefix, so that ids,
+guards and reasons agree everywhere.
+"""
+
+from __future__ import annotations
+
+from fencepost.model.errors import Error
+from fencepost.model.rules import sources as src
+from fencepost.model.table import Level, Rule
+from fencepost.model.vocabulary import (
+    COORDINATOR,
+    GENERATION,
+    GROUP_ID,
+    INST,
+    MID,
+    STATE,
+    Availability,
+    Generation,
+    GroupId,
+    GroupState,
+    Inst,
+    Mid,
+)
+
+
+def entry_checks(
+    prefix: str,
+    *,
+    while_loading: Error = Error.COORDINATOR_LOAD_IN_PROGRESS,
+    empty_group_id: bool = False,
+) -> tuple[Rule, ...]:
+    """Group id, then whether this broker coordinates the group.  `empty_group_id`: "" is legal."""
+    bad = (GroupId.NULL,) if empty_group_id else (GroupId.NULL, GroupId.EMPTY)
+    return (
+        Rule(
+            f"{prefix}-GROUP-ID-INVALID",
+            GROUP_ID.among(*bad),
+            answer=Error.INVALID_GROUP_ID,
+            level=Level.SHOULD,
+            source=src.KAFKA_CHECKS,
+            because="the request names no group",
+            defensive="no version can carry a null group id" if empty_group_id else None,
+        ),
+        Rule(
+            f"{prefix}-COORDINATOR-LOADING",
+            COORDINATOR.among(Availability.LOADING),
+            answer=while_loading,
+            level=Level.SHOULD,
+            source=src.KAFKA_CHECKS,
+            because="the coordinator has not loaded the group yet",
+        ),
+        Rule(
+            f"{prefix}-COORDINATOR-ELSEWHERE",
+            COORDINATOR.among(Availability.ELSEWHERE),
+            answer=Error.NOT_COORDINATOR,
+            level=Level.SHOULD,
+            source=src.KAFKA_CHECKS,
+            because="another broker coordinates the group, so the client should look it up",
+        ),
+    )
+
+
+def absent(prefix: str) -> Rule:
+    """A member's request to a group that doesn't exist."""
+    return Rule(
+        f"{prefix}-GROUP-ABSENT",
+        STATE.among(GroupState.ABSENT),
+        answer=Error.UNKNOWN_MEMBER_ID,
+        source=src.KAFKA_CHECKS,
+        because="a group that doesn't exist has no members",
+    )
+
+
+def dead(prefix: str) -> Rule:
+    """A request to a group that is being unloaded."""
+    return Rule(
+        f"{prefix}-GROUP-DEAD",
+        STATE.among(GroupState.DEAD),
+        answer=Error.COORDINATOR_NOT_AVAILABLE,
+        level=Level.SHOULD,
+        source=src.KAFKA_CHECKS,
+        because="the group is being unloaded",
+        defensive=src.NEVER_DEAD,
+    )
+
+
+def validate(prefix: str) -> tuple[Rule, ...]:
+    """VALIDATE: FENCED beats UNKNOWN, and both beat ILLEGAL_GENERATION."""
+    return (
+        Rule(
+            f"{prefix}-INSTANCE-UNMAPPED",
+            INST.among(Inst.UNMAPPED),
+            answer=Error.UNKNOWN_MEMBER_ID,
+            source=src.KAFKA_VALIDATE,
+            because="the instance has no member, so nobody can speak for it",
+        ),
+        Rule(
+            f"{prefix}-INSTANCE-FENCED",
+            INST.among(Inst.OTHER),
+            answer=Error.FENCED_INSTANCE_ID,
+            source=src.KIP_JOIN,
+            because="the instance is mapped to another member id, so the caller is a zombie",
+        ),
+        Rule(
+            f"{prefix}-UNKNOWN-MEMBER",
+            MID.among(Mid.EMPTY, Mid.PENDING, Mid.UNKNOWN),
+            answer=Error.UNKNOWN_MEMBER_ID,
+            source=src.KAFKA_VALIDATE,
+            because="the id is of no member; a pending id is none yet",
+        ),
+    )
+
+
+def illegal_generation(prefix: str) -> Rule:
+    """A member that speaks of another generation."""
+    return Rule(
+        f"{prefix}-ILLEGAL-GENERATION",
+        GENERATION.among(Generation.NEGATIVE, Generation.BEFORE, Generation.AFTER),
+        answer=Error.ILLEGAL_GENERATION,
+        source=src.KAFKA_VALIDATE,
+        because="the member speaks of a generation that isn't the group's",
+    )

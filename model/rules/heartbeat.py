@@ -1,0 +1,57 @@
+"""Heartbeat: who is alive, who is fenced, and whether a rebalance runs."""
+
+from __future__ import annotations
+
+from fencepost.model.effects import Do
+from fencepost.model.errors import Error
+from fencepost.model.rules import common
+from fencepost.model.rules import sources as src
+from fencepost.model.table import Rule, Table
+from fencepost.model.vocabulary import (
+    COORDINATOR,
+    GENERATION,
+    GROUP_ID,
+    INST,
+    MID,
+    STATE,
+    GroupState,
+)
+
+CHECKS = (
+    *common.entry_checks("HEARTBEAT", while_loading=Error.NONE),
+    common.absent("HEARTBEAT"),
+    common.dead("HEARTBEAT"),
+    *common.validate("HEARTBEAT"),
+    common.illegal_generation("HEARTBEAT"),
+)
+
+ROWS = (
+    Rule(
+        "HEARTBEAT-PREPARING",
+        STATE.among(GroupState.PREPARING),
+        (Do.RESTART_SESSION,),
+        Error.REBALANCE_IN_PROGRESS,
+        source=src.KAFKA_HEARTBEAT,
+        because="a rebalance is prepared, so the member must join again",
+    ),
+    Rule(
+        "HEARTBEAT-COMPLETING",
+        STATE.among(GroupState.COMPLETING),
+        (Do.RESTART_SESSION,),
+        Error.NONE,
+        source=src.KAFKA_HEARTBEAT,
+        because="the member is in the generation and alive",
+    ),
+    Rule(
+        "HEARTBEAT-STABLE",
+        STATE.among(GroupState.STABLE),
+        (Do.RESTART_SESSION,),
+        Error.NONE,
+        source=src.KAFKA_HEARTBEAT,
+        because="the member is in the generation and alive",
+    ),
+)
+
+TABLE = Table(
+    "Heartbeat", (GROUP_ID, COORDINATOR, STATE, MID, INST, GENERATION), CHECKS, ROWS
+)

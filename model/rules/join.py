@@ -1,0 +1,293 @@
+"""JoinGroup: the heart of the decision table.
+
+Checks in the order in which a coordinator makes them, then rows by member id, instance id and
+state.  A static member never gets MEMBER_ID_REQUIRED and never is pending; whoever joins with an
+empty member id and a mapped instance replaces the holder, in every state.
+"""
+
+from __future__ import annotations
+
+from fencepost.model.effects import Do, Echo
+from fencepost.model.errors import Error
+from fencepost.model.expr import all_of, any_of
+from fencepost.model.rules import sources as src
+from fencepost.model.table import Level, Rule, Table
+from fencepost.model.vocabulary import (
+    COORDINATOR,
+    GROUP_ID,
+    INST,
+    MID,
+    OFFER,
+    ROLE,
+    ROOM,
+    SELECTION,
+    SESSION,
+    STATE,
+    SUBSCRIPTION,
+    Availability,
+    Change,
+    GroupId,
+    GroupState,
+    Inst,
+    Mid,
+    Offer,
+    Range,
+    Role,
+    Room,
+    version_feature,
+)
+
+VERSION = version_feature(9)
+
+EMPTY_MID = MID.among(Mid.EMPTY)
+MEMBER = all_of(MID.among(Mid.MEMBER), INST.among(Inst.NONE, Inst.OWN))
+DYNAMIC = INST.among(Inst.NONE)
+EMPTY_DYNAMIC = all_of(EMPTY_MID, DYNAMIC)
+SUBSCRIPTION_CHANGED = SUBSCRIPTION.among(Change.CHANGED)
+NOT_LEADER_IN_STABLE = any_of(ROLE.among(Role.FOLLOWER), STATE.among(GroupState.COMPLETING))
+MAPPED_ELSEWHERE = INST.among(Inst.OTHER)
+REJOIN = (Do.UPDATE_MEMBER, Do.REBALANCE, Do.PARK_JOIN)
+
+CHECKS = (
+    Rule(
+        "JOIN-GROUP-ID-INVALID",
+        GROUP_ID.among(GroupId.NULL, GroupId.EMPTY),
+        answer=Error.INVALID_GROUP_ID,
+        level=Level.SHOULD,
+        source=src.KAFKA_CHECKS,
+        because="a group needs a name that is not empty",
+    ),
+    Rule(
+        "JOIN-COORDINATOR-LOADING",
+        COORDINATOR.among(Availability.LOADING),
+        answer=Error.COORDINATOR_LOAD_IN_PROGRESS,
+        level=Level.SHOULD,
+        source=src.KAFKA_CHECKS,
+        because="the coordinator has not loaded the group yet, so the client should retry",
+    ),
+    Rule(
+        "JOIN-COORDINATOR-ELSEWHERE",
+        COORDINATOR.among(Availability.ELSEWHERE),
+        answer=Error.NOT_COORDINATOR,
+        level=Level.SHOULD,
+        source=src.KAFKA_CHECKS,
+        because="another broker coordinates the group, so the client should look it up",
+    ),
+    Rule(
+        "JOIN-SESSION-TIMEOUT-INVALID",
+        SESSION.among(Range.OUTSIDE),
+        answer=Error.INVALID_SESSION_TIMEOUT,
+        level=Level.SHOULD,
+        source=f"{src.KIP_SERVER_CONFIG}; {src.KAFKA_CHECKS}",
+        because="the session timeout must lie between the broker's bounds",
+    ),
+    Rule(
+        "JOIN-GROUP-ABSENT",
+        all_of(STATE.among(GroupState.ABSENT), MID.among(Mid.UNKNOWN)),
+        answer=Error.UNKNOWN_MEMBER_ID,
+        source=src.KAFKA_CHECKS,
+        because="only an empty member id creates a group; any other id is of a member that is gone",
+    ),
+    Rule(
+        "JOIN-GROUP-FULL",
+        ROOM.among(Room.FULL),
+        (Do.REMOVE_CALLER,),
+        Error.GROUP_MAX_SIZE_REACHED,
+        level=Level.SHOULD,
+        source=src.KIP_389,
+        because="the group has group.max.size members and the join would add one",
+        echo=Echo.EMPTY,
+    ),
+    Rule(
+        "JOIN-GROUP-DEAD",
+        STATE.among(GroupState.DEAD),
+        answer=Error.COORDINATOR_NOT_AVAILABLE,
+        level=Level.SHOULD,
+        source=src.KAFKA_CHECKS,
+        because="the group is being unloaded",
+        defensive=src.NEVER_DEAD,
+    ),
+    Rule(
+        "JOIN-PROTOCOLS-INCONSISTENT",
+        OFFER.among(Offer.UNSUPPORTED),
+        answer=Error.INCONSISTENT_GROUP_PROTOCOL,
+        level=Level.SHOULD,
+        source=src.KAFKA_CHECKS,
+        because="a member must share the protocol type and at least one protocol with all others",
+    ),
+)
+
+ROWS = (
+    Rule(
+        "JOIN-DYNAMIC-EMPTY",
+        all_of(EMPTY_MID, DYNAMIC, VERSION.at_least(4)),
+        (Do.HAND_OUT_PENDING,),
+        Error.MEMBER_ID_REQUIRED,
+        source=src.KIP_394,
+        because="a dynamic member first gets an id and joins with it; nothing else changes",
+        echo=Echo.NEW,
+    ),
+    Rule(
+        "JOIN-DYNAMIC-EMPTY-LEGACY",
+        all_of(EMPTY_MID, DYNAMIC, VERSION.below(4)),
+        (Do.ADD_DYNAMIC, Do.REBALANCE, Do.PARK_JOIN),
+        source=src.KIP_JOIN,
+        because="up to version 3 a new member is added at once",
+    ),
+    Rule(
+        "JOIN-STATIC-EMPTY-NEW",
+        all_of(EMPTY_MID, INST.among(Inst.UNMAPPED)),
+        (Do.ADD_STATIC, Do.REBALANCE, Do.PARK_JOIN),
+        source=src.KIP_JOIN,
+        because="an unmapped instance is a new static member: added at once, never pending",
+    ),
+    Rule(
+        "JOIN-STATIC-EMPTY-PREPARING",
+        all_of(EMPTY_MID, MAPPED_ELSEWHERE, STATE.among(GroupState.PREPARING)),
+        (Do.REPLACE_HOLDER, Do.PARK_JOIN),
+        source=src.KIP_JOIN,
+        because="a mapped instance that joins with an empty id replaces its holder, who is fenced",
+    ),
+    Rule(
+        "JOIN-STATIC-EMPTY-COMPLETING",
+        all_of(EMPTY_MID, MAPPED_ELSEWHERE, STATE.among(GroupState.COMPLETING)),
+        (Do.REPLACE_HOLDER, Do.REBALANCE, Do.PARK_JOIN),
+        source=f"{src.KIP_JOIN}; {src.KAFKA_9801}",
+        because="the holder is replaced, and the leader's assignment would still name the old id",
+    ),
+    Rule(
+        "JOIN-STATIC-EMPTY-STABLE",
+        all_of(
+            EMPTY_MID,
+            MAPPED_ELSEWHERE,
+            STATE.among(GroupState.STABLE),
+            SELECTION.among(Change.UNCHANGED),
+        ),
+        (Do.REPLACE_HOLDER, Do.PERSIST, Do.ANSWER_RESTARTED),
+        source=f"{src.KIP_JOIN}; {src.KIP_NON_GOAL}; {src.KIP_814}",
+        because="a static member that restarts in a stable group keeps its place, no rebalance",
+    ),
+    Rule(
+        "JOIN-STATIC-EMPTY-STABLE-SELECTION",
+        all_of(
+            EMPTY_MID,
+            MAPPED_ELSEWHERE,
+            STATE.among(GroupState.STABLE),
+            SELECTION.among(Change.CHANGED),
+        ),
+        (Do.REPLACE_HOLDER, Do.REBALANCE, Do.PARK_JOIN),
+        source=src.KAFKA_JOIN,
+        because="what the members now share selects another protocol, so assignments must be remade",
+    ),
+    Rule(
+        "JOIN-PENDING",
+        all_of(MID.among(Mid.PENDING), DYNAMIC),
+        (Do.ADMIT_PENDING, Do.REBALANCE, Do.PARK_JOIN),
+        source=src.KIP_394,
+        because="the id that was handed out is used, so its client becomes a member",
+    ),
+    Rule(
+        "JOIN-PENDING-INSTANCE",
+        all_of(MID.among(Mid.PENDING), INST.among(Inst.UNMAPPED, Inst.OTHER)),
+        answer=Error.UNKNOWN_SERVER_ERROR,
+        level=Level.MAY,
+        source=src.KAFKA_JOIN,
+        because="a pending id belongs to a dynamic member and can't be joined with an instance",
+        echo=Echo.EMPTY,
+    ),
+    Rule(
+        "JOIN-INSTANCE-UNMAPPED",
+        all_of(MID.among(Mid.MEMBER, Mid.UNKNOWN), INST.among(Inst.UNMAPPED)),
+        answer=Error.UNKNOWN_MEMBER_ID,
+        source=f"{src.KIP_JOIN}; {src.KAFKA_VALIDATE}",
+        because="an id that is given must be the instance's, and the instance has none",
+    ),
+    Rule(
+        "JOIN-INSTANCE-FENCED",
+        all_of(MID.among(Mid.MEMBER, Mid.UNKNOWN), MAPPED_ELSEWHERE),
+        answer=Error.FENCED_INSTANCE_ID,
+        source=src.KIP_JOIN,
+        because="the instance is mapped to another member id, so the caller is a zombie",
+    ),
+    Rule(
+        "JOIN-UNKNOWN-MEMBER",
+        all_of(MID.among(Mid.UNKNOWN), DYNAMIC),
+        answer=Error.UNKNOWN_MEMBER_ID,
+        source=src.KAFKA_VALIDATE,
+        because="the id is of no member of the group",
+    ),
+    Rule(
+        "JOIN-MEMBER-PREPARING",
+        all_of(MEMBER, STATE.among(GroupState.PREPARING)),
+        REJOIN,
+        source=src.KIP_BACKGROUND,
+        because="a member rejoins while a rebalance is prepared",
+    ),
+    Rule(
+        "JOIN-MEMBER-COMPLETING-SAME",
+        all_of(
+            MEMBER, STATE.among(GroupState.COMPLETING), SUBSCRIPTION.among(Change.UNCHANGED)
+        ),
+        (Do.ANSWER_CURRENT,),
+        source=src.KAFKA_JOIN,
+        because="nothing changed, so the member is told the generation again",
+    ),
+    Rule(
+        "JOIN-MEMBER-COMPLETING-CHANGED",
+        all_of(MEMBER, STATE.among(GroupState.COMPLETING), SUBSCRIPTION.among(Change.CHANGED)),
+        REJOIN,
+        source=src.KAFKA_JOIN,
+        because="a changed subscription needs a new assignment",
+    ),
+    Rule(
+        "JOIN-LEADER-STABLE",
+        all_of(MEMBER, ROLE.among(Role.LEADER), STATE.among(GroupState.STABLE)),
+        REJOIN,
+        source=src.KIP_BACKGROUND,
+        because="a leader that rejoins under its id may have seen new topics",
+    ),
+    Rule(
+        "JOIN-FOLLOWER-STABLE-CHANGED",
+        all_of(
+            MEMBER,
+            ROLE.among(Role.FOLLOWER),
+            STATE.among(GroupState.STABLE),
+            SUBSCRIPTION.among(Change.CHANGED),
+        ),
+        REJOIN,
+        source=src.KAFKA_JOIN,
+        because="a changed subscription needs a new assignment",
+    ),
+    Rule(
+        "JOIN-FOLLOWER-STABLE-SAME",
+        all_of(
+            MEMBER,
+            ROLE.among(Role.FOLLOWER),
+            STATE.among(GroupState.STABLE),
+            SUBSCRIPTION.among(Change.UNCHANGED),
+        ),
+        (Do.ANSWER_CURRENT,),
+        source=src.KIP_BACKGROUND,
+        because="a follower that rejoins unchanged does not disturb the group",
+    ),
+)
+
+TABLE = Table(
+    "JoinGroup",
+    (
+        VERSION,
+        GROUP_ID,
+        COORDINATOR,
+        SESSION,
+        STATE,
+        MID,
+        INST,
+        ROLE,
+        OFFER,
+        SUBSCRIPTION,
+        SELECTION,
+        ROOM,
+    ),
+    CHECKS,
+    ROWS,
+)

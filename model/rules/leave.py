@@ -1,0 +1,143 @@
+"""LeaveGroup: the request, and each row of a batch.
+
+The request's table decides what is answered at top level; `MEMBER_TABLE` decides each row.
+"""
+
+from __future__ import annotations
+
+from fencepost.model.effects import Do
+from fencepost.model.errors import Error
+from fencepost.model.expr import all_of
+from fencepost.model.rules import common
+from fencepost.model.rules import sources as src
+from fencepost.model.table import Rule, Table
+from fencepost.model.vocabulary import (
+    COORDINATOR,
+    GROUP_ID,
+    INST,
+    MID,
+    STATE,
+    GroupState,
+    Inst,
+    Mid,
+    version_feature,
+)
+
+VERSION = version_feature(5)
+
+CHECKS = (
+    *common.entry_checks("LEAVE"),
+    Rule(
+        "LEAVE-GROUP-ABSENT-LEGACY",
+        all_of(STATE.among(GroupState.ABSENT), VERSION.below(3)),
+        answer=Error.UNKNOWN_MEMBER_ID,
+        source=src.KAFKA_CHECKS,
+        because="a group that doesn't exist has no members",
+    ),
+    Rule(
+        "LEAVE-GROUP-ABSENT",
+        all_of(STATE.among(GroupState.ABSENT), VERSION.at_least(3)),
+        (Do.ANSWER_ROWS_UNKNOWN,),
+        Error.NONE,
+        source=src.KAFKA_CHECKS,
+        because="a group that doesn't exist has no members, so each row fails on its own",
+    ),
+    common.dead("LEAVE"),
+)
+
+ROWS = (
+    Rule(
+        "LEAVE-ROWS",
+        STATE.among(
+            GroupState.EMPTY, GroupState.PREPARING, GroupState.COMPLETING, GroupState.STABLE
+        ),
+        (Do.ANSWER_ROWS,),
+        Error.NONE,
+        source=src.KIP_LEAVE,
+        because="each row is handled on its own, in order",
+    ),
+)
+
+TABLE = Table("LeaveGroup", (VERSION, GROUP_ID, COORDINATOR, STATE), CHECKS, ROWS)
+
+_REBALANCING = STATE.among(GroupState.COMPLETING, GroupState.STABLE)
+_PREPARING = STATE.among(GroupState.PREPARING)
+_VALID = all_of(MID.among(Mid.MEMBER), INST.among(Inst.NONE, Inst.OWN))
+_BY_INSTANCE = all_of(MID.among(Mid.EMPTY), INST.among(Inst.OTHER))
+_NAMED = MID.among(Mid.MEMBER, Mid.UNKNOWN)
+
+MEMBER_TABLE = Table(
+    "LeaveGroup member",
+    (STATE, MID, INST),
+    (),
+    (
+        Rule(
+            "LEAVE-MEMBER-NOBODY",
+            all_of(MID.among(Mid.EMPTY), INST.among(Inst.NONE, Inst.UNMAPPED)),
+            answer=Error.UNKNOWN_MEMBER_ID,
+            source=src.KIP_LEAVE,
+            because="the row names nobody who is a member",
+        ),
+        Rule(
+            "LEAVE-MEMBER-BY-INSTANCE",
+            all_of(_BY_INSTANCE, _REBALANCING),
+            (Do.REMOVE_HOLDER, Do.REBALANCE),
+            Error.NONE,
+            source=f"{src.KIP_LEAVE}; {src.KIP_SCALE_DOWN}",
+            because="without a member id the instance id alone decides whom to remove",
+        ),
+        Rule(
+            "LEAVE-MEMBER-BY-INSTANCE-PREPARING",
+            all_of(_BY_INSTANCE, _PREPARING),
+            (Do.REMOVE_HOLDER,),
+            Error.NONE,
+            source=f"{src.KIP_LEAVE}; {src.KIP_SCALE_DOWN}",
+            because="without a member id the instance id alone decides whom to remove",
+        ),
+        Rule(
+            "LEAVE-MEMBER-PENDING",
+            MID.among(Mid.PENDING),
+            (Do.REMOVE_PENDING,),
+            Error.NONE,
+            source=src.KIP_394,
+            because="a client may give back an id that it was handed",
+        ),
+        Rule(
+            "LEAVE-MEMBER-INSTANCE-UNMAPPED",
+            all_of(_NAMED, INST.among(Inst.UNMAPPED)),
+            answer=Error.UNKNOWN_MEMBER_ID,
+            source=src.KIP_LEAVE,
+            because="the instance has no member",
+        ),
+        Rule(
+            "LEAVE-MEMBER-INSTANCE-FENCED",
+            all_of(_NAMED, INST.among(Inst.OTHER)),
+            answer=Error.FENCED_INSTANCE_ID,
+            source=src.KIP_LEAVE,
+            because="a member is removed only if the given id is its own; a zombie evicts nobody",
+        ),
+        Rule(
+            "LEAVE-MEMBER-UNKNOWN",
+            all_of(MID.among(Mid.UNKNOWN), INST.among(Inst.NONE)),
+            answer=Error.UNKNOWN_MEMBER_ID,
+            source=src.KAFKA_VALIDATE,
+            because="the id is of no member",
+        ),
+        Rule(
+            "LEAVE-MEMBER",
+            all_of(_VALID, _REBALANCING),
+            (Do.REMOVE_MEMBER, Do.REBALANCE),
+            Error.NONE,
+            source=f"{src.KIP_LEAVE}; {src.KIP_SWITCH}",
+            because="a member that leaves is removed, and the others share its partitions",
+        ),
+        Rule(
+            "LEAVE-MEMBER-PREPARING",
+            all_of(_VALID, _PREPARING),
+            (Do.REMOVE_MEMBER,),
+            Error.NONE,
+            source=f"{src.KIP_LEAVE}; {src.KIP_SWITCH}",
+            because="a member that leaves is removed; the rebalance waits for one less",
+        ),
+    ),
+)

@@ -1,0 +1,130 @@
+"""OffsetCommit and OffsetFetch: who may write offsets, and that anybody may read them."""
+
+from __future__ import annotations
+
+from fencepost.model.effects import Do
+from fencepost.model.errors import Error
+from fencepost.model.expr import all_of, negate
+from fencepost.model.rules import common
+from fencepost.model.rules import sources as src
+from fencepost.model.table import Level, Rule, Table
+from fencepost.model.vocabulary import (
+    COORDINATOR,
+    GENERATION,
+    GROUP_ID,
+    INST,
+    MID,
+    STATE,
+    TOPICS,
+    Generation,
+    GroupState,
+    Inst,
+    Mid,
+    version_feature,
+)
+
+_ABSENT = STATE.among(GroupState.ABSENT)
+_NOT_NEGATIVE = GENERATION.among(Generation.BEFORE, Generation.EQUAL, Generation.AFTER)
+_ANONYMOUS = all_of(
+    GENERATION.among(Generation.NEGATIVE), MID.among(Mid.EMPTY), INST.among(Inst.NONE)
+)
+_BY_HAND = all_of(STATE.among(GroupState.EMPTY), GENERATION.among(Generation.NEGATIVE))
+COMMIT = Table(
+    "OffsetCommit",
+    (TOPICS, GROUP_ID, COORDINATOR, STATE, MID, INST, GENERATION),
+    (
+        Rule(
+            "COMMIT-TOPICS-UNKNOWN",
+            TOPICS.among(True),
+            answer=Error.UNKNOWN_TOPIC_OR_PARTITION,
+            level=Level.SHOULD,
+            source=src.KAFKA_COMMIT,
+            because="a partition that doesn't exist is refused before the group is looked at",
+        ),
+        *common.entry_checks("COMMIT", empty_group_id=True),
+        common.dead("COMMIT"),
+        Rule(
+            "COMMIT-GROUP-ABSENT-GENERATION",
+            all_of(_ABSENT, _NOT_NEGATIVE),
+            answer=Error.ILLEGAL_GENERATION,
+            source=src.KAFKA_COMMIT,
+            because="a group that doesn't exist has no generation",
+        ),
+        Rule(
+            "COMMIT-GROUP-ABSENT",
+            _ABSENT,
+            (Do.STORE_OFFSETS,),
+            Error.NONE,
+            source=src.KAFKA_COMMIT,
+            because="offsets without members are stored for a group of their own",
+        ),
+        Rule(
+            "COMMIT-EMPTY-GROUP",
+            _BY_HAND,
+            (Do.STORE_OFFSETS,),
+            Error.NONE,
+            source=src.KAFKA_COMMIT,
+            because="nobody is a member, so an administrator may set offsets",
+        ),
+        Rule(
+            "COMMIT-ANONYMOUS",
+            _ANONYMOUS,
+            answer=Error.UNKNOWN_MEMBER_ID,
+            source=src.KAFKA_COMMIT,
+            because="a group with members takes offsets from its members only",
+        ),
+        *common.validate("COMMIT"),
+        common.illegal_generation("COMMIT"),
+    ),
+    (
+        Rule(
+            "COMMIT-COMPLETING",
+            STATE.among(GroupState.COMPLETING),
+            answer=Error.REBALANCE_IN_PROGRESS,
+            source=f"{src.KAFKA_COMMIT}; {src.KAFKA_8487}",
+            because="the member has joined but not yet learnt its partitions",
+        ),
+        Rule(
+            "COMMIT-PREPARING",
+            STATE.among(GroupState.PREPARING),
+            (Do.RESTART_SESSION, Do.STORE_OFFSETS),
+            Error.NONE,
+            source=src.KAFKA_COMMIT,
+            because="a member may save its progress before it gives partitions away",
+        ),
+        Rule(
+            "COMMIT-STABLE",
+            STATE.among(GroupState.STABLE),
+            (Do.RESTART_SESSION, Do.STORE_OFFSETS),
+            Error.NONE,
+            source=src.KAFKA_COMMIT,
+            because="the member is in the generation",
+        ),
+    ),
+)
+
+FETCH_VERSION = version_feature(9)
+FETCH = Table(
+    "OffsetFetch",
+    (FETCH_VERSION, GROUP_ID, COORDINATOR, STATE),
+    common.entry_checks("FETCH", empty_group_id=True)[1:],
+    (
+        Rule(
+            "FETCH-ANYBODY",
+            negate(STATE.among(GroupState.DEAD)),
+            (Do.ANSWER_OFFSETS,),
+            Error.NONE,
+            source=src.KAFKA_COMMIT,
+            because="reading offsets asks for no membership; a fenced member may read",
+        ),
+        Rule(
+            "FETCH-DEAD",
+            STATE.among(GroupState.DEAD),
+            (Do.ANSWER_OFFSETS,),
+            Error.NONE,
+            source=src.KAFKA_COMMIT,
+            because="a group that is unloaded has no offsets to tell",
+            defensive=src.NEVER_DEAD,
+        ),
+    ),
+)

@@ -1,0 +1,102 @@
+"""SyncGroup: how an assignment gets from the leader to everybody."""
+
+from __future__ import annotations
+
+from fencepost.model.effects import Do
+from fencepost.model.errors import Error
+from fencepost.model.expr import all_of
+from fencepost.model.rules import common
+from fencepost.model.rules import sources as src
+from fencepost.model.table import Level, Rule, Table
+from fencepost.model.vocabulary import (
+    COORDINATOR,
+    GENERATION,
+    GROUP_ID,
+    INST,
+    MID,
+    PROTOCOL_FIELDS,
+    PROTOCOL_FIT,
+    ROLE,
+    STATE,
+    Fit,
+    Given,
+    GroupState,
+    Role,
+    version_feature,
+)
+
+VERSION = version_feature(5)
+
+CHECKS = (
+    Rule(
+        "SYNC-PROTOCOL-NULL",
+        all_of(VERSION.at_least(5), PROTOCOL_FIELDS.among(Given.NULL)),
+        answer=Error.INCONSISTENT_GROUP_PROTOCOL,
+        level=Level.SHOULD,
+        source=src.KAFKA_CHECKS,
+        because="from version 5 on a sync names the protocol type and name",
+    ),
+    *common.entry_checks("SYNC"),
+    common.absent("SYNC"),
+    common.dead("SYNC"),
+    *common.validate("SYNC"),
+    common.illegal_generation("SYNC"),
+    Rule(
+        "SYNC-PROTOCOL-MISMATCH",
+        PROTOCOL_FIT.among(Fit.DIFFERENT),
+        answer=Error.INCONSISTENT_GROUP_PROTOCOL,
+        level=Level.SHOULD,
+        source=src.KAFKA_CHECKS,
+        because="the sync names another protocol than the group selected",
+    ),
+)
+
+ROWS = (
+    Rule(
+        "SYNC-PREPARING",
+        STATE.among(GroupState.PREPARING),
+        (),
+        Error.REBALANCE_IN_PROGRESS,
+        source=src.KAFKA_SYNC,
+        because="a new rebalance has begun, so the member must join again",
+    ),
+    Rule(
+        "SYNC-COMPLETING-FOLLOWER",
+        all_of(STATE.among(GroupState.COMPLETING), ROLE.among(Role.FOLLOWER)),
+        (Do.NOTE_SYNC, Do.PARK_SYNC),
+        source=src.KIP_BACKGROUND,
+        because="a follower waits for the leader's assignment",
+    ),
+    Rule(
+        "SYNC-COMPLETING-LEADER",
+        all_of(STATE.among(GroupState.COMPLETING), ROLE.among(Role.LEADER)),
+        (Do.NOTE_SYNC, Do.PARK_SYNC, Do.ASSIGN, Do.PERSIST, Do.ANSWER_SYNCS),
+        source=src.KIP_BACKGROUND,
+        because="the leader's assignment is given to everybody who waits",
+    ),
+    Rule(
+        "SYNC-STABLE",
+        STATE.among(GroupState.STABLE),
+        (Do.NOTE_SYNC, Do.MAYBE_RESTART_SESSION, Do.ANSWER_ASSIGNMENT),
+        source=src.KAFKA_SYNC,
+        because="the assignment is there already; what the sync brings is ignored",
+    ),
+)
+
+TABLE = Table(
+    "SyncGroup",
+    (
+        VERSION,
+        PROTOCOL_FIELDS,
+        GROUP_ID,
+        COORDINATOR,
+        STATE,
+        MID,
+        INST,
+        ROLE,
+        GENERATION,
+        PROTOCOL_FIT,
+    ),
+    CHECKS,
+    ROWS,
+)
