@@ -1,0 +1,278 @@
+"""The documents tell the truth: commands shown in them are run, and print what is shown.
+
+A line `$ command` in a fenced block ```console or ```sh is run by the shell, in a folder that holds
+a copy of docs/ and examples/ and that the blocks of one document share, in their order.  What
+follows it, up to the next command, is what it prints: a line `...` stands for any lines, and `...`
+within a line for any text.  Nothing shown means that anything may be printed.  A command must
+succeed, unless the next one is `$ echo $?` and shows another exit code.
+
+Words behind the language mark the block: `needs=java` as in `@pytest.mark.needs("java")`, and
+`stays` for commands that only end when ended, of which just the subcommand is checked.
+"""
+
+from __future__ import annotations
+
+import configparser
+import difflib
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+COMMANDS = Path(sys.executable).parent  # where `fencepost` is installed
+SECONDS = 300
+
+# Not run, and why.  `make` and `tox` would run these tests again, so only the target is looked up;
+# the rest changes the reader's machine or needs a network.
+NOT_RUN = frozenset({"make", "tox", "pip", "python3", "git", "cd", "pre-commit", "docker"})
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A command and, unless nothing is shown, the lines that it prints."""
+
+    line: int
+    text: str
+    shown: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """The commands of one fenced block, and the words behind its language."""
+
+    document: str
+    words: frozenset[str]
+    commands: tuple[Command, ...]
+
+    @property
+    def needs(self) -> list[str]:
+        return [word.removeprefix("needs=") for word in self.words if word.startswith("needs=")]
+
+
+def commands(lines: list[str], start: int) -> tuple[Command, ...]:
+    """The commands among the lines of a block whose first line has the number `start`."""
+    found: list[Command] = []
+    number = 0
+    while number < len(lines):
+        first = number
+        text = lines[number]
+        number += 1
+        if not text.startswith("$ "):
+            continue
+        while text.endswith("\\") and number < len(lines):
+            text = text[:-1] + lines[number].removeprefix("> ").lstrip()
+            number += 1
+        after = number
+        while number < len(lines) and not lines[number].startswith("$ "):
+            number += 1
+        shown = "\n".join(lines[after:number]).strip("\n")
+        found.append(Command(start + first, text[2:], tuple(shown.splitlines())))
+    return tuple(found)
+
+
+def blocks(text: str, document: str) -> list[Block]:
+    """The blocks of a Markdown text that show commands."""
+    found = []
+    for fence in re.finditer(
+        r"^(?P<indent> *)```(?:console|sh)\b(?P<words>[^\n`]*)\n(?P<body>.*?)^ *```",
+        text,
+        re.MULTILINE | re.DOTALL,
+    ):
+        body = [line.removeprefix(fence["indent"]) for line in fence["body"].splitlines()]
+        shown = commands(body, text.count("\n", 0, fence.start("body")) + 1)
+        if shown:
+            found.append(Block(document, frozenset(fence["words"].split()), shown))
+    return found
+
+
+def matches(shown: Iterable[str], printed: str) -> bool:
+    pattern = "".join(
+        "(?:.*\n)*"
+        if line.strip() == "..."
+        else re.escape(line.rstrip()).replace(r"\.\.\.", ".*") + " *\n"
+        for line in shown
+    )
+    return re.fullmatch(pattern, printed.rstrip("\n") + "\n") is not None
+
+
+def unknown_target(arguments: list[str], root: Path) -> str | None:
+    """What `make` or `tox` is asked for and doesn't have."""
+    match arguments:
+        case ["make", *rest]:
+            known = re.findall(r"^([a-z-]+):(?!=)", (root / "Makefile").read_text(), re.MULTILINE)
+            asked = [word for word in rest if "=" not in word and not word.startswith("-")]
+        case ["tox", *rest]:
+            config = configparser.ConfigParser(interpolation=None)
+            config.read(root / "tox.ini")
+            known = re.split(r"[,\s]+", config["tox"]["env_list"])
+            asked = [
+                name
+                for option, names in pairwise(rest)
+                if option == "-e"
+                for name in names.split(",")
+            ]
+        case _:
+            return None
+    missing = [word for word in asked if word not in known]
+    return (
+        f"{arguments[0]} has no {', '.join(missing)}; it has {', '.join(known)}"
+        if missing
+        else None
+    )
+
+
+def run(text: str, folder: Path) -> tuple[int, str]:
+    """The exit code and the output of a shell command."""
+    environment = os.environ | {
+        "PATH": f"{COMMANDS}{os.pathsep}{os.environ['PATH']}",
+        "COLUMNS": "100",
+        "NO_COLOR": "1",
+        "TERM": "dumb",
+    }
+    done = subprocess.run(
+        ["/bin/sh", "-c", text],
+        cwd=folder,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=SECONDS,
+        check=False,
+    )
+    return done.returncode, done.stdout
+
+
+def fault(block: Block, folder: Path, root: Path) -> str | None:
+    """What the first command says or does that the document doesn't, or None."""
+    code = 0
+    for command, following in zip(block.commands, (*block.commands[1:], None), strict=True):
+        where = f"{block.document}:{command.line}: $ {command.text}"
+        words = shlex.split(command.text, comments=True)
+        if command.text == "echo $?":
+            printed, code = f"{code}\n", 0
+        elif words[0] in NOT_RUN:
+            if wrong := unknown_target(words, root):
+                return f"{where}\n{wrong}"
+            continue
+        else:
+            text = f"fencepost {words[1]} --help" if "stays" in block.words else command.text
+            code, printed = run(text, folder)
+            if code and not (following and following.text == "echo $?"):
+                return f"{where}\nexits with {code}, which isn't shown:\n{printed}"
+            if "stays" in block.words:
+                continue
+        if command.shown and not matches(command.shown, printed):
+            difference = difflib.unified_diff(
+                command.shown, printed.splitlines(), "shown", "printed", lineterm=""
+            )
+            return "\n".join([where, *difference])
+    return None
+
+
+def documents(root: Path) -> list[Path]:
+    names = ("README.md", "CONTRIBUTING.md", "docs/*.md", "examples/*.md")
+    return [path for name in names for path in sorted(root.glob(name))]
+
+
+def parameters() -> list[object]:
+    found: list[object] = []
+    for path in documents(ROOT):
+        name = str(path.relative_to(ROOT))
+        for block in blocks(path.read_text("utf-8"), name):
+            marks = [pytest.mark.needs(tool) for tool in block.needs]
+            found.append(pytest.param(block, marks=marks, id=f"{name}:{block.commands[0].line}"))
+    return found
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """By document, the folder that its commands run in."""
+    folders = {}
+    for path in documents(ROOT):
+        folder = tmp_path_factory.mktemp(path.stem)
+        for name in ("docs", "examples"):
+            if (ROOT / name).is_dir():
+                shutil.copytree(ROOT / name, folder / name)
+        folders[str(path.relative_to(ROOT))] = folder
+    return folders
+
+
+@pytest.mark.skipif(
+    not (COMMANDS / "fencepost").exists(), reason="needs the installed command: run tox, or install"
+)
+@pytest.mark.parametrize("block", parameters())
+def test_what_is_shown_is_so(block: Block, folders: dict[str, Path]) -> None:
+    wrong = fault(block, folders[block.document], ROOT)
+    assert wrong is None, wrong
+
+
+def judge(tmp_path: Path, *lines: str, words: str = "") -> str | None:
+    """The first fault of a document with one block, beside a small Makefile and tox.ini."""
+    (tmp_path / "Makefile").write_text("PYTHON := x\nhello: there\n\techo hello\n")
+    (tmp_path / "tox.ini").write_text("[tox]\nenv_list = lint, py311\n")
+    text = "\n".join(["# A document", "", f"```console{words}", *lines, "```", "", "The end."])
+    (block,) = blocks(text, "fake.md")
+    return fault(block, tmp_path, tmp_path)
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ("$ echo a; echo b", "a", "b"),
+        ("$ printf 'a\\nb\\nc\\n'", "a", "...", "c"),
+        ("$ printf 'a\\nc\\n'", "a", "...", "c"),
+        ("$ echo 47 cases in 3 s", "47 cases in ... s"),
+        ("$ echo anything",),
+        ("$ echo a \\", "> b", "a b"),
+        ("$ echo kept > file", "$ cat file", "kept", ""),
+        ("$ exit 3", "$ echo $?", "3"),
+        ("$ make hello PYTHON=x", "$ tox -e lint,py311", "$ pip install fencepost"),
+    ],
+)
+def test_a_true_document_passes(tmp_path: Path, lines: tuple[str, ...]) -> None:
+    assert judge(tmp_path, *lines) is None
+
+
+@pytest.mark.parametrize(
+    ("lines", "reason"),
+    [
+        (("$ echo a", "b"), "-b\n+a"),
+        (("$ echo a", "a", "b"), "-b"),
+        (("$ printf 'a\\nb\\n'", "a"), "+b"),
+        (("$ echo 47 fases", "47 cases"), "+47 fases"),
+        (("$ true", "a"), "-a"),
+        (("$ exit 3",), "exits with 3"),
+        (("$ exit 3", "$ echo $?", "1"), "+3"),
+        (("$ nonesuch --help",), "exits with 127"),
+        (("$ make bread",), "make has no bread; it has hello"),
+        (("$ tox -e lint,py27",), "tox has no py27"),
+        (("", "$ echo a", "b"), "fake.md:5: $ echo a"),
+    ],
+)
+def test_a_lying_document_is_caught(tmp_path: Path, lines: tuple[str, ...], reason: str) -> None:
+    assert reason in (judge(tmp_path, *lines) or "")
+
+
+def test_a_command_that_stays_must_exist(tmp_path: Path) -> None:
+    assert "exits with" in (judge(tmp_path, "$ fencepost nonesuch", words=" stays") or "")
+
+
+def test_words_behind_the_language_are_read() -> None:
+    (block,) = blocks("  ```sh needs=java stays\n  $ fencepost start x\n  ```\n", "fake.md")
+    assert (block.needs, block.commands) == (["java"], (Command(2, "fencepost start x", ()),))
+    assert "stays" in block.words
+
+
+def test_other_blocks_are_left_alone() -> None:
+    text = "```python\n$ echo a\n```\n```console\nno command\n```\n```\n$ echo b\n```\n"
+    assert blocks(text, "fake.md") == []
