@@ -20,7 +20,7 @@ FORBIDDEN = {
     "a path of somebody's machine": r"(?<![\w.<-])/(?:work|root|home|tmp/devpath|tmp/v)/",
     "the address of a package registry": (
         r"pypi[.]org|pythonhosted[.]org|npmjs[.]|crates[.]io|proxy[.]golang[.]org"
-        r"|repo1?[.]maven[.]|index-url"
+        r"|repo1?[.]maven[.]|index[-]url"
     ),
 }
 
