@@ -22,7 +22,7 @@ import subprocess
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import dropwhile, pairwise
 from pathlib import Path
 
 import pytest
@@ -31,9 +31,12 @@ ROOT = Path(__file__).resolve().parent.parent
 COMMANDS = Path(sys.executable).parent  # where `fencepost` is installed
 SECONDS = 300
 
-# Not run, and why.  `make` and `tox` would run these tests again, so only the target is looked up;
-# the rest changes the reader's machine or needs a network.
-NOT_RUN = frozenset({"make", "tox", "pip", "python3", "git", "cd", "pre-commit", "docker"})
+# Not run, and why.  `make`, `tox` and `.ci/run` would run these tests again, so only the target is
+# looked up; the rest changes the reader's machine, needs a network, or follows what does.
+NOT_RUN = frozenset(
+    {"make", "tox", ".ci/run", "pip", "python3", "git", "cd", "pre-commit", "docker"}
+)
+JOINTS = frozenset({"&&", "||", "|", ";", "&"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +107,19 @@ def matches(shown: Iterable[str], printed: str) -> bool:
     return re.fullmatch(pattern, printed.rstrip("\n") + "\n") is not None
 
 
+def program(text: str) -> list[str]:
+    """The words of a command, from its program on: without the variables that are set for it."""
+    words = shlex.split(text, comments=True)
+    return list(dropwhile(lambda word: re.match(r"\w+=", word), words)) or [":"]
+
+
+def unrunnable(words: list[str], root: Path) -> str | None:
+    """What is wrong with a command that isn't run."""
+    if JOINTS & set(words):
+        return f"{words[0]} isn't run, and would hide the rest: show them as separate commands"
+    return unknown_target(words, root)
+
+
 def unknown_target(arguments: list[str], root: Path) -> str | None:
     """What `make` or `tox` is asked for and doesn't have."""
     match arguments:
@@ -157,11 +173,11 @@ def fault(block: Block, folder: Path, root: Path) -> str | None:
     code = 0
     for command, following in zip(block.commands, (*block.commands[1:], None), strict=True):
         where = f"{block.document}:{command.line}: $ {command.text}"
-        words = shlex.split(command.text, comments=True)
+        words = program(command.text)
         if command.text == "echo $?":
             printed, code = f"{code}\n", 0
         elif words[0] in NOT_RUN:
-            if wrong := unknown_target(words, root):
+            if wrong := unrunnable(words, root):
                 return f"{where}\n{wrong}"
             continue
         else:
@@ -235,6 +251,7 @@ def judge(tmp_path: Path, *lines: str, words: str = "") -> str | None:
         ("$ echo anything",),
         ("$ echo a \\", "> b", "a b"),
         ("$ echo kept > file", "$ cat file", "kept", ""),
+        ("$ A=3; echo $A", "3"),
         ("$ exit 3", "$ echo $?", "3"),
         ("$ make hello PYTHON=x", "$ tox -e lint,py311", "$ pip install fencepost"),
     ],
@@ -254,6 +271,8 @@ def test_a_true_document_passes(tmp_path: Path, lines: tuple[str, ...]) -> None:
         (("$ exit 3",), "exits with 3"),
         (("$ exit 3", "$ echo $?", "1"), "+3"),
         (("$ nonesuch --help",), "exits with 127"),
+        (("$ make hello && false",), "show them as separate commands"),
+        (("$ CI=true make bread",), "make has no bread"),
         (("$ make bread",), "make has no bread; it has hello"),
         (("$ tox -e lint,py27",), "tox has no py27"),
         (("", "$ echo a", "b"), "fake.md:5: $ echo a"),
