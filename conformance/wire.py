@@ -1,8 +1,8 @@
 """The codec: JSON bodies to frames of Kafka's protocol, and frames to JSON bodies.
 
 Decides what may be put on the wire, and what is said of that which comes back.  A request is held
-to the model's own shape first: kafka-python, which writes the bytes, silently drops a field that the
-version does not have, and a dropped `groupInstanceId` turns a static member into a dynamic one.
+to the model's own shape first: kafka-python, which writes the bytes, silently drops a field that
+the version does not have, and a dropped `groupInstanceId` makes a static member a dynamic one.
 An answer is read by `fencepost.conformance.wire_reader`, then held to the model's shape too; no
 bytes make it raise.
 
@@ -60,8 +60,7 @@ def encode_request(
 ) -> bytes:
     """A framed request of one of the model's APIs.
 
-    Raises ShapeError for a body that the version can't have, UnicodeEncodeError never: a text that
-    UTF-8 can't hold is a ShapeError too.
+    Raises ShapeError for a body that the version can't have, or with a text that UTF-8 can't hold.
     """
     APIS[api].request.from_body(dict(body), version)
     return encode_message(api, "Request", version, correlation_id, body, client_id=client_id)
@@ -104,9 +103,7 @@ def decode_response(api: str, version: int, frame: bytes) -> Decoded:
         APIS[api].response.from_body(decoded.body, version)
     except ShapeError as error:
         problem = f"The answer doesn't have the shape of {api} version {version}: {error}."
-        return Decoded(
-            decoded.correlation_id, None, (*decoded.findings, problem), decoded.leftover
-        )
+        return Decoded(decoded.correlation_id, None, (*decoded.findings, problem), decoded.leftover)
     return decoded
 
 

@@ -32,6 +32,13 @@ class Answered:
 
 
 @dataclass(frozen=True, slots=True)
+class Handled:
+    """Virtual clock: what was sent has been handled, and no timer fired meanwhile."""
+
+    at_ms: int
+
+
+@dataclass(frozen=True, slots=True)
 class Passed:
     """All that had come in by this time has been read: silence up to here is evidence."""
 
@@ -56,4 +63,4 @@ class Restarted:
     dropped: tuple[str, ...]
 
 
-Event = Sent | Answered | Passed | Disconnected | Restarted
+Event = Sent | Answered | Handled | Passed | Disconnected | Restarted

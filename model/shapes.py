@@ -121,6 +121,8 @@ class Message:
                 if value != form.default and not form.lossy:
                     raise ShapeError(where, f"version {version} can't carry {value!r}")
                 continue
+            if form.optional and value == form.default:
+                continue
             if value is None and not form.allows_null(version):
                 if form.null_as is None:
                     raise ShapeError(where, f"is null, which version {version} doesn't allow")

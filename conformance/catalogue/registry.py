@@ -1,0 +1,77 @@
+"""How cases are registered: a function that writes a script, and what it is about.
+
+Decides case ids: the first rule's id, a slash, and the function's words.  An id never changes once
+published; a case about several rules is named after the first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from fencepost.conformance.catalogue.script import Script
+from fencepost.conformance.plan import Case, Needs
+from fencepost.model.table import LEVELS, Level
+from fencepost.properties.candidate import worst
+
+Write = Callable[[Script], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A registered case, before it is written for a target."""
+
+    id: str
+    about: str
+    rules: tuple[str, ...]
+    needs: Needs
+    isolated: bool
+    level: Level | None
+    write: Write
+
+    def case(self, levels: Mapping[str, Level], *, delayed: bool) -> Case:
+        """The case, for a target with or without an initial delay.
+
+        Its level is that of its most binding rule, unless it names its own.
+        """
+        script = Script(delayed=delayed)
+        self.write(script)
+        level = self.level or worst([levels.get(rule, LEVELS[0]) for rule in self.rules])
+        return Case(
+            self.id,
+            self.about,
+            self.rules,
+            level,
+            tuple(script.steps),
+            self.needs,
+            self.isolated,
+        )
+
+
+class Registry:
+    """The cases of one module, in order."""
+
+    def __init__(self) -> None:
+        self.entries: list[Entry] = []
+
+    def case(
+        self,
+        *rules: str,
+        apis: tuple[tuple[str, int], ...] = (),
+        features: tuple[str, ...] = (),
+        config: Mapping[str, int | None] | None = None,
+        isolated: bool = False,
+        level: Level | None = None,
+    ) -> Callable[[Write], Write]:
+        """Register the decorated function; its docstring says what the case is about."""
+
+        def register(write: Write) -> Write:
+            about = " ".join((write.__doc__ or "").split())
+            words = write.__name__.replace("_", "-")  # type: ignore[attr-defined]
+            needs = Needs(apis, frozenset(features), config or {})
+            self.entries.append(
+                Entry(f"{rules[0]}/{words}", about, rules, needs, isolated, level, write)
+            )
+            return write
+
+        return register

@@ -1,0 +1,330 @@
+"""The words in which cases are written.
+
+Decides how a scenario reads: members join, sync, beat and leave by name.  A name in capitals is a
+process of a static member ("A1", "A2": two processes of instance "A"); a name in small letters is
+a dynamic member.  What a member doesn't say otherwise it says as a correct client would, with the
+ids that it was told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from fencepost.conformance.plan import (
+    Ask,
+    AssignmentsIfLeader,
+    Await,
+    Disconnect,
+    GenerationOf,
+    IdOf,
+    Ms,
+    Pause,
+    ProtocolOf,
+    Restart,
+    Settle,
+    Step,
+)
+from fencepost.model.messages import (
+    CommitPartition,
+    CommitTopic,
+    FetchGroup,
+    FetchTopic,
+    JoinProtocol,
+    LeavingMember,
+    SyncAssignment,
+)
+
+AUTO: Any = object()
+"""What a correct client would say."""
+
+RANGE = (("range", b"range"),)
+BOTH = (("range", b"range"), ("roundrobin", b"roundrobin"))
+
+
+def instance_of(who: str) -> str | None:
+    """The instance id that a member of this name has."""
+    return who.rstrip("0123456789") if who[0].isupper() else None
+
+
+class Script:
+    """Collects the steps of one case.
+
+    `delayed`: the target waits before the first generation of a group; without that delay the first
+    who joins is alone in generation 1.
+    """
+
+    def __init__(self, *, delayed: bool) -> None:
+        self.delayed = delayed
+        self.steps: list[Step] = []
+        self._last: dict[str, str] = {}
+
+    # Requests.
+
+    def ask(
+        self,
+        who: str,
+        api: str,
+        *,
+        version: int | None = None,
+        at_most: int | None = None,
+        wait: bool = True,
+        connection: str | None = None,
+        **fields: Any,
+    ) -> None:
+        """Any request; `version`: exactly this; `at_most`: the highest that is no higher."""
+        label = f"{who} {api} {len(self.steps) + 1}"
+        self._last[who] = label
+        self.steps.append(Ask(label, who, api, fields, version, at_most, connection))
+        if wait:
+            self.steps.append(Await((label,)))
+
+    def join(
+        self,
+        who: str,
+        *,
+        member_id: Any = AUTO,
+        instance: Any = AUTO,
+        session: Any = None,
+        rebalance: Any = None,
+        protocols: Sequence[tuple[str, bytes]] = RANGE,
+        protocol_type: str = "consumer",
+        group: str = "g",
+        version: int | None = None,
+        at_most: int | None = None,
+        wait: bool = False,
+        connection: str | None = None,
+        api: str = "JoinGroup",
+    ) -> None:
+        """JoinGroup; by default the answer is not waited for, since a join may be parked."""
+        mine = instance_of(who) if instance is AUTO else instance
+        fields: dict[str, Any] = {
+            "group_id": group,
+            "session_timeout_ms": Ms("session") if session is None else session,
+            "member_id": IdOf(who) if member_id is AUTO else member_id,
+            "protocol_type": protocol_type,
+            "protocols": tuple(JoinProtocol(name=n, metadata=m) for n, m in protocols),
+        }
+        if version != 0:
+            fields["rebalance_timeout_ms"] = Ms("rebalance") if rebalance is None else rebalance
+        if mine is not None:
+            fields["group_instance_id"] = mine
+        self.ask(
+            who, api, version=version, at_most=at_most, wait=wait, connection=connection, **fields
+        )
+
+    def enter(self, who: str, *, wait: bool = False, **join: Any) -> None:
+        """Join as a new client does: a dynamic member asks for an id first (version 4 and up)."""
+        legacy = join.get("version", 9) is not None and join.get("version", 9) < 4
+        if instance_of(who) is None and not legacy:
+            self.join(who, member_id="", wait=True, **join)
+        self.join(who, wait=wait, **join)
+
+    def sync(
+        self,
+        who: str,
+        *,
+        assign: Iterable[str] = (),
+        generation: Any = AUTO,
+        member_id: Any = AUTO,
+        instance: Any = AUTO,
+        protocol_type: Any = AUTO,
+        protocol_name: Any = AUTO,
+        group: str = "g",
+        version: int | None = None,
+        at_most: int | None = None,
+        wait: bool = False,
+        force: bool = False,
+        connection: str | None = None,
+    ) -> None:
+        """SyncGroup; `assign`: who gets an assignment (its name) if the sender leads, or by `force`."""
+        mine = instance_of(who) if instance is AUTO else instance
+        given = tuple((IdOf(member), member.encode()) for member in assign)
+        fields: dict[str, Any] = {
+            "group_id": group,
+            "generation_id": GenerationOf(who) if generation is AUTO else generation,
+            "member_id": IdOf(who) if member_id is AUTO else member_id,
+            "assignments": assignments_of(given) if force else AssignmentsIfLeader(who, given),
+        }
+        if mine is not None:
+            fields["group_instance_id"] = mine
+        top = version if version is not None else at_most
+        if top is None or top >= 5:
+            kind = ProtocolOf(who, "type") if protocol_type is AUTO else protocol_type
+            name = ProtocolOf(who, "name") if protocol_name is AUTO else protocol_name
+            fields |= {"protocol_type": kind, "protocol_name": name}
+        self.ask(
+            who,
+            "SyncGroup",
+            version=version,
+            at_most=at_most,
+            wait=wait,
+            connection=connection,
+            **fields,
+        )
+
+    def beat(
+        self,
+        who: str,
+        *,
+        generation: Any = AUTO,
+        member_id: Any = AUTO,
+        instance: Any = AUTO,
+        group: str = "g",
+        version: int | None = None,
+        connection: str | None = None,
+    ) -> None:
+        """Heartbeat."""
+        mine = instance_of(who) if instance is AUTO else instance
+        fields: dict[str, Any] = {
+            "group_id": group,
+            "generation_id": GenerationOf(who) if generation is AUTO else generation,
+            "member_id": IdOf(who) if member_id is AUTO else member_id,
+        }
+        if mine is not None:
+            fields["group_instance_id"] = mine
+        self.ask(who, "Heartbeat", version=version, connection=connection, **fields)
+
+    def leave(
+        self,
+        who: str,
+        *rows: tuple[Any, str | None],
+        group: str = "g",
+        version: int | None = None,
+        connection: str | None = None,
+    ) -> None:
+        """LeaveGroup, version 3 and up: rows of (member id, instance id); by default the sender's."""
+        pairs = rows or ((IdOf(who), instance_of(who)),)
+        members = tuple(LeavingMember(member_id=m, group_instance_id=i) for m, i in pairs)
+        self.ask(
+            who,
+            "LeaveGroup",
+            version=version,
+            connection=connection,
+            group_id=group,
+            members=members,
+        )
+
+    def leave_legacy(
+        self, who: str, *, member_id: Any = AUTO, version: int = 2, group: str = "g"
+    ) -> None:
+        """LeaveGroup, versions 0 to 2: one member id."""
+        mid = IdOf(who) if member_id is AUTO else member_id
+        self.ask(who, "LeaveGroup", version=version, group_id=group, member_id=mid)
+
+    def commit(
+        self,
+        who: str,
+        *,
+        offset: int = 1,
+        topic: str = "t",
+        generation: Any = AUTO,
+        member_id: Any = AUTO,
+        instance: Any = AUTO,
+        group: str = "g",
+        version: int | None = None,
+        connection: str | None = None,
+    ) -> None:
+        """OffsetCommit of one partition."""
+        mine = instance_of(who) if instance is AUTO else instance
+        part = CommitPartition(partition_index=0, committed_offset=offset)
+        fields: dict[str, Any] = {
+            "group_id": group,
+            "generation_id": GenerationOf(who) if generation is AUTO else generation,
+            "member_id": IdOf(who) if member_id is AUTO else member_id,
+            "topics": (CommitTopic(name=topic, partitions=(part,)),),
+        }
+        if mine is not None:
+            fields["group_instance_id"] = mine
+        self.ask(who, "OffsetCommit", version=version, connection=connection, **fields)
+
+    def fetch(
+        self, who: str, *, version: int | None = None, at_most: int | None = 7, group: str = "g"
+    ) -> None:
+        """OffsetFetch of one partition."""
+        topics = (FetchTopic(name="t", partition_indexes=(0,)),)
+        if (version or at_most or 0) >= 8:
+            groups = (FetchGroup(group_id=group, topics=topics),)
+            self.ask(who, "OffsetFetch", version=version, at_most=at_most, groups=groups)
+        else:
+            self.ask(
+                who, "OffsetFetch", version=version, at_most=at_most, group_id=group, topics=topics
+            )
+
+    def describe(self, *groups: str, version: int | None = None, at_most: int | None = None) -> None:
+        """DescribeGroups, from a connection of its own."""
+        named = groups or ("g",)
+        self.ask("admin", "DescribeGroups", version=version, at_most=at_most, groups=named)
+
+    def list_groups(self, *, version: int | None = None, states: tuple[str, ...] = ()) -> None:
+        """ListGroups, from a connection of its own."""
+        self.ask("admin", "ListGroups", version=version, states_filter=states)
+
+    # Time and faults.
+
+    def wait(self, *who: str) -> None:
+        """Until the last request of each of these is answered."""
+        self.steps.append(Await(tuple(self._last[name] for name in who)))
+
+    def settle(self) -> None:
+        """Let what was sent be handled, so that what follows comes later."""
+        self.steps.append(Settle())
+
+    def pause(self, *times: str, margins: int = 1, minus: bool = False) -> None:
+        """Let these times pass and a margin more (or, `minus`, less)."""
+        self.steps.append(Pause(tuple(map(Ms, times)), margins, minus))
+
+    def disconnect(self, who: str) -> None:
+        """The member's connection drops."""
+        self.steps.append(Disconnect(who))
+
+    def restart(self) -> None:
+        """The coordinator fails over."""
+        self.steps.append(Restart())
+
+    # Groups in a state.
+
+    def stable(self, *who: str, **join: Any) -> None:
+        """A Stable group of these members; the first to be named joins first and leads."""
+        self.completing(*who, **join)
+        self.synced(*who)
+
+    def completing(self, *who: str, **join: Any) -> None:
+        """The same members, told their generation, none of them synced yet."""
+        first, *rest = who
+        if self.delayed:
+            for name in who:
+                self.enter(name, **join)
+                self.settle()
+            self.wait(*who)
+            return
+        self.enter(first, wait=True, **join)
+        if rest:
+            self.synced(first)
+            self.rebalanced(first, joining=rest, **join)
+
+    def rebalanced(self, *members: str, joining: Sequence[str] = (), **join: Any) -> None:
+        """New members join a Stable group, its members join again; all are told the generation."""
+        for name in joining:
+            self.enter(name, **join)
+            self.settle()
+        for name in members:
+            self.join(name, **join)
+        self.wait(*joining, *members)
+
+    def synced(self, *who: str) -> None:
+        """All of these sync, each is assigned its own name, and all are answered."""
+        for name in who:
+            self.sync(name, assign=who)
+        self.wait(*who)
+
+    def preparing(self, *who: str, joining: str = "n", **join: Any) -> None:
+        """A Stable group of these members, then a new dynamic member's join: PreparingRebalance."""
+        self.stable(*who, **join)
+        self.enter(joining)
+        self.settle()
+
+
+def assignments_of(pairs: tuple[tuple[Any, bytes], ...]) -> Any:
+    """Assignments that are sent whoever leads."""
+    return tuple(SyncAssignment(member_id=m, assignment=a) for m, a in pairs)

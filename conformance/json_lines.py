@@ -1,0 +1,60 @@
+"""One JSON object per line: how a line of adapter protocol 1 is read and written.
+
+Decides what a line is: UTF-8, at most 16 MiB without its newline, one JSON object, and strict JSON
+(`NaN`, which Python's own parser lets pass, is refused, since an adapter in another language would
+refuse it).  Both sides of the protocol use these functions, so that they can't drift apart.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any, NoReturn
+
+LINE_LIMIT = 16 * 1024 * 1024
+"""Bytes that a line may have, its newline not counted."""
+
+_SHORT = 240
+
+
+class LineError(ValueError):
+    """A line that is no JSON object.  `str()` completes the sentence "the line …"."""
+
+
+def decode_line(line: bytes) -> dict[str, Any]:
+    """The object that a line says.  Raises LineError."""
+    try:
+        value = json.loads(line.decode(), parse_constant=_refuse)
+    except UnicodeDecodeError as error:
+        raise LineError(f"is not UTF-8 ({error.reason} at byte {error.start})") from None
+    except RecursionError:
+        raise LineError("is nested too deeply") from None
+    except ValueError as error:
+        raise LineError(f"is not JSON ({error})") from None
+    if not isinstance(value, dict):
+        raise LineError(f"is JSON, but a {type(value).__name__} and not an object")
+    return value
+
+
+def encode_line(message: dict[str, Any]) -> bytes:
+    """The line, without its newline, that says an object.  Raises LineError over the limit."""
+    line = json.dumps(message, separators=(",", ":"), allow_nan=False).encode()
+    if len(line) > LINE_LIMIT:
+        raise LineError(f"has {len(line)} bytes; the limit is {LINE_LIMIT}")
+    return line
+
+
+def shortened(value: object, limit: int = _SHORT) -> str:
+    """A value as one line for a message to people: bytes as the text they are, cut in the middle."""
+    if isinstance(value, bytes):
+        text = value[: 4 * limit].decode(errors="backslashreplace")
+        text += value[max(4 * limit, len(value) - 4 * limit) :].decode(errors="backslashreplace")
+    else:
+        text = str(value)
+    text = text.strip().replace("\n", "\\n")
+    if len(text) <= limit:
+        return text
+    return f"{text[: limit * 2 // 3]} … {text[-limit // 3 :]}"
+
+
+def _refuse(constant: str) -> NoReturn:
+    raise ValueError(f"{constant} is no JSON value")

@@ -1,0 +1,170 @@
+"""The symbolic plan of a case: what is sent by whom, in which order, with which waits.
+
+Decides what a case can say.  A plan names members ("A1", the first process of instance "A"), not
+ids; times by name, not in ms; so that the same plan runs on a model with a virtual clock and on a
+broker whose settings nobody can change.  References are resolved from the answers as they come.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from fencepost.model.table import Level
+
+
+@dataclass(frozen=True, slots=True)
+class IdOf:
+    """The member id that a member was told last; `back` 1: the one before, and so on.
+
+    Resolves to "" for a member that was told none yet.
+    """
+
+    who: str
+    back: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class GenerationOf:
+    """The generation that a member was told last, plus `plus`; -1 before any."""
+
+    who: str
+    plus: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Ms:
+    """A time by name: `session`, `short session`, `rebalance`, `short rebalance`, `delay`."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class AssignmentsIfLeader:
+    """The assignments of a sync: bytes by member, if the sender was told that it leads."""
+
+    who: str
+    by_member: tuple[tuple[Any, bytes], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ProtocolOf:
+    """The protocol that a member was told last; `part` is `type` or `name`."""
+
+    who: str
+    part: str
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """Send a request.  `fields`: the message's attributes, values or references.
+
+    `version` None: the highest that the target knows, up to `below` exclusive if given.
+    """
+
+    label: str
+    who: str
+    api: str
+    fields: Mapping[str, Any]
+    version: int | None = None
+    at_most: int | None = None
+    connection: str | None = None
+    group_ids: tuple[str, ...] = ("g",)
+
+
+@dataclass(frozen=True, slots=True)
+class Await:
+    """Wait until these requests are answered."""
+
+    labels: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Pause:
+    """Let time pass: the sum of these times, and `margins` times what the clock can't tell apart."""
+
+    times: tuple[Ms, ...] = ()
+    margins: int = 1
+    minus: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Settle:
+    """Give what was sent a moment to be handled, so that the order of requests is clear."""
+
+
+@dataclass(frozen=True, slots=True)
+class Disconnect:
+    """A member's connection drops."""
+
+    who: str
+
+
+@dataclass(frozen=True, slots=True)
+class Restart:
+    """The coordinator fails over."""
+
+
+Step = Ask | Await | Pause | Settle | Disconnect | Restart
+
+
+@dataclass(frozen=True, slots=True)
+class Needs:
+    """What a target must have for a case: API versions, features, settings."""
+
+    apis: tuple[tuple[str, int], ...] = ()
+    features: frozenset[str] = frozenset()
+    config: Mapping[str, int | None] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One case of the catalogue.
+
+    `rules`: what it is about; it passes only if every explanation used all of them.
+    `isolated`: it may kill its target, so it gets a process of its own.
+    """
+
+    id: str
+    about: str
+    rules: tuple[str, ...]
+    level: Level
+    steps: tuple[Step, ...]
+    needs: Needs = Needs()
+    isolated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Times:
+    """The named times, in ms, for a target's settings and clock.
+
+    `margin`: more than the clock can't tell apart; `settle`: how long a request may take to be
+    handled when all is quiet.
+    """
+
+    session: int
+    short_session: int
+    rebalance: int
+    short_rebalance: int
+    delay: int
+    margin: int
+    settle: int
+
+    def of(self, time: Ms) -> int:
+        """A named time in ms."""
+        value: int = getattr(self, time.name.replace(" ", "_"))
+        return value
+
+
+def times_for(config: Mapping[str, int | None], *, lag_ms: int) -> Times:
+    """Times that a target's settings allow and its clock can tell apart (`lag_ms` 0: virtual)."""
+    least = config.get("group.min.session.timeout.ms") or 0
+    most = config.get("group.max.session.timeout.ms") or 2**31 - 1
+    delay = config.get("group.initial.rebalance.delay.ms") or 0
+    if lag_ms == 0:
+        short = max(least, 1000)
+        return Times(min(20 * short + 4 * delay, most), short, 10 * short, 2000, delay, 1, 0)
+    short = max(least, 6 * lag_ms, delay + 3 * lag_ms)
+    session = max(min(most, 60_000), short)
+    return Times(session, short, 30_000, max(1000, 5 * lag_ms), delay, 2 * lag_ms, max(20, lag_ms // 8))

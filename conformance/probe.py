@@ -1,0 +1,109 @@
+"""Which of the versions that a broker advertises it really speaks.
+
+Decides what counts as broken: a version whose answer to a harmless request can't be read to its
+end, or that gets the connection closed.  Silence is not broken: a coordinator may park any join, and
+some park even those that Kafka refuses at once.
+
+Each version is asked on a connection of its own, about a group of its own that does not exist, as a
+member that it can't know; Kafka answers that at once and changes nothing.
+
+Source: librdkafka's mock cluster advertises versions that it can't speak (targets.md).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any
+
+from fencepost.conformance.address import Address
+from fencepost.conformance.connection import Ended, ask, is_readable
+from fencepost.model.messages import APIS
+
+_AT_ONCE = 32
+_MEMBER = "fencepost-probe"
+
+Findings = dict[str, dict[int, str | None]]
+"""API → version → why it is broken, None for one that works (or keeps silent)."""
+
+
+def harmless(api: str, version: int, group_id: str) -> dict[str, Any]:
+    """A request that changes nothing; what a version lacks is left out when it is written."""
+    member = {"groupId": group_id, "generationId": 1, "memberId": _MEMBER}
+    match api:
+        case "JoinGroup":
+            return {
+                "groupId": group_id,
+                "sessionTimeoutMs": 10_000,
+                "rebalanceTimeoutMs": 10_000,
+                "memberId": _MEMBER,
+                "protocolType": "consumer",
+                "protocols": [{"name": "range", "metadata": ""}],
+            }
+        case "SyncGroup" | "Heartbeat":
+            return member
+        case "LeaveGroup":
+            rows = {"members": [{"memberId": _MEMBER}]} if version >= 3 else {"memberId": _MEMBER}
+            return {"groupId": group_id, **rows}
+        case "OffsetCommit":
+            return {"groupId": group_id, "generationIdOrMemberEpoch": 1, "memberId": _MEMBER}
+        case "OffsetFetch":
+            groups = {"groups": [{"groupId": group_id, "memberEpoch": -1}]}
+            return groups if version >= 8 else {"groupId": group_id}
+        case "DescribeGroups":
+            return {"groups": [group_id]}
+        case _:
+            return {}
+
+
+async def probe(
+    at: Address, advertised: Mapping[str, tuple[int, int]], prefix: str, *, timeout_s: float
+) -> Findings:
+    """Ask every advertised version that the model knows, side by side."""
+    gate = asyncio.Semaphore(_AT_ONCE)
+    pairs = [
+        (name, version)
+        for name, api in APIS.items()
+        if name in advertised
+        for version in range(
+            max(api.lowest, advertised[name][0]), min(api.highest, advertised[name][1]) + 1
+        )
+    ]
+
+    async def one(name: str, version: int) -> str | None:
+        async with gate:
+            return await _broken(at, name, version, f"{prefix}{name}-{version}", timeout_s)
+
+    reasons = await asyncio.gather(*(one(*pair) for pair in pairs))
+    found: Findings = {}
+    for (name, version), reason in zip(pairs, reasons, strict=True):
+        found.setdefault(name, {})[version] = reason
+    return found
+
+
+async def _broken(
+    at: Address, api: str, version: int, group_id: str, timeout_s: float
+) -> str | None:
+    body = harmless(api, version, group_id)
+    try:
+        event = await ask(at.host, at.port, api, version, body, timeout_s=timeout_s)
+    except TimeoutError:
+        return None
+    except OSError as error:
+        return f"The connection failed ({error})."
+    if isinstance(event, Ended):
+        return event.reason
+    return None if is_readable(event.decoded) else " ".join(event.decoded.findings)
+
+
+def working_ranges(found: Findings) -> dict[str, tuple[int, int]]:
+    """The lowest unbroken run of versions of each API; an API with none is left out."""
+    ranges = {}
+    for api, versions in found.items():
+        good = sorted(v for v, reason in versions.items() if reason is None)
+        if good:
+            high = good[0]
+            while high + 1 in good:
+                high += 1
+            ranges[api] = (good[0], high)
+    return ranges

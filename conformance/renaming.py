@@ -1,0 +1,94 @@
+"""A case's names on a shared cluster: its groups under a prefix, its topics as one topic of ours.
+
+Decides what a case can see: its own groups under its own names.  A topic whose name begins with
+`missing` becomes a name that is never created; every other one is the run's topic, so that two of
+them in one request can't be told apart and are refused.  An empty group id stays empty, for it is
+what the case asks about.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from fencepost.model.coordinator import UnsupportedError
+
+MISSING = "missing"
+
+
+class Names:
+    """The two-way mapping of one scope."""
+
+    def __init__(self, prefix: str, topic: str) -> None:
+        self.prefix = prefix
+        self._topic = topic
+        self._topics: dict[str, str] = {}
+
+    def group(self, group_id: str) -> str:
+        """The name on the cluster."""
+        return f"{self.prefix}{group_id}" if group_id else ""
+
+    def request(self, api: str, body: Mapping[str, Any]) -> dict[str, Any]:
+        """A request as the cluster is asked.  Raises UnsupportedError for two topics at once."""
+        out = dict(body)
+        if isinstance(out.get("groupId"), str):
+            out["groupId"] = self.group(out["groupId"])
+        groups = out.get("groups")
+        if api == "DescribeGroups" and isinstance(groups, list):
+            out["groups"] = [self.group(g) if isinstance(g, str) else g for g in groups]
+        elif isinstance(groups, list):
+            out["groups"] = [self.request(api, g) if isinstance(g, dict) else g for g in groups]
+        topics = out.get("topics")
+        if isinstance(topics, list):
+            out["topics"] = list(self._to_cluster(topics))
+        return out
+
+    def _to_cluster(self, rows: list[Any]) -> Iterator[Any]:
+        ours = {row["name"] for row in rows if isinstance(row, dict) and _is_ours(row.get("name"))}
+        if len(ours) > 1:
+            raise UnsupportedError(f"two topics in one request ({', '.join(sorted(ours))})")
+        for row in rows:
+            name = row.get("name") if isinstance(row, dict) else None
+            if not isinstance(name, str) or not name:
+                yield row
+                continue
+            real = self._topic if _is_ours(name) else f"{self._topic}-{name}"
+            self._topics[real] = name
+            yield {**row, "name": real}
+
+    def answer(self, api: str, body: Mapping[str, Any]) -> dict[str, Any]:
+        """An answer as the case reads it; ListGroups without the groups of others."""
+        out = dict(body)
+        if "groups" in out:
+            out["groups"] = [
+                self._row(row)
+                for row in out["groups"]
+                if api != "ListGroups" or row["groupId"].startswith(self.prefix)
+            ]
+        return self._row(out)
+
+    def _row(self, row: Mapping[str, Any]) -> dict[str, Any]:
+        out = dict(row)
+        if "groupId" in out:
+            out["groupId"] = out["groupId"].removeprefix(self.prefix)
+        if out.get("errorMessage"):
+            out["errorMessage"] = out["errorMessage"].replace(self.prefix, "")
+        if "topics" in out:
+            out["topics"] = [
+                {**t, "name": self._topics.get(t["name"], t["name"])} for t in out["topics"]
+            ]
+        return out
+
+
+def _is_ours(name: object) -> bool:
+    return isinstance(name, str) and bool(name) and not name.startswith(MISSING)
+
+
+def groups_in(body: Mapping[str, Any]) -> list[str]:
+    """The group ids that a request names, wherever its API has them."""
+    named = [body["groupId"]] if isinstance(body.get("groupId"), str) else []
+    for row in body.get("groups") or ():
+        group_id = row.get("groupId") if isinstance(row, dict) else row
+        if isinstance(group_id, str):
+            named.append(group_id)
+    return named

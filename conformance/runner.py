@@ -1,0 +1,254 @@
+"""One case against one coordinator: sends the plan, reads answers, asks the oracle as it goes.
+
+Decides when a wait is over: when the answer came, when no explanation is left (then something is
+wrong and going on would prove nothing more), or when the wait itself can't be right (a cap).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from fencepost.conformance.plan import (
+    Ask,
+    Await,
+    Case,
+    Disconnect,
+    Pause,
+    Restart,
+    Settle,
+    Step,
+    Times,
+    times_for,
+)
+from fencepost.conformance.resolve import Knowledge
+from fencepost.model.coordinator import Answer, AsyncCoordinator, Config, Hello, Send
+from fencepost.model.drafts import ALL_APIS
+from fencepost.model.history import (
+    Answered,
+    Disconnected,
+    Event,
+    Handled,
+    Passed,
+    Restarted,
+    Sent,
+)
+from fencepost.model.revision import Revision
+from fencepost.properties.oracle import Oracle
+
+WAIT_CAP_MS = 120_000
+"""No single wait of a case is longer, real clock."""
+
+VIRTUAL_CAP_MS = 3_600_000
+_SLICE_MS = 50
+_MOVED = {14, 15, 16}
+
+
+class CaseUnsupportedError(Exception):
+    """The target lacks what the case needs.  `str()` says what."""
+
+
+@dataclass(slots=True)
+class Recording:
+    """All that a run of a case left: the evidence, and the names that make it readable."""
+
+    case: Case
+    config: Config
+    clock: str
+    lag_ms: int
+    history: list[Event] = field(default_factory=list)
+    labels: dict[str, str] = field(default_factory=dict)
+    senders: dict[str, str] = field(default_factory=dict)
+    names: dict[str, str] = field(default_factory=dict)
+    stopped: str | None = None
+    moved: bool = False
+    began: float = 0.0
+    ended: float = 0.0
+
+
+class CaseRun:
+    """Runs one case.  `lag_ms`: what the target's clock can't tell apart; 0 for a virtual clock."""
+
+    def __init__(
+        self,
+        case: Case,
+        coordinator: AsyncCoordinator,
+        hello: Hello,
+        config: Config,
+        revision: Revision,
+        lag_ms: int,
+    ) -> None:
+        self._case = case
+        self._coordinator = coordinator
+        self._hello = hello
+        self._virtual = hello.clock == "virtual"
+        lag = 0 if self._virtual else lag_ms
+        self._times: Times = times_for(config, lag_ms=lag)
+        self._knowledge = Knowledge(self._times)
+        self._oracle = Oracle(revision, config, lag_ms=lag)
+        self._now = 0
+        self._origin = time.monotonic()
+        self._open: dict[str, Ask] = {}
+        self._bodies: dict[str, dict[str, Any]] = {}
+        self.recording = Recording(case, config, hello.clock, lag)
+
+    async def run(self) -> Recording:
+        """Run the plan to its end, or until nothing more can be learnt.
+
+        Raises CaseUnsupportedError; CoordinatorFailure where the target itself failed.
+        """
+        self.recording.began = time.monotonic()
+        for number, step in enumerate(self._case.steps, start=1):
+            if not self._oracle.open():
+                break
+            await self._step(step, number)
+            if self.recording.stopped:
+                break
+        else:
+            await self._linger()
+        self.recording.names = dict(self._knowledge.names)
+        self.recording.ended = time.monotonic()
+        return self.recording
+
+    async def _step(self, step: Step, number: int) -> None:
+        match step:
+            case Ask():
+                await self._ask(step, number)
+            case Await():
+                await self._await(step.labels)
+            case Pause():
+                total = sum(map(self._times.of, step.times))
+                margin = step.margins * self._times.margin
+                await self._let_pass(max(0, total - margin if step.minus else total + margin))
+            case Settle():
+                if not self._virtual:
+                    await self._let_pass(self._times.settle)
+            case Disconnect():
+                dropped = await self._coordinator.disconnect(step.who)
+                self._take(dropped.answers)
+                self._record(Disconnected(self._clock(), step.who, dropped.dropped))
+                for request_id in dropped.dropped:
+                    self._open.pop(request_id, None)
+            case Restart():
+                await self._restart()
+
+    async def _restart(self) -> None:
+        begun = self._clock()
+        dropped = await self._coordinator.restart()
+        self._take(dropped.answers)
+        self._record(Restarted(begun, self._clock(), dropped.dropped))
+        for request_id in dropped.dropped:
+            self._open.pop(request_id, None)
+
+    async def _ask(self, step: Ask, number: int) -> None:
+        bounds = self._hello.apis.get(step.api)
+        if bounds is None:
+            raise CaseUnsupportedError(f"the target has no {step.api}")
+        version = step.version
+        if version is None:
+            version = bounds[1] if step.at_most is None else min(bounds[1], step.at_most)
+        if not bounds[0] <= version <= bounds[1]:
+            raise CaseUnsupportedError(
+                f"{step.api} v{version}; the target has v{bounds[0]} to v{bounds[1]}"
+            )
+        values = {name: self._knowledge.value(value) for name, value in step.fields.items()}
+        message = ALL_APIS[step.api].request(**values)
+        body = message.to_body(version)
+        request_id = f"r{number}"
+        connection = step.connection or step.who
+        request = Send(request_id, connection, "fencepost", step.api, version, body)
+        self._open[request_id] = step
+        self._bodies[request_id] = body
+        self.recording.labels[request_id] = step.label
+        self.recording.senders[request_id] = step.who
+        self._record(Sent(self._clock(), request))
+        self._take(await self._coordinator.send(request))
+        if self._virtual:
+            self._record(Handled(self._now))
+
+    def _clock(self) -> int:
+        if self._virtual:
+            return self._now
+        return int((time.monotonic() - self._origin) * 1000)
+
+    def _record(self, event: Event) -> None:
+        self.recording.history.append(event)
+        self._oracle.observe(event)
+
+    def _take(self, answers: Sequence[Answer]) -> None:
+        for answer in answers:
+            read = answer if self._virtual else self._stamped(answer)
+            self._record(Answered(read))
+            ask = self._open.pop(answer.id, None)
+            if ask is None or answer.body is None:
+                continue
+            self.recording.moved |= answer.body.get("errorCode") in _MOVED
+            self._knowledge.learn(ask.who, ask.api, answer.body, self._bodies[answer.id])
+
+    def _stamped(self, answer: Answer) -> Answer:
+        """Real clock: when we read it, by the clock that stamped the sending."""
+        at = int((time.monotonic() - self._origin) * 1000) + 1
+        return Answer(answer.id, at, answer.body, answer.findings)
+
+    async def _advance(self, ms: int) -> None:
+        before = self._clock()
+        answers = await self._coordinator.advance(ms)
+        if self._virtual:
+            self._now += ms
+            self._take(answers)
+            self._record(Passed(self._now))
+        else:
+            self._take(answers)
+            if not answers:
+                self._record(Passed(before))
+
+    async def _let_pass(self, ms: int) -> None:
+        end = self._clock() + ms
+        if self._virtual:
+            await self._advance(ms)
+            return
+        while (left := end - self._clock()) > 0 and self._oracle.open():
+            await self._advance(min(left, _SLICE_MS))
+
+    async def _await(self, labels: tuple[str, ...]) -> None:
+        begun = self._clock()
+        cap = VIRTUAL_CAP_MS if self._virtual else WAIT_CAP_MS
+        while self._oracle.open() and (waiting := self._waiting(labels)):
+            if self._clock() - begun > cap:
+                self.recording.stopped = f"{', '.join(waiting)} waited for in vain"
+                return
+            if not self._virtual:
+                await self._advance(_SLICE_MS)
+                continue
+            deadline = self._oracle.next_deadline_ms()
+            if deadline is None:
+                self.recording.stopped = f"{', '.join(waiting)}: nothing left that could answer"
+                return
+            await self._advance(max(0, deadline - self._now))
+
+    def _waiting(self, labels: tuple[str, ...]) -> list[str]:
+        return [ask.label for ask in self._open.values() if ask.label in labels]
+
+    async def _linger(self) -> None:
+        """After the last step: time for what should have been answered, or should not."""
+        if self._virtual:
+            await self._advance(0)
+        else:
+            await self._let_pass(self._times.margin)
+
+
+def unmet_need(case: Case, hello: Hello, config: Config) -> str | None:
+    """What a target lacks for a case, if anything."""
+    needs = case.needs
+    for api, version in needs.apis:
+        bounds = hello.apis.get(api)
+        if bounds is None or not bounds[0] <= version <= bounds[1]:
+            return f"{api} v{version}"
+    if missing := sorted(needs.features - hello.features):
+        return f"feature {missing[0]}"
+    for key, value in needs.config.items():
+        if config.get(key) != value:
+            return f"{key}={value} (it is {config.get(key)})"
+    return None

@@ -1,0 +1,218 @@
+"""`tcp://HOST:PORT`: a broker that somebody else started.
+
+Decides when a broker is ready to be judged (it tells its versions and names a coordinator), which
+settings count (what the user says, else what the broker tells, else Kafka's defaults), which of the
+advertised versions work, and what is cleaned up in the end: the groups and the topic of this run,
+which have names that nobody else has.
+
+Source: protocol.md section 9; cli.md, "Targets".
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import itertools
+import secrets
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from types import TracebackType
+from typing import Self
+
+from fencepost.conformance.address import Address, AddressError, parse_address
+from fencepost.conformance.admin import DEADLINES, Admin, AdminError, Deadlines
+from fencepost.conformance.probe import Findings, probe, working_ranges
+from fencepost.conformance.renaming import Names
+from fencepost.conformance.target import Provenance, Target, TargetUnavailableError
+from fencepost.conformance.tcp_scope import TcpScope
+from fencepost.model.coordinator import CONFIG_DEFAULTS, AsyncCoordinator, Hello
+from fencepost.model.messages import APIS
+
+_BATCH = 100
+
+
+class TcpTarget(Target):
+    """A broker on a port.
+
+    `settings`: the group settings that the user knows better than the broker tells.
+    `probe`: whether to try each advertised version at entry; otherwise all of them count as
+    working, unless `working` says otherwise.
+    """
+
+    def __init__(
+        self,
+        address: str,
+        *,
+        remote: bool = False,
+        name: str | None = None,
+        settings: Mapping[str, int | None] | None = None,
+        implementation: str | None = None,
+        version: str = "unknown",
+        deadlines: Deadlines = DEADLINES,
+        probe: bool = True,
+        working: Mapping[str, tuple[int, int]] | None = None,
+        capacity: int = 8,
+    ) -> None:
+        if unknown := sorted(set(settings or {}) - set(CONFIG_DEFAULTS)):
+            known = ", ".join(CONFIG_DEFAULTS)
+            raise AddressError(f"{unknown[0]!r} is no group setting; there are {known}")
+        self.address = parse_address(address)
+        self.name = name or f"tcp://{self.address}"
+        self.capacity = capacity
+        self.deadlines = deadlines
+        self.admin = Admin(self.address, remote=remote, deadlines=deadlines)
+        self.settings: dict[str, int | None] = dict(CONFIG_DEFAULTS)
+        self.settings_source: dict[str, str] = dict.fromkeys(CONFIG_DEFAULTS, "default")
+        """Where each setting is from: `describe-configs`, `option` or `default` (unknown)."""
+        self.anchor = self.address
+        """The broker to ask about no group in particular."""
+        self.working: dict[str, tuple[int, int]] = {}
+        self.broken: dict[str, dict[int, str]] = {}
+        """What is advertised but broken: API → version → why."""
+        self.run = secrets.token_hex(4)
+        self.topic = f"fencepost-{self.run}-topic"
+        self.topic_problem: str | None = None
+        """Why there is no topic to commit offsets for, if there is none."""
+        self._options = dict(settings or {})
+        self._implementation = implementation or f"the broker at {self.address}"
+        self._version = version
+        self._probe = probe
+        self._given_working = working
+        self._controller: Address | None = None
+        self._has_topic = False
+        self._numbers = itertools.count(1)
+        self._groups: dict[str, Address] = {}
+
+    @property
+    def advertised(self) -> dict[str, tuple[int, int]]:
+        """The versions that the broker says it speaks, of the APIs that the model knows."""
+        told = self.admin.advertised
+        both = {
+            name: (max(api.lowest, told[name][0]), min(api.highest, told[name][1]))
+            for name, api in APIS.items()
+            if name in told
+        }
+        return {name: bounds for name, bounds in both.items() if bounds[0] <= bounds[1]}
+
+    async def __aenter__(self) -> Self:
+        """Reach it.  Raises TargetUnavailableError; AddressError for one that needs `--remote`."""
+        try:
+            await self.admin.open()
+            self.anchor = await self.admin.find_coordinator(f"fencepost-{self.run}")
+            await self.admin.endpoint(self.anchor)
+            await self._learn_settings()
+            await self._learn_versions()
+            await self._make_topic()
+        except BaseException as error:
+            with contextlib.suppress(Exception):
+                await self._clean_up()
+            if isinstance(error, AdminError | OSError):
+                raise TargetUnavailableError(f"{error}.") from error
+            raise
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Remove what this run left on the broker, as far as the broker lets it, within seconds."""
+        await self._clean_up()
+
+    async def _learn_settings(self) -> None:
+        told: dict[str, int | None] = {}
+        with contextlib.suppress(AdminError):
+            brokers = await self.admin.brokers()
+            self._controller = brokers.pop(-1, None)
+            for node_id, address in brokers.items():
+                if address == self.anchor or len(brokers) == 1:
+                    told = await self.admin.group_settings(node_id, address)
+                    break
+        for source, known in (("describe-configs", told), ("option", self._options)):
+            self.settings.update(known)
+            self.settings_source.update(dict.fromkeys(known, source))
+
+    async def _learn_versions(self) -> None:
+        if not self._probe:
+            self.working = dict(self._given_working or self.advertised)
+            return
+        found = await self.probe_versions()
+        self.working = working_ranges(found)
+        self.broken = {
+            api: {v: why for v, why in versions.items() if why is not None}
+            for api, versions in found.items()
+            if any(why is not None for why in versions.values())
+        }
+
+    async def probe_versions(self) -> Findings:
+        """Try every advertised version; API → version → why it is broken, or None."""
+        at = await self.admin.endpoint(self.anchor)
+        prefix = f"fencepost-{self.run}-probe-"
+        return await probe(at, self.advertised, prefix, timeout_s=self.deadlines.probe_s)
+
+    async def _make_topic(self) -> None:
+        if "OffsetCommit" not in self.working:
+            return
+        try:
+            self._has_topic = True  # from here on it may exist, whatever the answer
+            await self.admin.create_topic(self.topic, self._controller)
+        except AdminError as error:
+            self.topic_problem = f"{error}."
+
+    def describe(self) -> Hello:
+        """What each scope says of itself."""
+        working = dict(self.working)
+        return Hello(
+            self._implementation, self._version, "real", working, frozenset({"disconnect"})
+        )
+
+    def new_names(self) -> Names:
+        """A prefix for one life of a scope."""
+        return Names(f"fencepost-{self.run}-{next(self._numbers)}-", self.topic)
+
+    def made(self, group_id: str, at: Address) -> None:
+        """Note a group of ours and its coordinator."""
+        self._groups[group_id] = at
+
+    def provenance(self) -> Provenance:
+        """The name as given and what is known of the broker."""
+        return Provenance(self.name, self._implementation, self._version, str(self.address))
+
+    @asynccontextmanager
+    async def scope(self, label: str, *, isolated: bool = False) -> AsyncIterator[AsyncCoordinator]:
+        """Group names and connections of its own; nothing isolates more, in one broker."""
+        del label, isolated
+        scope = TcpScope(self)
+        try:
+            yield scope
+        finally:
+            await scope.close()
+
+    async def _clean_up(self) -> None:
+        """Best effort.  A group whose members are still being rebalanced is tried again."""
+        with contextlib.suppress(TimeoutError, AddressError):
+            async with asyncio.timeout(self.deadlines.cleanup_s):
+                await self._remove_groups()
+        if self._has_topic and "DeleteTopics" in self.admin.advertised:
+            with contextlib.suppress(TimeoutError, AddressError, AdminError):
+                async with asyncio.timeout(self.deadlines.cleanup_s):
+                    await self.admin.delete_topic(self.topic, self._controller)
+
+    async def _remove_groups(self) -> None:
+        if "DeleteGroups" not in self.admin.advertised:
+            return
+        left: dict[Address, list[str]] = {}
+        for group_id, at in self._groups.items():
+            left.setdefault(at, []).append(group_id)
+        while left:
+            for at, group_ids in list(left.items()):
+                batch, rest = group_ids[:_BATCH], group_ids[_BATCH:]
+                try:
+                    stay = await self.admin.remove_groups(batch, at)
+                except AdminError:
+                    stay, rest = [], []  # this broker is gone, or can't do it
+                left[at] = rest + stay
+                if not left[at]:
+                    del left[at]
+            await asyncio.sleep(0.05 if left else 0)

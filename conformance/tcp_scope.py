@@ -1,0 +1,258 @@
+"""One case's view of a broker: a coordinator with a real clock.
+
+Decides which TCP connection a request goes over (one for each symbolic connection, to the broker
+that coordinates the request's group) and what the case is told: an answer with the time when it was
+read and all that was wrong with its bytes, or the end of its connection.  Each reset begins under
+new group names, since nobody can make a broker forget.
+
+`at_ms` counts from `reset`, rounded up: the answer had been given by then.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from fencepost.conformance.address import Address, AddressError
+from fencepost.conformance.admin import Admin, AdminError, Deadlines
+from fencepost.conformance.connection import Answered, Connection, Event, Stray
+from fencepost.conformance.renaming import Names, groups_in
+from fencepost.conformance.wire import encode_request
+from fencepost.model.coordinator import (
+    Answer,
+    AsyncCoordinator,
+    Config,
+    CoordinatorFailure,
+    Dropped,
+    Hello,
+    Reset,
+    Send,
+    UnsupportedError,
+)
+from fencepost.model.errors import Error
+from fencepost.model.messages import APIS
+from fencepost.model.shapes import ShapeError
+
+_MAX_STRAYS = 20
+_FOUNDING = {"JoinGroup", "OffsetCommit"}  # the requests that make a group
+
+
+class Cluster(Protocol):
+    """What a scope needs of its target."""
+
+    admin: Admin
+    deadlines: Deadlines
+    settings: dict[str, int | None]
+    anchor: Address
+
+    def describe(self) -> Hello:
+        """What the broker can do."""
+        ...
+
+    def new_names(self) -> Names:
+        """Names that nobody had before."""
+        ...
+
+    def made(self, group_id: str, at: Address) -> None:
+        """Note a group that must be removed in the end."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """A TCP connection and the broker at its other end."""
+
+    broker: Address
+    connection: Connection
+
+
+class TcpScope(AsyncCoordinator):
+    """A broker as a coordinator; made by `TcpTarget.scope`."""
+
+    def __init__(self, cluster: Cluster, clock: Callable[[], float] = time.monotonic) -> None:
+        self._cluster = cluster
+        self._clock = clock
+        self._lines: dict[str, _Line] = {}
+        self._arrived = asyncio.Event()
+        self._begin()
+
+    def _begin(self) -> None:
+        self._names = self._cluster.new_names()
+        self._coordinators: dict[str, Address] = {}
+        self._ready: list[Answer] = []
+        self._ids: set[str] = set()
+        self._last_ms = 0
+        self._pending_strays: list[str] = []
+        self.strays: list[str] = []
+        """What the broker sent unasked, in sentences; each is a finding of the next answer too."""
+        self._begun = self._clock()
+
+    async def hello(self) -> Hello:
+        """The versions that work; a TCP connection can be dropped, the broker not restarted."""
+        return self._cluster.describe()
+
+    def now_ms(self) -> int:
+        """The ms since `reset`, rounded down: a request sent now is sent at this time or later."""
+        return int((self._clock() - self._begun) * 1000)
+
+    async def reset(self, config: Config) -> Reset:
+        """Begin again under new names.  The settings are the broker's; none can be changed."""
+        if unknown := sorted(set(config) - set(self._cluster.settings)):
+            raise UnsupportedError(unknown[0])
+        dropped = self._hang_up()
+        self._begin()
+        return Reset(dict(self._cluster.settings), dropped)
+
+    async def send(self, request: Send) -> list[Answer]:
+        """Write the request; answers that are there already.
+
+        Raises UnsupportedError for a version that the broker doesn't advertise, CoordinatorFailure
+        for a body that the version can't have, or when the group's coordinator can't be reached.
+        """
+        body = self._check(request)
+        group_id = next(iter(groups_in(body)), None)
+        line = await self._line(request.connection, group_id)
+        if request.api in _FOUNDING and group_id:
+            self._cluster.made(group_id, line.broker)
+
+        def write(correlation_id: int) -> bytes:
+            client = request.client_id
+            return encode_request(request.api, request.version, correlation_id, client, body)
+
+        try:
+            line.connection.send(request.id, request.api, request.version, write)
+        except ShapeError as error:
+            raise CoordinatorFailure(f"{request.api} v{request.version}: {error}") from error
+        self._ids.add(request.id)
+        await asyncio.sleep(0)
+        return self._take()
+
+    def _check(self, request: Send) -> dict[str, Any]:
+        """The body as the cluster is asked."""
+        bounds = self._cluster.admin.advertised.get(request.api)
+        known = APIS.get(request.api)
+        if known is None or bounds is None or not bounds[0] <= request.version <= bounds[1]:
+            raise UnsupportedError(f"{request.api} version {request.version}")
+        if request.id in self._ids:
+            raise CoordinatorFailure(f"request id {request.id!r} was used before; take a new one")
+        line = self._lines.get(request.connection)
+        if line is not None and line.connection.pending is not None:
+            raise CoordinatorFailure(f"connection {request.connection!r} has an open request")
+        try:
+            known.request.from_body(dict(request.body), request.version)
+        except ShapeError as error:
+            raise CoordinatorFailure(f"{request.api} v{request.version}: {error}") from error
+        return self._names.request(request.api, request.body)
+
+    async def _line(self, name: str, group_id: str | None) -> _Line:
+        """The TCP connection, to the right broker; one that is gone is looked up again."""
+        for attempt in (1, 2):
+            broker = await self._coordinator(group_id)
+            line = self._lines.get(name)
+            if line is not None and line.broker == broker and not line.connection.is_ended:
+                return line
+            if line is not None:
+                line.connection.close()
+            try:
+                to = await self._cluster.admin.endpoint(broker)
+                connection = await Connection.open(
+                    to.host,
+                    to.port,
+                    self._taker(name),
+                    timeout_s=self._cluster.deadlines.connect_s,
+                )
+            except (OSError, AddressError) as error:
+                self._coordinators.clear()
+                if attempt == 2:
+                    raise CoordinatorFailure(f"{broker} can't be reached ({error})") from error
+                continue
+            self._lines[name] = _Line(broker, connection)
+            return self._lines[name]
+        raise AssertionError
+
+    async def _coordinator(self, group_id: str | None) -> Address:
+        if group_id is None:
+            return next(iter(self._coordinators.values()), self._cluster.anchor)
+        if not group_id:  # some brokers name no coordinator for it; any may refuse it
+            return self._cluster.anchor
+        if group_id not in self._coordinators:
+            try:
+                found = await self._cluster.admin.find_coordinator(group_id)
+            except (AdminError, AddressError) as error:
+                raise CoordinatorFailure(str(error)) from error
+            self._coordinators[group_id] = found
+        return self._coordinators[group_id]
+
+    def _taker(self, name: str) -> Callable[[Event], None]:
+        def take(event: Event) -> None:
+            self._on_event(name, event)
+
+        return take
+
+    def _on_event(self, name: str, event: Event) -> None:
+        if isinstance(event, Stray):
+            if len(self.strays) < _MAX_STRAYS:
+                self.strays.append(f"On connection {name!r}: {event.finding}")
+                self._pending_strays.append(self.strays[-1])
+            return
+        if event.request is None:
+            return  # an idle connection ended: the next request opens another
+        if isinstance(event, Answered):
+            request, raw = event.request, event.decoded.body
+            body = None if raw is None else self._names.answer(request.api, raw)
+            findings = event.decoded.findings
+            if raw is not None and _says(raw, Error.NOT_COORDINATOR.value):
+                self._coordinators.clear()
+        else:
+            request, body, findings = event.request, None, (event.reason,)
+        self._last_ms = max(self._last_ms, math.ceil((event.at - self._begun) * 1000))
+        findings = (*findings, *self._pending_strays)
+        self._pending_strays.clear()
+        self._ready.append(Answer(request.id, self._last_ms, body, findings))
+        self._arrived.set()
+
+    def _take(self) -> list[Answer]:
+        self._arrived.clear()
+        answers, self._ready = self._ready, []
+        return answers
+
+    async def advance(self, ms: int) -> list[Answer]:
+        """Wait up to `ms`; return as soon as something came in."""
+        if not self._ready:
+            try:
+                async with asyncio.timeout(max(ms, 0) / 1000):
+                    await self._arrived.wait()
+            except TimeoutError:
+                await asyncio.sleep(0)
+        return self._take()
+
+    async def disconnect(self, connection: str) -> Dropped:
+        """Hang up on the broker; what was open is never answered."""
+        line = self._lines.pop(connection, None)
+        request = line.connection.close() if line is not None else None
+        return Dropped(tuple(self._take()), () if request is None else (request.id,))
+
+    async def restart(self) -> Dropped:
+        """A broker on a port can't be restarted from here."""
+        raise UnsupportedError("restart: this broker was not started by fencepost")
+
+    async def close(self) -> None:
+        """Hang up all connections."""
+        self._hang_up()
+
+    def _hang_up(self) -> tuple[str, ...]:
+        requests = [line.connection.close() for line in self._lines.values()]
+        self._lines.clear()
+        return tuple(request.id for request in requests if request is not None)
+
+
+def _says(body: Mapping[str, Any], code: int) -> bool:
+    """Whether an answer holds an error code, at the top or in any row."""
+    if body.get("errorCode") == code:
+        return True
+    rows = [row for value in body.values() if isinstance(value, list) for row in value]
+    return any(isinstance(row, dict) and _says(row, code) for row in rows)

@@ -1,0 +1,158 @@
+"""A candidate: one state of the model that explains all that was seen so far.
+
+Decides what is kept of an explanation, and when two may be taken as one: if they agree in all but
+times, the wider intervals stand for both.  That may allow more than the model does, never less.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from fencepost.model.group import Group, Timer
+from fencepost.model.shapes import Message
+from fencepost.model.table import LEVELS, Level
+from fencepost.properties.matching import Deviation, renamed
+
+Groups = tuple[tuple[str, Group], ...]
+
+
+class Emitted(NamedTuple):
+    """An answer that the model gave and nobody has read yet, given somewhere in [earliest, latest] ms."""
+
+    request_id: str
+    message: Message | None
+    rule: str
+    earliest: int
+    latest: int
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """An explanation.  `now`: ms, no event so far was later than needed; `used`: rules that every
+    history behind this candidate used."""
+
+    groups: Groups = ()
+    unapplied: tuple[str, ...] = ()
+    emitted: tuple[Emitted, ...] = ()
+    now: int = 0
+    used: frozenset[str] = frozenset()
+    deviations: tuple[tuple[str, Deviation], ...] = ()
+
+    def group(self, group_id: str) -> Group | None:
+        """The group of this id, if it exists."""
+        for name, group in self.groups:
+            if name == group_id:
+                return group
+        return None
+
+    def with_group(self, group_id: str, group: Group | None) -> Groups:
+        """The groups with this one put in, or (None) taken away."""
+        rest = [pair for pair in self.groups if pair[0] != group_id]
+        if group is not None:
+            rest.append((group_id, group))
+        return tuple(sorted(rest, key=_first))
+
+    def emission(self, request_id: str) -> Emitted | None:
+        """The model's answer to this request, if it gave one."""
+        for emitted in self.emitted:
+            if emitted.request_id == request_id:
+                return emitted
+        return None
+
+    def without_emission(self, request_id: str) -> Candidate:
+        """The answer was read."""
+        return replace(
+            self, emitted=tuple(e for e in self.emitted if e.request_id != request_id)
+        )
+
+    def gravity(self) -> int:
+        """How grave the worst deviation is: 0 for none, then MAY, SHOULD, MUST."""
+        return max((len(LEVELS) - LEVELS.index(d.level) for _, d in self.deviations), default=0)
+
+    def bound(self, names: Mapping[str, str]) -> Candidate:
+        """Made-up ids replaced by those that they stand for."""
+        if not names:
+            return self
+        groups = tuple((name, _bind(group, names)) for name, group in self.groups)
+        emitted = tuple(
+            e if e.message is None else e._replace(message=renamed(e.message, names))
+            for e in self.emitted
+        )
+        return replace(self, groups=groups, emitted=emitted)
+
+    def key(self) -> object:
+        """What must agree for two candidates to be taken as one."""
+        groups = tuple(
+            (name, replace(group, timers=tuple(Timer(t.kind, t.subject, 0, 0) for t in group.timers)))
+            for name, group in self.groups
+        )
+        emitted = tuple(e[:3] for e in self.emitted)
+        return groups, self.unapplied, emitted, self.deviations
+
+    def joined(self, other: Candidate) -> Candidate:
+        """Both as one, where their keys agree."""
+        groups = tuple(
+            (name, replace(group, timers=_hull(group.timers, twin.timers)))
+            for (name, group), (_, twin) in zip(self.groups, other.groups, strict=True)
+        )
+        emitted = tuple(
+            a._replace(earliest=min(a.earliest, b.earliest), latest=max(a.latest, b.latest))
+            for a, b in zip(self.emitted, other.emitted, strict=True)
+        )
+        return replace(
+            self,
+            groups=groups,
+            emitted=emitted,
+            now=min(self.now, other.now),
+            used=self.used & other.used,
+        )
+
+
+def merged(candidates: list[Candidate]) -> list[Candidate]:
+    """Candidates that agree in all but times taken as one, in order of first appearance."""
+    kept: dict[object, Candidate] = {}
+    for candidate in candidates:
+        key = candidate.key()
+        twin = kept.get(key)
+        kept[key] = candidate if twin is None else twin.joined(candidate)
+    return list(kept.values())
+
+
+def worst(levels: list[Level]) -> Level:
+    """The most binding of these levels."""
+    return min(levels, key=LEVELS.index)
+
+
+def _first(pair: tuple[str, Group]) -> str:
+    return pair[0]
+
+
+def _hull(a: tuple[Timer, ...], b: tuple[Timer, ...]) -> tuple[Timer, ...]:
+    return tuple(
+        Timer(s.kind, s.subject, min(s.earliest, t.earliest), max(s.latest, t.latest))
+        for s, t in zip(a, b, strict=True)
+    )
+
+
+def _bind(group: Group, names: Mapping[str, str]) -> Group:
+    def real(member_id: str) -> str:
+        return names.get(member_id, member_id)
+
+    members = sorted(
+        (replace(m, member_id=real(m.member_id)) for m in group.members), key=_member_id
+    )
+    return replace(
+        group,
+        leader=None if group.leader is None else real(group.leader),
+        members=tuple(members),
+        static=tuple(sorted((instance, real(mid)) for instance, mid in group.static)),
+        pending=tuple(sorted(map(real, group.pending))),
+        timers=tuple(sorted(t._replace(subject=real(t.subject)) for t in group.timers)),
+        stored=None if group.stored is None else _bind(group.stored, names),
+    )
+
+
+def _member_id(member: object) -> str:
+    return str(getattr(member, "member_id", ""))

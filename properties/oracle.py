@@ -1,0 +1,452 @@
+"""The oracle: some run of the model explains this history.
+
+Decides whether a history can have come from a correct coordinator.  Each request took effect
+somewhere between its sending and its answer, at most `lag_ms` after its sending; each timer fires
+at its deadline or up to `lag_ms` later; each answer is read at most `lag_ms` after it was given.
+The oracle keeps every state of the model that explains what was seen so far, with an interval for
+each timer.  It looks only when an answer was read (or silence is evidence): then it tries all
+orders of what may have happened before, until the model gives that answer.
+
+With a virtual clock (`lag_ms` 0) a request takes effect at its sending and timers fire at their
+deadlines exactly.  It may take a wrong history for right where intervals blur, never the reverse.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from fencepost.model.answers import merged as merged_rows
+from fencepost.model.coordinator import Answer, Config
+from fencepost.model.drafts import ALL_APIS
+from fencepost.model.group import Timer
+from fencepost.model.history import (
+    Answered,
+    Disconnected,
+    Event,
+    Handled,
+    Passed,
+    Restarted,
+    Sent,
+)
+from fencepost.model.machine import Machine
+from fencepost.model.requests import groups_of
+from fencepost.model.revision import Revision
+from fencepost.model.shapes import Message, ShapeError
+from fencepost.model.table import Level
+from fencepost.model.work import Incoming, Outcome, Span
+from fencepost.properties.candidate import Candidate, Emitted, merged
+from fencepost.properties.matching import FRESH, Deviation, first_difference, matches
+from fencepost.properties.verdict import Allowed, Verdict, Violation, Wrong
+
+FOREVER = 10**12
+"""A lag that nothing exceeds, ms."""
+
+_NOTED = Level.MAY
+
+
+@dataclass(frozen=True, slots=True)
+class _Request:
+    """A request that was sent, and the groups that it is about."""
+
+    incoming: Incoming
+    group_ids: tuple[str, ...]
+    sent_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """Something that may happen next, somewhere in [earliest, latest] ms."""
+
+    earliest: int
+    latest: int
+    request_id: str | None = None
+    group_id: str = ""
+    timer: Timer | None = None
+
+
+class TooManyError(Exception):
+    """There are more candidates than the oracle is willing to follow."""
+
+
+class Oracle:
+    """Follows one history of the groups of one case.
+
+    `lag_ms` 0 means a virtual clock.  `limit`: how many states may be looked at for one event.
+    """
+
+    def __init__(
+        self, revision: Revision, config: Config, *, lag_ms: int, limit: int = 20_000
+    ) -> None:
+        self.revision = revision
+        self.machine = Machine(revision, config)
+        self.lag_ms = lag_ms
+        self.violation: Violation | None = None
+        self.unknown: str | None = None
+        self._limit = limit
+        self._candidates = [Candidate()]
+        self._requests: dict[str, _Request] = {}
+        self._dropped: set[str] = set()
+        self._seen: set[str] = set()
+        self._decided: dict[str, set[str]] = {}
+        self._still = False  # virtual clock: a request is being handled, timers wait
+        self._levels = {rule.id: rule.level for _, rule in revision.rules()}
+
+    @property
+    def exact(self) -> bool:
+        """Whether the clock is virtual."""
+        return self.lag_ms == 0
+
+    # What the judge asks.
+
+    def open(self) -> bool:
+        """Whether the history so far is explained."""
+        return self.violation is None and self.unknown is None
+
+    def next_deadline_ms(self) -> int | None:
+        """The earliest time at which the model knows of something to happen by itself."""
+        times = [t.earliest for c in self._candidates for _, g in c.groups for t in g.timers]
+        return min(times, default=None)
+
+    def expects(self, request_id: str) -> bool:
+        """Whether every explanation has answered this request already."""
+        return all(c.emission(request_id) is not None for c in self._candidates)
+
+    def verdict(self) -> Verdict:
+        """What can be said now; the best explanations are those with the least deviation."""
+        if not self.open():
+            return Verdict(self.violation, self.unknown, frozenset(), (), len(self._candidates))
+        least = min(c.gravity() for c in self._candidates)
+        best = [c for c in self._candidates if c.gravity() == least]
+        used = frozenset.intersection(*(c.used for c in best))
+        chosen = best[0]
+        worse = [(r, d) for r, d in chosen.deviations if d.level is not _NOTED]
+        notes = tuple(f"{r}: {d}" for r, d in chosen.deviations if d.level is _NOTED)
+        if worse:
+            request_id, deviation = min(worse, key=lambda pair: list(Level).index(pair[1].level))
+            violation = Violation(
+                Wrong.DEVIATION,
+                deviation.level,
+                request_id,
+                chosen.now,
+                None,
+                (),
+                tuple(sorted(self._decided.get(request_id, ()))),
+                str(deviation),
+            )
+            return Verdict(violation, None, used, notes, len(best))
+        return Verdict(None, None, used, notes, len(best))
+
+    # What the judge saw.
+
+    def observe(self, event: Event) -> None:
+        """Take one event of the history, in order of time."""
+        if not self.open():
+            return
+        try:
+            match event:
+                case Sent():
+                    self._sent(event)
+                case Answered():
+                    self._answered(event)
+                case Handled():
+                    self._passed(event.at_ms, timers=False)
+                    self._still = False
+                case Passed():
+                    self._passed(event.at_ms, timers=True)
+                case Disconnected():
+                    self._dropped.update(event.dropped)
+                case Restarted():
+                    self._restarted(event)
+        except TooManyError:
+            self.unknown = f"more than {self._limit} states would have to be followed"
+
+    def _sent(self, event: Sent) -> None:
+        self._still = self.exact
+        request = event.request
+        message = ALL_APIS[request.api].request.from_body(dict(request.body), request.version)
+        incoming = Incoming(
+            request.id,
+            request.client_id,
+            request.api,
+            request.version,
+            message,
+            FRESH + request.id,
+        )
+        named = groups_of(message)
+        known = {g for r in self._requests.values() for g in r.group_ids}
+        ids = tuple(sorted(known)) if named is None else tuple(named)
+        self._requests[request.id] = _Request(incoming, ids, event.at_ms)
+        self._candidates = [
+            replace(c, unapplied=(*c.unapplied, request.id)) for c in self._candidates
+        ]
+
+    def _answered(self, event: Answered) -> None:
+        answer = event.answer
+        if answer.id in self._dropped:
+            return
+        request = self._requests[answer.id].incoming
+        reached = self._explore(answer.at_ms, lambda c: c.emission(answer.id) is not None)
+        if answer.body is None:
+            detail = "; ".join(answer.findings) or Wrong.CLOSED.value
+            self._violate(Wrong.CLOSED, answer.id, answer.at_ms, None, reached, detail)
+            return
+        body = dict(answer.body)
+        try:
+            observed = ALL_APIS[request.api].response.from_body(body, request.version)
+        except ShapeError as error:
+            self._violate(Wrong.SHAPE, answer.id, answer.at_ms, body, reached, str(error))
+            return
+        kept = [m for c in reached for m in self._matching(c, answer, observed)]
+        if not kept:
+            wrong = Wrong.ANSWER if reached else Wrong.EARLY
+            self._violate(wrong, answer.id, answer.at_ms, body, reached, wrong.value)
+            return
+        for finding in answer.findings:
+            found = (answer.id, Deviation(Level.SHOULD, "bytes", "as the version says", finding))
+            kept = [replace(c, deviations=(*c.deviations, found)) for c in kept]
+        self._seen.update(_ids(observed))
+        least = min(c.gravity() for c in kept)
+        bearable = max(least, 2)  # what is graver than SHOULD is followed only if nothing better is
+        self._candidates = merged([c for c in kept if c.gravity() <= bearable])
+
+    def _matching(self, candidate: Candidate, answer: Answer, observed: Message) -> list[Candidate]:
+        request_id = answer.id
+        emitted = candidate.emission(request_id)
+        assert emitted is not None
+        if answer.at_ms > emitted.latest + self.lag_ms:
+            return []
+        rest = candidate.without_emission(request_id)
+        if emitted.message is None:
+            return [rest]
+        level = self._levels[emitted.rule]
+        seen = frozenset(self._seen)
+        return [
+            replace(
+                rest.bound(match.bindings),
+                deviations=(*rest.deviations, *((request_id, d) for d in match.deviations)),
+            )
+            for match in matches(emitted.message, observed, level, seen)
+        ]
+
+    def _passed(self, at_ms: int, *, timers: bool) -> None:
+        """All that must have happened by now has happened; who contradicts that is out."""
+        limit = at_ms + 1 if self.exact else at_ms
+
+        def overdue(candidate: Candidate) -> bool:
+            return any(
+                step.latest < limit and (timers or step.request_id is not None)
+                for step in self._steps(candidate)
+            )
+
+        if any(map(overdue, self._candidates)):
+            reached = merged(self._explore(at_ms, lambda c: not overdue(c)))
+        else:
+            reached = self._candidates
+        kept = [c for c in reached if not self._unread(c, limit)]
+        if kept:
+            self._candidates = kept
+            return
+        silent = [(c, self._unread(c, limit)) for c in reached]
+        request_id = min((r for _, rs in silent for r in rs), key=self._sent_ms, default=None)
+        if request_id is None:
+            self.unknown = "no explanation is left, and no request to name for it"
+            return
+        those = [c for c, _ in silent if c.emission(request_id) is not None]
+        self._violate(Wrong.SILENCE, request_id, at_ms, None, those, Wrong.SILENCE.value)
+
+    def _unread(self, candidate: Candidate, limit: int) -> list[str]:
+        return [
+            e.request_id
+            for e in candidate.emitted
+            if e.message is not None and e.latest + self.lag_ms < limit
+        ]
+
+    def _sent_ms(self, request_id: str) -> tuple[int, str]:
+        return self._requests[request_id].sent_ms, request_id
+
+    def _restarted(self, event: Restarted) -> None:
+        self._dropped.update(event.dropped)
+        before = self._explore(event.at_ms, lambda _: False, everything=True)
+        after: list[Candidate] = []
+        for candidate in before:
+            start = max(candidate.now, event.begun_ms)
+            states = [replace(candidate, now=start)]
+            for group_id, group in candidate.groups:
+                outcomes = self.machine.failover(group, Span(start, event.at_ms))
+                states = [
+                    self._became(s, group_id, outcome, Span(start, event.at_ms))
+                    for s in states
+                    for outcome in outcomes
+                ]
+            after += [
+                replace(s, unapplied=tuple(r for r in s.unapplied if r not in self._dropped))
+                for s in states
+            ]
+        self._candidates = merged(after)
+
+    # The search.
+
+    def _explore(
+        self, horizon: int, goal: Callable[[Candidate], bool], *, everything: bool = False
+    ) -> list[Candidate]:
+        """Every candidate that meets the goal, by whatever may have happened up to the horizon.
+
+        `everything`: all that can be reached, goal or not.  Raises TooManyError.
+        """
+        reached: list[Candidate] = []
+        seen = set(self._candidates)
+        queue = deque(self._candidates)
+        while queue:
+            candidate = queue.popleft()
+            if everything:
+                reached.append(candidate)
+            elif goal(candidate):
+                reached.append(candidate)
+                continue
+            for following in self._successors(candidate, horizon):
+                if following not in seen:
+                    if len(seen) >= self._limit:
+                        raise TooManyError
+                    seen.add(following)
+                    queue.append(following)
+        return reached
+
+    def _steps(self, candidate: Candidate) -> list[_Step]:
+        steps = []
+        for request_id in candidate.unapplied:
+            sent = self._requests[request_id].sent_ms
+            latest = FOREVER if request_id in self._dropped else sent + self.lag_ms
+            steps.append(_Step(sent, latest, request_id=request_id))
+        for group_id, group in candidate.groups:
+            if self._still:
+                continue
+            steps += [
+                _Step(t.earliest, t.latest + self.lag_ms, group_id=group_id, timer=t)
+                for t in group.timers
+            ]
+        return steps
+
+    def _successors(self, candidate: Candidate, horizon: int) -> Iterator[Candidate]:
+        steps = self._steps(candidate)
+        barrier = min((s.latest for s in steps), default=FOREVER)
+        for step in steps:
+            start = max(candidate.now, step.earliest)
+            if start > min(barrier, horizon):
+                continue  # something else must come first, or it is still to come
+            span = Span(start, min(step.latest, horizon))
+            if step.timer is not None:
+                group = candidate.group(step.group_id)
+                assert group is not None
+                before = replace(candidate, now=start)
+                for outcome in self.machine.expire(group, step.timer, span):
+                    yield self._became(before, step.group_id, outcome, span)
+            else:
+                assert step.request_id is not None
+                yield from self._applied(candidate, step.request_id, span)
+
+    def _applied(self, candidate: Candidate, request_id: str, span: Span) -> Iterator[Candidate]:
+        request = self._requests[request_id]
+        rest = tuple(r for r in candidate.unapplied if r != request_id)
+        states = [replace(candidate, unapplied=rest, now=span.earliest)]
+        for group_id in request.group_ids:
+            following = []
+            for state in states:
+                outcomes = self.machine.handle(
+                    state.group(group_id), request.incoming, span, group_id=group_id
+                )
+                for outcome in outcomes:
+                    self._decided.setdefault(request_id, set()).add(outcome.rules[0])
+                    following.append(self._became(state, group_id, outcome, span))
+            states = following
+        yield from states
+
+    def _became(
+        self, candidate: Candidate, group_id: str, outcome: Outcome, span: Span
+    ) -> Candidate:
+        emitted = list(candidate.emitted)
+        for e in outcome.emissions:
+            if e.request_id not in self._dropped:
+                new = Emitted(e.request_id, e.message, e.rule, span.earliest, span.latest)
+                emitted = _with_rows(emitted, new)
+        return replace(
+            candidate,
+            groups=candidate.with_group(group_id, outcome.group),
+            emitted=tuple(sorted(emitted, key=_request_id)),
+            used=candidate.used | set(outcome.rules),
+        )
+
+    def _violate(
+        self,
+        wrong: Wrong,
+        request_id: str,
+        at_ms: int,
+        body: dict[str, Any] | None,
+        reached: list[Candidate],
+        detail: str,
+    ) -> None:
+        request = self._requests[request_id].incoming
+        seen = frozenset(self._seen)
+        observed = None
+        if body is not None and wrong is not Wrong.SHAPE:
+            observed = ALL_APIS[request.api].response.from_body(body, request.version)
+        allowed: dict[str, Allowed] = {}
+        for candidate in reached:
+            emitted = candidate.emission(request_id)
+            if emitted is None or emitted.message is None:
+                continue
+            difference = detail
+            if observed is not None:
+                level = self._levels[emitted.rule]
+                difference = first_difference(emitted.message, observed, level, seen) or detail
+            expected = emitted.message.to_body(request.version)
+            allowed.setdefault(f"{emitted.rule} {expected}", Allowed(expected, emitted.rule, difference))
+        rules = {a.rule for a in allowed.values()} or self._decided.get(request_id, set())
+        level = min((self._levels[r] for r in rules), key=list(Level).index, default=Level.MUST)
+        self.violation = Violation(
+            wrong,
+            level,
+            request_id,
+            at_ms,
+            body,
+            tuple(allowed.values()),
+            tuple(sorted(self._decided.get(request_id, ()))),
+            detail,
+        )
+
+
+def judge(
+    revision: Revision, config: Config, history: list[Event], *, lag_ms: int, limit: int = 20_000
+) -> Oracle:
+    """The oracle after a recorded history."""
+    oracle = Oracle(revision, config, lag_ms=lag_ms, limit=limit)
+    for event in history:
+        oracle.observe(event)
+    return oracle
+
+
+def _with_rows(emitted: list[Emitted], new: Emitted) -> list[Emitted]:
+    """The answers with one more; a second one to a request for several groups adds its rows."""
+    for i, old in enumerate(emitted):
+        if old.request_id == new.request_id:
+            if old.message is not None and new.message is not None:
+                message = merged_rows([old.message, new.message])
+                emitted[i] = old._replace(message=message)
+            return emitted
+    return [*emitted, new]
+
+
+def _request_id(emitted: Emitted) -> str:
+    return emitted.request_id
+
+
+def _ids(message: Message) -> Iterator[str]:
+    """The member ids that an answer tells."""
+    for name in ("member_id", "leader"):
+        if value := getattr(message, name, ""):
+            yield value
+    for rows in ("members", "groups"):
+        for row in getattr(message, rows, ()) or ():
+            yield from _ids(row)
