@@ -146,18 +146,23 @@ class Admin:
     async def find_coordinator(self, group_id: str) -> Address:
         """Where a group's coordinator is, asked until it answers NONE.
 
-        Raises AdminError after the deadline, or at once for an error that time doesn't heal.
+        Raises AdminError after the deadline, at once for an error that time doesn't heal, and for a
+        broker that can't be reached as soon as a connection should have been made.
         """
         problem = "it did not answer"
+        reached = time.monotonic()
         self.version_of("FindCoordinator")
 
         async def attempt() -> Address | None:
-            nonlocal problem
+            nonlocal problem, reached
             try:
                 answer = await self.call("FindCoordinator", lambda v: _coordinator_key(v, group_id))
             except AdminError as error:
                 problem = str(error)
+                if time.monotonic() - reached > self._deadlines.connect_s:
+                    raise
                 return None
+            reached = time.monotonic()
             row = next(iter(answer.get("coordinators", ())), None) or answer
             code = row.get("errorCode", Error.UNKNOWN_SERVER_ERROR.value)
             if code == Error.NONE.value:

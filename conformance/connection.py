@@ -164,7 +164,7 @@ class Connection(asyncio.Protocol):
             if not 0 <= size <= self._max_frame:
                 start = bytes(self._buffer[:16])
                 self._end(
-                    f"The broker announced a frame of {size} bytes, with {self._max_frame} allowed; "
+                    f"The broker announced a frame of {size} bytes, of {self._max_frame} allowed; "
                     f"it began with {start!r}"
                 )
                 return

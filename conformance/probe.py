@@ -1,8 +1,8 @@
 """Which of the versions that a broker advertises it really speaks.
 
 Decides what counts as broken: a version whose answer to a harmless request can't be read to its
-end, or that gets the connection closed.  Silence is not broken: a coordinator may park any join, and
-some park even those that Kafka refuses at once.
+end, or that gets the connection closed.  Silence is not broken: a coordinator may park any join,
+and some park even those that Kafka refuses at once.
 
 Each version is asked on a connection of its own, about a group of its own that does not exist, as a
 member that it can't know; Kafka answers that at once and changes nothing.
