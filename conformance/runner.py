@@ -6,6 +6,7 @@ wrong and going on would prove nothing more), or when the wait itself can't be r
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -69,7 +70,11 @@ class Recording:
 
 
 class CaseRun:
-    """Runs one case.  `lag_ms`: what the target's clock can't tell apart; 0 for a virtual clock."""
+    """Runs one case.
+
+    `lag_ms`: what the target's clock can't tell apart, which times are scaled by; 0 for a virtual
+    clock.  `patience_ms`: how late something may be before that is held against the target.
+    """
 
     def __init__(
         self,
@@ -79,6 +84,7 @@ class CaseRun:
         config: Config,
         revision: Revision,
         lag_ms: int,
+        patience_ms: int | None = None,
     ) -> None:
         self._case = case
         self._coordinator = coordinator
@@ -87,12 +93,13 @@ class CaseRun:
         lag = 0 if self._virtual else lag_ms
         self._times: Times = times_for(config, lag_ms=lag)
         self._knowledge = Knowledge(self._times)
-        self._oracle = Oracle(revision, config, lag_ms=lag)
+        patience = lag if patience_ms is None or self._virtual else patience_ms
+        self._oracle = Oracle(revision, config, lag_ms=patience)
         self._now = 0
         self._origin = time.monotonic()
         self._open: dict[str, Ask] = {}
         self._bodies: dict[str, dict[str, Any]] = {}
-        self.recording = Recording(case, config, hello.clock, lag)
+        self.recording = Recording(case, config, hello.clock, patience)
 
     async def run(self) -> Recording:
         """Run the plan to its end, or until nothing more can be learnt.
@@ -163,8 +170,10 @@ class CaseRun:
         self._bodies[request_id] = body
         self.recording.labels[request_id] = step.label
         self.recording.senders[request_id] = step.who
-        self._record(Sent(self._clock(), request))
-        self._take(await self._coordinator.send(request))
+        begun = self._clock()
+        answers = await self._coordinator.send(request)
+        self._record(Sent(begun, request, self._clock()))
+        self._take(answers)
         if self._virtual:
             self._record(Handled(self._now))
 
@@ -202,7 +211,14 @@ class CaseRun:
         else:
             self._take(answers)
             if not answers:
+                self._take(await self._drained())
                 self._record(Passed(before))
+
+    async def _drained(self) -> Sequence[Answer]:
+        """What came in before and is still on its way through the event loop."""
+        for _ in range(3):
+            await asyncio.sleep(0)
+        return await self._coordinator.advance(0)
 
     async def _let_pass(self, ms: int) -> None:
         end = self._clock() + ms

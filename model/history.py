@@ -13,10 +13,11 @@ from fencepost.model.coordinator import Answer, Send
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """A request was put on its way at this time."""
+    """A request was put on its way, begun at `at_ms` and written by `by_ms` (None: at once)."""
 
     at_ms: int
     request: Send
+    by_ms: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

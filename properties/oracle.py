@@ -54,6 +54,7 @@ class _Request:
     incoming: Incoming
     group_ids: tuple[str, ...]
     sent_ms: int
+    written_ms: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +179,9 @@ class Oracle:
         named = groups_of(message)
         known = {g for r in self._requests.values() for g in r.group_ids}
         ids = tuple(sorted(known)) if named is None else tuple(named)
-        self._requests[request.id] = _Request(incoming, ids, event.at_ms)
+        self._requests[request.id] = _Request(
+            incoming, ids, event.at_ms, event.at_ms if event.by_ms is None else event.by_ms
+        )
         self._candidates = [
             replace(c, unapplied=(*c.unapplied, request.id)) for c in self._candidates
         ]
@@ -317,9 +320,10 @@ class Oracle:
     def _steps(self, candidate: Candidate) -> list[_Step]:
         steps = []
         for request_id in candidate.unapplied:
-            sent = self._requests[request_id].sent_ms
-            latest = FOREVER if request_id in self._dropped else sent + self.lag_ms
-            steps.append(_Step(sent, latest, request_id=request_id))
+            request = self._requests[request_id]
+            dropped = request_id in self._dropped
+            latest = FOREVER if dropped else request.written_ms + self.lag_ms
+            steps.append(_Step(request.sent_ms, latest, request_id=request_id))
         for group_id, group in candidate.groups:
             if self._still:
                 continue

@@ -1,0 +1,263 @@
+"""Certify: all cases against one target, side by side, each judged by the oracle.
+
+Decides what a run of a case is worth.  A pass needs that every remaining explanation used the rules
+that the case is about.  A violation that no lag explains counts at once; one that rests on how late
+something was counts only while the control group shows a quick target.  All else is unknown and is
+tried again with more patience; an unknown is never a pass.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, replace
+from typing import Any
+
+from fencepost.conformance.catalogue.registry import Entry
+from fencepost.conformance.coverage import coverage_of
+from fencepost.conformance.explain import sentence, signature
+from fencepost.conformance.lag import Control, LagMeter
+from fencepost.conformance.outcome import CaseResult, Certificate, Outcome
+from fencepost.conformance.plan import Case, times_for
+from fencepost.conformance.runner import CaseRun, CaseUnsupportedError, Recording, unmet_need
+from fencepost.conformance.target import Target
+from fencepost.model.coordinator import (
+    AsyncCoordinator,
+    Config,
+    CoordinatorFailure,
+    Hello,
+    UnsupportedError,
+)
+from fencepost.model.revision import Revision
+from fencepost.model.table import Level
+from fencepost.properties.oracle import judge
+from fencepost.properties.verdict import Verdict
+
+_ATTEMPTS = 3
+_LAST_PATIENCE_MS = 15_000
+_GENEROUS_MS = 30_000
+_STAGGER_S = 0.01
+_VIRTUAL_DELAY_MS = 3000
+
+Progress = Callable[[CaseResult], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What the user asked for.  `jobs` None: as many side by side as the target takes."""
+
+    level: Level = Level.SHOULD
+    jobs: int | None = None
+    seed: int = 0
+    skip: tuple[str, ...] = ()
+    progress: Progress | None = None
+
+
+async def certify(
+    target: Target, revision: Revision, entries: Sequence[Entry], options: Options
+) -> Certificate:
+    """Open the target, run the cases, close it.  Raises TargetUnavailableError."""
+    began = time.monotonic()
+    async with target, AsyncExitStack() as stack:
+        async with target.scope("hello") as coordinator:
+            hello = await coordinator.hello()
+            config = (await coordinator.reset({})).config
+        meter, lag_ms = None, 0
+        if hello.clock == "real":
+            meter, lag_ms = await _start_control(target, hello, config, stack)
+        suite = _Suite(target, revision, hello, config, options, meter, lag_ms)
+        results = await suite.run(entries)
+        return Certificate(
+            provenance=target.provenance(),
+            revision=revision.name,
+            clock=hello.clock,
+            config=config,
+            settings_source=dict(getattr(target, "settings_source", {})),
+            advertised=dict(getattr(target, "advertised", hello.apis)),
+            working=dict(hello.apis),
+            results=tuple(results),
+            coverage=coverage_of(revision, results),
+            seed=options.seed,
+            level=options.level,
+            versions={},
+            lag_ms=lag_ms,
+            seconds=time.monotonic() - began,
+        )
+
+
+async def _start_control(
+    target: Target, hello: Hello, config: Config, stack: AsyncExitStack
+) -> tuple[LagMeter, int]:
+    quick = await stack.enter_async_context(target.scope("control"))
+    timed = await stack.enter_async_context(target.scope("control timers"))
+    session = times_for(config, lag_ms=1).short_session
+    control = Control(quick, timed, hello, session)
+    lag_ms = await control.warm_up()
+    measuring = asyncio.create_task(control.run())
+
+    async def stop() -> None:
+        measuring.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await measuring
+
+    stack.push_async_callback(stop)
+    return control.meter, lag_ms
+
+
+class _Suite:
+    """The cases of one certificate."""
+
+    def __init__(
+        self,
+        target: Target,
+        revision: Revision,
+        hello: Hello,
+        config: Config,
+        options: Options,
+        meter: LagMeter | None,
+        lag_ms: int,
+    ) -> None:
+        self._target = target
+        self._revision = revision
+        self._hello = hello
+        self._config = config
+        self._options = options
+        self._meter = meter
+        self._lag_ms = lag_ms
+        self._levels = {rule.id: rule.level for _, rule in revision.rules()}
+        self._places = asyncio.Semaphore(options.jobs or target.capacity)
+
+    async def run(self, entries: Iterable[Entry]) -> list[CaseResult]:
+        """All cases, in the catalogue's order."""
+        async with asyncio.TaskGroup() as group:
+            tasks = [
+                group.create_task(self._case(entry, number * _STAGGER_S))
+                for number, entry in enumerate(entries)
+            ]
+        return [task.result() for task in tasks]
+
+    def _wanted_config(self, entry: Entry) -> dict[str, int | None]:
+        wanted: dict[str, int | None] = dict(entry.needs.config)
+        if self._hello.clock == "virtual" and entry.delayed is not None:
+            wanted.setdefault(
+                "group.initial.rebalance.delay.ms", _VIRTUAL_DELAY_MS if entry.delayed else 0
+            )
+        return wanted
+
+    async def _case(self, entry: Entry, wait_s: float) -> CaseResult:
+        if self._meter is not None:
+            await asyncio.sleep(wait_s)
+        async with self._places:
+            result = await self._tried(entry)
+        if self._options.progress is not None:
+            self._options.progress(result)
+        return result
+
+    async def _tried(self, entry: Entry) -> CaseResult:
+        case = entry.case(self._levels, delayed=self._delay(self._config) > 0)
+        if entry.id in self._options.skip:
+            return CaseResult(case, Outcome.SKIPPED, case.level, "skipped by the user")
+        result = CaseResult(case, Outcome.UNKNOWN, case.level)
+        for attempt in range(1, _ATTEMPTS + 1):
+            began = time.monotonic()
+            result = await self._attempt(entry, case, last=attempt == _ATTEMPTS)
+            result = replace(result, attempts=attempt, seconds=time.monotonic() - began)
+            if result.outcome is not Outcome.UNKNOWN or self._meter is None:
+                break
+        return result
+
+    @staticmethod
+    def _delay(config: Config) -> int:
+        return config.get("group.initial.rebalance.delay.ms") or 0
+
+    async def _attempt(self, entry: Entry, case: Case, *, last: bool) -> CaseResult:
+        try:
+            async with self._target.scope(case.id, isolated=case.isolated) as coordinator:
+                try:
+                    config = (await coordinator.reset(self._wanted_config(entry))).config
+                except UnsupportedError as error:
+                    return _unsupported(case, f"the setting {error}")
+                delayed = self._delay(config) > 0
+                case = entry.case(self._levels, delayed=delayed)
+                if entry.delayed is not None and entry.delayed is not delayed:
+                    wanted = "an initial delay" if entry.delayed else "no initial delay"
+                    return _unsupported(case, f"{wanted} (group.initial.rebalance.delay.ms)")
+                if (lacks := unmet_need(case, self._hello, config)) is not None:
+                    return _unsupported(case, lacks)
+                return await self._judged(case, coordinator, config, last=last)
+        except CoordinatorFailure as error:
+            return CaseResult(
+                case, Outcome.FAIL, case.level, f"the target failed: {error}", "the target failed"
+            )
+
+    async def _judged(
+        self, case: Case, coordinator: AsyncCoordinator, config: Config, *, last: bool
+    ) -> CaseResult:
+        now = time.monotonic()
+        lag = 0 if self._meter is None else max(self._lag_ms, self._meter.lag_ms(now - 5, now))
+        patience = max(lag, _LAST_PATIENCE_MS) if last else lag
+        run = CaseRun(case, coordinator, self._hello, config, self._revision, lag, patience)
+        try:
+            recording = await run.run()
+        except (CaseUnsupportedError, UnsupportedError) as error:
+            return _unsupported(case, str(error))
+        verdict = self._verdict(recording)
+        return self._result(case, recording, verdict)
+
+    def _verdict(self, recording: Recording) -> Verdict:
+        """The oracle's, with the lag that was measured while the case ran."""
+        lag = recording.lag_ms
+        if self._meter is not None:
+            lag = max(lag, self._meter.lag_ms(recording.began, recording.ended))
+        verdict = self._judge(recording, lag)
+        if self._meter is None or verdict.violation is None:
+            return verdict
+        generous = self._judge(recording, max(_GENEROUS_MS, 10 * lag))
+        if generous.violation is not None:
+            return verdict
+        trusted = self._meter.trustworthy(recording.began, recording.ended, lag)
+        violation = replace(verdict.violation, late=True)
+        if trusted:
+            return replace(verdict, violation=violation)
+        why = "it rests on lateness while the control was late too, or its timers did not fire"
+        return replace(verdict, violation=None, unknown=why, used=frozenset())
+
+    def _judge(self, recording: Recording, lag_ms: int) -> Verdict:
+        history = recording.history
+        return judge(self._revision, recording.config, history, lag_ms=lag_ms).verdict()
+
+    def _result(self, case: Case, recording: Recording, verdict: Verdict) -> CaseResult:
+        common: dict[str, Any] = {
+            "case": case,
+            "verdict": verdict,
+            "recording": recording,
+            "notes": verdict.notes,
+        }
+        violation = verdict.violation
+        if violation is not None and not recording.moved:
+            return CaseResult(
+                outcome=Outcome.FAIL,
+                level=max((case.level, violation.level), key=list(Level).index),
+                message=sentence(verdict, recording, self._revision),
+                observed=signature(verdict, recording),
+                **common,
+            )
+        missing = sorted(set(case.rules) - verdict.used)
+        why = None
+        if recording.moved:
+            why = "the coordinator moved or was loading meanwhile"
+        elif verdict.unknown is not None:
+            why = verdict.unknown
+        elif recording.stopped is not None:
+            why = recording.stopped
+        elif missing:
+            why = f"an explanation without {', '.join(missing)} is left"
+        outcome = Outcome.PASS if why is None else Outcome.UNKNOWN
+        return CaseResult(outcome=outcome, level=case.level, message=why or "", **common)
+
+
+def _unsupported(case: Case, lacks: str) -> CaseResult:
+    return CaseResult(case, Outcome.UNSUPPORTED, case.level, f"the target lacks {lacks}")
