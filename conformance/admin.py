@@ -129,12 +129,12 @@ class Admin:
         return version
 
     async def call(
-        self, api: str, body: Callable[[int], Mapping[str, Any]], at: Address | None = None
+        self, api: str, body: Mapping[str, Any], at: Address | None = None
     ) -> dict[str, Any]:
-        """One question, its body by version; the answer.  Raises AdminError, AddressError."""
+        """One question; the answer's body.  Raises AdminError, AddressError."""
         version, where = self.version_of(api), at or self.bootstrap
         try:
-            event = await self._ask(where, api, version, body(version), self._deadlines.answer_s)
+            event = await self._ask(where, api, version, body, self._deadlines.answer_s)
         except TimeoutError:
             raise AdminError(f"{where} did not answer {api} in time") from None
         except OSError as error:
@@ -151,12 +151,13 @@ class Admin:
         """
         problem = "it did not answer"
         reached = time.monotonic()
-        self.version_of("FindCoordinator")
+        batch = self.version_of("FindCoordinator") >= 4
+        key = {"coordinatorKeys": [group_id]} if batch else {"key": group_id}
 
         async def attempt() -> Address | None:
             nonlocal problem, reached
             try:
-                answer = await self.call("FindCoordinator", lambda v: _coordinator_key(v, group_id))
+                answer = await self.call("FindCoordinator", key)
             except AdminError as error:
                 problem = str(error)
                 if time.monotonic() - reached > self._deadlines.connect_s:
@@ -183,7 +184,7 @@ class Admin:
 
     async def brokers(self) -> dict[int, Address]:
         """The brokers by node id, the controller (where the cluster names one) under -1 too."""
-        answer = await self.call("Metadata", lambda _: {"topics": []})
+        answer = await self.call("Metadata", {"topics": []})
         found = {row["nodeId"]: Address(row["host"], row["port"]) for row in answer["brokers"]}
         if (controller := answer.get("controllerId", -1)) in found:
             found[-1] = found[controller]
@@ -196,7 +197,7 @@ class Admin:
             "resourceName": str(node_id),
             "configurationKeys": list(CONFIG_DEFAULTS),
         }
-        answer = await self.call("DescribeConfigs", lambda _: {"resources": [resource]}, at)
+        answer = await self.call("DescribeConfigs", {"resources": [resource]}, at)
         rows = [row for r in answer["results"] if r["errorCode"] == 0 for row in r["configs"]]
         told: dict[str, int | None] = {
             row["name"]: int(row["value"])
@@ -218,9 +219,7 @@ class Admin:
         }
         if "CreateTopics" in self.advertised:
             most = int(self._deadlines.answer_s * 1000)
-            answer = await self.call(
-                "CreateTopics", lambda _: {"topics": [topic], "timeoutMs": most}, at
-            )
+            answer = await self.call("CreateTopics", {"topics": [topic], "timeoutMs": most}, at)
             for row in answer["topics"]:
                 if row["errorCode"]:
                     why = error_name(row["errorCode"])
@@ -228,7 +227,7 @@ class Admin:
 
         async def attempt() -> bool | None:
             # A broker without CreateTopics makes a topic when it is asked about it.
-            answer = await self.call("Metadata", lambda _: {"topics": [{"name": name}]})
+            answer = await self.call("Metadata", {"topics": [{"name": name}]})
             return True if any(_is_led(row) for row in answer["topics"]) else None
 
         if not await _repeat(attempt, self._deadlines.answer_s):
@@ -236,16 +235,16 @@ class Admin:
 
     async def delete_topic(self, name: str, at: Address | None) -> None:
         """Delete a topic.  Raises AdminError."""
-        await self.call("DeleteTopics", lambda _: {"topicNames": [name], "timeoutMs": 1000}, at)
+        await self.call("DeleteTopics", {"topicNames": [name], "timeoutMs": 1000}, at)
 
     async def remove_groups(self, group_ids: Sequence[str], at: Address) -> list[str]:
         """Take the members out of groups, then delete them; those that stay.  Raises AdminError."""
-        described = await self.call("DescribeGroups", lambda _: {"groups": list(group_ids)}, at)
+        described = await self.call("DescribeGroups", {"groups": list(group_ids)}, at)
         for group in described["groups"]:
             for member in group["members"]:
                 body = {"groupId": group["groupId"], "memberId": member["memberId"]}
-                await self.call("LeaveGroup", lambda _, body=body: body, at)  # type: ignore[misc]
-        answer = await self.call("DeleteGroups", lambda _: {"groupsNames": list(group_ids)}, at)
+                await self.call("LeaveGroup", body, at)
+        answer = await self.call("DeleteGroups", {"groupsNames": list(group_ids)}, at)
         gone = {Error.NONE.value, Error.GROUP_ID_NOT_FOUND.value}
         return [row["groupId"] for row in answer["results"] if row["errorCode"] not in gone]
 
@@ -261,10 +260,6 @@ async def _repeat(attempt: Callable[[], Awaitable[_T | None]], most_s: float) ->
             return result
     except TimeoutError:
         return None
-
-
-def _coordinator_key(version: int, group_id: str) -> dict[str, Any]:
-    return {"coordinatorKeys": [group_id]} if version >= 4 else {"key": group_id}
 
 
 def _is_led(topic: Mapping[str, Any]) -> bool:
