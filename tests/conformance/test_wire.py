@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import base64
 import dataclasses
-import datetime
+import datetime as dt
+import io
 import random
 from collections.abc import Iterator
 from typing import Any
@@ -51,9 +52,9 @@ def values(item: Any) -> Iterator[Any]:
             yield len(item)
             for inner in item:
                 yield from values(inner)
-        case datetime.timedelta():
-            yield int(item / datetime.timedelta(milliseconds=1))
-        case datetime.datetime():
+        case dt.timedelta():
+            yield int(item / dt.timedelta(milliseconds=1))
+        case dt.datetime():
             yield int(item.timestamp() * 1000)
         case bytes():
             yield base64.b64encode(item).decode()
@@ -116,20 +117,13 @@ def test_what_kio_writes_we_read(api: str, version: int, nulls: bool) -> None:
     said, more = entity_reader(entity)(frame, 4 + size)
     assert 4 + size + more == len(frame)
     assert list(values(said)) == list(values(body))
-    written = Written()
-    entity_writer(entity.__header_schema__)(written, entity.__header_schema__(correlation_id=i32(5)))
+    written = io.BytesIO()
+    entity_writer(entity.__header_schema__)(
+        written, entity.__header_schema__(correlation_id=i32(5))
+    )
     entity_writer(entity)(written, said)
-    decoded = decode_response(api, version, bytes(written.data))
+    decoded = decode_response(api, version, written.getvalue())
     assert (decoded.correlation_id, decoded.body, decoded.findings) == (5, body, ())
-
-
-class Written:
-    def __init__(self) -> None:
-        self.data = bytearray()
-
-    def write(self, data: bytes) -> int:
-        self.data += data
-        return len(data)
 
 
 @pytest.mark.parametrize("version", range(5))
@@ -232,7 +226,9 @@ def test_a_varint_without_end_is_garbage() -> None:
 
 def test_text_that_is_not_utf_8_is_garbage() -> None:
     body = {"errorCode": 0, "groups": [{"groupId": "abc", "protocolType": ""}]}
-    frame = encode_message("ListGroups", "Response", 0, 1, body)[4:].replace(b"abc", b"\xff\xfe\xfd")
+    frame = encode_message("ListGroups", "Response", 0, 1, body)[4:].replace(
+        b"abc", b"\xff\xfe\xfd"
+    )
     decoded = decode_response("ListGroups", 0, frame)
     assert decoded.body is None
     assert "not UTF-8" in decoded.findings[0]
