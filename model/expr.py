@@ -108,7 +108,10 @@ Closure = Callable[[Point], bool]
 
 
 def compile_closure(expr: Expr, features: Sequence[Feature]) -> Closure:
-    """A function of a point, whose positions are `features`.  Raises ValueError for a foreign feature."""
+    """A function of a point, whose positions are `features`.
+
+    Raises ValueError for a feature that is none of them.
+    """
     places = {id(feature): index for index, feature in enumerate(features)}
     sets: list[frozenset[Hashable]] = []
 
@@ -144,7 +147,8 @@ def text(expr: Expr) -> str:
         case In(feature, values):
             ordered = [word(v) for v in feature.domain if v in values]
             left_out = [word(v) for v in feature.domain if v not in values]
-            if all(isinstance(v, int) for v in feature.domain) and len(ordered) > 1:
+            numbers = [v for v in feature.domain if isinstance(v, int) and not isinstance(v, bool)]
+            if len(numbers) == len(feature.domain) and len(ordered) > 1 and _is_run(feature, values):
                 return _range_text(feature, ordered)
             if len(left_out) == 1 and len(ordered) > 2:
                 return f"{feature.name} is not {left_out[0]}"
@@ -161,6 +165,12 @@ def text(expr: Expr) -> str:
 
 def _inner(part: Expr) -> str:
     return f"({text(part)})" if isinstance(part, AnyOf) else text(part)
+
+
+def _is_run(feature: Feature, values: frozenset[Hashable]) -> bool:
+    """Whether the values stand beside each other in the domain."""
+    places = [i for i, v in enumerate(feature.domain) if v in values]
+    return places[-1] - places[0] + 1 == len(places)
 
 
 def _range_text(feature: Feature, ordered: list[str]) -> str:

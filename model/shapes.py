@@ -10,12 +10,11 @@ import base64
 import binascii
 import dataclasses
 from dataclasses import dataclass
-from functools import cache
 from typing import Any, ClassVar, Self
 
 
 class ShapeError(ValueError):
-    """A body or message that its version can't have.  `path` names the field, e.g. `members[0].memberId`."""
+    """A body or message that its version can't have; `path`: e.g. `members[0].memberId`."""
 
     def __init__(self, path: str, problem: str) -> None:
         super().__init__(f"{path}: {problem}")
@@ -137,7 +136,9 @@ class Message:
         Raises ShapeError for a missing, unknown, ill-typed or wrongly null field.
         """
         if not isinstance(body, dict):
-            raise ShapeError(path or "body", f"is {type(body).__name__}, not an object")
+            raise ShapeError(
+                path.removesuffix(".") or "body", f"is {type(body).__name__}, not an object"
+            )
         values: dict[str, Any] = {}
         names = set()
         for attribute, form in wire_fields(cls):
@@ -159,14 +160,22 @@ class Message:
             absent = form.null_as is not None and not form.allows_null(version)
             values[attribute] = None if absent and decoded == form.null_as else decoded
         if unknown := sorted(set(body) - names):
-            raise ShapeError(f"{path}{unknown[0]}", f"is a field that version {version} doesn't have")
+            raise ShapeError(
+                f"{path}{unknown[0]}", f"is a field that version {version} doesn't have"
+            )
         return cls(**values)
 
 
-@cache
+_FIELDS: dict[type[Message], tuple[tuple[str, Wire], ...]] = {}
+
+
 def wire_fields(cls: type[Message]) -> tuple[tuple[str, Wire], ...]:
     """The attributes of a message class with their wire forms, in wire order."""
-    return tuple((f.name, f.metadata["wire"]) for f in dataclasses.fields(cls))
+    fields = _FIELDS.get(cls)
+    if fields is None:
+        fields = tuple((f.name, f.metadata["wire"]) for f in dataclasses.fields(cls))
+        _FIELDS[cls] = fields
+    return fields
 
 
 def _encode(kind: Scalar | ListOf, value: Any, version: int, path: str) -> Any:
@@ -186,7 +195,9 @@ def _decode(kind: Scalar | ListOf, value: Any, version: int, path: str) -> Any:
     if isinstance(kind, ListOf):
         if not isinstance(value, list):
             raise ShapeError(path, f"is {type(value).__name__}, not a list")
-        return tuple(_decode_item(kind.item, v, version, f"{path}[{i}]") for i, v in enumerate(value))
+        return tuple(
+            _decode_item(kind.item, v, version, f"{path}[{i}]") for i, v in enumerate(value)
+        )
     return _decode_scalar(kind, value, path)
 
 
