@@ -76,7 +76,7 @@ class ModelCoordinator(Coordinator):
         return Reset(dict(machine.config), dropped)
 
     def send(self, request: Send) -> list[Answer]:
-        """Handle a request at this instant.  Raises CoordinatorFailure for one that can't be sent."""
+        """Handle a request now.  Raises CoordinatorFailure for one that can't be sent."""
         api = ALL_APIS.get(request.api)
         bounds = self._revision.apis.get(request.api)
         if api is None or bounds is None or not bounds[0] <= request.version <= bounds[1]:
@@ -105,7 +105,7 @@ class ModelCoordinator(Coordinator):
         emissions: list[Emission] = []
         replies: list[Message] = []
         named = groups_of(message)
-        for group_id in sorted(self._groups) + [""] if named is None else named:
+        for group_id in ([*sorted(self._groups), ""]) if named is None else named:
             group = self._groups.get(group_id)
             outcome = self._machine.handle(group, incoming, span, group_id=group_id)[0]
             self._take(group_id, outcome)

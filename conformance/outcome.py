@@ -103,7 +103,7 @@ class Certificate:
         return LEVELS.index(result.level) <= LEVELS.index(self.level)
 
     def overall(self) -> Overall:
-        """`violated` if a deciding case failed or is stale, else `unknown` if one is, else `holds`."""
+        """Violated if a deciding case failed or is stale; else unknown if one is; else it holds."""
         outcomes = {r.outcome for r in self.results if self.deciding(r)}
         if outcomes & {Outcome.FAIL, Outcome.STALE_KNOWN_FAILURE}:
             return Overall.VIOLATED

@@ -46,11 +46,11 @@ class Target(Protocol):
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """End it; whatever happened, nothing of ours is left running and nothing of ours is left on it."""
+        """End it; whatever happened, nothing of ours is left running, or left on it."""
         ...
 
     def scope(
         self, label: str, *, isolated: bool = False
     ) -> AbstractAsyncContextManager[AsyncCoordinator]:
-        """A coordinator for one case.  `isolated`: in a process of its own, since the case may kill it."""
+        """A coordinator for one case; `isolated`: in a process of its own, which it may kill."""
         ...

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 from fencepost.model.effects import Do, Echo
 from fencepost.model.errors import Error
@@ -62,7 +63,7 @@ def simple(request: Incoming, rule: Rule) -> Message:
     return HeartbeatResponse(error_code=_code(rule))
 
 
-def leave_refused(message: LeaveGroupRequest, version: int, rule: Rule) -> LeaveGroupResponse:
+def leave_refused(message: LeaveGroupRequest, rule: Rule) -> LeaveGroupResponse:
     """A leave that no row of is looked at."""
     if Do.ANSWER_ROWS_UNKNOWN in rule.effect:
         unknown = Error.UNKNOWN_MEMBER_ID.value
@@ -85,9 +86,7 @@ def left(request: Incoming, errors: tuple[int | str, ...]) -> LeaveGroupResponse
 
 
 def _left(member_id: str, group_instance_id: str | None, error: int | str) -> LeftMember:
-    return LeftMember(
-        member_id=member_id, group_instance_id=group_instance_id, error_code=error
-    )
+    return LeftMember(member_id=member_id, group_instance_id=group_instance_id, error_code=error)
 
 
 Partition = tuple[str, int]
@@ -98,9 +97,7 @@ def split_topics(
 ) -> tuple[OffsetCommitRequest, frozenset[str]]:
     """The commit without the topics that don't exist, and the names of those."""
     absent = frozenset(t.name for t in message.topics if missing(t.name))
-    return replace(
-        message, topics=tuple(t for t in message.topics if t.name not in absent)
-    ), absent
+    return replace(message, topics=tuple(t for t in message.topics if t.name not in absent)), absent
 
 
 def committed(
@@ -217,14 +214,9 @@ def merged(messages: list[Message]) -> Message:
     """The one answer to a request that names several groups: their rows together."""
     first = messages[0]
     match first:
-        case DescribeGroupsResponse() | ListGroupsResponse():
-            rows = tuple(row for m in messages for row in m.groups)  # type: ignore[attr-defined]
+        case DescribeGroupsResponse() | ListGroupsResponse() | OffsetFetchResponse():
+            rows: Any = tuple(row for m in messages for row in getattr(m, "groups", ()))
             return replace(first, groups=rows)
-        case OffsetFetchResponse() if len(messages) > 1:
-            fetched_rows = tuple(
-                row for m in messages if isinstance(m, OffsetFetchResponse) for row in m.groups
-            )
-            return replace(first, groups=fetched_rows)
         case _:
             return first
 

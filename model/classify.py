@@ -87,7 +87,7 @@ def role(group: Group | None, kind: Mid, member_id: str, instance: str | None = 
 
 
 def generation(group: Group | None, generation_id: int) -> Generation:
-    """The request's generation against the group's; without a group all that isn't negative is after."""
+    """The request's generation against the group's; without a group, all but negative is after."""
     if generation_id < 0:
         return Generation.NEGATIVE
     if group is None or generation_id > group.generation_id:

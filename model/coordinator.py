@@ -82,14 +82,14 @@ class Reset:
 
 @dataclass(frozen=True, slots=True)
 class Dropped:
-    """What a disconnect or restart led to: answers that came, requests that never will be answered."""
+    """What a disconnect or restart led to: answers, and requests that will never get one."""
 
     answers: tuple[Answer, ...]
     dropped: tuple[str, ...]
 
 
 class Coordinator(Protocol):
-    """A coordinator in this process.  Every call may raise UnsupportedError or CoordinatorFailure."""
+    """A coordinator in this process.  Calls raise UnsupportedError or CoordinatorFailure."""
 
     def hello(self) -> Hello:
         """Who this is and what it can do."""
@@ -136,7 +136,7 @@ class AsyncCoordinator(Protocol):
         ...
 
     async def advance(self, ms: int) -> Sequence[Answer]:
-        """Let time pass (virtual), or wait up to that long and return early with what came in (real)."""
+        """Let time pass (virtual), or wait so long, returning early with what came in (real)."""
         ...
 
     async def disconnect(self, connection: str) -> Dropped:

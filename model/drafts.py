@@ -142,7 +142,9 @@ def _leave(
     rows = tuple(
         LeavingMember(member_id=mid, group_instance_id=inst or None) for inst, mid in pairs
     )
-    rule = machine.revision.tables["LeaveGroup batch"].decide(_batch_point(group, rows, aligned=aligned))
+    rule = machine.revision.tables["LeaveGroup batch"].decide(
+        _batch_point(group, rows, aligned=aligned)
+    )
     assert rule.answer is not None
     code: int | str = rule.answer.value
 
@@ -171,7 +173,9 @@ def _leave(
 def _draft_answer(emission: Emission) -> Emission:
     if not isinstance(emission.message, LeaveGroupResponse):
         return emission
-    return replace(emission, message=DraftLeaveGroupResponse(error_code=emission.message.error_code))
+    return replace(
+        emission, message=DraftLeaveGroupResponse(error_code=emission.message.error_code)
+    )
 
 
 def _batch_point(

@@ -11,7 +11,7 @@ from enum import Enum
 
 
 class Error(Enum):
-    """An error code.  `value` is what an answer's `errorCode` holds: a number, or a draft's name."""
+    """An error code; `value` is what `errorCode` holds: a number, or a draft's name."""
 
     UNKNOWN_SERVER_ERROR = -1
     NONE = 0

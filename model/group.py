@@ -41,8 +41,11 @@ class Parked(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A member.  Timeouts in ms; `new` until its first join completes; `owes_sync` from being given
-    a generation until it sends SyncGroup."""
+    """A member.
+
+    Timeouts in ms; `new` until its first join completes; `owes_sync` from being given a generation
+    until it sends SyncGroup.
+    """
 
     member_id: str
     group_instance_id: str | None
@@ -71,7 +74,7 @@ class Member:
 
 
 class Delay(NamedTuple):
-    """The initial delay of a rebalance from Empty: ms of R that remain, and whether somebody came."""
+    """The initial delay of a rebalance from Empty: ms of R that remain, whether somebody came."""
 
     remaining_ms: int
     somebody_came: bool
@@ -88,8 +91,11 @@ class Offset(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """A group that exists.  `static`: instance id → member id, sorted.  `stored`: what a failover
-    would find, None if nothing was written yet."""
+    """A group that exists.
+
+    `static`: instance id → member id, sorted.  `stored`: what a failover would find, None if
+    nothing was written yet.
+    """
 
     state: GroupState = GroupState.EMPTY
     generation_id: int = 0
@@ -130,7 +136,7 @@ class Group:
         return set.intersection(*names)
 
     def votes(self) -> list[str]:
-        """The protocols that may be selected: each member votes for its first candidate; ties stay."""
+        """The protocols that may be selected: each votes for its first candidate; ties stay."""
         candidates = self.candidates()
         count: dict[str, int] = {}
         for member in self.members:
@@ -174,8 +180,10 @@ class Group:
         return replace(self, timers=_cut(self.timers, kind, subject))
 
     def as_stored(self) -> Group:
-        """What is written of this group: no timers, parked requests or pending ids, and of each
-        member's protocols the selected one."""
+        """What is written of this group.
+
+        No timers, parked requests or pending ids; of each member's protocols the selected one.
+        """
         members = tuple(
             replace(
                 m,

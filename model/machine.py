@@ -131,8 +131,9 @@ class Machine:
             case ListGroupsRequest():
                 point = (request.version, here, classify.state(group))
                 rule = self._tables["ListGroups"].decide(point)
-                answer = answers.listed(group, message, group_id, rule)
-                return _unchanged(group, request, answer, rule)
+                return _unchanged(
+                    group, request, answers.listed(group, message, group_id, rule), rule
+                )
             case _:
                 base, finish = translate(self, group, request)
                 outcomes = self.handle(group, base, span, here, group_id) if base else ()
@@ -183,23 +184,19 @@ class Machine:
             instance = None
         for point in classify.join_points(group, message, request.version, self.config, here):
             rule = self._tables["JoinGroup"].decide(point)
-            work = Work(group if group is not None else Group(), span, request)
+            work = Work(group, span, request)
             work.caller = message.member_id
             work.instance = instance
             for done in self._perform(work, rule):
                 if rule.answer is not None:
                     done.emit(request.id, answers.join_error(message, rule, done.caller))
                 works += self._settle(done, group)
-            if group is None and not rule.effect:
-                return [_Gone(work, request.id, w.emissions, w.rules) for w in works]
         return works
 
     def _simple(
         self, api: str, point: tuple[Any, ...], group: Group | None, request: Incoming, span: Span
     ) -> Iterable[Work]:
         rule = self._tables[api].decide(point)
-        if group is None:
-            return [_Gone.answering(request, answers.simple(request, rule), rule, span)]
         work = Work(group, span, request)
         work.caller = getattr(request.message, "member_id", "")
         works = self._perform(work, rule)
@@ -217,16 +214,16 @@ class Machine:
         here: Availability,
     ) -> Iterable[Work]:
         known, missing = answers.split_topics(message, missing_topic)
-        point = (not known.topics and bool(message.topics), *classify.member_point(group, message, here))
+        point = (
+            not known.topics and bool(message.topics),
+            *classify.member_point(group, message, here),
+        )
         rule = self._tables["OffsetCommit"].decide(point)
-        stores = Do.STORE_OFFSETS in rule.effect
         answer = answers.committed(message, rule, missing)
-        if group is None and not stores:
-            return [_Gone.answering(request, answer, rule, span)]
         inner = Incoming(
             request.id, request.client_id, request.api, request.version, known, request.fresh_id
         )
-        work = Work(group if group is not None else Group(), span, inner)
+        work = Work(group, span, inner)
         work.caller = message.member_id
         works = self._perform(work, rule)
         for done in works:
@@ -245,9 +242,7 @@ class Machine:
         rule = self._tables["LeaveGroup"].decide(point)
         rows = message.rows(request.version)
         if group is None or Do.ANSWER_ROWS not in rule.effect:
-            answer = answers.leave_refused(message, request.version, rule)
-            if group is None:
-                return [_Gone.answering(request, answer, rule, span)]
+            answer = answers.leave_refused(message, rule)
             work = Work(group, span, request)
             work.rule = rule.id
             work.rules.append(rule.id)
@@ -316,25 +311,6 @@ class Machine:
             classify.join_phase_point(work.group, Trigger.CHECK)
         )
         return self._perform(work, rule)
-
-
-class _Gone(Work):
-    """Work on a group that doesn't exist and does not come to exist."""
-
-    __slots__ = ()
-
-    @classmethod
-    def answering(cls, request: Incoming, answer: Any, rule: Rule, span: Span) -> _Gone:
-        """The one answer, by the one rule."""
-        work = cls(Group(), span, request)
-        work.rule = rule.id
-        work.rules.append(rule.id)
-        work.emit(request.id, answer)
-        return work
-
-    def outcome(self) -> Outcome:
-        """Still no group."""
-        return Outcome(None, tuple(self.emissions), tuple(self.rules))
 
 
 def _unchanged(

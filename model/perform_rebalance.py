@@ -81,7 +81,8 @@ def complete_join(work: Work) -> list[Work]:
         works = elect(work, joined) or works
     finished = []
     for elected in works:
-        for name in elected.group.votes() or [None]:
+        names: list[str | None] = [*elected.group.votes()] or [None]
+        for name in names:
             fork = elected.fork()
             _begin_generation(fork, name)
             finished.append(fork)
@@ -102,8 +103,7 @@ def _begin_generation(work: Work, protocol_name: str | None) -> None:
             work.emit(member.joining.request_id, joined_answer(group, member.member_id))
         work.set_timer(SESSION, member.member_id, member.session_timeout_ms)
     members = tuple(
-        replace(m, joining=None, new=False, owes_sync=m.joining is not None)
-        for m in group.members
+        replace(m, joining=None, new=False, owes_sync=m.joining is not None) for m in group.members
     )
     work.group = replace(work.group, members=members)
 
@@ -196,9 +196,7 @@ def assign(work: Work) -> None:
     assert work.request is not None
     assert isinstance(work.request.message, SyncGroupRequest)
     given = {a.member_id: a.assignment for a in work.request.message.assignments}
-    members = tuple(
-        replace(m, assignment=given.get(m.member_id, b"")) for m in work.group.members
-    )
+    members = tuple(replace(m, assignment=given.get(m.member_id, b"")) for m in work.group.members)
     work.group = replace(work.group, state=GroupState.STABLE, members=members)
 
 

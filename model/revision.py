@@ -84,7 +84,7 @@ def derive(
     *,
     empty_instance_is_none: bool = False,
 ) -> Revision:
-    """A revision that differs from another in these rules.  Raises TableError for an unknown one."""
+    """A revision that differs from another in these rules.  Raises TableError if one is unknown."""
     tables = dict(base.tables)
     for difference in differences:
         tables[difference.table] = _apply(tables[difference.table], difference)

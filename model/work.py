@@ -51,8 +51,10 @@ class Emission:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """One allowed outcome of a step: the group afterwards (None: it is gone), the answers given,
-    and the rules that were used, in order."""
+    """One allowed outcome of a step.
+
+    The group afterwards (None: it is gone), the answers given, and the rules used, in order.
+    """
 
     group: Group | None
     emissions: tuple[Emission, ...]
@@ -65,10 +67,22 @@ class Work:
     `caller`: the member id that the effects speak of; `row`: the instance id that it came with.
     """
 
-    __slots__ = ("caller", "emissions", "group", "instance", "previous_leader", "request", "rule", "rules", "span")
+    __slots__ = (
+        "_blank",
+        "caller",
+        "emissions",
+        "group",
+        "instance",
+        "previous_leader",
+        "request",
+        "rule",
+        "rules",
+        "span",
+    )
 
-    def __init__(self, group: Group, span: Span, request: Incoming | None = None) -> None:
-        self.group = group
+    def __init__(self, group: Group | None, span: Span, request: Incoming | None = None) -> None:
+        self.group = Group() if group is None else group
+        self._blank = self.group if group is None else None
         self.span = span
         self.request = request
         self.caller = ""
@@ -81,6 +95,7 @@ class Work:
     def fork(self) -> Work:
         """A copy that goes its own way."""
         other = Work(self.group, self.span, self.request)
+        other._blank = self._blank
         other.caller = self.caller
         other.instance = self.instance
         other.previous_leader = self.previous_leader
@@ -99,5 +114,6 @@ class Work:
         self.group = self.group.with_timer(kind, subject, span.earliest + ms, span.latest + ms)
 
     def outcome(self) -> Outcome:
-        """What this work came to."""
-        return Outcome(self.group, tuple(self.emissions), tuple(self.rules))
+        """What this work came to; a group that did not exist and was not touched still doesn't."""
+        group = None if self.group is self._blank else self.group
+        return Outcome(group, tuple(self.emissions), tuple(self.rules))

@@ -19,7 +19,7 @@ Groups = tuple[tuple[str, Group], ...]
 
 
 class Emitted(NamedTuple):
-    """An answer that the model gave and nobody has read yet, given somewhere in [earliest, latest] ms."""
+    """An answer of the model that nobody has read yet, given in [earliest, latest] ms."""
 
     request_id: str
     message: Message | None
@@ -30,8 +30,11 @@ class Emitted(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """An explanation.  `now`: ms, no event so far was later than needed; `used`: rules that every
-    history behind this candidate used."""
+    """An explanation.
+
+    `now`: ms, the earliest time at which all this can have happened; `used`: the rules that every
+    run behind this candidate used.
+    """
 
     groups: Groups = ()
     unapplied: tuple[str, ...] = ()
@@ -63,9 +66,7 @@ class Candidate:
 
     def without_emission(self, request_id: str) -> Candidate:
         """The answer was read."""
-        return replace(
-            self, emitted=tuple(e for e in self.emitted if e.request_id != request_id)
-        )
+        return replace(self, emitted=tuple(e for e in self.emitted if e.request_id != request_id))
 
     def gravity(self) -> int:
         """How grave the worst deviation is: 0 for none, then MAY, SHOULD, MUST."""
@@ -85,7 +86,10 @@ class Candidate:
     def key(self) -> object:
         """What must agree for two candidates to be taken as one."""
         groups = tuple(
-            (name, replace(group, timers=tuple(Timer(t.kind, t.subject, 0, 0) for t in group.timers)))
+            (
+                name,
+                replace(group, timers=tuple(Timer(t.kind, t.subject, 0, 0) for t in group.timers)),
+            )
             for name, group in self.groups
         )
         emitted = tuple(e[:3] for e in self.emitted)

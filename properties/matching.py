@@ -47,7 +47,9 @@ class Deviation:
     def __str__(self) -> str:
         """As the report says it."""
         if self.field.endswith("errorCode"):
-            return f"{self.field} {error_name(self.observed)} instead of {error_name(self.expected)}"
+            return (
+                f"{self.field} {error_name(self.observed)} instead of {error_name(self.expected)}"
+            )
         return f"{self.field} {self.observed!r} instead of {self.expected!r}"
 
 
@@ -108,7 +110,7 @@ def matches(
 
     `seen`: the ids that were told before; `level`: how binding the rule is that answers.
     """
-    found = []
+    found: list[Match] = []
     for order in _member_orders(expected, observed):
         matcher = _Matcher(level, seen)
         try:
@@ -120,7 +122,9 @@ def matches(
     return found
 
 
-def first_difference(expected: Message, observed: Message, level: Level, seen: frozenset[str]) -> str:
+def first_difference(
+    expected: Message, observed: Message, level: Level, seen: frozenset[str]
+) -> str:
     """In words, why an answer is not the expected one."""
     matcher = _Matcher(level, seen)
     try:
@@ -255,7 +259,9 @@ def _leave(m: _Matcher, expected: LeaveGroupResponse, observed: LeaveGroupRespon
 
 def _commit(m: _Matcher, expected: OffsetCommitResponse, observed: OffsetCommitResponse) -> None:
     def codes(answer: OffsetCommitResponse) -> dict[tuple[str, int], Any]:
-        return {(t.name, p.partition_index): p.error_code for t in answer.topics for p in t.partitions}
+        return {
+            (t.name, p.partition_index): p.error_code for t in answer.topics for p in t.partitions
+        }
 
     want, got = codes(expected), codes(observed)
     m.same("topics", sorted(want), sorted(got))
@@ -280,7 +286,9 @@ def _fetch(m: _Matcher, expected: OffsetFetchResponse, observed: OffsetFetchResp
         m.same("groups.topics", offsets(row.topics), offsets(got[row.group_id].topics))
 
 
-def _describe(m: _Matcher, row: DescribedGroup, got: DescribedGroup, order: tuple[int, ...]) -> None:
+def _describe(
+    m: _Matcher, row: DescribedGroup, got: DescribedGroup, order: tuple[int, ...]
+) -> None:
     m.error("groups.errorCode", row.error_code, got.error_code)
     m.same("groups.groupState", row.group_state, got.group_state)
     stable = row.group_state == "Stable"

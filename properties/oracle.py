@@ -406,7 +406,9 @@ class Oracle:
                 level = self._levels[emitted.rule]
                 difference = first_difference(emitted.message, observed, level, seen) or detail
             expected = emitted.message.to_body(request.version)
-            allowed.setdefault(f"{emitted.rule} {expected}", Allowed(expected, emitted.rule, difference))
+            allowed.setdefault(
+                f"{emitted.rule} {expected}", Allowed(expected, emitted.rule, difference)
+            )
         rules = {a.rule for a in allowed.values()} or self._decided.get(request_id, set())
         level = min((self._levels[r] for r in rules), key=list(Level).index, default=Level.MUST)
         self.violation = Violation(

@@ -22,8 +22,10 @@ class Wrong(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Allowed:
-    """An answer that the model would have given: its body, the rule that gives it, and how the
-    observed answer differs from it."""
+    """An answer that the model would have given.
+
+    Its body, the rule that gives it, and how the observed answer differs from it.
+    """
 
     body: dict[str, Any] | None
     rule: str

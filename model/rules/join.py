@@ -177,7 +177,7 @@ ROWS = (
         ),
         (Do.REPLACE_HOLDER, Do.REBALANCE, Do.PARK_JOIN),
         source=src.KAFKA_JOIN,
-        because="what the members now share selects another protocol, so assignments must be remade",
+        because="what all now share selects another protocol, so assignments must be remade",
     ),
     Rule(
         "JOIN-PENDING",
@@ -225,9 +225,7 @@ ROWS = (
     ),
     Rule(
         "JOIN-MEMBER-COMPLETING-SAME",
-        all_of(
-            MEMBER, STATE.among(GroupState.COMPLETING), SUBSCRIPTION.among(Change.UNCHANGED)
-        ),
+        all_of(MEMBER, STATE.among(GroupState.COMPLETING), SUBSCRIPTION.among(Change.UNCHANGED)),
         (Do.ANSWER_CURRENT,),
         source=src.KAFKA_JOIN,
         because="nothing changed, so the member is told the generation again",

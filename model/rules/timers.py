@@ -111,7 +111,7 @@ JOIN_PHASE = Table(
             all_of(_EXPIRY, _UNDELAYED, LEFT.among(Left.SOMEBODY), _ANYBODY),
             (Do.REMOVE_ABSENT_DYNAMIC, Do.COMPLETE_JOIN, Do.START_SYNC_TIMER),
             source=src.KIP_ROLLING,
-            because="the rebalance timeout ends the wait: absent dynamic members go, static ones stay",
+            because="the rebalance timeout ends the wait: absent dynamic members go, static stay",
         ),
         Rule(
             "JOIN-PHASE-POSTPONED",

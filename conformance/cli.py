@@ -1,0 +1,83 @@
+"""The command line: `fencepost COMMAND`.
+
+Decides the exit codes that all commands share: 64 for usage (click's own errors, too), 69 for a
+target or tool that isn't to be had, 70 for our own fault.  What 0, 1 and 2 mean is each command's.
+"""
+
+from __future__ import annotations
+
+import sys
+import traceback
+
+import click
+
+from fencepost.conformance.address import AddressError
+from fencepost.conformance.cli_certify import certify_command, replay_command
+from fencepost.conformance.cli_run import adapter_command, bench_group
+from fencepost.conformance.cli_show import (
+    cases_command,
+    explain_command,
+    revisions_command,
+    table_command,
+)
+from fencepost.conformance.outcome import EXIT_OWN_FAULT, EXIT_UNAVAILABLE, EXIT_USAGE
+from fencepost.conformance.target import TargetUnavailableError
+from fencepost.conformance.targets import UnknownTargetError
+from fencepost.conformance.versions import own_version
+from fencepost.traces.trace_file import TraceFileError
+
+_EXIT_INTERRUPTED = 130
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(own_version(), prog_name="fencepost")
+def fencepost() -> None:
+    """The outside judge of Kafka's group protocol: static membership (KIP-345), one table."""
+
+
+for _command in (
+    certify_command,
+    replay_command,
+    table_command,
+    cases_command,
+    explain_command,
+    revisions_command,
+    adapter_command,
+    bench_group,
+):
+    fencepost.add_command(_command)
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run a command and exit with its code."""
+    sys.exit(_exit_code(arguments))
+
+
+def _exit_code(arguments: list[str] | None) -> int:
+    try:
+        code = fencepost.main(arguments, prog_name="fencepost", standalone_mode=False)
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("interrupted", err=True)
+        return _EXIT_INTERRUPTED
+    except click.ClickException as error:
+        error.show()
+        return EXIT_USAGE
+    except (UnknownTargetError, AddressError, TraceFileError) as error:
+        click.echo(f"Error: {error}", err=True)
+        return EXIT_USAGE
+    except TargetUnavailableError as error:
+        click.echo(f"Error: {error}", err=True)
+        return EXIT_UNAVAILABLE
+    except BrokenPipeError:
+        return 0
+    except BaseExceptionGroup as group:
+        unavailable, rest = group.split(TargetUnavailableError)
+        if unavailable is not None and rest is None:
+            click.echo(f"Error: {unavailable.exceptions[0]}", err=True)
+            return EXIT_UNAVAILABLE
+        traceback.print_exception(group)
+        return EXIT_OWN_FAULT
+    except Exception:  # noqa: BLE001  (whatever it is, it is our fault and must say so)
+        traceback.print_exc()
+        return EXIT_OWN_FAULT
+    return code if isinstance(code, int) else 0

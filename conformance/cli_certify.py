@@ -1,0 +1,216 @@
+"""`certify` and `replay`: hold a target to the model, and run a trace again."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from dataclasses import replace
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Self
+
+import click
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from fencepost.conformance import known_failures
+from fencepost.conformance.catalogue import ENTRIES, matching
+from fencepost.conformance.catalogue.registry import Entry
+from fencepost.conformance.certify import Options, certify
+from fencepost.conformance.cli_show import console, json_option, revision_option
+from fencepost.conformance.outcome import CaseResult, Certificate, Outcome
+from fencepost.conformance.replay import rejudge, replay
+from fencepost.conformance.report import certificate_json, print_certificate, write_report
+from fencepost.conformance.targets import TargetOptions, find_revision, find_target
+from fencepost.conformance.versions import all_versions
+from fencepost.model.coordinator import CONFIG_DEFAULTS
+from fencepost.model.table import Level
+from fencepost.traces.trace_file import TraceFile
+
+
+def _settings(
+    context: click.Context, parameter: click.Parameter, values: tuple[str, ...]
+) -> dict[str, int | None]:
+    del context, parameter
+    settings: dict[str, int | None] = {}
+    for value in values:
+        key, equals, number = value.partition("=")
+        if key not in CONFIG_DEFAULTS or not equals:
+            known = ", ".join(CONFIG_DEFAULTS)
+            raise click.BadParameter(f"{value!r} is no KEY=MS; the keys are {known}")
+        try:
+            settings[key] = None if number == "none" else int(number)
+        except ValueError:
+            raise click.BadParameter(f"{value!r}: {number!r} is no whole number") from None
+    return settings
+
+
+remote_option = click.option(
+    "--remote", is_flag=True, help="Allow a broker that is not on the loopback."
+)
+settings_option = click.option(
+    "--set",
+    "settings",
+    multiple=True,
+    callback=_settings,
+    metavar="KEY=VALUE",
+    help="A group setting of the target that can't be learnt from it.",
+)
+jobs_option = click.option(
+    "--jobs",
+    type=click.IntRange(min=1),
+    help="Cases side by side [default: what the target takes; exec: 2 processes].",
+)
+
+
+@click.command("certify")
+@click.argument("target")
+@revision_option
+@click.option(
+    "--level",
+    type=click.Choice([level.value.lower() for level in Level]),
+    default="should",
+    show_default=True,
+    help="The least binding level that decides the exit code.",
+)
+@click.option("--case", "cases", multiple=True, metavar="GLOB", help="Run only these cases.")
+@click.option("--skip", multiple=True, metavar="GLOB", help="Leave these cases out.")
+@click.option(
+    "--known-failures",
+    "lists",
+    multiple=True,
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="A list of known failures, beside the shipped one.",
+)
+@click.option("--no-known-failures", is_flag=True, help="Use no list, not even the shipped one.")
+@click.option("--seed", default=0, show_default=True, help="Recorded in the certificate.")
+@jobs_option
+@remote_option
+@settings_option
+@json_option
+@click.option(
+    "--report",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="Write certificate.json, junit.xml and the traces there.",
+)
+def certify_command(
+    *,
+    target: str,
+    revision: str,
+    level: str,
+    cases: tuple[str, ...],
+    skip: tuple[str, ...],
+    lists: tuple[Path, ...],
+    no_known_failures: bool,
+    seed: int,
+    jobs: int | None,
+    remote: bool,
+    settings: dict[str, int | None],
+    as_json: bool,
+    report: Path | None,
+) -> int:
+    """Hold a target to the decision table, case by case.
+
+    TARGET is mock, model[:REVISION], tcp://HOST:PORT or exec:COMMAND.  Exit code 0: it holds (known
+    failures aside); 1: a rule is violated; 2: unknown; 64: usage; 69: the target isn't to be had.
+    """
+    judge = find_revision(revision)
+    held = find_target(target, TargetOptions(remote, settings, jobs or 2))
+    entries = _chosen(cases)
+    skipped = tuple(e.id for e in entries if any(fnmatchcase(e.id, glob) for glob in skip))
+    # What was not chosen is skipped by the user, too: such a run certifies nothing.
+    unchosen = len(ENTRIES) - len(entries)
+    with _progress(len(entries)) as show:
+        options = Options(Level[level.upper()], jobs, seed, skipped, show)
+        certificate = asyncio.run(certify(held, judge, entries, options))
+    certificate = replace(certificate, versions=all_versions())
+    if unchosen:
+        certificate = replace(certificate, notes=(f"{unchosen} cases were not chosen",))
+    if not no_known_failures:
+        certificate = _with_known(certificate, target, lists)
+    if report is not None:
+        write_report(certificate, report)
+    if as_json:
+        click.echo(json.dumps(certificate_json(certificate), indent=2, ensure_ascii=False))
+    else:
+        print_certificate(certificate, console())
+    return certificate.exit_code()
+
+
+def _chosen(globs: tuple[str, ...]) -> list[Entry]:
+    if not globs:
+        return list(ENTRIES)
+    wanted = {entry.id for glob in globs for entry in matching(glob)}
+    if not wanted:
+        raise click.UsageError(f"no case matches {', '.join(globs)}; see `fencepost cases`")
+    return [entry for entry in ENTRIES if entry.id in wanted]
+
+
+def _with_known(certificate: Certificate, target: str, lists: tuple[Path, ...]) -> Certificate:
+    version = certificate.provenance.version
+    known = known_failures.load(target, version, lists)
+    return replace(certificate, results=tuple(known_failures.apply(certificate.results, known)))
+
+
+class _progress:  # noqa: N801  (used as a context manager, reads as a function)
+    """A bar on stderr while cases run; nothing where stderr is no terminal."""
+
+    def __init__(self, total: int) -> None:
+        screen = Console(stderr=True)
+        self._bar = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            console=screen,
+            transient=True,
+            disable=not screen.is_terminal,
+        )
+        self._task = self._bar.add_task("certifying", total=total)
+        self._failed = 0
+
+    def __enter__(self) -> Self:
+        self._bar.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._bar.stop()
+
+    def __call__(self, result: CaseResult) -> None:
+        """One more case is done."""
+        self._failed += result.outcome is Outcome.FAIL
+        said = f"certifying ({self._failed} failed)" if self._failed else "certifying"
+        self._bar.update(self._task, advance=1, description=said)
+
+
+@click.command("replay")
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.argument("target", required=False)
+@remote_option
+@settings_option
+@json_option
+def replay_command(
+    file: Path,
+    target: str | None,
+    *,
+    remote: bool,
+    settings: dict[str, int | None],
+    as_json: bool,
+) -> int:
+    """Run a trace again; exit 1 if its verdict is another than the file records.
+
+    With a TARGET its plan is run against that; without one, the recorded history is judged again by
+    the revision that the file names.
+    """
+    trace = TraceFile.read(file)
+    if target is None:
+        result = rejudge(trace)
+    else:
+        held = find_target(target, TargetOptions(remote, settings))
+        result = asyncio.run(replay(trace, held))
+    if as_json:
+        click.echo(json.dumps(result.to_json(), indent=2, ensure_ascii=False))
+    else:
+        click.echo(result.text())
+    return result.exit_code()

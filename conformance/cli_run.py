@@ -1,0 +1,57 @@
+"""Commands that run the model: as a program on stdio, and against the clock."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import click
+
+from fencepost.conformance.adapter import serve
+from fencepost.conformance.bench import model_figures, walk_beside
+from fencepost.conformance.in_process import ModelCoordinator
+from fencepost.conformance.targets import (
+    DEFAULT_REVISION,
+    UnknownTargetError,
+    find_revision,
+)
+from fencepost.conformance.versions import own_version
+
+
+@click.command("adapter")
+@click.argument("name", metavar="model[:REVISION]")
+def adapter_command(name: str) -> int:
+    """Speak adapter protocol 1 on stdin and stdout, as the model.
+
+    Open choices are resolved in a fixed order: the first leader by member id, the first protocol by
+    name.  New member ids are the instance id (or client id) and a running number.
+    """
+    kind, _, revision = name.partition(":")
+    if kind != "model":
+        raise UnknownTargetError(f"no adapter {name!r}; there is model[:REVISION]")
+    coordinator = ModelCoordinator(find_revision(revision or DEFAULT_REVISION), own_version())
+    return serve(coordinator, sys.stdin.buffer, sys.stdout.buffer)
+
+
+@click.group("bench")
+def bench_group() -> None:
+    """Print figures as JSON."""
+
+
+@bench_group.command("model")
+@click.option("--seconds", default=5.0, show_default=True, help="How long to measure.")
+@click.option(
+    "--beside",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="A kip345_small.py whose random walk is measured in the same run.",
+)
+def bench_model(seconds: float, beside: Path | None) -> None:
+    """Requests per second of the pure model, and memory per 10,000 live groups."""
+    figures: dict[str, object] = {"model": model_figures(seconds)}
+    if beside is not None:
+        try:
+            figures["beside"] = walk_beside(beside, seconds)
+        except ValueError as error:
+            raise click.UsageError(str(error)) from error
+    click.echo(json.dumps(figures, indent=2))

@@ -1,0 +1,51 @@
+"""The base revision: `kafka-4`, what a correct current coordinator does."""
+
+from __future__ import annotations
+
+from fencepost.model.revision import Revision
+from fencepost.model.rules import admin, heartbeat, join, leave, offsets, sync, timers
+
+_TABLES = {
+    table.name: table
+    for table in (
+        join.TABLE,
+        sync.TABLE,
+        heartbeat.TABLE,
+        leave.TABLE,
+        leave.MEMBER_TABLE,
+        offsets.COMMIT,
+        offsets.FETCH,
+        admin.DESCRIBE,
+        admin.LIST,
+        timers.SESSION,
+        timers.JOIN_PHASE,
+        timers.SYNC_PHASE,
+        timers.FAILOVER,
+    )
+}
+_NAMES = (
+    "JoinGroup",
+    "SyncGroup",
+    "Heartbeat",
+    "LeaveGroup",
+    "OffsetCommit",
+    "OffsetFetch",
+    "DescribeGroups",
+    "ListGroups",
+)
+
+
+def versions(*pairs: tuple[int, int]) -> dict[str, tuple[int, int]]:
+    """Version ranges by API, in the order of the eight APIs."""
+    return dict(zip(_NAMES, pairs, strict=True))
+
+
+KAFKA_4 = Revision(
+    "kafka-4",
+    "what a correct current coordinator does",
+    _TABLES,
+    versions((0, 9), (0, 5), (0, 4), (0, 5), (2, 9), (1, 9), (0, 6), (0, 5)),
+)
+
+RULES = {rule.id: rule for _, rule in KAFKA_4.rules()}
+"""The base's rules by id, to be changed by revisions."""

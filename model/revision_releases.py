@@ -1,0 +1,78 @@
+"""The release profiles below 4: the base less what had not come yet."""
+
+from __future__ import annotations
+
+from fencepost.model.effects import Do
+from fencepost.model.revision import Change, Gate, Release, Revision, derive
+from fencepost.model.revision_base import KAFKA_4, RULES, versions
+from fencepost.model.rules import sources as src
+from fencepost.model.table import Level
+
+GATES = (
+    Gate(
+        (2, 8, 1),
+        "a member that never syncs is removed (KAFKA-12890)",
+        (
+            Change(
+                "join phase",
+                RULES["JOIN-PHASE-ALL-JOINED"].but(effect=(Do.COMPLETE_JOIN,)),
+                src.KAFKA_12890,
+            ),
+            Change(
+                "join phase",
+                RULES["JOIN-PHASE-DELAY-OVER"].but(
+                    effect=(Do.REMOVE_ABSENT_DYNAMIC, Do.COMPLETE_JOIN)
+                ),
+                src.KAFKA_12890,
+            ),
+            Change(
+                "join phase",
+                RULES["JOIN-PHASE-EXPIRED"].but(
+                    effect=(Do.REMOVE_ABSENT_DYNAMIC, Do.COMPLETE_JOIN)
+                ),
+                src.KAFKA_12890,
+            ),
+            Change(
+                "sync phase",
+                RULES["SYNC-PHASE-EXPIRED"].but(
+                    level=Level.MAY, defensive="no wait for syncs before 2.8.1"
+                ),
+                src.KAFKA_12890,
+            ),
+        ),
+    ),
+)
+
+# Highest versions by first release: JoinGroup, SyncGroup, Heartbeat, LeaveGroup, OffsetCommit,
+# OffsetFetch, DescribeGroups, ListGroups.
+_HIGHEST: tuple[tuple[Release, tuple[int, ...]], ...] = (
+    ((2, 3), (5, 3, 3, 2, 7, 5, 3, 2)),
+    ((2, 4), (6, 4, 4, 4, 8, 6, 5, 3)),
+    ((2, 5), (7, 5, 4, 4, 8, 7, 5, 3)),
+    ((2, 6), (7, 5, 4, 4, 8, 7, 5, 4)),
+    ((3, 0), (7, 5, 4, 4, 8, 8, 5, 4)),
+    ((3, 2), (9, 5, 4, 5, 8, 8, 5, 4)),
+    ((3, 6), (9, 5, 4, 5, 9, 8, 5, 4)),
+    ((3, 7), (9, 5, 4, 5, 9, 9, 5, 4)),
+    ((3, 8), (9, 5, 4, 5, 9, 9, 5, 5)),
+)
+RELEASES: tuple[Release, ...] = (
+    *((2, minor) for minor in range(3, 9)),
+    *((3, minor) for minor in range(10)),
+)
+_LAST_PATCH = 99
+
+
+def release(version: Release) -> Revision:
+    """The profile of a Kafka release before 4; without a patch number, of its last patch."""
+    full = version if len(version) > 2 else (*version, _LAST_PATCH)
+    gates = [gate for gate in GATES if full < gate.since]
+    highest = [row for since, row in _HIGHEST if since <= full][-1]
+    name = "kafka-" + ".".join(map(str, version))
+    return derive(
+        KAFKA_4,
+        name,
+        "; ".join(["Apache Kafka " + name[6:], *(f"not yet: {g.about}" for g in gates)]),
+        tuple(d for gate in gates for d in gate.before),
+        versions(*((0, high) for high in highest)),
+    )
