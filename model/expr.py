@@ -147,8 +147,7 @@ def text(expr: Expr) -> str:
         case In(feature, values):
             ordered = [word(v) for v in feature.domain if v in values]
             left_out = [word(v) for v in feature.domain if v not in values]
-            numbers = [v for v in feature.domain if isinstance(v, int) and not isinstance(v, bool)]
-            if len(numbers) == len(feature.domain) and len(ordered) > 1 and _is_run(feature, values):
+            if _are_numbers(feature) and len(ordered) > 1 and _is_run(feature, values):
                 return _range_text(feature, ordered)
             if len(left_out) == 1 and len(ordered) > 2:
                 return f"{feature.name} is not {left_out[0]}"
@@ -165,6 +164,10 @@ def text(expr: Expr) -> str:
 
 def _inner(part: Expr) -> str:
     return f"({text(part)})" if isinstance(part, AnyOf) else text(part)
+
+
+def _are_numbers(feature: Feature) -> bool:
+    return all(isinstance(v, int) and not isinstance(v, bool) for v in feature.domain)
 
 
 def _is_run(feature: Feature, values: frozenset[Hashable]) -> bool:
