@@ -13,15 +13,12 @@ deadlines exactly.  It may take a wrong history for right where intervals blur, 
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
-from fencepost.model.answers import merged as merged_rows
 from fencepost.model.coordinator import Answer, Config
 from fencepost.model.drafts import ALL_APIS
-from fencepost.model.group import Timer
 from fencepost.model.history import (
     Answered,
     Disconnected,
@@ -36,40 +33,13 @@ from fencepost.model.requests import groups_of
 from fencepost.model.revision import Revision
 from fencepost.model.shapes import Message, ShapeError
 from fencepost.model.table import Level
-from fencepost.model.work import Incoming, Outcome, Span
-from fencepost.properties.candidate import Candidate, Emitted, merged
+from fencepost.model.work import Incoming, Span
+from fencepost.properties.candidate import Candidate, merged
 from fencepost.properties.matching import FRESH, Deviation, first_difference, matches
+from fencepost.properties.search import Request, Search, TooManyError
 from fencepost.properties.verdict import Allowed, Verdict, Violation, Wrong
 
-FOREVER = 10**12
-"""A lag that nothing exceeds, ms."""
-
 _NOTED = Level.MAY
-
-
-@dataclass(frozen=True, slots=True)
-class _Request:
-    """A request that was sent, and the groups that it is about."""
-
-    incoming: Incoming
-    group_ids: tuple[str, ...]
-    sent_ms: int
-    written_ms: int
-
-
-@dataclass(frozen=True, slots=True)
-class _Step:
-    """Something that may happen next, somewhere in [earliest, latest] ms."""
-
-    earliest: int
-    latest: int
-    request_id: str | None = None
-    group_id: str = ""
-    timer: Timer | None = None
-
-
-class TooManyError(Exception):
-    """There are more candidates than the oracle is willing to follow."""
 
 
 class Oracle:
@@ -86,13 +56,9 @@ class Oracle:
         self.lag_ms = lag_ms
         self.violation: Violation | None = None
         self.unknown: str | None = None
-        self._limit = limit
+        self._search = Search(self.machine, lag_ms, limit)
         self._candidates = [Candidate()]
-        self._requests: dict[str, _Request] = {}
-        self._dropped: set[str] = set()
         self._seen: set[str] = set()
-        self._decided: dict[str, set[str]] = {}
-        self._still = False  # virtual clock: a request is being handled, timers wait
         self._levels = {rule.id: rule.level for _, rule in revision.rules()}
 
     @property
@@ -134,7 +100,7 @@ class Oracle:
                 chosen.now,
                 None,
                 (),
-                tuple(sorted(self._decided.get(request_id, ()))),
+                tuple(sorted(self._search.decided.get(request_id, ()))),
                 str(deviation),
             )
             return Verdict(violation, None, used, notes, len(best))
@@ -154,18 +120,18 @@ class Oracle:
                     self._answered(event)
                 case Handled():
                     self._passed(event.at_ms, timers=False)
-                    self._still = False
+                    self._search.still = False
                 case Passed():
                     self._passed(event.at_ms, timers=True)
                 case Disconnected():
-                    self._dropped.update(event.dropped)
+                    self._search.dropped.update(event.dropped)
                 case Restarted():
                     self._restarted(event)
         except TooManyError:
-            self.unknown = f"more than {self._limit} states would have to be followed"
+            self.unknown = f"more than {self._search.limit} states would have to be followed"
 
     def _sent(self, event: Sent) -> None:
-        self._still = self.exact
+        self._search.still = self.exact
         request = event.request
         message = ALL_APIS[request.api].request.from_body(dict(request.body), request.version)
         incoming = Incoming(
@@ -177,9 +143,9 @@ class Oracle:
             FRESH + request.id,
         )
         named = groups_of(message)
-        known = {g for r in self._requests.values() for g in r.group_ids}
+        known = {g for r in self._search.requests.values() for g in r.group_ids}
         ids = tuple(sorted(known)) if named is None else tuple(named)
-        self._requests[request.id] = _Request(
+        self._search.requests[request.id] = Request(
             incoming, ids, event.at_ms, event.at_ms if event.by_ms is None else event.by_ms
         )
         self._candidates = [
@@ -188,10 +154,12 @@ class Oracle:
 
     def _answered(self, event: Answered) -> None:
         answer = event.answer
-        if answer.id in self._dropped:
+        if answer.id in self._search.dropped:
             return
-        request = self._requests[answer.id].incoming
-        reached = self._explore(answer.at_ms, lambda c: c.emission(answer.id) is not None)
+        request = self._search.requests[answer.id].incoming
+        reached = self._search.explore(
+            self._candidates, answer.at_ms, lambda c: c.emission(answer.id) is not None
+        )
         if answer.body is None:
             detail = "; ".join(answer.findings) or Wrong.CLOSED.value
             self._violate(Wrong.CLOSED, answer.id, answer.at_ms, None, reached, detail)
@@ -241,7 +209,7 @@ class Oracle:
         def overdue(candidate: Candidate) -> bool:
             return any(
                 step.latest < limit and (timers or step.request_id is not None)
-                for step in self._steps(candidate)
+                for step in self._search.steps(candidate)
             )
 
         if any(map(overdue, self._candidates)):
@@ -268,11 +236,13 @@ class Oracle:
         ]
 
     def _sent_ms(self, request_id: str) -> tuple[int, str]:
-        return self._requests[request_id].sent_ms, request_id
+        return self._search.requests[request_id].sent_ms, request_id
 
     def _restarted(self, event: Restarted) -> None:
-        self._dropped.update(event.dropped)
-        before = self._explore(event.at_ms, lambda _: False, everything=True)
+        self._search.dropped.update(event.dropped)
+        before = self._search.explore(
+            self._candidates, event.at_ms, lambda _: False, everything=True
+        )
         after: list[Candidate] = []
         for candidate in before:
             start = max(candidate.now, event.begun_ms)
@@ -280,107 +250,20 @@ class Oracle:
             for group_id, group in candidate.groups:
                 outcomes = self.machine.failover(group, Span(start, event.at_ms))
                 states = [
-                    self._became(s, group_id, outcome, Span(start, event.at_ms))
+                    self._search.became(s, group_id, outcome, Span(start, event.at_ms))
                     for s in states
                     for outcome in outcomes
                 ]
             after += [
-                replace(s, unapplied=tuple(r for r in s.unapplied if r not in self._dropped))
+                replace(s, unapplied=tuple(r for r in s.unapplied if r not in self._search.dropped))
                 for s in states
             ]
         self._candidates = merged(after)
 
-    # The search.
-
     def _explore(
         self, horizon: int, goal: Callable[[Candidate], bool], *, everything: bool = False
     ) -> list[Candidate]:
-        """Every candidate that meets the goal, by whatever may have happened up to the horizon.
-
-        `everything`: all that can be reached, goal or not.  Raises TooManyError.
-        """
-        reached: list[Candidate] = []
-        seen = set(self._candidates)
-        queue = deque(self._candidates)
-        while queue:
-            candidate = queue.popleft()
-            if everything:
-                reached.append(candidate)
-            elif goal(candidate):
-                reached.append(candidate)
-                continue
-            for following in self._successors(candidate, horizon):
-                if following not in seen:
-                    if len(seen) >= self._limit:
-                        raise TooManyError
-                    seen.add(following)
-                    queue.append(following)
-        return reached
-
-    def _steps(self, candidate: Candidate) -> list[_Step]:
-        steps = []
-        for request_id in candidate.unapplied:
-            request = self._requests[request_id]
-            dropped = request_id in self._dropped
-            latest = FOREVER if dropped else request.written_ms + self.lag_ms
-            steps.append(_Step(request.sent_ms, latest, request_id=request_id))
-        for group_id, group in candidate.groups:
-            if self._still:
-                continue
-            steps += [
-                _Step(t.earliest, t.latest + self.lag_ms, group_id=group_id, timer=t)
-                for t in group.timers
-            ]
-        return steps
-
-    def _successors(self, candidate: Candidate, horizon: int) -> Iterator[Candidate]:
-        steps = self._steps(candidate)
-        barrier = min((s.latest for s in steps), default=FOREVER)
-        for step in steps:
-            start = max(candidate.now, step.earliest)
-            if start > min(barrier, horizon):
-                continue  # something else must come first, or it is still to come
-            span = Span(start, min(step.latest, horizon))
-            if step.timer is not None:
-                group = candidate.group(step.group_id)
-                assert group is not None
-                before = replace(candidate, now=start)
-                for outcome in self.machine.expire(group, step.timer, span):
-                    yield self._became(before, step.group_id, outcome, span)
-            else:
-                assert step.request_id is not None
-                yield from self._applied(candidate, step.request_id, span)
-
-    def _applied(self, candidate: Candidate, request_id: str, span: Span) -> Iterator[Candidate]:
-        request = self._requests[request_id]
-        rest = tuple(r for r in candidate.unapplied if r != request_id)
-        states = [replace(candidate, unapplied=rest, now=span.earliest)]
-        for group_id in request.group_ids:
-            following = []
-            for state in states:
-                outcomes = self.machine.handle(
-                    state.group(group_id), request.incoming, span, group_id=group_id
-                )
-                for outcome in outcomes:
-                    self._decided.setdefault(request_id, set()).add(outcome.rules[0])
-                    following.append(self._became(state, group_id, outcome, span))
-            states = following
-        yield from states
-
-    def _became(
-        self, candidate: Candidate, group_id: str, outcome: Outcome, span: Span
-    ) -> Candidate:
-        emitted = list(candidate.emitted)
-        for e in outcome.emissions:
-            if e.request_id not in self._dropped:
-                new = Emitted(e.request_id, e.message, e.rule, span.earliest, span.latest)
-                emitted = _with_rows(emitted, new)
-        return replace(
-            candidate,
-            groups=candidate.with_group(group_id, outcome.group),
-            emitted=tuple(sorted(emitted, key=_request_id)),
-            used=candidate.used | set(outcome.rules),
-        )
+        return self._search.explore(self._candidates, horizon, goal, everything=everything)
 
     def _violate(
         self,
@@ -391,7 +274,7 @@ class Oracle:
         reached: list[Candidate],
         detail: str,
     ) -> None:
-        request = self._requests[request_id].incoming
+        request = self._search.requests[request_id].incoming
         seen = frozenset(self._seen)
         observed = None
         if body is not None and wrong is not Wrong.SHAPE:
@@ -409,7 +292,7 @@ class Oracle:
             allowed.setdefault(
                 f"{emitted.rule} {expected}", Allowed(expected, emitted.rule, difference)
             )
-        rules = {a.rule for a in allowed.values()} or self._decided.get(request_id, set())
+        rules = {a.rule for a in allowed.values()} or self._search.decided.get(request_id, set())
         level = min((self._levels[r] for r in rules), key=list(Level).index, default=Level.MUST)
         self.violation = Violation(
             wrong,
@@ -418,7 +301,7 @@ class Oracle:
             at_ms,
             body,
             tuple(allowed.values()),
-            tuple(sorted(self._decided.get(request_id, ()))),
+            tuple(sorted(self._search.decided.get(request_id, ()))),
             detail,
         )
 
@@ -431,21 +314,6 @@ def judge(
     for event in history:
         oracle.observe(event)
     return oracle
-
-
-def _with_rows(emitted: list[Emitted], new: Emitted) -> list[Emitted]:
-    """The answers with one more; a second one to a request for several groups adds its rows."""
-    for i, old in enumerate(emitted):
-        if old.request_id == new.request_id:
-            if old.message is not None and new.message is not None:
-                message = merged_rows([old.message, new.message])
-                emitted[i] = old._replace(message=message)
-            return emitted
-    return [*emitted, new]
-
-
-def _request_id(emitted: Emitted) -> str:
-    return emitted.request_id
 
 
 def _ids(message: Message) -> Iterator[str]:

@@ -1,0 +1,176 @@
+"""The search behind the oracle: what may have happened, in which order.
+
+Decides which steps a candidate may take next.  A step is a request that takes effect or a timer
+that fires, each somewhere in its window; none may be put off past the end of its window, and none
+happens before what was put before it.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+
+from fencepost.model.answers import merged as merged_rows
+from fencepost.model.group import Timer
+from fencepost.model.machine import Machine
+from fencepost.model.work import Incoming, Outcome, Span
+from fencepost.properties.candidate import Candidate, Emitted
+
+FOREVER = 10**12
+"""A time that nothing reaches, ms."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A request that was sent, and the groups that it is about."""
+
+    incoming: Incoming
+    group_ids: tuple[str, ...]
+    sent_ms: int
+    written_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """Something that may happen next, somewhere in [earliest, latest] ms."""
+
+    earliest: int
+    latest: int
+    request_id: str | None = None
+    group_id: str = ""
+    timer: Timer | None = None
+
+
+class TooManyError(Exception):
+    """There are more candidates than the oracle is willing to follow."""
+
+
+@dataclass(slots=True)
+class Search:
+    """The steps of one history.
+
+    `requests`: all that were sent; `dropped`: those whose connection is gone; `decided`: the rules
+    that took each request in, on any path; `still`: timers wait, a request is being handled
+    (virtual clock); `limit`: how many states may be looked at for one event.
+    """
+
+    machine: Machine
+    lag_ms: int
+    limit: int
+    requests: dict[str, Request] = field(default_factory=dict)
+    dropped: set[str] = field(default_factory=set)
+    decided: dict[str, set[str]] = field(default_factory=dict)
+    still: bool = False
+
+    def explore(
+        self,
+        candidates: list[Candidate],
+        horizon: int,
+        goal: Callable[[Candidate], bool],
+        *,
+        everything: bool = False,
+    ) -> list[Candidate]:
+        """Every candidate that meets the goal, by whatever may have happened up to the horizon.
+
+        `everything`: all that can be reached, goal or not.  Raises TooManyError.
+        """
+        reached: list[Candidate] = []
+        seen = set(candidates)
+        queue = deque(candidates)
+        while queue:
+            candidate = queue.popleft()
+            if everything:
+                reached.append(candidate)
+            elif goal(candidate):
+                reached.append(candidate)
+                continue
+            for following in self._successors(candidate, horizon):
+                if following not in seen:
+                    if len(seen) >= self.limit:
+                        raise TooManyError
+                    seen.add(following)
+                    queue.append(following)
+        return reached
+
+    def steps(self, candidate: Candidate) -> list[Step]:
+        """What may happen next, each with its window."""
+        steps = []
+        for request_id in candidate.unapplied:
+            request = self.requests[request_id]
+            dropped = request_id in self.dropped
+            latest = FOREVER if dropped else request.written_ms + self.lag_ms
+            steps.append(Step(request.sent_ms, latest, request_id=request_id))
+        for group_id, group in candidate.groups:
+            if self.still:
+                continue
+            steps += [
+                Step(t.earliest, t.latest + self.lag_ms, group_id=group_id, timer=t)
+                for t in group.timers
+            ]
+        return steps
+
+    def _successors(self, candidate: Candidate, horizon: int) -> Iterator[Candidate]:
+        steps = self.steps(candidate)
+        barrier = min((s.latest for s in steps), default=FOREVER)
+        for step in steps:
+            start = max(candidate.now, step.earliest)
+            if start > min(barrier, horizon):
+                continue  # something else must come first, or it is still to come
+            span = Span(start, min(step.latest, horizon))
+            if step.timer is not None:
+                group = candidate.group(step.group_id)
+                assert group is not None
+                before = replace(candidate, now=start)
+                for outcome in self.machine.expire(group, step.timer, span):
+                    yield self.became(before, step.group_id, outcome, span)
+            else:
+                assert step.request_id is not None
+                yield from self._applied(candidate, step.request_id, span)
+
+    def _applied(self, candidate: Candidate, request_id: str, span: Span) -> Iterator[Candidate]:
+        request = self.requests[request_id]
+        rest = tuple(r for r in candidate.unapplied if r != request_id)
+        states = [replace(candidate, unapplied=rest, now=span.earliest)]
+        for group_id in request.group_ids:
+            following = []
+            for state in states:
+                outcomes = self.machine.handle(
+                    state.group(group_id), request.incoming, span, group_id=group_id
+                )
+                for outcome in outcomes:
+                    self.decided.setdefault(request_id, set()).add(outcome.rules[0])
+                    following.append(self.became(state, group_id, outcome, span))
+            states = following
+        yield from states
+
+    def became(
+        self, candidate: Candidate, group_id: str, outcome: Outcome, span: Span
+    ) -> Candidate:
+        """The candidate after an outcome for one of its groups."""
+        emitted = list(candidate.emitted)
+        for e in outcome.emissions:
+            if e.request_id not in self.dropped:
+                new = Emitted(e.request_id, e.message, e.rule, span.earliest, span.latest)
+                emitted = _with_rows(emitted, new)
+        return replace(
+            candidate,
+            groups=candidate.with_group(group_id, outcome.group),
+            emitted=tuple(sorted(emitted, key=_request_id)),
+            used=candidate.used | set(outcome.rules),
+        )
+
+
+def _with_rows(emitted: list[Emitted], new: Emitted) -> list[Emitted]:
+    """The answers with one more; a second one to a request for several groups adds its rows."""
+    for i, old in enumerate(emitted):
+        if old.request_id == new.request_id:
+            if old.message is not None and new.message is not None:
+                message = merged_rows([old.message, new.message])
+                emitted[i] = old._replace(message=message)
+            return emitted
+    return [*emitted, new]
+
+
+def _request_id(emitted: Emitted) -> str:
+    return emitted.request_id
