@@ -18,6 +18,7 @@ from fencepost.conformance.plan import (
     Case,
     Disconnect,
     Pause,
+    ProtocolOf,
     Restart,
     Settle,
     Step,
@@ -37,6 +38,7 @@ from fencepost.model.history import (
     Sent,
 )
 from fencepost.model.revision import Revision
+from fencepost.model.shapes import ShapeError, wire_fields
 from fencepost.properties.oracle import Oracle
 
 WAIT_CAP_MS = 120_000
@@ -144,7 +146,9 @@ class CaseRun:
     async def _restart(self) -> None:
         begun = self._clock()
         dropped = await self._coordinator.restart()
+        moved = self.recording.moved
         self._take(dropped.answers)
+        self.recording.moved = moved  # to be sent away by the restart itself is as it should be
         self._record(Restarted(begun, self._clock(), dropped.dropped))
         for request_id in dropped.dropped:
             self._open.pop(request_id, None)
@@ -160,9 +164,17 @@ class CaseRun:
             raise CaseUnsupportedError(
                 f"{step.api} v{version}; the target has v{bounds[0]} to v{bounds[1]}"
             )
-        values = {name: self._knowledge.value(value) for name, value in step.fields.items()}
-        message = ALL_APIS[step.api].request(**values)
-        body = message.to_body(version)
+        kind = ALL_APIS[step.api].request
+        carried = {name for name, form in wire_fields(kind) if form.carried_by(version)}
+        values = {
+            name: self._knowledge.value(value)
+            for name, value in step.fields.items()
+            if name in carried or not isinstance(value, ProtocolOf)
+        }
+        try:
+            body = kind(**values).to_body(version)
+        except ShapeError as error:
+            raise CaseUnsupportedError(f"{step.api} v{version}: {error}") from error
         request_id = f"r{number}"
         connection = step.connection or step.who
         request = Send(request_id, connection, "fencepost", step.api, version, body)

@@ -194,12 +194,13 @@ class Oracle:
             return [rest]
         level = self._levels[emitted.rule]
         seen = frozenset(self._seen)
+        expected = _carried(emitted.message, self._requests[request_id].incoming.version)
         return [
             replace(
                 rest.bound(match.bindings),
                 deviations=(*rest.deviations, *((request_id, d) for d in match.deviations)),
             )
-            for match in matches(emitted.message, observed, level, seen)
+            for match in matches(expected, observed, level, seen)
         ]
 
     def _passed(self, at_ms: int, *, timers: bool) -> None:
@@ -287,7 +288,8 @@ class Oracle:
             difference = detail
             if observed is not None:
                 level = self._levels[emitted.rule]
-                difference = first_difference(emitted.message, observed, level, seen) or detail
+                carried = _carried(emitted.message, request.version)
+                difference = first_difference(carried, observed, level, seen) or detail
             expected = emitted.message.to_body(request.version)
             allowed.setdefault(
                 f"{emitted.rule} {expected}", Allowed(expected, emitted.rule, difference)
@@ -314,6 +316,11 @@ def judge(
     for event in history:
         oracle.observe(event)
     return oracle
+
+
+def _carried(message: Message, version: int) -> Message:
+    """The message as somebody reads it at this version: without what the version can't carry."""
+    return type(message).from_body(message.to_body(version), version)
 
 
 def _ids(message: Message) -> Iterator[str]:

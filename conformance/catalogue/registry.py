@@ -19,7 +19,10 @@ Write = Callable[[Script], None]
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A registered case, before it is written for a target."""
+    """A registered case, before it is written for a target.
+
+    `delayed`: it makes sense only with (or only without) an initial delay; None: with either.
+    """
 
     id: str
     about: str
@@ -27,6 +30,8 @@ class Entry:
     needs: Needs
     isolated: bool
     level: Level | None
+    delayed: bool | None
+    delayed: bool | None
     write: Write
 
     def case(self, levels: Mapping[str, Level], *, delayed: bool) -> Case:
@@ -62,6 +67,7 @@ class Registry:
         config: Mapping[str, int | None] | None = None,
         isolated: bool = False,
         level: Level | None = None,
+        delayed: bool | None = None,
     ) -> Callable[[Write], Write]:
         """Register the decorated function; its docstring says what the case is about."""
 
@@ -70,7 +76,7 @@ class Registry:
             words = write.__name__.replace("_", "-")  # type: ignore[attr-defined]
             needs = Needs(apis, frozenset(features), config or {})
             self.entries.append(
-                Entry(f"{rules[0]}/{words}", about, rules, needs, isolated, level, write)
+                Entry(f"{rules[0]}/{words}", about, rules, needs, isolated, level, delayed, write)
             )
             return write
 

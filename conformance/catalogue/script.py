@@ -39,6 +39,8 @@ AUTO: Any = object()
 """What a correct client would say."""
 
 RANGE = (("range", b"range"),)
+ROUNDROBIN = (("roundrobin", b"roundrobin"),)
+RENEWED = (("range", b"renewed"),)
 BOTH = (("range", b"range"), ("roundrobin", b"roundrobin"))
 
 
@@ -58,6 +60,12 @@ class Script:
         self.delayed = delayed
         self.steps: list[Step] = []
         self._last: dict[str, str] = {}
+        self._habits: dict[str, dict[str, Any]] = {}
+
+    def says(self, *who: str, **join: Any) -> None:
+        """What these members say in every join, unless a join says otherwise."""
+        for name in who:
+            self._habits[name] = join
 
     # Requests.
 
@@ -79,7 +87,11 @@ class Script:
         if wait:
             self.steps.append(Await((label,)))
 
-    def join(
+    def join(self, who: str, **join: Any) -> None:
+        """JoinGroup; by default the answer is not waited for, since a join may be parked."""
+        self._join(who, **{**self._habits.get(who, {}), **join})
+
+    def _join(
         self,
         who: str,
         *,
@@ -96,7 +108,6 @@ class Script:
         connection: str | None = None,
         api: str = "JoinGroup",
     ) -> None:
-        """JoinGroup; by default the answer is not waited for, since a join may be parked."""
         mine = instance_of(who) if instance is AUTO else instance
         fields: dict[str, Any] = {
             "group_id": group,
@@ -115,7 +126,8 @@ class Script:
 
     def enter(self, who: str, *, wait: bool = False, **join: Any) -> None:
         """Join as a new client does: a dynamic member asks for an id first (version 4 and up)."""
-        legacy = join.get("version", 9) is not None and join.get("version", 9) < 4
+        version = {**self._habits.get(who, {}), **join}.get("version")
+        legacy = version is not None and version < 4
         if instance_of(who) is None and not legacy:
             self.join(who, member_id="", wait=True, **join)
         self.join(who, wait=wait, **join)
@@ -251,7 +263,9 @@ class Script:
                 who, "OffsetFetch", version=version, at_most=at_most, group_id=group, topics=topics
             )
 
-    def describe(self, *groups: str, version: int | None = None, at_most: int | None = None) -> None:
+    def describe(
+        self, *groups: str, version: int | None = None, at_most: int | None = None
+    ) -> None:
         """DescribeGroups, from a connection of its own."""
         named = groups or ("g",)
         self.ask("admin", "DescribeGroups", version=version, at_most=at_most, groups=named)
