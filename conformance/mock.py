@@ -7,8 +7,10 @@ What librdkafka 2.16 was found to do, asked over TCP:
 
 - The initial rebalance delay is 3,000 ms and can't be set; every join is parked by it, those too
   that Kafka refuses at once (session timeout 0, unknown member id, empty group id).
-- Any session timeout is taken; one under 3,000 ms expires before the first answer, hence the least
-  session of 4,000 ms here.  No greatest one and no greatest size are enforced.
+- Any session timeout is taken; one under 3,000 ms expires in the delay, and its join is never
+  answered, hence the least session of 4,000 ms here.
+- The first generation is 2.  A join of a group that has run is parked for the session timeout less
+  1,000 ms, though all members have joined again; a heartbeat at its start still answers NONE.
 - It speaks JoinGroup 0-5, SyncGroup 0-3, Heartbeat 0-4, LeaveGroup 0-2, OffsetCommit 0-9 and
   OffsetFetch 0-6.  It advertises JoinGroup 6 and SyncGroup 4 and closes the connection at them;
   LeaveGroup 3 and 4 and answers them with bytes that end too early.  ApiVersions 3 gets an

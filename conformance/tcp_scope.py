@@ -13,7 +13,7 @@ from __future__ import annotations
 import asyncio
 import math
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -110,14 +110,15 @@ class TcpScope(AsyncCoordinator):
     async def send(self, request: Send) -> list[Answer]:
         """Write the request; answers that are there already.
 
-        Raises UnsupportedError for a version that the broker doesn't advertise, CoordinatorFailure
-        for a body that the version can't have, or when the group's coordinator can't be reached.
+        Raises UnsupportedError for a version that the broker doesn't advertise, and for a question
+        about groups of several coordinators; CoordinatorFailure for a body that the version can't
+        have, or when the group's coordinator can't be reached.
         """
         body = self._check(request)
-        group_id = next(iter(groups_in(body)), None)
-        line = await self._line(request.connection, group_id)
-        if request.api in _FOUNDING and group_id:
-            self._cluster.made(group_id, line.broker)
+        group_ids = groups_in(body)
+        line = await self._line(request.connection, group_ids)
+        if request.api in _FOUNDING and group_ids[0]:
+            self._cluster.made(group_ids[0], line.broker)
 
         def write(correlation_id: int) -> bytes:
             client = request.client_id
@@ -148,10 +149,10 @@ class TcpScope(AsyncCoordinator):
             raise CoordinatorFailure(f"{request.api} v{request.version}: {error}") from error
         return self._names.request(request.api, request.body)
 
-    async def _line(self, name: str, group_id: str | None) -> _Line:
+    async def _line(self, name: str, group_ids: Sequence[str]) -> _Line:
         """The TCP connection, to the right broker; one that is gone is looked up again."""
         for attempt in (1, 2):
-            broker = await self._coordinator(group_id)
+            broker = await self._broker(group_ids)
             line = self._lines.get(name)
             if line is not None and line.broker == broker and not line.connection.is_ended:
                 return line
@@ -174,9 +175,14 @@ class TcpScope(AsyncCoordinator):
             return self._lines[name]
         raise AssertionError
 
-    async def _coordinator(self, group_id: str | None) -> Address:
-        if group_id is None:
-            return next(iter(self._coordinators.values()), self._cluster.anchor)
+    async def _broker(self, group_ids: Sequence[str]) -> Address:
+        """The one to ask about these groups, or (where none is named) about all of the case."""
+        found = [await self._coordinator(g) for g in group_ids or list(self._coordinators)]
+        if len(set(found)) > 1:
+            raise UnsupportedError("one request about groups that several brokers coordinate")
+        return found[0] if found else self._cluster.anchor
+
+    async def _coordinator(self, group_id: str) -> Address:
         if not group_id:  # some brokers name no coordinator for it; any may refuse it
             return self._cluster.anchor
         if group_id not in self._coordinators:

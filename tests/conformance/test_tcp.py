@@ -613,3 +613,30 @@ async def test_a_topic_that_cannot_be_made_is_a_known_problem() -> None:
     async with serve(advertising(rest, **CLEANS)) as broker, target(broker) as opened:
         assert opened.topic_problem is not None
         assert "error 29" in opened.topic_problem
+
+
+# Several brokers
+
+
+async def test_one_request_about_groups_of_two_brokers_is_not_made() -> None:
+    async with serve() as other:
+
+        def script(broker: Broker, request: RequestFrame) -> bytes | None:
+            if request.api != "FindCoordinator":
+                return None
+            key = request.body["coordinatorKeys"][0]
+            port = other.port if key.endswith("-far") else broker.port
+            row = {"key": key, "nodeId": 1, "host": "127.0.0.1", "port": port, "errorCode": 0}
+            return answer(request, _found(request, row))
+
+        async with scoped(script) as (scope, _):
+            names = {"includeAuthorizedOperations": False}
+            near = send("DescribeGroups", 4, {"groups": ["a", "b"], **names}, "r1")
+            assert (await one(scope, near)).body is not None
+            both = send("DescribeGroups", 4, {"groups": ["a", "far"], **names}, "r2")
+            with pytest.raises(UnsupportedError, match="several brokers"):
+                await scope.send(both)
+            with pytest.raises(UnsupportedError, match="several brokers"):
+                await scope.send(send("ListGroups", 0, {}, "r3"))
+            assert (await one(scope, beat("r4", group="far"))).body is not None
+            assert [r.api for r in other.requests] == ["Heartbeat"]
