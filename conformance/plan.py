@@ -167,6 +167,7 @@ def times_for(config: Mapping[str, int | None], *, lag_ms: int) -> Times:
         return Times(min(20 * short + 4 * delay, most), short, 10 * short, 2000, delay, 1, 0)
     short = max(least, 6 * lag_ms, delay + 3 * lag_ms)
     session = max(min(most, 60_000), short)
-    return Times(
-        session, short, 30_000, max(1000, 5 * lag_ms), delay, 2 * lag_ms, max(20, lag_ms // 8)
-    )
+    # With R no longer than the initial delay nobody's coming prolongs that delay.
+    rebalance = delay or 30_000
+    settle = max(20, lag_ms // 8)
+    return Times(session, short, rebalance, max(1000, 5 * lag_ms), delay, 2 * lag_ms, settle)

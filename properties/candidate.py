@@ -6,9 +6,9 @@ times, the wider intervals stand for both.  That may allow more than the model d
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from fencepost.model.group import Group, Timer
 from fencepost.model.shapes import Message
@@ -33,7 +33,7 @@ class Candidate:
     """An explanation.
 
     `now`: ms, the earliest time at which all this can have happened; `used`: the rules that every
-    run behind this candidate used.
+    run behind this candidate used; `told`: the last generation that was told, by group.
     """
 
     groups: Groups = ()
@@ -42,6 +42,31 @@ class Candidate:
     now: int = 0
     used: frozenset[str] = frozenset()
     deviations: tuple[tuple[str, Deviation], ...] = ()
+    told: tuple[tuple[str, int], ...] = ()
+
+    def last_told(self, group_id: str) -> int:
+        """The last generation of this group that was told; -1 if none was."""
+        return dict(self.told).get(group_id, -1)
+
+    def telling(self, group_id: str, generation_id: int) -> Candidate:
+        """This generation of the group has now been told."""
+        told = {**dict(self.told), group_id: generation_id}
+        return replace(self, told=tuple(sorted(told.items())))
+
+    def shifted(
+        self, group_id: str, shift: tuple[int, int] | None, request_ids: Container[str]
+    ) -> Candidate:
+        """From a generation of the group on, the target counts otherwise."""
+        group = self.group(group_id)
+        if shift is None or group is None:
+            return self
+        since, by = shift
+        emitted = tuple(
+            e._replace(message=_shift(e.message, since, by)) if e.request_id in request_ids else e
+            for e in self.emitted
+        )
+        groups = self.with_group(group_id, _shift(group, since, by))
+        return replace(self, groups=groups, emitted=emitted)
 
     def group(self, group_id: str) -> Group | None:
         """The group of this id, if it exists."""
@@ -93,7 +118,7 @@ class Candidate:
             for name, group in self.groups
         )
         emitted = tuple(e[:3] for e in self.emitted)
-        return groups, self.unapplied, emitted, self.deviations
+        return groups, self.unapplied, emitted, self.deviations, self.told
 
     def joined(self, other: Candidate) -> Candidate:
         """Both as one, where their keys agree."""
@@ -127,6 +152,15 @@ def merged(candidates: list[Candidate]) -> list[Candidate]:
 def worst(levels: list[Level]) -> Level:
     """The most binding of these levels."""
     return min(levels, key=LEVELS.index)
+
+
+def _shift(thing: Any, since: int, by: int) -> Any:
+    """A group or an answer with its generation counted otherwise, if it is as late as that."""
+    if isinstance(thing, Group) and thing.stored is not None:
+        thing = replace(thing, stored=_shift(thing.stored, since, by))
+    if getattr(thing, "generation_id", -1) < since:
+        return thing
+    return replace(thing, generation_id=thing.generation_id + by)
 
 
 def _first(pair: tuple[str, Group]) -> str:

@@ -55,9 +55,14 @@ class Deviation:
 
 @dataclass(slots=True)
 class Match:
-    """One way in which an answer matches: made-up ids and what they stand for, and deviations."""
+    """One way in which an answer matches.
+
+    `bindings`: made-up ids and what they stand for; `shift`: from which generation on the target
+    counts otherwise, and by how much.
+    """
 
     bindings: dict[str, str] = field(default_factory=dict)
+    shift: tuple[int, int] | None = None
     deviations: list[Deviation] = field(default_factory=list)
 
 
@@ -68,9 +73,10 @@ class _NoMatchError(Exception):
 class _Matcher:
     """One comparison under way."""
 
-    def __init__(self, level: Level, seen: frozenset[str]) -> None:
+    def __init__(self, level: Level, seen: frozenset[str], told: int) -> None:
         self.level = level
         self.seen = seen
+        self.told = told
         self.match = Match()
 
     def differs(self, name: str, expected: Any, observed: Any) -> None:
@@ -95,6 +101,18 @@ class _Matcher:
         else:
             self.match.bindings[expected] = observed
 
+    def generation(self, expected: int, observed: int) -> None:
+        """A generation: the same; or, if it is told for the first time, a higher one than before.
+
+        That a generation is one more than the last is an accident: members compare for equality.
+        """
+        if expected == observed:
+            return
+        if min(expected, observed) <= self.told:
+            self.differs("generationId", expected, observed)
+        self.match.shift = (expected, observed - expected)
+        self.nearly("generationId", expected, observed, Level.MAY)
+
     def error(self, name: str, expected: Any, observed: Any) -> bool:
         """Whether both succeed; one error for another is a deviation as grave as the rule."""
         if (expected == 0) is not (observed == 0):
@@ -104,15 +122,16 @@ class _Matcher:
 
 
 def matches(
-    expected: Message, observed: Message, level: Level, seen: frozenset[str]
+    expected: Message, observed: Message, level: Level, seen: frozenset[str], told: int = -1
 ) -> list[Match]:
     """The ways in which an observed answer is the expected one; none where it can't be.
 
-    `seen`: the ids that were told before; `level`: how binding the rule is that answers.
+    `seen`: the ids that were told before; `told`: the last generation that was told of the group;
+    `level`: how binding the rule is that answers.
     """
     found: list[Match] = []
     for order in _member_orders(expected, observed):
-        matcher = _Matcher(level, seen)
+        matcher = _Matcher(level, seen, told)
         try:
             _compare(matcher, expected, observed, order)
         except _NoMatchError:
@@ -123,10 +142,10 @@ def matches(
 
 
 def first_difference(
-    expected: Message, observed: Message, level: Level, seen: frozenset[str]
+    expected: Message, observed: Message, level: Level, seen: frozenset[str], told: int = -1
 ) -> str:
     """In words, why an answer is not the expected one."""
-    matcher = _Matcher(level, seen)
+    matcher = _Matcher(level, seen, told)
     try:
         _compare(matcher, expected, observed, next(_member_orders(expected, observed)))
     except _NoMatchError as error:
@@ -226,7 +245,7 @@ def _join(
         m.nearly("leader", expected.leader, observed.leader, Level.MAY)
         m.same("members", 0, len(observed.members))
         return
-    m.same("generationId", expected.generation_id, observed.generation_id)
+    m.generation(expected.generation_id, observed.generation_id)
     m.same("protocolName", expected.protocol_name, observed.protocol_name)
     m.nearly("protocolType", expected.protocol_type, observed.protocol_type, Level.SHOULD)
     m.same("members", len(expected.members), len(observed.members))

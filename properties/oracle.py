@@ -29,13 +29,14 @@ from fencepost.model.history import (
     Sent,
 )
 from fencepost.model.machine import Machine
+from fencepost.model.messages import JoinGroupResponse
 from fencepost.model.requests import groups_of
 from fencepost.model.revision import Revision
 from fencepost.model.shapes import Message, ShapeError
 from fencepost.model.table import Level
 from fencepost.model.work import Incoming, Span
 from fencepost.properties.candidate import Candidate, merged
-from fencepost.properties.matching import FRESH, Deviation, first_difference, matches
+from fencepost.properties.matching import FRESH, Deviation, Match, first_difference, matches
 from fencepost.properties.search import Request, Search, TooManyError
 from fencepost.properties.verdict import Allowed, Verdict, Violation, Wrong
 
@@ -193,15 +194,25 @@ class Oracle:
         if emitted.message is None:
             return [rest]
         level = self._levels[emitted.rule]
-        seen = frozenset(self._seen)
-        expected = _carried(emitted.message, self._requests[request_id].incoming.version)
-        return [
-            replace(
-                rest.bound(match.bindings),
-                deviations=(*rest.deviations, *((request_id, d) for d in match.deviations)),
-            )
-            for match in matches(expected, observed, level, seen)
-        ]
+        expected = _carried(emitted.message, self._search.requests[request_id].incoming.version)
+        told = candidate.last_told(self._group_of(request_id))
+        found = matches(expected, observed, level, frozenset(self._seen), told)
+        return [self._agreed(rest, request_id, observed, match) for match in found]
+
+    def _group_of(self, request_id: str) -> str:
+        return next(iter(self._search.requests[request_id].group_ids), "")
+
+    def _agreed(
+        self, candidate: Candidate, request_id: str, observed: Message, match: Match
+    ) -> Candidate:
+        """The candidate once an answer of its own was matched with what was read."""
+        group_id = self._group_of(request_id)
+        same_group = [r for r in self._search.requests if self._group_of(r) == group_id]
+        agreed = candidate.bound(match.bindings).shifted(group_id, match.shift, same_group)
+        if isinstance(observed, JoinGroupResponse) and observed.error_code == 0:
+            agreed = agreed.telling(group_id, observed.generation_id)
+        deviations = ((request_id, d) for d in match.deviations)
+        return replace(agreed, deviations=(*agreed.deviations, *deviations))
 
     def _passed(self, at_ms: int, *, timers: bool) -> None:
         """All that must have happened by now has happened; who contradicts that is out."""
@@ -289,7 +300,8 @@ class Oracle:
             if observed is not None:
                 level = self._levels[emitted.rule]
                 carried = _carried(emitted.message, request.version)
-                difference = first_difference(carried, observed, level, seen) or detail
+                told = candidate.last_told(self._group_of(request_id))
+                difference = first_difference(carried, observed, level, seen, told) or detail
             expected = emitted.message.to_body(request.version)
             allowed.setdefault(
                 f"{emitted.rule} {expected}", Allowed(expected, emitted.rule, difference)
