@@ -1,0 +1,294 @@
+"""Why a case failed, for somebody who has never seen it: one sentence, and what led to it.
+
+Decides the words.  The sentence says what should have come, why, by which rule, and what came
+instead.  The steps say what was sent and answered, in order, members by name: "A1" is the first
+process of instance "A", a name in small letters is a dynamic member.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from fencepost.conformance.difference import (
+    body_of,
+    deviation,
+    difference,
+    names_of,
+    nearest,
+    request_of,
+    signature,
+)
+from fencepost.conformance.outcome import CaseResult
+from fencepost.conformance.runner import Recording
+from fencepost.model.coordinator import Send
+from fencepost.model.history import (
+    Answered,
+    Disconnected,
+    Event,
+    Handled,
+    Passed,
+    Restarted,
+    Sent,
+)
+from fencepost.model.revision import Revision
+from fencepost.model.table import Rule
+from fencepost.properties.verdict import Verdict, Violation, Wrong
+from fencepost.traces.words import answer_words, request_words, with_names
+
+__all__ = ["Explanation", "explain", "explained", "sentence", "signature", "steps_of"]
+
+_NOTEWORTHY_MS = 500
+"""Shorter than this nobody needs to be told of a pause on a real clock."""
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """The sentence; the steps, numbered from 1, each a line; the rule that was broken, if any."""
+
+    sentence: str
+    steps: tuple[str, ...]
+    signature: str
+    rule: Rule | None
+
+    @property
+    def text(self) -> str:
+        """All of it, as lines."""
+        return "\n".join([self.sentence, *self.steps])
+
+
+def explained(result: CaseResult, revision: Revision) -> Explanation | None:
+    """The explanation of a case's result; None where nothing was recorded."""
+    if result.recording is None:
+        return None
+    return explain(result.verdict, result.recording, revision)
+
+
+def explain(verdict: Verdict | None, recording: Recording, revision: Revision) -> Explanation:
+    """What was expected, by which rule and why, and what came instead."""
+    names = names_of(recording)
+    lines = list(_lines(recording, names))
+    said = signature(verdict, recording)
+    violation = verdict.violation if verdict is not None else None
+    if violation is not None:
+        rule = broken_rule(violation, revision)
+        number = next(
+            (n for n, line in enumerate(lines, 1) if line.asks == violation.request_id), 0
+        )
+        said_so = _sentence(violation, recording, names, rule, number)
+        wrong = violation.request_id
+    else:
+        rule, said_so, wrong = None, _undecided(verdict, recording), ""
+    return Explanation(said_so, tuple(_numbered(lines, violation, wrong)), said, rule)
+
+
+def sentence(verdict: Verdict | None, recording: Recording, revision: Revision) -> str:
+    """The sentence alone."""
+    return explain(verdict, recording, revision).sentence
+
+
+def steps_of(recording: Recording) -> tuple[str, ...]:
+    """What was sent and answered, a numbered line each."""
+    return tuple(_numbered(list(_lines(recording, names_of(recording))), None, ""))
+
+
+def broken_rule(violation: Violation, revision: Revision) -> Rule | None:
+    """The rule that gives the right answer; where none is due yet, the rule that waits."""
+    chosen = nearest(violation.allowed)
+    ids = [chosen.rule] if chosen is not None else []
+    for rule_id in (*ids, *violation.decided_by):
+        try:
+            return revision.rule(rule_id)
+        except KeyError:
+            continue
+    return None
+
+
+def _undecided(verdict: Verdict | None, recording: Recording) -> str:
+    if verdict is not None and verdict.unknown is not None:
+        return f"Nothing can be said: {verdict.unknown}."
+    if recording.stopped:
+        return f"The case was stopped: {recording.stopped}."
+    return "Every answer is one that the model gives."
+
+
+def _sentence(
+    violation: Violation,
+    recording: Recording,
+    names: Mapping[str, str],
+    rule: Rule | None,
+    number: int,
+) -> str:
+    request = request_of(recording, violation.request_id)
+    if request is None:
+        return with_names(violation.detail, names)
+    who = recording.senders.get(violation.request_id, request.connection)
+    at = f" (step {number})" if number else ""
+    subject = f"{who}'s {request.api} v{request.version}{at}"
+    why = _why(rule)
+    should, came = _should(violation, request, names), _came(violation, recording, request, names)
+    source = f" Source: {rule.source}." if rule is not None and rule.source else ""
+    return f"{subject} should have {should}{why}. Instead {came}.{source}"
+
+
+def _why(rule: Rule | None) -> str:
+    if rule is None:
+        return ""
+    because = f": {rule.because}" if rule.because else ""
+    return f"{because} (rule {rule.id}, {rule.level.value})"
+
+
+def _should(violation: Violation, request: Send, names: Mapping[str, str]) -> str:
+    if violation.wrong is Wrong.DEVIATION:
+        _, _, want = deviation(violation.detail, names).rpartition(" instead of ")
+        name = violation.detail.partition(" ")[0]
+        if name == "bytes":
+            return "been answered in the bytes that its version has"
+        return f"been answered with {name} {want}"
+    chosen = nearest(violation.allowed)
+    if violation.wrong is Wrong.EARLY or (violation.wrong is Wrong.CLOSED and chosen is None):
+        return "waited for its answer"
+    if chosen is None:
+        return "been answered in the shape that its version has"
+    others = [a for a in violation.allowed if a.body != chosen.body]
+    words = [answer_words(request.api, chosen.body, names)]
+    words += [answer_words(request.api, a.body, names) for a in others]
+    several = "; or ".join(dict.fromkeys(words[:3]))
+    return f"been answered {several}"
+
+
+def _came(
+    violation: Violation, recording: Recording, request: Send, names: Mapping[str, str]
+) -> str:
+    got = answer_words(request.api, violation.observed, names)
+    chosen = nearest(violation.allowed)
+    waited = violation.at_ms - _sent_ms(recording, request.id)
+    match violation.wrong:
+        case Wrong.ANSWER if chosen is not None and " instead of " in chosen.difference:
+            differs = difference(request.api, violation.observed, chosen, names)
+            return f"it was answered {got}" + ("" if _told(differs, got) else f" ({differs})")
+        case Wrong.ANSWER:
+            return f"it was answered {got} only after {waited} ms, which is too late"
+        case Wrong.EARLY:
+            moment = "at once" if waited == 0 else f"after {waited} ms"
+            return f"it was answered {moment}: {got}"
+        case Wrong.SILENCE:
+            return f"no answer had come after {waited} ms"
+        case Wrong.CLOSED:
+            reason = "" if violation.detail == Wrong.CLOSED.value else f": {violation.detail}"
+            return f"the connection was closed{with_names(reason, names)}"
+        case Wrong.SHAPE:
+            return f"the answer can't be one of that version: {with_names(violation.detail, names)}"
+        case Wrong.DEVIATION:
+            body = body_of(recording, request.id)
+            got = answer_words(request.api, body, names)
+            return f"it was answered {got} ({deviation(violation.detail, names)})"
+
+
+def _told(differs: str, got: str) -> bool:
+    """Whether the difference says no more than the first word of the answer does."""
+    return differs.startswith("errorCode ") and got.startswith(differs.split()[1])
+
+
+def _sent_ms(recording: Recording, request_id: str) -> int:
+    for event in recording.history:
+        if isinstance(event, Sent) and event.request.id == request_id:
+            return event.at_ms
+    return 0
+
+
+# The steps.
+
+
+@dataclass(slots=True)
+class _Line:
+    """A line of the steps: what was asked (by request id), and what became of it."""
+
+    text: str
+    asks: str = ""
+    fate: str = ""
+    answers: str = ""
+    drops: tuple[str, ...] = ()
+
+
+def _lines(recording: Recording, names: Mapping[str, str]) -> Iterator[_Line]:
+    """Requests, each with its answer if that came before anything else did."""
+    asked: dict[str, Send] = {}
+    last: _Line | None = None
+    now = 0
+    least = 1 if recording.clock == "virtual" else _NOTEWORTHY_MS
+    for event in recording.history:
+        if isinstance(event, Handled | Passed):
+            continue
+        begun = event.begun_ms if isinstance(event, Restarted) else event.at_ms
+        if begun - now >= least:
+            if last is not None:
+                yield last
+            yield _Line(f"{begun - now} ms pass")
+            last = None
+        now = max(now, event.at_ms)
+        if isinstance(event, Answered) and (request := asked.get(event.answer.id)) is not None:
+            words = answer_words(request.api, event.answer.body, names)
+            words += "".join(f" [{finding}]" for finding in event.answer.findings)
+            if last is not None and last.asks == request.id:
+                last.fate = words
+                continue
+            who = recording.senders.get(request.id, request.connection)
+            line = _Line(f"{who} {request.api}", fate=words, answers=request.id)
+        else:
+            line = _Line(_event_words(event, recording, names))
+        if isinstance(event, Disconnected | Restarted):
+            line.drops = event.dropped
+        if last is not None:
+            yield last
+        if isinstance(event, Sent):
+            asked[event.request.id] = event.request
+            line.asks = event.request.id
+        last = line
+    if last is not None:
+        yield last
+    if (passed := _end(recording) - now) >= least:
+        yield _Line(f"{passed} ms pass")
+
+
+def _end(recording: Recording) -> int:
+    return max((event.at_ms for event in recording.history), default=0)
+
+
+def _event_words(event: Event, recording: Recording, names: Mapping[str, str]) -> str:
+    match event:
+        case Sent(request=request):
+            who = recording.senders.get(request.id, request.connection)
+            words = request_words(request.api, request.version, request.body, names)
+            on = "" if request.connection == who else f" on connection {request.connection}"
+            return f"{who} {words}{on}"
+        case Disconnected():
+            return f"{event.connection}'s connection drops"
+        case Restarted():
+            return "the coordinator restarts"
+        case Answered():
+            return f"an answer to {event.answer.id}, which nobody asked"
+        case _:
+            return ""
+
+
+def _numbered(lines: list[_Line], violation: Violation | None, wrong: str) -> Iterator[str]:
+    places = {line.asks: number for number, line in enumerate(lines, 1) if line.asks}
+    answered = {line.asks for line in lines if line.asks and line.fate}
+    answered |= {line.answers for line in lines}
+    dropped = {request_id for line in lines for request_id in line.drops}
+    for number, line in enumerate(lines, 1):
+        text = line.text
+        if line.answers:
+            text += f" of step {places.get(line.answers, '?')}"
+        if line.fate:
+            text += f" → {line.fate}"
+        elif line.asks and line.asks not in answered | dropped:
+            text += " → no answer" if line.asks == wrong else " → still waits"
+        elif line.asks:
+            text += " → waits"
+        here = line.fate and wrong in {line.asks, line.answers}
+        silent = line.asks == wrong and wrong not in answered
+        if violation is not None and (here or silent):
+            text += "   ← wrong"
+        yield f"{number}. {text}"
