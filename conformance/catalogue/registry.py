@@ -31,7 +31,6 @@ class Entry:
     isolated: bool
     level: Level | None
     delayed: bool | None
-    delayed: bool | None
     write: Write
 
     def case(self, levels: Mapping[str, Level], *, delayed: bool) -> Case:

@@ -149,7 +149,7 @@ class Script:
         force: bool = False,
         connection: str | None = None,
     ) -> None:
-        """SyncGroup; `assign`: who gets an assignment (its name) if the sender leads, or by `force`."""
+        """SyncGroup; `assign`: who gets its name, if the sender leads (or whoever does: `force`)."""
         mine = instance_of(who) if instance is AUTO else instance
         given = tuple((IdOf(member), member.encode()) for member in assign)
         fields: dict[str, Any] = {
@@ -205,7 +205,7 @@ class Script:
         version: int | None = None,
         connection: str | None = None,
     ) -> None:
-        """LeaveGroup, version 3 and up: rows of (member id, instance id); by default the sender's."""
+        """LeaveGroup from version 3: rows of (member id, instance id); by default the sender's."""
         pairs = rows or ((IdOf(who), instance_of(who)),)
         members = tuple(LeavingMember(member_id=m, group_instance_id=i) for m, i in pairs)
         self.ask(
