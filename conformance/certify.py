@@ -212,6 +212,7 @@ class _Suite:
         lag = recording.lag_ms
         if self._meter is not None:
             lag = max(lag, self._meter.lag_ms(recording.began, recording.ended))
+            recording.lag_ms = lag
         verdict = self._judge(recording, lag)
         if self._meter is None or verdict.violation is None:
             return verdict
