@@ -23,6 +23,7 @@ class Do(Enum):
     """One step of an effect; the value is its sentence in the printed table."""
 
     # who is a member
+    CREATE_GROUP = "a group that is absent comes to exist, Empty"
     HAND_OUT_PENDING = "hand out a new id, pending, with a timer S"
     HAND_OUT_HOLDER = "tell the id that the instance is mapped to"
     ADD_DYNAMIC = "add a member under a new id"

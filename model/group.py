@@ -179,6 +179,12 @@ class Group:
         """A timer taken away, if it runs."""
         return replace(self, timers=_cut(self.timers, kind, subject))
 
+    def without_idle_sync_timer(self) -> Group:
+        """The wait for syncs ends when nobody owes one."""
+        if any(m.owes_sync for m in self.members):
+            return self
+        return self.without_timer(SYNC)
+
     def as_stored(self) -> Group:
         """What is written of this group.
 

@@ -8,6 +8,7 @@ all outcomes are given.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Any
 
 from fencepost.model import answers, classify
@@ -35,6 +36,7 @@ from fencepost.model.work import Emission, Incoming, Outcome, Span, Work
 Effect = Callable[[Work], list[Work] | None]
 
 _EFFECTS: dict[Do, Effect] = {
+    Do.CREATE_GROUP: members.create_group,
     Do.HAND_OUT_PENDING: members.hand_out_pending,
     Do.HAND_OUT_HOLDER: members.hand_out_holder,
     Do.ADD_DYNAMIC: members.add_dynamic,
@@ -179,14 +181,13 @@ class Machine:
         here: Availability,
     ) -> Iterable[Work]:
         works: list[Work] = []
-        instance = message.group_instance_id
-        if instance == "" and self.revision.empty_instance_is_none:
-            instance = None
+        if message.group_instance_id == "" and self.revision.empty_instance_is_none:
+            message = replace(message, group_instance_id=None)
         for point in classify.join_points(group, message, request.version, self.config, here):
             rule = self._tables["JoinGroup"].decide(point)
             work = Work(group, span, request)
             work.caller = message.member_id
-            work.instance = instance
+            work.instance = message.group_instance_id
             for done in self._perform(work, rule):
                 if rule.answer is not None:
                     done.emit(request.id, answers.join_error(message, rule, done.caller))
@@ -283,6 +284,7 @@ class Machine:
         for w, errors in states:
             if at_end and wants_rebalance:
                 self._effects[Do.REBALANCE](w)
+            w.rule = w.rules[1] if len(errors) == 1 else rule.id
             w.emit(request.id, answers.left(request, errors))
             finished += self._settle(w, group) if at_end else [w]
         return finished

@@ -33,6 +33,11 @@ def fresh_id(work: Work) -> str:
     return work.request.fresh_id
 
 
+def create_group(work: Work) -> None:
+    """Whoever asks with an empty id makes the group, also where it is refused after that."""
+    work.create()
+
+
 def hand_out_pending(work: Work) -> None:
     """A new pending id, with its session timer."""
     new = fresh_id(work)
@@ -117,7 +122,9 @@ def _replace_holder(work: Work, new: str) -> None:
     )
     work.previous_leader = work.group.leader
     group = group.with_member(member).with_mapping(work.instance, new)
-    work.group = replace(group, leader=new) if work.group.leader == old else group
+    if work.group.leader == old:
+        group = replace(group, leader=new)
+    work.group = group.without_idle_sync_timer()
     work.set_timer(SESSION, new, member.session_timeout_ms)
     work.caller = new
 

@@ -186,9 +186,7 @@ def answer_restarted(work: Work) -> None:
 def note_sync(work: Work) -> None:
     """The caller owes no sync any more; with the last one the wait for syncs ends."""
     group = work.group.with_member(replace(_caller(work), owes_sync=False))
-    if not any(m.owes_sync for m in group.members):
-        group = group.without_timer(SYNC)
-    work.group = group
+    work.group = group.without_idle_sync_timer()
 
 
 def assign(work: Work) -> None:

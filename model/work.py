@@ -104,6 +104,11 @@ class Work:
         other.rules = list(self.rules)
         return other
 
+    def create(self) -> None:
+        """A group that did not exist comes to exist, Empty."""
+        if self.group is self._blank:
+            self.group = Group()
+
     def emit(self, request_id: str, message: Message | None) -> None:
         """Answer a request."""
         self.emissions.append(Emission(request_id, message, self.rule))

@@ -110,7 +110,8 @@ CHECKS = (
     Rule(
         "JOIN-PROTOCOLS-INCONSISTENT",
         OFFER.among(Offer.UNSUPPORTED),
-        answer=Error.INCONSISTENT_GROUP_PROTOCOL,
+        (Do.CREATE_GROUP,),
+        Error.INCONSISTENT_GROUP_PROTOCOL,
         level=Level.SHOULD,
         source=src.KAFKA_CHECKS,
         because="a member must share the protocol type and at least one protocol with all others",
