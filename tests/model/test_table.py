@@ -113,8 +113,6 @@ def test_every_rule_says_where_it_comes_from_why_and_how_binding_it_is(revision:
         assert rule.source, rule.id
         assert rule.because, rule.id
         assert not rule.because.endswith("."), rule.id
-            ("PreparingRebalance", "KIP")
-        ), rule.id
         assert isinstance(rule.level, Level), rule.id
         assert rule.defensive is None or rule.defensive, rule.id
 
