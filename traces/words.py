@@ -49,11 +49,11 @@ def decoded(value: Any) -> str:
 def with_names(text: str, names: Names) -> str:
     """A sentence with the ids of members replaced by their names."""
     text = _MADE_UP.sub(NEW_ID, text)
-    for member_id in sorted(filter(None, names), key=len, reverse=True):
-        text = re.sub(
-            rf"(?<![\w-]){re.escape(member_id)}(?![\w-])", lambda _, i=member_id: names[i], text
-        )  # type: ignore[misc]
-    return text
+    ids = sorted(filter(None, names), key=len, reverse=True)
+    if not ids:
+        return text
+    anyone = rf"(?<![\w-])(?:{'|'.join(map(re.escape, ids))})(?![\w-])"
+    return re.sub(anyone, lambda found: names[found.group()], text)
 
 
 def request_words(api: str, version: int, body: Body, names: Names) -> str:
