@@ -125,11 +125,13 @@ class Script:
         )
 
     def enter(self, who: str, *, wait: bool = False, **join: Any) -> None:
-        """Join as a new client does: a dynamic member asks for an id first (version 4 and up)."""
-        version = {**self._habits.get(who, {}), **join}.get("version")
-        legacy = version is not None and version < 4
-        if instance_of(who) is None and not legacy:
-            self.join(who, member_id="", wait=True, **join)
+        """Join as a new member: at once, which a dynamic one can up to version 3 only.
+
+        So a case rests on MEMBER_ID_REQUIRED only where it is about it.
+        """
+        said = {**self._habits.get(who, {}), **join}
+        if instance_of(who) is None and said.get("version") is None:
+            join["at_most"] = min(said.get("at_most") or 3, 3)
         self.join(who, wait=wait, **join)
 
     def sync(
@@ -149,7 +151,7 @@ class Script:
         force: bool = False,
         connection: str | None = None,
     ) -> None:
-        """SyncGroup; `assign`: who gets its name, if the sender leads (or whoever does: `force`)."""
+        """SyncGroup; `assign`: who is assigned its name, if the sender leads or by `force`."""
         mine = instance_of(who) if instance is AUTO else instance
         given = tuple((IdOf(member), member.encode()) for member in assign)
         fields: dict[str, Any] = {
@@ -327,9 +329,13 @@ class Script:
         self.wait(*joining, *members)
 
     def synced(self, *who: str) -> None:
-        """All of these sync, each is assigned its own name, and all are answered."""
-        for name in who:
+        """All of these sync, the first (who leads) last; each is assigned its own name."""
+        leader, *followers = who
+        for name in followers:
             self.sync(name, assign=who)
+        if followers:
+            self.settle()
+        self.sync(leader, assign=who)
         self.wait(*who)
 
     def preparing(self, *who: str, joining: str = "n", **join: Any) -> None:
