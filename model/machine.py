@@ -261,6 +261,7 @@ class Machine:
         """The rows in order; the rebalance they ask for after each, or once for all at the end."""
         assert isinstance(request.message, LeaveGroupRequest)
         work = Work(group, span, request)
+        work.rule = rule.id  # where there are no rows, the request itself decides the answer
         work.rules.append(rule.id)
         states: list[tuple[Work, tuple[int | str, ...]]] = [(work, ())]
         table = self._tables["LeaveGroup member"]
