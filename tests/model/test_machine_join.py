@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-
 from model.world import PARKED, R, S, Seat, World, offers
 
 STATES = ["preparing", "completing", "stable"]

@@ -6,12 +6,11 @@ import itertools
 from dataclasses import replace
 
 import pytest
+from model.world import MAX_SIZE, PARKED, World, offers
 
 from fencepost.model.messages import JoinGroupRequest
 from fencepost.model.vocabulary import Availability
 from fencepost.model.work import Incoming, Span
-
-from model.world import MAX_SIZE, PARKED, World, offers
 
 # In the order of the checks: what is wrong with the request, and the error that it gets.
 WRONG = {

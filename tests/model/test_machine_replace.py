@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import pytest
-
-from model.world import D, PARKED, S, World, offers
+from model.world import PARKED, D, S, World, offers
 
 EVERYWHERE = pytest.mark.parametrize("state", ["preparing", "completing", "stable"])
 

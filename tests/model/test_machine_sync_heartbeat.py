@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from model.world import PARKED, R, S, Seat, World
 
 from fencepost.model.messages import HeartbeatRequest, HeartbeatResponse, SyncGroupRequest
 from fencepost.model.vocabulary import Availability
 from fencepost.model.work import Incoming, Span
-
-from model.world import PARKED, R, S, Seat, World
 
 # Who asks, with which instance: what VALIDATE says.
 VALIDATE = [

@@ -286,7 +286,7 @@ class World:
     # Whole phases.
 
     def completing(self, *whos: str, **how: Any) -> dict[str, Seat]:
-        """These clients joined in this order, from Empty; the first one leads; nobody has synced."""
+        """These clients joined from Empty; the first one leads; nobody has synced."""
         replies = {who: self.admit(who, **how) for who in whos}
         for _ in range(2 * len(whos)):
             if replies[whos[0]].error == PARKED:
