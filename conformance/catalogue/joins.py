@@ -132,9 +132,10 @@ def id_while_an_assignment_is_awaited(s: Script) -> None:
 def id_used_while_an_assignment_is_awaited(s: Script) -> None:
     """A new member that joins between join and sync starts a rebalance; syncs are sent away."""
     s.completing("a", "b")
+    s.join("n", member_id="", wait=True)
     s.sync("b")
     s.settle()
-    s.enter("n")
+    s.join("n")
     s.wait("b")
     s.join("a")
     s.join("b")

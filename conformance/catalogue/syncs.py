@@ -38,9 +38,8 @@ def no_group_name(s: Script) -> None:
 @case("SYNC-GROUP-ABSENT")
 def no_group(s: Script) -> None:
     """In a group that doesn't exist nobody is a member, with an instance or without."""
-    named = {"protocol_type": "consumer", "protocol_name": "range", "wait": True}
-    s.sync("a", member_id=_NOBODY, generation=1, **named)
-    s.sync("A1", member_id=_NOBODY, generation=1, **named)
+    s.sync("a", member_id=_NOBODY, generation=1, at_most=4, wait=True)
+    s.sync("A1", member_id=_NOBODY, generation=1, at_most=4, wait=True)
 
 
 @case("SYNC-INSTANCE-UNMAPPED")
