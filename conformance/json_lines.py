@@ -44,7 +44,7 @@ def encode_line(message: dict[str, Any]) -> bytes:
 
 
 def shortened(value: object, limit: int = _SHORT) -> str:
-    """A value as one line for a message to people: bytes as the text they are, cut in the middle."""
+    """A value as one line for people: bytes as the text they are, cut in the middle."""
     if isinstance(value, bytes):
         text = value[: 4 * limit].decode(errors="backslashreplace")
         text += value[max(4 * limit, len(value) - 4 * limit) :].decode(errors="backslashreplace")

@@ -21,7 +21,7 @@ from jsonschema import Draft202012Validator
 from jsonschema.exceptions import best_match
 
 from fencepost.conformance.json_lines import shortened
-from fencepost.model.messages import APIS
+from fencepost.model.drafts import ALL_APIS
 from fencepost.model.shapes import ListOf, Message, Scalar, Wire, wire_fields
 
 Direction = Literal["request", "response"]
@@ -74,7 +74,7 @@ def body_schema(api: str, version: int, direction: Direction) -> dict[str, Any]:
 
     Raises KeyError for an API, ValueError for a version that the project doesn't know.
     """
-    declared = APIS[api]
+    declared = ALL_APIS[api]
     if not declared.lowest <= version <= declared.highest:
         raise ValueError(f"{api} has versions {declared.lowest} to {declared.highest}")
     return _message(getattr(declared, direction), version)
@@ -89,7 +89,7 @@ def body_schemas() -> dict[str, Any]:
         "title": "The bodies of fencepost's adapter protocol 1, by API, version and direction",
         "$defs": {
             f"{api.name}.v{version}.{direction}": body_schema(api.name, version, direction)
-            for api in APIS.values()
+            for api in ALL_APIS.values()
             for version in range(api.lowest, api.highest + 1)
             for direction in directions
         },
