@@ -2,8 +2,8 @@
 
 Decides what a run of a case is worth.  A pass needs that every remaining explanation used the rules
 that the case is about.  A violation that no lag explains counts at once; one that rests on how late
-something was counts only while the control group shows a quick target.  All else is unknown and is
-tried again with more patience; an unknown is never a pass.
+something was counts only while the control group shows a quick target, and only as SHOULD if what
+came was right.  All else is unknown and is tried again; an unknown is never a pass.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ from fencepost.model.coordinator import (
     UnsupportedError,
 )
 from fencepost.model.revision import Revision
-from fencepost.model.table import Level
+from fencepost.model.table import LEVELS, Level
 from fencepost.properties.oracle import judge
-from fencepost.properties.verdict import Verdict
+from fencepost.properties.verdict import Verdict, Violation
 
 _ATTEMPTS = 3
 _LAST_PATIENCE_MS = 15_000
@@ -198,8 +198,10 @@ class _Suite:
     ) -> CaseResult:
         now = time.monotonic()
         lag = 0 if self._meter is None else max(self._lag_ms, self._meter.lag_ms(now - 5, now))
-        patience = max(lag, _LAST_PATIENCE_MS) if last else lag
-        run = CaseRun(case, coordinator, self._hello, config, self._revision, lag, patience)
+        hints = self._target.hints
+        if last:
+            hints = replace(hints, patience_ms=max(hints.patience_ms, _LAST_PATIENCE_MS))
+        run = CaseRun(case, coordinator, self._hello, config, self._revision, lag, hints)
         try:
             recording = await run.run()
         except (CaseUnsupportedError, UnsupportedError) as error:
@@ -208,23 +210,35 @@ class _Suite:
         return self._result(case, recording, verdict)
 
     def _verdict(self, recording: Recording) -> Verdict:
-        """The oracle's, with the lag that was measured while the case ran."""
-        lag = recording.lag_ms
-        if self._meter is not None:
-            lag = max(lag, self._meter.lag_ms(recording.began, recording.ended))
+        """The oracle's, with the lag that was measured while the case ran.
+
+        Where that finds a violation, it is looked for with more and more patience: what remains
+        wrong then does not rest on lateness, and is what the target is told.
+        """
+        if self._meter is None:
+            return self._judge(recording, 0)
+        lag = max(recording.lag_ms, self._meter.lag_ms(recording.began, recording.ended))
+        tight = self._judge(recording, lag)
+        if tight.violation is None:
             recording.lag_ms = lag
-        verdict = self._judge(recording, lag)
-        if self._meter is None or verdict.violation is None:
-            return verdict
-        generous = self._judge(recording, max(_GENEROUS_MS, 10 * lag))
-        if generous.violation is not None:
-            return verdict
-        trusted = self._meter.trustworthy(recording.began, recording.ended, lag)
-        violation = replace(verdict.violation, late=True)
-        if trusted:
-            return replace(verdict, violation=violation)
+            return tight
+        patience = max(recording.patience_ms, lag)
+        patient = self._judge(recording, patience)
+        if patient.violation is not None:
+            recording.lag_ms = patience
+            patient = _sharpened(patient, tight.violation)
+            if self._judge(recording, max(_GENEROUS_MS, 10 * lag)).violation is not None:
+                return patient
+            late = replace(patient.violation, late=True)
+            found = replace(patient, violation=late)
+        else:
+            recording.lag_ms = lag
+            slow = max((tight.violation.level, Level.SHOULD), key=LEVELS.index)
+            found = replace(tight, violation=replace(tight.violation, late=True, level=slow))
+        if self._meter.trustworthy(recording.began, recording.ended, lag):
+            return found
         why = "it rests on lateness while the control was late too, or its timers did not fire"
-        return replace(verdict, violation=None, unknown=why, used=frozenset())
+        return replace(found, violation=None, unknown=why, used=frozenset())
 
     def _judge(self, recording: Recording, lag_ms: int) -> Verdict:
         history = recording.history
@@ -241,7 +255,7 @@ class _Suite:
         if violation is not None and not recording.moved:
             return CaseResult(
                 outcome=Outcome.FAIL,
-                level=max((case.level, violation.level), key=list(Level).index),
+                level=max((case.level, violation.level), key=LEVELS.index),
                 message=sentence(verdict, recording, self._revision),
                 observed=signature(verdict, recording),
                 **common,
@@ -258,6 +272,16 @@ class _Suite:
             why = f"an explanation without {', '.join(missing)} is left"
         outcome = Outcome.PASS if why is None else Outcome.UNKNOWN
         return CaseResult(outcome=outcome, level=case.level, message=why or "", **common)
+
+
+def _sharpened(patient: Verdict, tight: Violation) -> Verdict:
+    """What is wrong by any measure, beside what would have been right by the narrowest."""
+    violation = patient.violation
+    if violation is None or violation.request_id != tight.request_id or not tight.allowed:
+        return patient
+    rules = {a.rule for a in tight.allowed}
+    allowed = tuple(a for a in violation.allowed if a.rule in rules)
+    return replace(patient, violation=replace(violation, allowed=allowed or violation.allowed))
 
 
 def _unsupported(case: Case, lacks: str) -> CaseResult:

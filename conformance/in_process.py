@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Self
 
-from fencepost.conformance.target import Provenance
+from fencepost.conformance.target import Hints, Provenance
 from fencepost.model.answers import merged
 from fencepost.model.coordinator import (
     Answer,
@@ -223,6 +223,7 @@ class InProcessTarget:
     """`model:REVISION`: a coordinator of its own for each scope."""
 
     capacity = 1
+    hints = Hints()
 
     def __init__(self, name: str, revision: Revision, version: str) -> None:
         self.name = name

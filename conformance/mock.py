@@ -32,7 +32,7 @@ from types import TracebackType
 from typing import Self
 
 from fencepost.conformance.admin import DEADLINES, Deadlines
-from fencepost.conformance.target import Provenance, Target, TargetUnavailableError
+from fencepost.conformance.target import Hints, Provenance, Target, TargetUnavailableError
 from fencepost.conformance.tcp import TcpTarget
 from fencepost.model.coordinator import AsyncCoordinator
 
@@ -61,6 +61,7 @@ async def mock_server(start_s: float = _START_S) -> AsyncIterator[tuple[str, str
     with tempfile.TemporaryFile() as log:
         process = await asyncio.create_subprocess_exec(
             sys.executable,
+            "-P",  # what lies in the current folder is not ours
             "-m",
             "fencepost.conformance.mock_server",
             stdin=asyncio.subprocess.PIPE,
@@ -111,9 +112,11 @@ class MockTarget(Target):
     """The mock cluster; a scope that asks for it gets a mock of its own."""
 
     name = "mock"
-    capacity = 8
+    hints = Hints(session_ms=6000, patience_ms=7000)
+    """A rebalance lasts for the session timeout less a second, so that must be short."""
 
-    def __init__(self, deadlines: Deadlines = DEADLINES) -> None:
+    def __init__(self, deadlines: Deadlines = DEADLINES, *, capacity: int = 8) -> None:
+        self.capacity = capacity
         self._deadlines = deadlines
         self._stack = AsyncExitStack()
         self._tcp: TcpTarget | None = None

@@ -157,8 +157,11 @@ class Times:
         return value
 
 
-def times_for(config: Mapping[str, int | None], *, lag_ms: int) -> Times:
-    """Times that a target's settings allow and its clock can tell apart (`lag_ms` 0: virtual)."""
+def times_for(config: Mapping[str, int | None], *, lag_ms: int, session_ms: int = 60_000) -> Times:
+    """Times that a target's settings allow and its clock can tell apart (`lag_ms` 0: virtual).
+
+    `session_ms`: the long session timeout that is wanted on a real clock.
+    """
     least = config.get("group.min.session.timeout.ms") or 0
     most = config.get("group.max.session.timeout.ms") or 2**31 - 1
     delay = config.get("group.initial.rebalance.delay.ms") or 0
@@ -166,7 +169,7 @@ def times_for(config: Mapping[str, int | None], *, lag_ms: int) -> Times:
         short = max(least, 1000)
         return Times(min(20 * short + 4 * delay, most), short, 10 * short, 2000, delay, 1, 0)
     short = max(least, 6 * lag_ms, delay + 3 * lag_ms)
-    session = max(min(most, 60_000), short)
+    session = max(min(most, session_ms), short)
     # With R no longer than the initial delay nobody's coming prolongs that delay.
     rebalance = delay or 30_000
     settle = max(20, lag_ms // 8)

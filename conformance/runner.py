@@ -26,6 +26,7 @@ from fencepost.conformance.plan import (
     times_for,
 )
 from fencepost.conformance.resolve import Knowledge
+from fencepost.conformance.target import Hints
 from fencepost.model.coordinator import Answer, AsyncCoordinator, Config, Hello, Send
 from fencepost.model.drafts import ALL_APIS
 from fencepost.model.history import (
@@ -46,6 +47,7 @@ WAIT_CAP_MS = 120_000
 
 VIRTUAL_CAP_MS = 3_600_000
 _SLICE_MS = 50
+_NO_HINTS = Hints()
 _MOVED = {14, 15, 16}
 
 
@@ -61,6 +63,7 @@ class Recording:
     config: Config
     clock: str
     lag_ms: int
+    patience_ms: int
     history: list[Event] = field(default_factory=list)
     labels: dict[str, str] = field(default_factory=dict)
     senders: dict[str, str] = field(default_factory=dict)
@@ -75,7 +78,7 @@ class CaseRun:
     """Runs one case.
 
     `lag_ms`: what the target's clock can't tell apart, which times are scaled by; 0 for a virtual
-    clock.  `patience_ms`: how late something may be before that is held against the target.
+    clock.  `hints`: how the target is best asked.
     """
 
     def __init__(
@@ -86,22 +89,22 @@ class CaseRun:
         config: Config,
         revision: Revision,
         lag_ms: int,
-        patience_ms: int | None = None,
+        hints: Hints = _NO_HINTS,
     ) -> None:
         self._case = case
         self._coordinator = coordinator
         self._hello = hello
         self._virtual = hello.clock == "virtual"
         lag = 0 if self._virtual else lag_ms
-        self._times: Times = times_for(config, lag_ms=lag)
+        self._times: Times = times_for(config, lag_ms=lag, session_ms=hints.session_ms)
         self._knowledge = Knowledge(self._times)
-        patience = lag if patience_ms is None or self._virtual else patience_ms
+        patience = 0 if self._virtual else max(lag, hints.patience_ms)
         self._oracle = Oracle(revision, config, lag_ms=patience)
         self._now = 0
         self._origin = time.monotonic()
         self._open: dict[str, Ask] = {}
         self._bodies: dict[str, dict[str, Any]] = {}
-        self.recording = Recording(case, config, hello.clock, patience)
+        self.recording = Recording(case, config, hello.clock, lag, patience)
 
     async def run(self) -> Recording:
         """Run the plan to its end, or until nothing more can be learnt.

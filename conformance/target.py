@@ -29,12 +29,25 @@ class Provenance:
     address: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Hints:
+    """How a target with a real clock is best asked.
+
+    `session_ms`: a session timeout that lasts for a case without making everything slow;
+    `patience_ms`: how long a late answer is waited for, since it says more than silence.
+    """
+
+    session_ms: int = 60_000
+    patience_ms: int = 5_000
+
+
 class Target(Protocol):
     """Something that can be held to the model."""
 
     name: str
     capacity: int
     """How many scopes may be open at once."""
+    hints: Hints
 
     async def __aenter__(self) -> Self:
         """Start or reach it; raises TargetUnavailableError."""

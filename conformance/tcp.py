@@ -23,7 +23,7 @@ from fencepost.conformance.address import Address, AddressError, parse_address
 from fencepost.conformance.admin import DEADLINES, Admin, AdminError, Deadlines
 from fencepost.conformance.probe import Findings, probe, working_ranges
 from fencepost.conformance.renaming import Names
-from fencepost.conformance.target import Provenance, Target, TargetUnavailableError
+from fencepost.conformance.target import Hints, Provenance, Target, TargetUnavailableError
 from fencepost.conformance.tcp_scope import TcpScope
 from fencepost.model.coordinator import CONFIG_DEFAULTS, AsyncCoordinator, Hello
 from fencepost.model.messages import APIS
@@ -38,6 +38,8 @@ class TcpTarget(Target):
     `probe`: whether to try each advertised version at entry; otherwise all of them count as
     working, unless `working` says otherwise.
     """
+
+    hints = Hints()
 
     def __init__(
         self,

@@ -37,12 +37,13 @@ FRESH = "\x00"
 
 @dataclass(frozen=True, slots=True)
 class Deviation:
-    """A field that differs without making the history impossible."""
+    """A field that differs without making the history impossible; `rule`: the one that answers."""
 
     level: Level
     field: str
     expected: Any
     observed: Any
+    rule: str = ""
 
     def __str__(self) -> str:
         """As the report says it."""

@@ -35,7 +35,7 @@ from fencepost.model.revision import Revision
 from fencepost.model.shapes import Message, ShapeError
 from fencepost.model.table import Level
 from fencepost.model.work import Incoming, Span
-from fencepost.properties.candidate import Candidate, merged
+from fencepost.properties.candidate import Candidate, Emitted, merged
 from fencepost.properties.matching import FRESH, Deviation, Match, first_difference, matches
 from fencepost.properties.search import Request, Search, TooManyError
 from fencepost.properties.verdict import Allowed, Verdict, Violation, Wrong
@@ -100,7 +100,7 @@ class Oracle:
                 request_id,
                 chosen.now,
                 None,
-                (),
+                (Allowed(None, deviation.rule, str(deviation)),) if deviation.rule else (),
                 tuple(sorted(self._search.decided.get(request_id, ()))),
                 str(deviation),
             )
@@ -197,21 +197,22 @@ class Oracle:
         expected = _carried(emitted.message, self._search.requests[request_id].incoming.version)
         told = candidate.last_told(self._group_of(request_id))
         found = matches(expected, observed, level, frozenset(self._seen), told)
-        return [self._agreed(rest, request_id, observed, match) for match in found]
+        return [self._agreed(rest, emitted, observed, match) for match in found]
 
     def _group_of(self, request_id: str) -> str:
         return next(iter(self._search.requests[request_id].group_ids), "")
 
     def _agreed(
-        self, candidate: Candidate, request_id: str, observed: Message, match: Match
+        self, candidate: Candidate, emitted: Emitted, observed: Message, match: Match
     ) -> Candidate:
         """The candidate once an answer of its own was matched with what was read."""
+        request_id = emitted.request_id
         group_id = self._group_of(request_id)
         same_group = [r for r in self._search.requests if self._group_of(r) == group_id]
         agreed = candidate.bound(match.bindings).shifted(group_id, match.shift, same_group)
         if isinstance(observed, JoinGroupResponse) and observed.error_code == 0:
             agreed = agreed.telling(group_id, observed.generation_id)
-        deviations = ((request_id, d) for d in match.deviations)
+        deviations = ((request_id, replace(d, rule=emitted.rule)) for d in match.deviations)
         return replace(agreed, deviations=(*agreed.deviations, *deviations))
 
     def _passed(self, at_ms: int, *, timers: bool) -> None:
