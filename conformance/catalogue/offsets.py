@@ -1,0 +1,235 @@
+"""OffsetCommit and OffsetFetch: who may write offsets in which state, and that anybody may read."""
+
+from __future__ import annotations
+
+from fencepost.conformance.catalogue.registry import Registry
+from fencepost.conformance.catalogue.script import Script
+from fencepost.conformance.plan import GenerationOf, IdOf
+
+CASES = Registry()
+case = CASES.case
+
+_NOBODY = "nobody-00000000-0000-0000-0000-000000000000"
+
+
+def by_hand(s: Script, offset: int = 1) -> None:
+    """A commit without member, instance and generation, as an administrator's tool sends it."""
+    s.commit("admin", offset=offset, member_id="", generation=-1, instance=None)
+
+
+@case("COMMIT-TOPICS-UNKNOWN")
+def missing_topic(s: Script) -> None:
+    """A topic that doesn't exist is refused before the group is looked at: nobody is fenced."""
+    s.stable("A1")
+    s.join("A2", wait=True)
+    s.commit("A1", topic="missing-t")
+    s.commit("A2", topic="missing-t")
+
+
+@case("COMMIT-GROUP-ABSENT-GENERATION", "FETCH-ANYBODY")
+def generation_without_a_group(s: Script) -> None:
+    """A group that doesn't exist has no generation: a member of long ago can't commit."""
+    s.commit("a", member_id=_NOBODY, generation=3)
+    s.commit("A1", member_id=_NOBODY, generation=0)
+    s.fetch("a")
+
+
+@case("COMMIT-GROUP-ABSENT", "FETCH-ANYBODY")
+def offsets_without_a_group(s: Script) -> None:
+    """Without a generation offsets are stored, though there is no group."""
+    by_hand(s, 7)
+    s.fetch("admin")
+
+
+@case("COMMIT-EMPTY-GROUP", "FETCH-ANYBODY")
+def offsets_of_an_empty_group(s: Script) -> None:
+    """While nobody is a member an administrator may set offsets."""
+    s.stable("a")
+    s.commit("a", offset=5)
+    s.leave("a")
+    by_hand(s, 2)
+    s.fetch("admin")
+
+
+@case("COMMIT-ANONYMOUS", "FETCH-ANYBODY")
+def nobody_commits_while_there_are_members(s: Script) -> None:
+    """While there are members nobody else may commit, whatever state the group is in."""
+    s.stable("a", "B1")
+    s.commit("a", offset=5)
+    by_hand(s, 1)
+    s.enter("n")
+    s.settle()
+    by_hand(s, 2)
+    s.join("a")
+    s.join("B1")
+    s.wait("a", "B1", "n")
+    by_hand(s, 3)
+    s.fetch("admin")
+
+
+@case("COMMIT-INSTANCE-UNMAPPED", "FETCH-ANYBODY")
+def instance_that_nobody_holds(s: Script) -> None:
+    """A member that speaks for an instance without a holder can't commit."""
+    s.stable("a")
+    s.commit("a", offset=4)
+    s.commit("a", offset=5, instance="X")
+    s.commit("a", offset=6, instance="X", generation=-1, member_id="")
+    s.fetch("a")
+
+
+@case("COMMIT-INSTANCE-FENCED", "FETCH-ANYBODY", "COMMIT-STABLE")
+def instance_of_another(s: Script) -> None:
+    """A wrong or unknown id with a held instance is fenced, whatever generation it names."""
+    s.stable("A1", "b")
+    s.commit("A1", offset=4)
+    s.commit("b", offset=5, instance="A")
+    s.commit("b", offset=6, instance="A", member_id=_NOBODY)
+    s.commit("b", offset=7, instance="A", member_id="", generation=-1)
+    s.commit("b", offset=8, instance="A", generation=GenerationOf("b", plus=9))
+    s.fetch("b")
+
+
+@case("COMMIT-INSTANCE-FENCED", "FETCH-ANYBODY")
+def zombie_in_every_state(s: Script) -> None:
+    """A replaced process can't commit: stable, rebalancing, or before the sync; it may read."""
+    s.stable("A1", "B1")
+    s.commit("B1", offset=4)
+    s.join("B2", wait=True)
+    s.commit("B1", offset=5)
+    s.enter("n")
+    s.settle()
+    s.commit("B1", offset=6)
+    s.join("A1")
+    s.join("B2")
+    s.wait("A1", "B2", "n")
+    s.commit("B1", offset=7)
+    s.fetch("B1")
+
+
+@case("COMMIT-UNKNOWN-MEMBER", "FETCH-ANYBODY")
+def unknown_members(s: Script) -> None:
+    """Unknown, empty and pending ids can't commit, whatever generation they name."""
+    s.stable("a")
+    s.commit("a", offset=4)
+    s.commit("a", offset=5, member_id=_NOBODY)
+    s.commit("a", offset=6, member_id="")
+    s.commit("a", offset=7, member_id=_NOBODY, generation=-1)
+    s.commit("a", offset=8, member_id=_NOBODY, generation=GenerationOf("a", plus=1))
+    s.join("n", member_id="", wait=True)
+    s.commit("a", offset=9, member_id=IdOf("n"))
+    s.fetch("a")
+
+
+@case("COMMIT-UNKNOWN-MEMBER", "FETCH-ANYBODY")
+def member_that_left(s: Script) -> None:
+    """Who left can't commit any more, not even to the group that is Empty since."""
+    s.stable("a")
+    s.commit("a", offset=4)
+    s.leave("a")
+    s.commit("a", offset=5)
+    s.fetch("a")
+
+
+@case("COMMIT-ILLEGAL-GENERATION", "FETCH-ANYBODY")
+def wrong_generation(s: Script) -> None:
+    """A member of another generation can't commit, nor can one that names none."""
+    s.stable("a", "B1")
+    s.commit("a", offset=4)
+    s.commit("a", offset=5, generation=GenerationOf("a", plus=-1))
+    s.commit("a", offset=6, generation=GenerationOf("a", plus=1))
+    s.commit("a", offset=7, generation=-1)
+    s.commit("B1", offset=8, generation=GenerationOf("B1", plus=1))
+    s.commit("B1", offset=9, generation=-1)
+    s.fetch("a")
+
+
+@case("COMMIT-COMPLETING", "FETCH-ANYBODY")
+def between_join_and_sync(s: Script) -> None:
+    """Between join and sync nobody can commit: the partitions are not given yet."""
+    s.completing("a", "B1")
+    s.commit("a", offset=5)
+    s.commit("B1", offset=6)
+    s.fetch("a")
+    s.synced("a", "B1")
+
+
+@case(
+    "COMMIT-UNKNOWN-MEMBER",
+    "COMMIT-ILLEGAL-GENERATION",
+    "COMMIT-INSTANCE-FENCED",
+    "COMMIT-INSTANCE-UNMAPPED",
+)
+def errors_between_join_and_sync(s: Script) -> None:
+    """Between join and sync a wrong id or generation is told so, and nothing else (KAFKA-8487)."""
+    s.completing("a", "B1")
+    s.commit("a", member_id=_NOBODY)
+    s.commit("a", generation=GenerationOf("a", plus=1))
+    s.commit("B1", generation=-1)
+    s.commit("a", instance="B")
+    s.commit("a", instance="X")
+
+
+@case("COMMIT-PREPARING", "FETCH-ANYBODY")
+def before_partitions_are_given_away(s: Script) -> None:
+    """While a rebalance is prepared members may save their progress."""
+    s.preparing("a", "B1")
+    s.commit("a", offset=5)
+    s.commit("B1", offset=6)
+    s.fetch("a")
+    s.join("a")
+    s.join("B1")
+    s.wait("a", "B1", "n")
+
+
+@case("COMMIT-STABLE", "FETCH-ANYBODY")
+def in_a_stable_group(s: Script) -> None:
+    """Members commit in a stable group; the last offset counts, and anybody may read it."""
+    s.stable("a", "B1")
+    s.commit("a", offset=5)
+    s.commit("B1", offset=6)
+    s.commit("a", offset=3)
+    s.fetch("admin")
+
+
+@case("COMMIT-STABLE", "FETCH-ANYBODY")
+def static_member_without_its_instance(s: Script) -> None:
+    """A static member may commit by its id alone."""
+    s.stable("A1", "B1")
+    s.commit("B1", offset=6, instance=None)
+    s.fetch("A1")
+
+
+@case("COMMIT-STABLE", "FETCH-ANYBODY", apis=(("OffsetCommit", 6),))
+def legacy_commits(s: Script) -> None:
+    """Up to version 6 a commit has no instance; the id decides alone."""
+    s.stable("a")
+    s.commit("a", offset=5, version=6)
+    s.commit("a", offset=6, version=6, generation=GenerationOf("a", plus=1))
+    s.fetch("a", at_most=5)
+
+
+@case("COMMIT-STABLE", "FETCH-ANYBODY")
+def offsets_pass_to_the_next_process(s: Script) -> None:
+    """What a static member committed is there for the process that replaces it."""
+    s.stable("A1", "B1")
+    s.commit("B1", offset=6)
+    s.join("B2", wait=True)
+    s.fetch("B2")
+    s.commit("B2", offset=8)
+    s.fetch("B2")
+
+
+@case("FETCH-ANYBODY")
+def nothing_stored(s: Script) -> None:
+    """Where nothing is stored the offset is -1, in a group that exists and in one that doesn't."""
+    s.fetch("admin")
+    s.stable("A1")
+    s.fetch("admin")
+
+
+@case("FETCH-ANYBODY", "COMMIT-STABLE", apis=(("OffsetFetch", 8),))
+def groups_in_one_fetch(s: Script) -> None:
+    """From version 8 on a fetch names its groups."""
+    s.stable("A1")
+    s.commit("A1", offset=5)
+    s.fetch("admin", version=8)
