@@ -1,0 +1,299 @@
+"""Session timeouts: who is removed when it is silent, who is not, and what restarts the timer.
+
+Only the member that a case is about has the short one, so that the others may be silent meanwhile.
+"""
+
+from __future__ import annotations
+
+from fencepost.conformance.catalogue.registry import Registry
+from fencepost.conformance.catalogue.script import RENEWED, Script
+from fencepost.conformance.plan import Ms
+
+CASES = Registry()
+case = CASES.case
+
+SHORT = Ms("short session")
+
+
+@case("SESSION-EXPIRED", "HEARTBEAT-PREPARING", "JOIN-UNKNOWN-MEMBER")
+def silent_member(s: Script) -> None:
+    """A dynamic member that falls silent is removed, and the others rebalance."""
+    s.says("b", session=SHORT)
+    s.stable("a", "b")
+    s.pause("short session")
+    s.beat("a")
+    s.beat("b")
+    s.join("b", wait=True)
+    s.join("a", wait=True)
+
+
+@case("SESSION-EXPIRED", "HEARTBEAT-INSTANCE-UNMAPPED", "JOIN-STATIC-EMPTY-NEW")
+def silent_static_member(s: Script) -> None:
+    """A static member that falls silent is removed, too; its instance then joins as a new one."""
+    s.says("B1", session=SHORT)
+    s.stable("a", "B1")
+    s.pause("short session")
+    s.beat("a")
+    s.beat("B1")
+    s.join("B1", wait=True)
+    s.join("B2")
+    s.settle()
+    s.join("a")
+    s.wait("a", "B2")
+
+
+@case("SESSION-EXPIRED", "JOIN-PHASE-ALL-JOINED")
+def silent_leader(s: Script) -> None:
+    """A leader that falls silent is removed; another leads."""
+    s.says("A1", session=SHORT)
+    s.stable("A1", "b", "C1")
+    s.pause("short session")
+    s.beat("b")
+    s.join("b")
+    s.join("C1")
+    s.wait("b", "C1")
+    s.synced("b", "C1")
+
+
+@case("SESSION-EXPIRED", "HEARTBEAT-PREPARING")
+def silent_between_join_and_sync(s: Script) -> None:
+    """A member that falls silent right after its join is removed (KAFKA-9752)."""
+    s.says("b", session=SHORT)
+    s.completing("a", "b")
+    s.pause("short session")
+    s.beat("a")
+    s.beat("b")
+    s.join("a", wait=True)
+
+
+@case("SESSION-EXPIRED", "HEARTBEAT-PREPARING")
+def silent_static_member_between_join_and_sync(s: Script) -> None:
+    """A static member that falls silent right after its join is removed; waiting syncs are told."""
+    s.says("B1", session=SHORT)
+    s.completing("a", "B1", "c")
+    s.sync("c")
+    s.pause("short session")
+    s.wait("c")
+    s.beat("a")
+    s.beat("B1")
+
+
+@case("SESSION-EXPIRED-PREPARING", "JOIN-PHASE-ALL-JOINED")
+def silent_during_a_rebalance(s: Script) -> None:
+    """A rebalance waits for a dynamic member no longer than that one's session."""
+    s.says("b", session=SHORT)
+    s.preparing("a", "b")
+    s.join("a")
+    s.wait("a", "n")
+    s.beat("b")
+
+
+@case("SESSION-EXPIRED-PREPARING", "JOIN-PHASE-ALL-JOINED")
+def silent_static_member_during_a_rebalance(s: Script) -> None:
+    """A rebalance waits for a static member no longer than that one's session."""
+    s.says("B1", session=SHORT)
+    s.preparing("a", "B1")
+    s.join("a")
+    s.wait("a", "n")
+    s.beat("B1")
+
+
+@case("SESSION-EXPIRED", "JOIN-PHASE-ALL-LEFT")
+def only_member_falls_silent(s: Script) -> None:
+    """The only member falls silent: the group is Empty, and a new member starts over."""
+    s.says("A1", session=SHORT)
+    s.stable("A1")
+    s.pause("short session")
+    s.beat("A1")
+    s.join("A2", wait=True)
+
+
+@case("HEARTBEAT-STABLE")
+def heartbeats_keep_alive(s: Script) -> None:
+    """Who heartbeats stays a member for longer than its session timeout."""
+    s.says("a", "B1", session=SHORT)
+    s.stable("a", "B1")
+    for _ in range(2):
+        s.pause("short session", minus=True)
+        s.beat("a")
+        s.beat("B1")
+    s.join("B1", wait=True)
+
+
+@case("HEARTBEAT-COMPLETING", "SYNC-COMPLETING-LEADER")
+def heartbeats_keep_alive_between_join_and_sync(s: Script) -> None:
+    """Between join and sync heartbeats keep a member, too."""
+    s.says("a", session=SHORT)
+    s.completing("a", "b")
+    s.pause("short session", minus=True)
+    s.beat("a")
+    s.pause("short session", minus=True)
+    s.synced("a", "b")
+
+
+@case("HEARTBEAT-PREPARING", "JOIN-MEMBER-PREPARING")
+def heartbeats_keep_alive_during_a_rebalance(s: Script) -> None:
+    """While a rebalance is prepared heartbeats keep a member, though they are told to join."""
+    s.says("b", session=SHORT)
+    s.preparing("a", "b")
+    s.join("a")
+    s.pause("short session", minus=True)
+    s.beat("b")
+    s.pause("short session", minus=True)
+    s.join("b")
+    s.wait("a", "b", "n")
+
+
+@case("COMMIT-STABLE", "HEARTBEAT-STABLE")
+def commits_keep_alive(s: Script) -> None:
+    """A commit keeps a member as a heartbeat does."""
+    s.says("B1", session=SHORT)
+    s.stable("a", "B1")
+    s.pause("short session", minus=True)
+    s.commit("B1")
+    s.pause("short session", minus=True)
+    s.beat("B1")
+
+
+@case("COMMIT-PREPARING", "JOIN-MEMBER-PREPARING")
+def commits_keep_alive_during_a_rebalance(s: Script) -> None:
+    """While a rebalance is prepared a commit keeps a member, too."""
+    s.says("b", session=SHORT)
+    s.preparing("a", "b")
+    s.join("a")
+    s.pause("short session", minus=True)
+    s.commit("b")
+    s.pause("short session", minus=True)
+    s.join("b")
+    s.wait("a", "b", "n")
+
+
+@case("SYNC-COMPLETING-LEADER", "HEARTBEAT-STABLE")
+def answered_sync_keeps_alive(s: Script) -> None:
+    """A sync that waited and is answered restarts the session."""
+    s.says("b", session=SHORT)
+    s.completing("a", "b")
+    s.sync("b")
+    s.pause("short session", minus=True)
+    s.sync("a", assign=("a", "b"))
+    s.wait("a", "b")
+    s.pause("short session", minus=True)
+    s.beat("b")
+
+
+@case("JOIN-STATIC-EMPTY-STABLE", "HEARTBEAT-STABLE")
+def restart_keeps_alive(s: Script) -> None:
+    """A restart in time restarts the session of the instance."""
+    s.says("B1", "B2", session=SHORT)
+    s.stable("a", "B1")
+    s.pause("short session", minus=True)
+    s.join("B2", wait=True)
+    s.pause("short session", minus=True)
+    s.beat("B2")
+    s.beat("a")
+
+
+@case("SESSION-EXPIRED", "JOIN-STATIC-EMPTY-STABLE")
+def session_of_a_restart_is_shorter(s: Script) -> None:
+    """The session timeout that a restart brings is the one that counts (Redpanda, 2024)."""
+    s.says("B2", session=SHORT)
+    s.stable("a", "B1")
+    s.join("B2", wait=True)
+    s.pause("short session")
+    s.beat("a")
+    s.beat("B2")
+
+
+@case("JOIN-STATIC-EMPTY-STABLE", "HEARTBEAT-STABLE")
+def session_of_a_restart_is_longer(s: Script) -> None:
+    """A restart may bring a longer session timeout; the old one is over."""
+    s.says("B1", session=SHORT)
+    s.stable("a", "B1")
+    s.join("B2", wait=True)
+    s.pause("short session")
+    s.beat("a")
+    s.beat("B2")
+
+
+@case("SESSION-EXPIRED", "JOIN-MEMBER-PREPARING")
+def session_of_a_rejoin(s: Script) -> None:
+    """The session timeout that a member's rejoin brings is the one that counts."""
+    s.preparing("a", "b")
+    s.join("b", session=SHORT)
+    s.join("a")
+    s.wait("a", "b", "n")
+    s.synced("a", "b", "n")
+    s.pause("short session")
+    s.beat("a")
+
+
+@case("SESSION-EXPIRED", "JOIN-FOLLOWER-STABLE-CHANGED")
+def session_of_a_changed_follower(s: Script) -> None:
+    """The same for a follower that starts a rebalance of its own."""
+    s.stable("a", "B1")
+    s.join("B1", session=SHORT, protocols=RENEWED)
+    s.settle()
+    s.join("a")
+    s.wait("a", "B1")
+    s.synced("a", "B1")
+    s.pause("short session")
+    s.beat("a")
+
+
+@case("SESSION-EXPIRED", "JOIN-LEADER-STABLE")
+def session_of_a_leader_that_rejoined(s: Script) -> None:
+    """The same for a leader."""
+    s.stable("a", "b")
+    s.join("a", session=SHORT)
+    s.settle()
+    s.join("b")
+    s.wait("a", "b")
+    s.synced("a", "b")
+    s.pause("short session")
+    s.beat("b")
+
+
+@case("SESSION-EXPIRED", "JOIN-MEMBER-COMPLETING-CHANGED")
+def session_of_a_change_before_the_sync(s: Script) -> None:
+    """The same for a member that changed between join and sync."""
+    s.completing("a", "b")
+    s.join("b", session=SHORT, protocols=RENEWED)
+    s.settle()
+    s.join("a")
+    s.wait("a", "b")
+    s.synced("a", "b")
+    s.pause("short session")
+    s.beat("a")
+
+
+@case("SESSION-WAITING", "JOIN-PHASE-ALL-JOINED")
+def waiting_join_is_alive(s: Script) -> None:
+    """A member whose join waits can't heartbeat; it is not removed."""
+    s.says("a", session=SHORT)
+    s.preparing("a", "b")
+    s.join("a")
+    s.pause("short session")
+    s.join("b")
+    s.wait("a", "b", "n")
+
+
+@case("SESSION-WAITING", "SYNC-COMPLETING-LEADER")
+def waiting_sync_is_alive(s: Script) -> None:
+    """A member whose sync waits can't heartbeat; it is not removed."""
+    s.says("B1", session=SHORT)
+    s.completing("a", "B1")
+    s.sync("B1")
+    s.pause("short session")
+    s.sync("a", assign=("a", "B1"))
+    s.wait("a", "B1")
+    s.beat("B1")
+
+
+@case("SESSION-PENDING", "JOIN-UNKNOWN-MEMBER", "HEARTBEAT-STABLE")
+def pending_id_expires(s: Script) -> None:
+    """An id that is not used within its session timeout is taken back."""
+    s.stable("A1")
+    s.join("n", member_id="", session=SHORT, wait=True)
+    s.pause("short session")
+    s.join("n", wait=True)
+    s.beat("A1")
