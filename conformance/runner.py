@@ -149,10 +149,10 @@ class CaseRun:
     async def _restart(self) -> None:
         begun = self._clock()
         dropped = await self._coordinator.restart()
+        self._record(Restarted(begun, self._clock(), dropped.dropped))
         moved = self.recording.moved
         self._take(dropped.answers)
         self.recording.moved = moved  # to be sent away by the restart itself is as it should be
-        self._record(Restarted(begun, self._clock(), dropped.dropped))
         for request_id in dropped.dropped:
             self._open.pop(request_id, None)
 
