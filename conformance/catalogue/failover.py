@@ -1,0 +1,194 @@
+"""The coordinator fails over: what was stored survives, everything else is gone."""
+
+from __future__ import annotations
+
+from fencepost.conformance.catalogue.offsets import by_hand
+from fencepost.conformance.catalogue.registry import Registry
+from fencepost.conformance.catalogue.script import Script
+from fencepost.conformance.plan import Ms
+
+CASES = Registry()
+case = CASES.case
+
+_RESTART = ("restart",)
+
+
+@case("FAILOVER-STABLE", "HEARTBEAT-STABLE", "SYNC-STABLE", features=_RESTART)
+def stable_group_survives(s: Script) -> None:
+    """A stable group goes on: members keep ids, generation and assignments."""
+    s.stable("A1", "b")
+    s.restart()
+    s.beat("A1")
+    s.beat("b")
+    s.sync("A1", wait=True)
+    s.sync("b", wait=True)
+
+
+@case("FAILOVER-STABLE", "JOIN-STATIC-EMPTY-STABLE", features=_RESTART)
+def instances_survive(s: Script) -> None:
+    """A static member that restarts after a failover gets its place back, without a rebalance."""
+    s.stable("A1", "B1")
+    s.restart()
+    s.join("B2", wait=True)
+    s.sync("B2", wait=True)
+    s.beat("A1")
+    s.beat("B1")
+
+
+@case("FAILOVER-STABLE", "HEARTBEAT-INSTANCE-FENCED", "HEARTBEAT-STABLE", features=_RESTART)
+def replacement_survives(s: Script) -> None:
+    """The new id of a restarted static member is stored, the old one stays fenced (KAFKA-10284)."""
+    s.stable("A1", "B1")
+    s.join("B2", wait=True)
+    s.restart()
+    s.beat("B2")
+    s.beat("B1")
+    s.sync("B2", wait=True)
+
+
+@case("FAILOVER-STABLE", "JOIN-STATIC-EMPTY-STABLE", features=_RESTART)
+def latest_replacement_survives(s: Script) -> None:
+    """Of several replacements the latest counts, of the leader, too."""
+    s.stable("A1", "B1")
+    s.join("A2", wait=True)
+    s.join("A3", wait=True)
+    s.join("B2", wait=True)
+    s.restart()
+    s.beat("A3")
+    s.beat("A2")
+    s.beat("A1")
+    s.beat("B2")
+
+
+@case("FAILOVER-STABLE", "JOIN-PHASE-ALL-JOINED", features=_RESTART)
+def rebalance_after_a_failover(s: Script) -> None:
+    """After a failover the leader still leads, and the next generation is the next."""
+    s.stable("A1", "b")
+    s.restart()
+    s.enter("n")
+    s.settle()
+    s.beat("b")
+    s.join("A1")
+    s.join("b")
+    s.wait("A1", "b", "n")
+    s.synced("A1", "b", "n")
+
+
+@case("FAILOVER-LOST", "HEARTBEAT-GROUP-ABSENT", features=_RESTART)
+def unstored_group_is_lost(s: Script) -> None:
+    """A group that never was stable is gone; its member's id is unknown."""
+    s.join("A1", wait=True)
+    s.restart()
+    s.beat("A1")
+    s.join("A1", wait=True)
+    s.join("A2", wait=True)
+
+
+@case("FAILOVER-LOST", features=_RESTART, delayed=True)
+def waiting_first_join_is_sent_away(s: Script) -> None:
+    """A join that waits for the first generation is sent to look for the coordinator."""
+    s.join("A1")
+    s.settle()
+    s.restart()
+    s.join("A2", wait=True)
+
+
+@case("FAILOVER-STABLE", "JOIN-UNKNOWN-MEMBER", features=_RESTART)
+def pending_id_is_lost(s: Script) -> None:
+    """An id that was not used is unknown after a failover."""
+    s.stable("A1")
+    s.join("n", member_id="", wait=True)
+    s.restart()
+    s.join("n", wait=True)
+    s.beat("A1")
+
+
+@case("FAILOVER-OFFSETS", "FETCH-ANYBODY", features=_RESTART)
+def offsets_alone_survive(s: Script) -> None:
+    """Offsets of a group without members survive."""
+    by_hand(s, 7)
+    s.restart()
+    s.fetch("admin")
+
+
+@case("FAILOVER-STABLE", "FETCH-ANYBODY", "COMMIT-STABLE", features=_RESTART)
+def offsets_of_members_survive(s: Script) -> None:
+    """Offsets that members committed survive, and members go on from there."""
+    s.stable("A1")
+    s.commit("A1", offset=4)
+    s.restart()
+    s.fetch("A1")
+    s.commit("A1", offset=5)
+    s.fetch("A1")
+
+
+@case("FAILOVER-EMPTY", "JOIN-STATIC-EMPTY-NEW", features=_RESTART)
+def empty_group_survives(s: Script) -> None:
+    """An Empty group is Empty afterwards, and its generation goes on."""
+    s.stable("a")
+    s.leave("a")
+    s.restart()
+    s.beat("a")
+    s.join("A1", wait=True)
+
+
+@case("FAILOVER-STABLE", "HEARTBEAT-STABLE", features=_RESTART)
+def rebalance_is_forgotten(s: Script) -> None:
+    """A rebalance that was being prepared is forgotten: the stored generation is stable."""
+    s.preparing("A1", "b")
+    s.join("b")
+    s.settle()
+    s.restart()
+    s.beat("A1")
+    s.beat("b")
+
+
+@case("FAILOVER-STABLE", "HEARTBEAT-ILLEGAL-GENERATION", features=_RESTART)
+def generation_without_assignments_is_forgotten(s: Script) -> None:
+    """A generation that got no assignment is forgotten; the one before it is stable."""
+    s.preparing("A1", "b")
+    s.join("A1")
+    s.join("b")
+    s.wait("A1", "b", "n")
+    s.sync("b")
+    s.settle()
+    s.restart()
+    s.beat("A1")
+    s.beat("n")
+    s.join("A1")
+    s.settle()
+    s.join("b")
+    s.wait("A1", "b")
+
+
+@case("FAILOVER-STABLE", "JOIN-STATIC-EMPTY-PREPARING", features=_RESTART)
+def replacement_during_a_rebalance_is_forgotten(s: Script) -> None:
+    """An instance that was replaced while a rebalance was prepared has its stored id again."""
+    s.preparing("A1", "B1")
+    s.join("B2")
+    s.settle()
+    s.restart()
+    s.beat("B1")
+    s.beat("A1")
+
+
+@case("FAILOVER-STABLE", "HEARTBEAT-STABLE", features=_RESTART)
+def sessions_restart(s: Script) -> None:
+    """After a failover every member has a whole session timeout again."""
+    s.says("B1", session=Ms("short session"))
+    s.stable("A1", "B1")
+    s.pause("short session", minus=True)
+    s.restart()
+    s.pause("short session", minus=True)
+    s.beat("B1")
+
+
+@case("FAILOVER-STABLE", "SESSION-EXPIRED", features=_RESTART)
+def sessions_end_after_a_failover(s: Script) -> None:
+    """Who doesn't come back after a failover is removed, static or not."""
+    s.says("B1", session=Ms("short session"))
+    s.stable("A1", "B1")
+    s.restart()
+    s.pause("short session")
+    s.beat("A1")
+    s.beat("B1")
