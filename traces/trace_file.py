@@ -203,6 +203,13 @@ class TraceFile:
         )
         return judged.verdict()
 
+    def _sender(self, request_id: str) -> str:
+        """Who sent a request; where nobody said, the connection that it came from."""
+        if request_id in self.senders:
+            return self.senders[request_id]
+        requests = [event.request for event in self.events if isinstance(event, Sent)]
+        return next((r.connection for r in requests if r.id == request_id), "")
+
     def _step(self, number: int, event: Event) -> dict[str, Any]:
         match event:
             case Sent(request=request):
@@ -211,7 +218,7 @@ class TraceFile:
                     "step": number,
                     "do": "send",
                     "at_ms": [event.at_ms, latest],
-                    "member": self.senders.get(request.id, request.connection),
+                    "member": self._sender(request.id),
                     "connection": request.connection,
                     "client_id": request.client_id,
                     "id": request.id,
@@ -225,7 +232,7 @@ class TraceFile:
                     "do": "answer",
                     "at_ms": [event.at_ms] * 2,
                     "id": answer.id,
-                    "member": self.senders.get(answer.id, ""),
+                    "member": self._sender(answer.id),
                     "body": answer.body,
                     "findings": list(answer.findings),
                 }
