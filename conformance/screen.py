@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from rich import box
 from rich.console import Console
-from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
@@ -33,6 +32,8 @@ _OVERALL = {
     Overall.VIOLATED: "bold red",
     Overall.UNKNOWN: "bold magenta",
 }
+_NAMED = 4
+"""So many rules are named in one line."""
 
 
 def print_certificate(certificate: Certificate, console: Console) -> None:
@@ -45,11 +46,13 @@ def print_certificate(certificate: Certificate, console: Console) -> None:
     _shortly(certificate, Outcome.UNKNOWN, "Not decided", console)
     if certificate.results:
         console.print(_counts(certificate, console))
+        console.print()
     for api, versions in broken_versions(certificate).items():
         _say(console, f"advertised but broken: {api} {spans(versions)}", "yellow")
     if unreachable := certificate.coverage.unreachable:
-        names = ", ".join(sorted(unreachable))
-        _say(console, f"{plural(len(unreachable), 'rule')} out of reach here: {names}", "dim")
+        names = sorted(unreachable)
+        said = ", ".join(names[:_NAMED]) + (" and others" if len(names) > _NAMED else "")
+        _say(console, f"{plural(len(names), 'rule')} out of reach here: {said}", "dim")
     if missed := certificate.coverage.missed:
         _say(console, f"{plural(len(missed), 'rule')} covered by no case that passed", "dim")
     _say(console, verdict_line(certificate), _OVERALL[certificate.overall()])
@@ -61,7 +64,7 @@ def _violation(result: CaseResult, revision: Revision, console: Console) -> None
     _say(console, f"  {result.case.about}", "italic")
     _say(console, f"  {result.message}")
     explanation = explained(result, revision)
-    if explanation is not None:
+    if explanation is not None and explanation.rule is not None:
         width = len(str(len(explanation.steps))) + 1
         for step in explanation.steps:
             number, _, words = step.partition(" ")
@@ -84,21 +87,23 @@ def _shortly(certificate: Certificate, outcome: Outcome, title: str, console: Co
     console.print()
 
 
-def _counts(certificate: Certificate, console: Console) -> Padding:
+def _counts(certificate: Certificate, console: Console) -> Table:
+    """How many cases came out how, by level."""
     counts = certificate.counts()
-    shown = [o for o in Outcome if any(counts[level, o] for level in LEVELS)]
+    levels = [level for level in LEVELS if any(counts[level, o] for o in Outcome)]
     table = Table(box=box.SIMPLE_HEAD if console.is_terminal else None, pad_edge=False)
-    table.add_column("level")
-    for outcome in shown:
-        table.add_column(outcome.value, justify="right", style=_COLOURS[outcome], no_wrap=True)
-    for level in LEVELS:
-        numbers = [counts[level, outcome] for outcome in shown]
-        if any(numbers):
-            table.add_row(level.value, *(str(n) if n else "-" for n in numbers))
-    if len({level for level, _ in counts}) > 1:
-        sums = [sum(counts[level, outcome] for level in LEVELS) for outcome in shown]
-        table.add_row("all", *map(str, sums))
-    return Padding(table, (0, 0, 1, 0))
+    table.add_column("cases")
+    for level in levels:
+        table.add_column(level.value, justify="right")
+    if len(levels) > 1:
+        table.add_column("all", justify="right")
+    for outcome in Outcome:
+        numbers = [counts[level, outcome] for level in levels]
+        if total := sum(numbers):
+            cells = [str(number) if number else "-" for number in numbers]
+            cells += [str(total)] if len(levels) > 1 else []
+            table.add_row(outcome.value, *cells, style=_COLOURS[outcome])
+    return table
 
 
 def _say(console: Console, text: str, style: str = "") -> None:
