@@ -145,7 +145,7 @@ class Oracle:
         )
         named = groups_of(message)
         known = {g for r in self._search.requests.values() for g in r.group_ids}
-        ids = tuple(sorted(known)) if named is None else tuple(named)
+        ids = tuple(sorted(known) or [""]) if named is None else tuple(named)
         self._search.requests[request.id] = Request(
             incoming, ids, event.at_ms, event.at_ms if event.by_ms is None else event.by_ms
         )
