@@ -114,6 +114,7 @@ class World:
     def __init__(self, revision: str = "kafka-4", config: Config | None = None) -> None:
         self.coordinator = ModelCoordinator(revisions.find(revision))
         self.answers: dict[str, Answer] = {}
+        self.requests: dict[str, Send] = {}
         self._sent = 0
         self.now = 0
         self.coordinator.reset(config or {})
@@ -123,7 +124,8 @@ class World:
     def send(self, who: str, api: str, version: int, body: dict[str, Any]) -> Reply:
         self._sent += 1
         request_id = f"{self._sent}"
-        self._take(self.coordinator.send(Send(request_id, request_id, who, api, version, body)))
+        request = self.requests[request_id] = Send(request_id, request_id, who, api, version, body)
+        self._take(self.coordinator.send(request))
         return Reply(self, request_id)
 
     def ask(self, who: str, message: Message, version: int) -> Reply:

@@ -1,4 +1,4 @@
-"""Histories of a coordinator that is right: the model's own, under a virtual or a seeming real clock.
+"""Histories of a coordinator that is right: the model's own, under either clock.
 
 Under a real clock a request takes effect some time after it was sent, and an answer is read some
 time after it was given; both times are part of the script, neither exceeds `LAG`.
@@ -38,7 +38,7 @@ lags = st.integers(0, LAG)
 acts = st.builds(
     Act, st.sampled_from(WHOS), st.sampled_from(WHATS), st.sampled_from(GAPS), lags, lags
 )
-scripts = st.lists(acts, min_size=3, max_size=14)
+scripts = st.lists(acts, min_size=5, max_size=20)
 
 
 @dataclass

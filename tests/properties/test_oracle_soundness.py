@@ -5,11 +5,10 @@ from __future__ import annotations
 import itertools
 
 from hypothesis import given, settings
+from properties.histories import LAG, REVISION, Act, Recorder, scripts
 
 from fencepost.model.history import Answered, Event
 from fencepost.properties.oracle import judge
-
-from properties.histories import LAG, REVISION, Act, Recorder, scripts
 
 
 def said(history: list[Event], lag_ms: int) -> object:
