@@ -1,0 +1,75 @@
+"""The catalogue: all cases, in one fixed order, found by their ids.
+
+Decides which modules belong to it.  An id is there once; two cases of one id are an error.
+"""
+
+from __future__ import annotations
+
+from fnmatch import fnmatchcase
+
+from fencepost.conformance.catalogue import (
+    admin,
+    batches,
+    failover,
+    heartbeats,
+    history,
+    instances,
+    joins,
+    leaves,
+    limits,
+    mixed,
+    offsets,
+    rejoins,
+    sessions,
+    syncs,
+    timers,
+)
+from fencepost.conformance.catalogue.registry import Entry, Registry
+
+_REGISTRIES: tuple[Registry, ...] = tuple(
+    module.CASES
+    for module in (
+        instances,
+        joins,
+        rejoins,
+        syncs,
+        heartbeats,
+        leaves,
+        batches,
+        offsets,
+        admin,
+        sessions,
+        timers,
+        limits,
+        failover,
+        mixed,
+        history,
+    )
+)
+
+
+def collected(registries: tuple[Registry, ...]) -> tuple[Entry, ...]:
+    """The cases of these modules, in order.  Raises ValueError for an id that is there twice."""
+    found: dict[str, Entry] = {}
+    for registry in registries:
+        for case in registry.entries:
+            if case.id in found:
+                raise ValueError(f"two cases have the id {case.id}; rename one of the functions")
+            found[case.id] = case
+    return tuple(found.values())
+
+
+ENTRIES: tuple[Entry, ...] = collected(_REGISTRIES)
+
+
+def entry(case_id: str) -> Entry:
+    """The case of this id.  Raises KeyError that names it."""
+    for case in ENTRIES:
+        if case.id == case_id:
+            return case
+    raise KeyError(f"the catalogue has no case {case_id}")
+
+
+def matching(glob: str) -> tuple[Entry, ...]:
+    """The cases whose id matches, as in `JOIN-STATIC-*`; in the catalogue's order."""
+    return tuple(case for case in ENTRIES if fnmatchcase(case.id, glob))
