@@ -44,6 +44,7 @@ SETTINGS: Mapping[str, int | None] = {
 }
 """What the mock does, in Kafka's settings; see above."""
 
+_HIGHEST_JOIN = 5
 _START_S = 15.0
 _END_S = 3.0
 
@@ -80,6 +81,16 @@ async def mock_server(start_s: float = _START_S) -> AsyncIterator[tuple[str, str
             yield address, version, process.pid
         finally:
             await _end(process)
+
+
+def _leave_out(target: TcpTarget) -> None:
+    """JoinGroup 6 closes the connection at once or, now and then, only after the delay."""
+    low, high = target.working.get("JoinGroup", (0, 0))
+    if high > _HIGHEST_JOIN:
+        target.working["JoinGroup"] = (low, _HIGHEST_JOIN)
+        why = "It is known to end the connection or to send unreadable bytes; it kept silent."
+        for version in range(_HIGHEST_JOIN + 1, high + 1):
+            target.broken.setdefault("JoinGroup", {})[version] = why
 
 
 async def _first_line(process: asyncio.subprocess.Process, start_s: float) -> str | None:
@@ -158,6 +169,7 @@ class MockTarget(Target):
         """Start it and learn its versions.  Raises TargetUnavailableError."""
         try:
             self._tcp = await self._start(self._stack, None)
+            _leave_out(self._tcp)
         except BaseException:
             await self._stack.aclose()
             raise

@@ -56,7 +56,8 @@ async def gone(pid: int) -> None:
     loop = asyncio.get_running_loop()
     loop.add_reader(watched, ended.set)
     try:
-        await ended.wait()
+        async with asyncio.timeout(LONG_MS / 1000):
+            await ended.wait()
     finally:
         loop.remove_reader(watched)
         os.close(watched)

@@ -195,6 +195,7 @@ async def test_a_broker_that_forbids_it_is_unavailable_at_once() -> None:
         with pytest.raises(TargetUnavailableError, match="GROUP_AUTHORIZATION_FAILED"):
             async with target(broker):
                 pass
+        assert [r.api for r in broker.requests].count("FindCoordinator") == 1
 
 
 # Entry
