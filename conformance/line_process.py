@@ -23,8 +23,8 @@ from fencepost.conformance.json_lines import LINE_LIMIT, shortened
 STDERR_LINES = 50
 _STDERR_BYTES = 16 * 1024
 _STDIN, _STDOUT, _STDERR = 0, 1, 2
-_END_S = 2.0
-"""How long each gentler way of ending a process is waited for."""
+END_S = 2.0
+"""How long a program may take to end by itself; half of that after SIGTERM."""
 
 
 class LineProcessError(Exception):
@@ -63,15 +63,18 @@ class LineProcess:
         pipes.refuse_extra_lines()
         return answer
 
-    async def end(self) -> None:
-        """End it gently, if it lets us: end of input, then SIGTERM, then SIGKILL for all of it."""
+    async def end(self, within_s: float = END_S) -> None:
+        """End it gently, if it lets us: end of input, then SIGTERM, then SIGKILL for all of it.
+
+        `within_s`: how long it may take to end by itself.
+        """
         try:
             stdin = self._transport.get_pipe_transport(_STDIN)
             if stdin is not None:
                 stdin.close()
-            if not await _within(_END_S, self._pipes.exited):
+            if not await _within(within_s, self._pipes.exited):
                 self._signal(signal.SIGTERM)
-                await _within(_END_S, self._pipes.exited)
+                await _within(END_S / 2, self._pipes.exited)
         finally:
             await self.kill()
 
@@ -79,7 +82,8 @@ class LineProcess:
         """Kill the process and all that it started; returns when they are gone."""
         try:
             self._signal(signal.SIGKILL)
-            await _within(_END_S, self._pipes.closed)
+            self._pipes.stop_reading()
+            await _within(END_S, self._pipes.closed)
         finally:
             self._transport.close()
 
@@ -95,7 +99,7 @@ class LineProcess:
             _signal_group(self.pid, number)
 
     async def _how_it_ended(self) -> str:
-        if not await _within(_END_S, self._pipes.exited):
+        if not await _within(END_S, self._pipes.exited):
             return "closed its stdout instead of answering"
         code = self._transport.get_returncode()
         if code is not None and code < 0:
@@ -165,6 +169,12 @@ class _Pipes(asyncio.SubprocessProtocol):
             raise LineProcessError(
                 f"wrote a line that nobody asked for: {shortened(self._lines[0])!r}"
             )
+
+    def stop_reading(self) -> None:
+        """Give up a stdout that is paused: its end would never be seen."""
+        stdout = self._transport and self._transport.get_pipe_transport(_STDOUT)
+        if self._is_flooded and stdout is not None:
+            stdout.close()
 
     def _take(self, data: bytes) -> None:
         first, *rest = data.split(b"\n")

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from fencepost.conformance.json_lines import LineError, decode_line, encode_line, shortened
-from fencepost.conformance.line_process import LineProcess, LineProcessError
+from fencepost.conformance.line_process import END_S, LineProcess, LineProcessError
 from fencepost.conformance.protocol_schemas import PROTOCOL, SchemaError, check_reply
 from fencepost.conformance.stdio_ledger import Ledger, LedgerError
 from fencepost.model.coordinator import (
@@ -31,7 +31,6 @@ from fencepost.model.messages import Api
 Json = dict[str, Any]
 T = TypeVar("T")
 
-_BYE_S = 2.0
 _LAST_WORDS = 20
 
 
@@ -116,18 +115,18 @@ class StdioCoordinator(AsyncCoordinator):
         if self._is_closed:
             return
         self._is_closed = True
+        if self._failure is not None:
+            await self._process.kill()
+            return
         try:
-            if self._failure is None:
-                await self._process.ask(encode_line({"cmd": "bye"}), _BYE_S)
+            await self._process.ask(encode_line({"cmd": "bye"}), END_S)
         except LineProcessError:
-            pass  # it is being ended anyway
+            await self._process.end(within_s=0)
         except BaseException:
             await self._process.kill()
             raise
-        if self._failure is None:
-            await self._process.end()
         else:
-            await self._process.kill()
+            await self._process.end()
 
     def _dropped(self, reply: Json) -> Dropped:
         answers = self._ledger.take(reply["answers"])
