@@ -1,0 +1,5 @@
+"""Answers a request that nobody sent."""
+
+from honest import answer, run
+
+run(send=lambda _: {"answers": [answer("r99")]})

@@ -1,0 +1,7 @@
+"""Is honest, and tells its process id."""
+
+import os
+
+from honest import HELLO, run
+
+run(hello=lambda _: {**HELLO, "version": str(os.getpid())})

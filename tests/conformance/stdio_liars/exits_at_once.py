@@ -1,0 +1,5 @@
+"""Never gets as far as hello."""
+
+import sys
+
+sys.exit("no licence file")

@@ -1,0 +1,5 @@
+"""Dies of a bug in its first request."""
+
+from honest import run
+
+run(send=lambda command: command["no such key"])

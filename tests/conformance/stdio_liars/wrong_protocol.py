@@ -1,0 +1,5 @@
+"""Speaks the next protocol."""
+
+from honest import HELLO, run
+
+run(hello=lambda _: {**HELLO, "protocol": 2})
