@@ -84,9 +84,7 @@ async def test_a_wrong_correlation_id_is_a_finding() -> None:
     )
     assert isinstance(event, Answered)
     assert event.decoded.body == {"throttleTimeMs": 0, "errorCode": 0}
-    assert event.decoded.findings == (
-        "The answer has the correlation id 8, its request had 1.",
-    )
+    assert event.decoded.findings == ("The answer has the correlation id 8, its request had 1.",)
 
 
 async def test_a_hang_up_ends_the_open_request() -> None:
@@ -149,9 +147,7 @@ async def test_what_nobody_asked_for_is_stray() -> None:
 
 
 async def test_an_answer_in_pieces_is_one_answer() -> None:
-    async def handle(
-        _: Broker, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
-    ) -> None:
+    async def handle(_: Broker, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.read(65536)
         for byte in framed(b"\x00\x00\x00\x01" + bytes(6)):
             writer.write(bytes([byte]))
