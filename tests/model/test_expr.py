@@ -56,9 +56,12 @@ def test_truth_value_equality_and_hash_raise(expr: Expr) -> None:
         hash(expr)
 
 
-def test_python_s_own_connectives_can_t_be_misused() -> None:
+def test_the_connectives_of_python_cant_be_misused() -> None:
+    def both(left: Any, right: Any) -> Any:
+        return left and right
+
     with pytest.raises(TypeError, match="no truth value"):
-        assert [RED and LARGE]
+        both(RED, LARGE)
     with pytest.raises(TypeError, match="no truth value"):
         assert not RED
 

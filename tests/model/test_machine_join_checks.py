@@ -13,7 +13,7 @@ from fencepost.model.vocabulary import Availability
 from fencepost.model.work import Incoming, Span
 
 # In the order of the checks: what is wrong with the request, and the error that it gets.
-WRONG = {
+WRONG: dict[str, dict[str, object]] = {
     "INVALID_GROUP_ID": {"group_id": ""},
     "INVALID_SESSION_TIMEOUT": {"session_timeout_ms": 5_999},
     "GROUP_MAX_SIZE_REACHED": {"member_id": "nobody"},

@@ -81,13 +81,13 @@ def shape_by_model(kind: type[Message], version: int, path: str = "") -> Shape:
         if not form.carried_by(version):
             continue
         where, null = path + form.name, form.allows_null(version)
-        if isinstance(form.type, ListOf) and isinstance(form.type.item, type):
+        item = form.type.item if isinstance(form.type, ListOf) else form.type
+        if isinstance(item, type):
             shape[where] = ("rows", null)
-            shape |= shape_by_model(form.type.item, version, f"{where}.")
-        elif isinstance(form.type, ListOf):
-            shape[where] = (f"[]{form.type.item.name}", null)
-        else:
-            shape[where] = (SAME_TYPE.get(form.type.name, form.type.name), null)
+            shape |= shape_by_model(item, version, f"{where}.")
+            continue
+        name = SAME_TYPE.get(item.name, item.name)
+        shape[where] = (f"[]{name}" if isinstance(form.type, ListOf) else name, null)
     return shape
 
 

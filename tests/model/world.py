@@ -129,7 +129,7 @@ class World:
         return Reply(self, request_id)
 
     def ask(self, who: str, message: Message, version: int) -> Reply:
-        return self.send(who, message.API, version, message.to_body(version))  # type: ignore[attr-defined]
+        return self.send(who, message.API, version, message.to_body(version))
 
     def join(
         self,
@@ -273,7 +273,7 @@ class World:
 
     def outcomes(self, message: Message, version: int) -> tuple[Outcome, ...]:
         """Everything that the machine allows, without doing any of it."""
-        incoming = Incoming("?", "c", message.API, version, message, "?")  # type: ignore[attr-defined]
+        incoming = Incoming("?", "c", message.API, version, message, "?")
         return self.machine.handle(self.group(), incoming, self.span)
 
     def expiries(self, kind: str, subject: str = "") -> tuple[Outcome, ...]:

@@ -136,8 +136,7 @@ def request(act: Act, known: Known) -> tuple[str, int, dict[str, Any]]:
             body = {**member, "generationIdOrMemberEpoch": known.gen, "topics": topics}
             return "OffsetCommit", 7, body
         case _:
-            body = {"groups": ["g"], "includeAuthorizedOperations": False}
-            return "DescribeGroups", 4, body
+            return "DescribeGroups", 4, {"groups": ["g"], "includeAuthorizedOperations": False}
 
 
 JOIN = {
