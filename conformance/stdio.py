@@ -16,7 +16,7 @@ from typing import Self
 
 from fencepost.conformance.line_process import LineProcess
 from fencepost.conformance.stdio_scope import StdioCoordinator
-from fencepost.conformance.target import Provenance, TargetUnavailableError
+from fencepost.conformance.target import Hints, Provenance, TargetUnavailableError
 from fencepost.model.coordinator import (
     AsyncCoordinator,
     CoordinatorFailure,
@@ -32,6 +32,8 @@ GRACE_S = 10.0
 
 class ExecTarget:
     """A program, started without a shell.  `apis`: the messages whose answers are checked."""
+
+    hints = Hints()
 
     def __init__(
         self,

@@ -5,7 +5,7 @@
 //   (a) a second join with "" and a mapped instance id gets the SAME member id, so that the process
 //       that held the instance before is never fenced;
 //   (b) a leave with a mapped instance id and a wrong member id evicts the live holder.
-// Run `fencepost certify "exec:node examples/toy-coordinator.mjs"` to see both found.
+// Run `fencepost certify "exec:node examples/toy-coordinator.mjs"` to see what comes of it.
 import { createInterface } from "node:readline";
 
 const NONE = 0, UNKNOWN_SERVER_ERROR = -1, ILLEGAL_GENERATION = 22, INCONSISTENT_GROUP_PROTOCOL = 23,
