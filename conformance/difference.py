@@ -93,7 +93,7 @@ def deviation(detail: str, names: Names) -> str:
     text = with_names(detail, names)
     if text.startswith("bytes ") and text.endswith(" instead of 'as the version says'"):
         finding = text.removeprefix("bytes ").removesuffix(" instead of 'as the version says'")
-        return f"malformed bytes: {finding[1:-1]}"
+        return f"malformed bytes: {finding[1:-1].rstrip('.')}"
     return text
 
 

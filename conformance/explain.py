@@ -173,7 +173,7 @@ def _came(
             moment = "at once" if waited == 0 else f"after {waited} ms"
             return f"it was answered {moment}: {got}"
         case Wrong.SILENCE:
-            return f"no answer had come after {waited} ms"
+            return f"no answer had come after {waited} ms{_afterwards(recording, request, names)}"
         case Wrong.CLOSED:
             reason = "" if violation.detail == Wrong.CLOSED.value else f": {violation.detail}"
             return f"the connection was closed{with_names(reason, names)}"
@@ -183,6 +183,15 @@ def _came(
             body = body_of(recording, request.id)
             got = answer_words(request.api, body, names)
             return f"it was answered {got} ({deviation(violation.detail, names)})"
+
+
+def _afterwards(recording: Recording, request: Send, names: Mapping[str, str]) -> str:
+    """What came in the end, where it came too late."""
+    for event in recording.history:
+        if isinstance(event, Answered) and event.answer.id == request.id:
+            waited = event.at_ms - _sent_ms(recording, request.id)
+            return f" (after {waited} ms: {answer_words(request.api, event.answer.body, names)})"
+    return ""
 
 
 def _told(differs: str, got: str) -> bool:

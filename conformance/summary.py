@@ -77,6 +77,8 @@ def verdict_line(certificate: Certificate) -> str:
         parts = [plural(failed, "case")] if failed else []
         parts += [plural(stale, "stale known failure")] if stale else []
         said = f"violated by {' and '.join(parts)}"
+        if undecided := deciding[Outcome.UNKNOWN]:
+            said += f", {undecided} undecided"
     elif overall is Overall.UNKNOWN:
         said = f"unknown: {plural(deciding[Outcome.UNKNOWN], 'case')} could not be decided"
     else:

@@ -132,7 +132,8 @@ def _caller(body: Body, names: Names) -> list[str]:
 def _joined(body: Body, names: Names) -> list[str]:
     told = body.get("memberId")
     if body.get("errorCode") != 0:
-        return [f"member id {member(told, names)}"] if told else []
+        called = member(told, names)
+        return [f"member id {called}" if called != NEW_ID else NEW_ID] if told else []
     leader = body.get("leader")
     said = [f"generation {body.get('generationId')}"]
     if leader == told:

@@ -239,6 +239,13 @@ def test_silence_where_nobody_knows_the_answer() -> None:
     )
 
 
+def test_silence_that_ended_too_late_says_what_came() -> None:
+    body = {"errorCode": FENCED}
+    allowed = Allowed(body, "HEARTBEAT-INSTANCE-FENCED", Wrong.SILENCE.value)
+    said = sentence(judged(Wrong.SILENCE, allowed), a_recording(), KAFKA_4)
+    assert "no answer had come after 700 ms (after 0 ms: FENCED_INSTANCE_ID). " in said
+
+
 def test_a_closed_connection_where_the_answer_is_not_due() -> None:
     verdict = judged(Wrong.CLOSED)
     assert signature(verdict, a_recording()).endswith("connection closed instead of waiting")

@@ -220,7 +220,7 @@ def test_a_violation_is_printed_with_its_steps_and_the_verdict_last() -> None:
     assert "1 rule out of reach here: JOIN-GROUP-DEAD" in lines
     assert lines[-1] == (
         "model:comment-table-1 (fencepost-model:comment-table-1 0.1.0) under kafka-4: "
-        "violated by 1 case and 1 stale known failure, with 1 known failure; "
+        "violated by 1 case and 1 stale known failure, 1 undecided, with 1 known failure; "
         "1 unsupported, 1 skipped"
     )
 
