@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from fencepost.conformance.in_process import ModelCoordinator
 from fencepost.model import revisions
 from fencepost.model.coordinator import Answer, Send
-from fencepost.model.history import Answered, Event, Handled, Passed, Sent
+from fencepost.model.history import Answered, Event, Handled, Passed, Restarted, Sent
 
 LAG = 50
 WHOS = ("A", "B", "x")
@@ -32,7 +32,19 @@ class Act:
     unread: int
 
 
-WHATS = ("join", "join", "rejoin", "sync", "sync", "beat", "leave", "commit", "describe", "wait")
+WHATS = (
+    "join",
+    "join",
+    "rejoin",
+    "sync",
+    "sync",
+    "beat",
+    "leave",
+    "commit",
+    "describe",
+    "wait",
+    "restart",
+)
 GAPS = (0, 1, 20, 60, 1_000, 3_000, 6_000, 10_000, 60_000)
 lags = st.integers(0, LAG)
 acts = st.builds(
@@ -67,7 +79,9 @@ class Recorder:
         self.wait(LAG)
         for act in script:
             self.wait(act.gap)
-            if act.what != "wait":
+            if act.what == "restart":
+                self.restart(act)
+            elif act.what != "wait":
                 self.ask(act)
         self.wait(70_000)
         end = self.now + 2 * LAG
@@ -76,7 +90,9 @@ class Recorder:
         return [event for _, _, event in sorted(self.events, key=lambda e: e[:2])]
 
     def note(self, at_ms: int, event: Event) -> None:
-        order = 0 if self.real and isinstance(event, Sent) else len(self.events) + 1
+        order = len(self.events) + 2
+        if self.real and isinstance(event, Sent | Restarted):
+            order = int(isinstance(event, Restarted))
         self.events.append((at_ms, order, event))
 
     def wait(self, ms: int) -> None:
@@ -96,6 +112,12 @@ class Recorder:
         self.read(self.coordinator.send(send))
         if not self.real:
             self.note(self.now, Handled(self.now))
+
+    def restart(self, act: Act) -> None:
+        dropped = self.coordinator.restart()
+        begun_ms = self.now - (act.under_way if self.real else 0)
+        self.note(self.now, Restarted(begun_ms, self.now, dropped.dropped))
+        self.read(list(dropped.answers))
 
     def read(self, answers: list[Answer]) -> None:
         for answer in answers:
