@@ -50,6 +50,13 @@ def empty_group(s: Script) -> None:
     s.describe(at_most=5)
 
 
+@case("DESCRIBE-UNSTABLE", "JOIN-PROTOCOLS-INCONSISTENT", apis=_INSTANCES, isolated=True)
+def group_of_a_refused_member(s: Script) -> None:
+    """A first member that is refused for its protocols leaves an Empty group."""
+    s.join("A1", protocols=(), wait=True)
+    s.describe()
+
+
 @case("DESCRIBE-UNSTABLE", apis=_INSTANCES)
 def group_that_prepares_a_rebalance(s: Script) -> None:
     """While a rebalance is prepared all members are shown, the new ones, too."""

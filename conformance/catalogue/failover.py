@@ -111,6 +111,16 @@ def offsets_alone_survive(s: Script) -> None:
     s.fetch("admin")
 
 
+@case("FAILOVER-OFFSETS", "HEARTBEAT-INSTANCE-UNMAPPED", "FETCH-ANYBODY", features=_RESTART)
+def offsets_survive_a_generation_that_was_not_stored(s: Script) -> None:
+    """Offsets survive, members that never were given an assignment don't."""
+    by_hand(s, 7)
+    s.join("A1", wait=True)
+    s.restart()
+    s.beat("A1")
+    s.fetch("A1")
+
+
 @case("FAILOVER-STABLE", "FETCH-ANYBODY", "COMMIT-STABLE", features=_RESTART)
 def offsets_of_members_survive(s: Script) -> None:
     """Offsets that members committed survive, and members go on from there."""
@@ -130,6 +140,17 @@ def empty_group_survives(s: Script) -> None:
     s.restart()
     s.beat("a")
     s.join("A1", wait=True)
+
+
+@case("FAILOVER-EMPTY", "HEARTBEAT-INSTANCE-UNMAPPED", features=_RESTART)
+def empty_group_survives_a_generation_that_was_not_stored(s: Script) -> None:
+    """A group that was Empty, and not yet stable again, is Empty afterwards."""
+    s.stable("a")
+    s.leave("a")
+    s.join("A1", wait=True)
+    s.restart()
+    s.beat("A1")
+    s.join("A2", wait=True)
 
 
 @case("FAILOVER-STABLE", "HEARTBEAT-STABLE", features=_RESTART)

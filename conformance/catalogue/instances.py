@@ -90,6 +90,7 @@ def restart_with_another_choice(s: Script) -> None:
     s.stable("A1", "B1", protocols=BOTH)
     s.join("B2", protocols=(("roundrobin", b"roundrobin"),))
     s.settle()
+    s.beat("A1")
     s.join("A1", protocols=BOTH)
     s.wait("A1", "B2")
 

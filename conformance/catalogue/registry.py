@@ -72,7 +72,7 @@ class Registry:
 
         def register(write: Write) -> Write:
             about = " ".join((write.__doc__ or "").split())
-            words = write.__name__.replace("_", "-")  # type: ignore[attr-defined]
+            words = write.__name__.replace("_", "-")
             needs = Needs(apis, frozenset(features), config or {})
             self.entries.append(
                 Entry(f"{rules[0]}/{words}", about, rules, needs, isolated, level, delayed, write)

@@ -12,7 +12,7 @@ from fencepost.conformance.plan import Ms
 CASES = Registry()
 case = CASES.case
 
-SHORT = Ms("short session")
+SHORT, LONG = Ms("short session"), Ms("rebalance")
 
 
 @case("SESSION-EXPIRED", "HEARTBEAT-PREPARING", "JOIN-UNKNOWN-MEMBER")
@@ -58,7 +58,7 @@ def silent_leader(s: Script) -> None:
 @case("SESSION-EXPIRED", "HEARTBEAT-PREPARING")
 def silent_between_join_and_sync(s: Script) -> None:
     """A member that falls silent right after its join is removed (KAFKA-9752)."""
-    s.says("b", session=SHORT)
+    s.says("b", session=SHORT, rebalance=LONG)
     s.completing("a", "b")
     s.pause("short session")
     s.beat("a")
@@ -69,7 +69,7 @@ def silent_between_join_and_sync(s: Script) -> None:
 @case("SESSION-EXPIRED", "HEARTBEAT-PREPARING")
 def silent_static_member_between_join_and_sync(s: Script) -> None:
     """A static member that falls silent right after its join is removed; waiting syncs are told."""
-    s.says("B1", session=SHORT)
+    s.says("B1", session=SHORT, rebalance=LONG)
     s.completing("a", "B1", "c")
     s.sync("c")
     s.pause("short session")
@@ -123,7 +123,7 @@ def heartbeats_keep_alive(s: Script) -> None:
 @case("HEARTBEAT-COMPLETING", "SYNC-COMPLETING-LEADER")
 def heartbeats_keep_alive_between_join_and_sync(s: Script) -> None:
     """Between join and sync heartbeats keep a member, too."""
-    s.says("a", session=SHORT)
+    s.says("a", session=SHORT, rebalance=LONG)
     s.completing("a", "b")
     s.pause("short session", minus=True)
     s.beat("a")
@@ -171,7 +171,7 @@ def commits_keep_alive_during_a_rebalance(s: Script) -> None:
 @case("SYNC-COMPLETING-LEADER", "HEARTBEAT-STABLE")
 def answered_sync_keeps_alive(s: Script) -> None:
     """A sync that waited and is answered restarts the session."""
-    s.says("b", session=SHORT)
+    s.says("b", session=SHORT, rebalance=LONG)
     s.completing("a", "b")
     s.sync("b")
     s.pause("short session", minus=True)
@@ -280,7 +280,7 @@ def waiting_join_is_alive(s: Script) -> None:
 @case("SESSION-WAITING", "SYNC-COMPLETING-LEADER")
 def waiting_sync_is_alive(s: Script) -> None:
     """A member whose sync waits can't heartbeat; it is not removed."""
-    s.says("B1", session=SHORT)
+    s.says("B1", session=SHORT, rebalance=LONG)
     s.completing("a", "B1")
     s.sync("B1")
     s.pause("short session")
