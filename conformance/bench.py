@@ -25,7 +25,7 @@ from fencepost.model.messages import (
     SyncAssignment,
     SyncGroupRequest,
 )
-from fencepost.model.revisions import KAFKA_4
+from fencepost.model.revision_base import KAFKA_4
 from fencepost.model.shapes import Message
 from fencepost.model.work import Incoming, Span
 

@@ -41,6 +41,7 @@ _LAST_PATIENCE_MS = 15_000
 _GENEROUS_MS = 30_000
 _STAGGER_S = 0.01
 _VIRTUAL_DELAY_MS = 3000
+_MEMBER_ID_REQUIRED_SINCE = 4
 
 Progress = Callable[[CaseResult], None]
 
@@ -157,7 +158,7 @@ class _Suite:
         return result
 
     async def _tried(self, entry: Entry) -> CaseResult:
-        case = entry.case(self._levels, delayed=self._delay(self._config) > 0)
+        case = self._written(entry, self._config)
         if entry.id in self._options.skip:
             return CaseResult(case, Outcome.SKIPPED, case.level, "skipped by the user")
         result = CaseResult(case, Outcome.UNKNOWN, case.level)
@@ -168,6 +169,12 @@ class _Suite:
             if result.outcome is not Outcome.UNKNOWN or self._meter is None:
                 break
         return result
+
+    def _written(self, entry: Entry, config: Config) -> Case:
+        """The case as it is written for this target."""
+        oldest = self._hello.apis.get("JoinGroup", (0, 0))[0]
+        at_once = oldest < _MEMBER_ID_REQUIRED_SINCE
+        return entry.case(self._levels, delayed=self._delay(config) > 0, at_once=at_once)
 
     @staticmethod
     def _delay(config: Config) -> int:
@@ -180,8 +187,8 @@ class _Suite:
                     config = (await coordinator.reset(self._wanted_config(entry))).config
                 except UnsupportedError as error:
                     return _unsupported(case, f"the setting {error}")
+                case = self._written(entry, config)
                 delayed = self._delay(config) > 0
-                case = entry.case(self._levels, delayed=delayed)
                 if entry.delayed is not None and entry.delayed is not delayed:
                     wanted = "an initial delay" if entry.delayed else "no initial delay"
                     return _unsupported(case, f"{wanted} (group.initial.rebalance.delay.ms)")
@@ -226,17 +233,18 @@ class _Suite:
         patient = self._judge(recording, patience)
         if patient.violation is not None:
             recording.lag_ms = patience
-            patient = _sharpened(patient, tight.violation)
+            violation = _sharpened(patient.violation, tight.violation)
+            patient = replace(patient, violation=violation)
             if self._judge(recording, max(_GENEROUS_MS, 10 * lag)).violation is not None:
                 return patient
-            late = replace(patient.violation, late=True)
-            found = replace(patient, violation=late)
+            found = replace(patient, violation=replace(violation, late=True))
         else:
             recording.lag_ms = lag
             slow = max((tight.violation.level, Level.SHOULD), key=LEVELS.index)
             found = replace(tight, violation=replace(tight.violation, late=True, level=slow))
         if self._meter.trustworthy(recording.began, recording.ended, lag):
             return found
+        recording.lag_ms = max(_GENEROUS_MS, 10 * lag)
         why = "it rests on lateness while the control was late too, or its timers did not fire"
         return replace(found, violation=None, unknown=why, used=frozenset())
 
@@ -255,7 +263,7 @@ class _Suite:
         if violation is not None and not recording.moved:
             return CaseResult(
                 outcome=Outcome.FAIL,
-                level=max((case.level, violation.level), key=LEVELS.index),
+                level=violation.level,
                 message=sentence(verdict, recording, self._revision),
                 observed=signature(verdict, recording),
                 **common,
@@ -274,14 +282,11 @@ class _Suite:
         return CaseResult(outcome=outcome, level=case.level, message=why or "", **common)
 
 
-def _sharpened(patient: Verdict, tight: Violation) -> Verdict:
+def _sharpened(violation: Violation, tight: Violation) -> Violation:
     """What is wrong by any measure, beside what would have been right by the narrowest."""
-    violation = patient.violation
-    if violation is None or violation.request_id != tight.request_id or not tight.allowed:
-        return patient
-    rules = {a.rule for a in tight.allowed}
+    rules = {a.rule for a in tight.allowed} if violation.request_id == tight.request_id else set()
     allowed = tuple(a for a in violation.allowed if a.rule in rules)
-    return replace(patient, violation=replace(violation, allowed=allowed or violation.allowed))
+    return replace(violation, allowed=allowed or violation.allowed)
 
 
 def _unsupported(case: Case, lacks: str) -> CaseResult:

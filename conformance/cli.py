@@ -20,13 +20,24 @@ from fencepost.conformance.cli_show import (
     revisions_command,
     table_command,
 )
+from fencepost.conformance.known_failures import KnownFailuresError
 from fencepost.conformance.outcome import EXIT_OWN_FAULT, EXIT_UNAVAILABLE, EXIT_USAGE
+from fencepost.conformance.plan_json import PlanError
+from fencepost.conformance.report import ReportError
 from fencepost.conformance.target import TargetUnavailableError
 from fencepost.conformance.targets import UnknownTargetError
 from fencepost.conformance.versions import own_version
 from fencepost.traces.trace_file import TraceFileError
 
 _EXIT_INTERRUPTED = 130
+_BAD_INPUT = (
+    UnknownTargetError,
+    AddressError,
+    TraceFileError,
+    PlanError,
+    KnownFailuresError,
+    ReportError,
+)
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -62,7 +73,7 @@ def _exit_code(arguments: list[str] | None) -> int:
     except click.ClickException as error:
         error.show()
         return EXIT_USAGE
-    except (UnknownTargetError, AddressError, TraceFileError) as error:
+    except _BAD_INPUT as error:
         click.echo(f"Error: {error}", err=True)
         return EXIT_USAGE
     except TargetUnavailableError as error:

@@ -13,11 +13,11 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from fencepost.conformance import known_failures
 from fencepost.conformance.catalogue import ENTRIES, matching
 from fencepost.conformance.catalogue.registry import Entry
 from fencepost.conformance.certify import Options, certify
 from fencepost.conformance.cli_show import console, json_option, revision_option
+from fencepost.conformance.known_failures import apply, load
 from fencepost.conformance.outcome import CaseResult, Certificate, Outcome
 from fencepost.conformance.replay import rejudge, replay
 from fencepost.conformance.report import certificate_json, print_certificate, write_report
@@ -149,8 +149,8 @@ def _chosen(globs: tuple[str, ...]) -> list[Entry]:
 
 def _with_known(certificate: Certificate, target: str, lists: tuple[Path, ...]) -> Certificate:
     version = certificate.provenance.version
-    known = known_failures.load(target, version, lists)
-    return replace(certificate, results=tuple(known_failures.apply(certificate.results, known)))
+    known = load(target, version, lists)
+    return replace(certificate, results=tuple(apply(certificate.results, known)))
 
 
 class _progress:  # noqa: N801  (used as a context manager, reads as a function)

@@ -23,8 +23,8 @@ def coverage_of(revision: Revision, results: Iterable[CaseResult]) -> Coverage:
     tried: set[str] = set()
     for result in results:
         if result.outcome is Outcome.UNSUPPORTED:
-            for rule in result.case.rules:
-                lacking.setdefault(rule, result.message)
+            for rule_id in result.case.rules:
+                lacking.setdefault(rule_id, result.message)
             continue
         tried.update(result.case.rules)
         if result.outcome is Outcome.PASS and result.verdict is not None:

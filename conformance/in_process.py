@@ -12,7 +12,7 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Self
 
 from fencepost.conformance.target import Hints, Provenance
-from fencepost.model.answers import merged
+from fencepost.model.answers import about_nothing, merged
 from fencepost.model.coordinator import (
     Answer,
     Config,
@@ -104,7 +104,7 @@ class ModelCoordinator(Coordinator):
         span = Span(self._now, self._now)
         emissions: list[Emission] = []
         replies: list[Message] = []
-        named = groups_of(message)
+        named = groups_of(message, request.version)
         for group_id in ([*sorted(self._groups), ""]) if named is None else named:
             group = self._groups.get(group_id)
             outcome = self._machine.handle(group, incoming, span, group_id=group_id)[0]
@@ -116,6 +116,8 @@ class ModelCoordinator(Coordinator):
                     emissions.append(emission)
         if fresh in self._known_ids(named or []):
             self._ids += 1
+        if named == []:
+            replies.append(about_nothing(message))
         if replies:
             emissions.append(Emission(request.id, merged(replies), ""))
         return self._answers(emissions)

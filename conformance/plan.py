@@ -35,7 +35,11 @@ class GenerationOf:
 
 @dataclass(frozen=True, slots=True)
 class Ms:
-    """A time by name: `session`, `short session`, `rebalance`, `short rebalance`, `delay`."""
+    """A time by name: `session`, `short session`, `rebalance`, `short rebalance`, `formation`.
+
+    `formation`: the R of members that form a group; on a real clock no longer than the initial
+    delay, if there is one, so that nobody's coming prolongs that delay.
+    """
 
     name: str
 
@@ -147,6 +151,7 @@ class Times:
     short_session: int
     rebalance: int
     short_rebalance: int
+    formation: int
     delay: int
     margin: int
     settle: int
@@ -167,10 +172,10 @@ def times_for(config: Mapping[str, int | None], *, lag_ms: int, session_ms: int 
     delay = config.get("group.initial.rebalance.delay.ms") or 0
     if lag_ms == 0:
         short = max(least, 1000)
-        return Times(min(20 * short + 4 * delay, most), short, 10 * short, 2000, delay, 1, 0)
+        session, long = min(20 * short + 4 * delay, most), 10 * short
+        return Times(session, short, long, 2000, long, delay, 1, 0)
     short = max(least, 6 * lag_ms, delay + 3 * lag_ms)
     session = max(min(most, session_ms), short)
-    # With R no longer than the initial delay nobody's coming prolongs that delay.
-    rebalance = delay or 30_000
+    long, quick = 30_000, max(1000, 5 * lag_ms)
     settle = max(20, lag_ms // 8)
-    return Times(session, short, rebalance, max(1000, 5 * lag_ms), delay, 2 * lag_ms, settle)
+    return Times(session, short, long, quick, delay or long, delay, 2 * lag_ms, settle)

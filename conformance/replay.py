@@ -71,7 +71,10 @@ def _words(verdict: TraceVerdict) -> str:
 def rejudge(trace: TraceFile) -> Replayed:
     """The recorded history, judged again by the revision that the file names."""
     verdict = trace.judge()
-    today = replace(trace.verdict, outcome=_outcome(verdict))
+    outcome = _outcome(verdict)
+    if trace.verdict.outcome == "unknown" and outcome == "holds":
+        outcome = "unknown"  # what could not be decided then is not decided by judging it again
+    today = replace(trace.verdict, outcome=outcome)
     violation = verdict.violation
     if violation is None:
         today = replace(today, request=None, wrong=None, rule=None, message=verdict.unknown or "")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from fencepost.conformance.plan import (
@@ -38,8 +38,9 @@ from fencepost.model.history import (
     Restarted,
     Sent,
 )
+from fencepost.model.messages import LeaveGroupRequest, LeavingMember
 from fencepost.model.revision import Revision
-from fencepost.model.shapes import ShapeError, wire_fields
+from fencepost.model.shapes import Message, ShapeError, wire_fields
 from fencepost.properties.oracle import Oracle
 
 WAIT_CAP_MS = 120_000
@@ -48,6 +49,7 @@ WAIT_CAP_MS = 120_000
 VIRTUAL_CAP_MS = 3_600_000
 _SLICE_MS = 50
 _NO_HINTS = Hints()
+_BATCHES_SINCE = 3
 _MOVED = {14, 15, 16}
 
 
@@ -175,9 +177,11 @@ class CaseRun:
             if name in carried or not isinstance(value, ProtocolOf)
         }
         try:
-            body = kind(**values).to_body(version)
+            body = _in_version(kind(**values), version).to_body(version)
         except ShapeError as error:
-            raise CaseUnsupportedError(f"{step.api} v{version}: {error}") from error
+            raise CaseUnsupportedError(
+                f"a {step.api} that can say {error.path}; v{version} can't"
+            ) from error
         request_id = f"r{number}"
         connection = step.connection or step.who
         request = Send(request_id, connection, "fencepost", step.api, version, body)
@@ -268,6 +272,15 @@ class CaseRun:
             await self._advance(0)
         else:
             await self._let_pass(self._times.margin)
+
+
+def _in_version(message: Message, version: int) -> Message:
+    """A leave of one dynamic member, as the versions say it that name one member id."""
+    match message:
+        case LeaveGroupRequest(members=(LeavingMember(group_instance_id=None) as row,)):
+            if version < _BATCHES_SINCE:
+                return replace(message, member_id=row.member_id, members=())
+    return message
 
 
 def unmet_need(case: Case, hello: Hello, config: Config) -> str | None:

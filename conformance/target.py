@@ -62,6 +62,10 @@ class Target(Protocol):
         """End it; whatever happened, nothing of ours is left running, or left on it."""
         ...
 
+    def provenance(self) -> Provenance:
+        """The versions of its parts; while it is open."""
+        ...
+
     def scope(
         self, label: str, *, isolated: bool = False
     ) -> AbstractAsyncContextManager[AsyncCoordinator]:

@@ -210,6 +210,15 @@ def listed(
     return ListGroupsResponse(error_code=_code(rule), groups=rows)
 
 
+def about_nothing(request: Message) -> Message:
+    """The answer to a request that names no group at all."""
+    return (
+        OffsetFetchResponse()
+        if isinstance(request, OffsetFetchRequest)
+        else (DescribeGroupsResponse())
+    )
+
+
 def merged(messages: list[Message]) -> Message:
     """The one answer to a request that names several groups: their rows together."""
     first = messages[0]

@@ -27,6 +27,7 @@ from fencepost.model.vocabulary import (
     GroupId,
     GroupState,
     Inst,
+    Late,
     Left,
     Mid,
     Offer,
@@ -257,6 +258,12 @@ def join_phase_point(group: Group, trigger: Trigger) -> Point:
     stays = any(m.joining is not None or m.is_static for m in group.members)
     absent_too = trigger is Trigger.CHECK and bool(group.members)
     return (trigger, delay, parked, Left.SOMEBODY if stays or absent_too else Left.NOBODY)
+
+
+def sync_phase_point(group: Group) -> Point:
+    """The point of the end of the wait for syncs."""
+    dynamic = any(m.owes_sync and not m.is_static for m in group.members)
+    return (group.state, Late.DYNAMIC if dynamic else Late.STATIC)
 
 
 def stored(group: Group | None) -> Stored:

@@ -154,7 +154,7 @@ class Machine:
             point = classify.join_phase_point(group, Trigger.EXPIRY)
             rule = self._tables["join phase"].decide(point)
         else:
-            rule = self._tables["sync phase"].decide((group.state,))
+            rule = self._tables["sync phase"].decide(classify.sync_phase_point(group))
         works = self._perform(work, rule)
         return tuple(w.outcome() for done in works for w in self._settle(done, group))
 

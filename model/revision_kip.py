@@ -10,7 +10,7 @@ from fencepost.model.revision_base import KAFKA_4, RULES
 from fencepost.model.rules import join
 from fencepost.model.rules import sources as src
 from fencepost.model.table import Rule
-from fencepost.model.vocabulary import INST, MID, STATE, GroupState, Inst, Mid
+from fencepost.model.vocabulary import INST, LATE, MID, STATE, GroupState, Inst, Late, Mid
 
 _J = "JoinGroup"
 _STATIC_CALLER = all_of(MID.among(Mid.MEMBER), INST.among(Inst.OWN))
@@ -94,8 +94,19 @@ KIP_345 = derive(
         Change(
             "sync phase",
             RULES["SYNC-PHASE-EXPIRED"].but(
+                guard=LATE.among(Late.DYNAMIC),
                 effect=(Do.REMOVE_UNSYNCED_DYNAMIC, Do.REBALANCE),
                 because="only dynamic members go for a missing sync; a static one has its session",
+            ),
+            f"{src.KIP_ROLLING}: a member is removed only by its session timeout",
+        ),
+        Change(
+            "sync phase",
+            Rule(
+                "SYNC-PHASE-STATIC",
+                LATE.among(Late.STATIC),
+                source=src.KIP_ROLLING,
+                because="a static member that never syncs stays until its session ends",
             ),
             f"{src.KIP_ROLLING}: a member is removed only by its session timeout",
         ),

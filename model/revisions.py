@@ -36,6 +36,9 @@ _NAMED = {
 NAMES: tuple[str, ...] = (*_NAMED, *(f"kafka-{a}.{b}" for a, b in RELEASES))
 
 
+_WITHOUT_OLD_JOINS = (4, 0, 0)
+
+
 @cache
 def find(name: str) -> Revision:
     """The revision of this name; `kafka-X.Y[.Z]` below 4 is a release profile.
@@ -48,6 +51,8 @@ def find(name: str) -> Revision:
         version = tuple(int(part) for part in match.groups() if part is not None)
         if version[:2] in RELEASES:
             return release(version)
+        if version == _WITHOUT_OLD_JOINS:
+            return replace(KAFKA_4, name=name, apis={**KAFKA_4.apis, "JoinGroup": (2, 9)})
         if version[0] >= 4:
             return replace(KAFKA_4, name=name)
     raise KeyError(f"no revision {name!r}; there are {', '.join(NAMES)}")

@@ -160,6 +160,13 @@ class Subject(Enum):
     IDLE = "a member without a parked request"
 
 
+class Late(Enum):
+    """Who owes a sync when the wait for syncs ends."""
+
+    DYNAMIC = "some dynamic member"
+    STATIC = "static members alone"
+
+
 class Stored(Enum):
     """What a failover finds of a group."""
 
@@ -176,6 +183,9 @@ SYNCING_STATE = Feature(
     "state",
     (GroupState.COMPLETING, GroupState.STABLE),
     "the state of the group, where syncs are waited for",
+)
+LATE = Feature(
+    "late", (Late.DYNAMIC, Late.STATIC), "who was given the generation and has not sent SyncGroup"
 )
 MID = Feature("mid", tuple(Mid), "the member.id of the request")
 INST = Feature("inst", tuple(Inst), "the group.instance.id of the request")

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from itertools import permutations
 from typing import Any
 
-from fencepost.model.errors import error_name
+from fencepost.model.errors import Error, error_name
 from fencepost.model.messages import (
     DescribedGroup,
     DescribeGroupsResponse,
@@ -31,6 +31,7 @@ from fencepost.model.messages import (
 from fencepost.model.shapes import Message
 from fencepost.model.table import Level
 
+_REQUIRED = Error.MEMBER_ID_REQUIRED.value
 FRESH = "\x00"
 """How ids begin that the model made up; no id on a wire has it."""
 
@@ -152,9 +153,13 @@ def first_difference(
     except _NoMatchError as error:
         name, want, got = error.args
         if name.endswith("errorCode"):
-            want, got = error_name(want), error_name(got)
-        return f"{name} is {got!r} instead of {want!r}".replace("'", "")
+            return f"{name} is {error_name(got)} instead of {error_name(want)}"
+        return f"{name} is {_plain(got)} instead of {_plain(want)}"
     return ""
+
+
+def _plain(value: Any) -> str:
+    return value if isinstance(value, str) else repr(value)
 
 
 def _rows(message: Message) -> tuple[Any, ...]:
@@ -238,7 +243,8 @@ def _join(
     m: _Matcher, expected: JoinGroupResponse, observed: JoinGroupResponse, order: tuple[int, ...]
 ) -> None:
     if not m.error("errorCode", expected.error_code, observed.error_code):
-        if expected.member_id.startswith(FRESH):
+        made_up = expected.member_id.startswith(FRESH)
+        if made_up and (observed.member_id or expected.error_code == _REQUIRED):
             m.member_id("memberId", expected.member_id, observed.member_id)
         else:
             m.nearly("memberId", expected.member_id, observed.member_id, Level.SHOULD)

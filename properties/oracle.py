@@ -143,7 +143,7 @@ class Oracle:
             message,
             FRESH + request.id,
         )
-        named = groups_of(message)
+        named = groups_of(message, request.version)
         known = {g for r in self._search.requests.values() for g in r.group_ids}
         ids = tuple(sorted(known) or [""]) if named is None else tuple(named)
         self._search.requests[request.id] = Request(
@@ -193,7 +193,7 @@ class Oracle:
         rest = candidate.without_emission(request_id)
         if emitted.message is None:
             return [rest]
-        level = self._levels[emitted.rule]
+        level = self._levels.get(emitted.rule, Level.MUST)
         expected = _carried(emitted.message, self._search.requests[request_id].incoming.version)
         told = candidate.last_told(self._group_of(request_id))
         found = matches(expected, observed, level, frozenset(self._seen), told)
@@ -299,7 +299,7 @@ class Oracle:
                 continue
             difference = detail
             if observed is not None:
-                level = self._levels[emitted.rule]
+                level = self._levels.get(emitted.rule, Level.MUST)
                 carried = _carried(emitted.message, request.version)
                 told = candidate.last_told(self._group_of(request_id))
                 difference = first_difference(carried, observed, level, seen, told) or detail

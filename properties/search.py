@@ -11,10 +11,11 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
+from fencepost.model.answers import about_nothing
 from fencepost.model.answers import merged as merged_rows
 from fencepost.model.group import Timer
 from fencepost.model.machine import Machine
-from fencepost.model.work import Incoming, Outcome, Span
+from fencepost.model.work import Emission, Incoming, Outcome, Span
 from fencepost.properties.candidate import Candidate, Emitted
 
 FOREVER = 10**12
@@ -142,6 +143,10 @@ class Search:
                     self.decided.setdefault(request_id, set()).add(outcome.rules[0])
                     following.append(self.became(state, group_id, outcome, span))
             states = following
+        if not request.group_ids:
+            answer = Emission(request_id, about_nothing(request.incoming.message), "")
+            nothing = Outcome(None, (answer,), ())
+            states = [self.became(state, "", nothing, span) for state in states]
         yield from states
 
     def became(

@@ -33,12 +33,12 @@ class Entry:
     delayed: bool | None
     write: Write
 
-    def case(self, levels: Mapping[str, Level], *, delayed: bool) -> Case:
-        """The case, for a target with or without an initial delay.
+    def case(self, levels: Mapping[str, Level], *, delayed: bool, at_once: bool = True) -> Case:
+        """The case, for a target with or without an initial delay, and joins at once.
 
         Its level is that of its most binding rule, unless it names its own.
         """
-        script = Script(delayed=delayed)
+        script = Script(delayed=delayed, at_once=at_once)
         self.write(script)
         level = self.level or worst([levels.get(rule, LEVELS[0]) for rule in self.rules])
         return Case(

@@ -53,11 +53,13 @@ class Script:
     """Collects the steps of one case.
 
     `delayed`: the target waits before the first generation of a group; without that delay the first
-    who joins is alone in generation 1.
+    who joins is alone in generation 1.  `at_once`: it speaks versions in which a dynamic member can
+    join without being handed an id first.
     """
 
-    def __init__(self, *, delayed: bool) -> None:
+    def __init__(self, *, delayed: bool, at_once: bool = True) -> None:
         self.delayed = delayed
+        self.at_once = at_once
         self.steps: list[Step] = []
         self._last: dict[str, str] = {}
         self._habits: dict[str, dict[str, Any]] = {}
@@ -131,7 +133,10 @@ class Script:
         """
         said = {**self._habits.get(who, {}), **join}
         if instance_of(who) is None and said.get("version") is None:
-            join["at_most"] = min(said.get("at_most") or 3, 3)
+            if self.at_once:
+                join["at_most"] = min(said.get("at_most") or 3, 3)
+            else:
+                self.join(who, member_id="", wait=True, **join)
         self.join(who, wait=wait, **join)
 
     def sync(
@@ -208,7 +213,8 @@ class Script:
         connection: str | None = None,
     ) -> None:
         """LeaveGroup from version 3: rows of (member id, instance id); by default the sender's."""
-        pairs = rows or ((IdOf(who), instance_of(who)),)
+        own: tuple[Any, str | None] = (IdOf(who), instance_of(who))
+        pairs = rows or (own,)
         members = tuple(LeavingMember(member_id=m, group_instance_id=i) for m, i in pairs)
         self.ask(
             who,
@@ -310,7 +316,9 @@ class Script:
         first, *rest = who
         if self.delayed:
             for name in who:
-                self.enter(name, **join)
+                self.enter(
+                    name, **{"rebalance": Ms("formation"), **self._habits.get(name, {}), **join}
+                )
                 self.settle()
             self.wait(*who)
             return

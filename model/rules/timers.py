@@ -8,6 +8,7 @@ from fencepost.model.rules import sources as src
 from fencepost.model.table import Level, Rule, Table
 from fencepost.model.vocabulary import (
     DELAY,
+    LATE,
     LEFT,
     PARKED,
     STATE,
@@ -132,7 +133,7 @@ JOIN_PHASE = Table(
 
 SYNC_PHASE = Table(
     "sync phase",
-    (SYNCING_STATE,),
+    (SYNCING_STATE, LATE),
     (),
     (
         Rule(
