@@ -101,7 +101,7 @@ def several_absent_members(s: Script) -> None:
     """A rebalance that waits for several members is completed when all of them are removed."""
     s.preparing("a", "B1", "C1", "d")
     s.join("a")
-    s.settle()
+    s.pause()
     s.leave("admin", ("", "B"), ("", "C"), (IdOf("d"), None))
     s.wait("a", "n")
 

@@ -72,7 +72,7 @@ def restart_before_the_leader_assigns(s: Script) -> None:
     s.join("a")
     s.wait("a", "B2")
     s.sync("B2")
-    s.settle()
+    s.pause()
     s.sync("a", assign=("a", "B2"))
     s.wait("a", "B2")
 

@@ -66,7 +66,7 @@ def by_instance_between_join_and_sync(s: Script) -> None:
     s.completing("a", "B1", "c")
     s.sync("B1")
     s.sync("c")
-    s.settle()
+    s.pause()
     s.leave("admin", ("", "B"))
     s.wait("B1", "c")
     s.join("a")
@@ -79,7 +79,7 @@ def by_instance_while_a_rebalance_waits(s: Script) -> None:
     """A rebalance that waits for a static member alone is completed when that is removed."""
     s.preparing("a", "B1")
     s.join("a")
-    s.settle()
+    s.pause()
     s.leave("admin", ("", "B"))
     s.wait("a", "n")
 
@@ -213,7 +213,7 @@ def member_leaves_between_join_and_sync(s: Script) -> None:
     s.completing("a", "b", "c")
     s.sync("b")
     s.sync("c")
-    s.settle()
+    s.pause()
     s.leave("b", (IdOf("b"), None), connection="b again")
     s.wait("b", "c")
     s.join("c")
@@ -240,7 +240,7 @@ def absent_member_leaves(s: Script) -> None:
     """A rebalance waits no longer for a member that left instead of joining again."""
     s.preparing("a", "b")
     s.join("a")
-    s.settle()
+    s.pause()
     s.leave("b")
     s.wait("a", "n")
 

@@ -71,7 +71,7 @@ def members_of_a_full_group_rejoin(s: Script) -> None:
     s.wait("a", "b")
     s.synced("a", "b")
     s.join("b", protocols=RENEWED)
-    s.settle()
+    s.pause()
     s.join("a")
     s.wait("a", "b")
 

@@ -145,7 +145,7 @@ def waiting_sync_of_a_replaced_process(s: Script) -> None:
     """The sync that a process has waiting when it is replaced is fenced."""
     s.completing("a", "B1")
     s.sync("B1")
-    s.settle()
+    s.pause()
     s.join("B2")
     s.wait("B1")
     s.sync("B1", wait=True)

@@ -173,6 +173,7 @@ def errors_between_join_and_sync(s: Script) -> None:
 def before_partitions_are_given_away(s: Script) -> None:
     """While a rebalance is prepared members may save their progress."""
     s.preparing("a", "B1")
+    s.pause()
     s.commit("a", offset=5)
     s.commit("B1", offset=6)
     s.fetch("a")

@@ -232,7 +232,7 @@ def session_of_a_changed_follower(s: Script) -> None:
     """The same for a follower that starts a rebalance of its own."""
     s.stable("a", "B1")
     s.join("B1", session=SHORT, protocols=RENEWED)
-    s.settle()
+    s.pause()
     s.join("a")
     s.wait("a", "B1")
     s.synced("a", "B1")
