@@ -86,11 +86,15 @@ class Await:
 
 @dataclass(frozen=True, slots=True)
 class Pause:
-    """Let time pass: the sum of these times, and some margins that the clock can tell apart."""
+    """Let time pass: the sum of these times, and some margins that the clock can tell apart.
+
+    `minus`: margins less, not more; `parts`: only this part of the sum, a third, say.
+    """
 
     times: tuple[Ms, ...] = ()
     margins: int = 1
     minus: bool = False
+    parts: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,6 +169,7 @@ class Times:
 def times_for(config: Mapping[str, int | None], *, lag_ms: int, session_ms: int = 60_000) -> Times:
     """Times that a target's settings allow and its clock can tell apart (`lag_ms` 0: virtual).
 
+    A short rebalance always ends before a short session that began with it.
     `session_ms`: the long session timeout that is wanted on a real clock.
     """
     least = config.get("group.min.session.timeout.ms") or 0
@@ -173,9 +178,9 @@ def times_for(config: Mapping[str, int | None], *, lag_ms: int, session_ms: int 
     if lag_ms == 0:
         short = max(least, 1000)
         session, long = min(20 * short + 4 * delay, most), 10 * short
-        return Times(session, short, long, 2000, long, delay, 1, 0)
-    short = max(least, 6 * lag_ms, delay + 3 * lag_ms)
-    session = max(min(most, session_ms), short)
+        return Times(session, short, long, min(2000, short // 2), long, delay, 1, 0)
     long, quick = 30_000, max(1000, 5 * lag_ms)
+    short = max(least, quick + 3 * lag_ms, delay + 3 * lag_ms)
+    session = max(min(most, session_ms), short)
     settle = max(20, lag_ms // 8)
     return Times(session, short, long, quick, delay or long, delay, 2 * lag_ms, settle)
