@@ -53,7 +53,8 @@ def step_text(step: Step) -> str:
             return f"wait for {', '.join(step.labels)}"
         case Pause():
             times = " + ".join(t.name for t in step.times) or "a moment"
-            return f"{times} passes" + (", not quite" if step.minus else "")
+            share = f"1/{step.parts} of " if step.parts > 1 else ""
+            return f"{share}{times} passes" + (", not quite" if step.minus else "")
         case Settle():
             return "a moment, so that what was sent is handled"
         case Disconnect():

@@ -109,7 +109,13 @@ def step_json(step: Step, path: str = "$") -> dict[str, Any]:
             return {"do": "await", "labels": list(step.labels)}
         case Pause():
             names = [time.name for time in step.times]
-            return {"do": "pause", "times": names, "margins": step.margins, "minus": step.minus}
+            return {
+                "do": "pause",
+                "times": names,
+                "margins": step.margins,
+                "minus": step.minus,
+                "parts": step.parts,
+            }
         case Settle():
             return {"do": "settle"}
         case Disconnect():
@@ -121,7 +127,7 @@ def step_json(step: Step, path: str = "$") -> dict[str, Any]:
 _STEP_KEYS = {
     "ask": ("label", "who", "api", "fields", "version", "at_most", "connection", "group_ids"),
     "await": ("labels",),
-    "pause": ("times", "margins", "minus"),
+    "pause": ("times", "margins", "minus", "parts"),
     "settle": (),
     "disconnect": ("who",),
     "restart": (),
@@ -141,7 +147,7 @@ def step_from_json(document: Any, path: str = "$") -> Step:
             return Await(read.texts("labels"))
         case "pause":
             times = tuple(_time(name, f"{path}.times") for name in read.texts("times"))
-            return Pause(times, read.number("margins"), read.flag("minus"))
+            return Pause(times, read.number("margins"), read.flag("minus"), read.number("parts"))
         case "disconnect":
             return Disconnect(read.text("who"))
         case "restart":

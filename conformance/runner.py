@@ -133,7 +133,7 @@ class CaseRun:
             case Await():
                 await self._await(step.labels)
             case Pause():
-                total = sum(map(self._times.of, step.times))
+                total = sum(map(self._times.of, step.times)) // step.parts
                 margin = step.margins * self._times.margin
                 await self._let_pass(max(0, total - margin if step.minus else total + margin))
             case Settle():

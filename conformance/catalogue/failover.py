@@ -210,6 +210,6 @@ def sessions_end_after_a_failover(s: Script) -> None:
     s.says("B1", session=Ms("short session"))
     s.stable("A1", "B1")
     s.restart()
-    s.pause("short session")
+    s.outlast("short session", beating=("A1",))
     s.beat("A1")
     s.beat("B1")

@@ -57,7 +57,7 @@ def silent_at_once(s: Script) -> None:
     s.settle()
     s.join("a")
     s.wait("a", "N1")
-    s.pause("short session")
+    s.outlast("short session", beating=("a",))
     s.beat("a")
     s.beat("N1")
 
@@ -180,7 +180,7 @@ def static_member_that_never_expires(s: Script) -> None:
     """In crabka, 2026, a static member stayed for ever, even when its session had ended."""
     s.says("B1", session=Ms("short session"))
     s.stable("a", "B1")
-    s.pause("short session")
+    s.outlast("short session", beating=("a",))
     s.beat("B1")
     s.beat("a")
 
@@ -206,6 +206,6 @@ def timeouts_of_a_restart(s: Script) -> None:
     """In Redpanda, 2024, a restart took over the new protocols, but not the new timeouts."""
     s.stable("A1", "B1")
     s.join("B2", session=Ms("short session"), wait=True)
-    s.pause("short session")
+    s.outlast("short session", beating=("A1",))
     s.beat("A1")
     s.beat("B2")

@@ -296,6 +296,15 @@ class Script:
         """Let these times pass and a margin more (or, `minus`, less)."""
         self.steps.append(Pause(tuple(map(Ms, times)), margins, minus))
 
+    def outlast(self, *times: str, beating: Sequence[str] = ()) -> None:
+        """Let these times pass and a margin more, while some heartbeat now and then."""
+        named = tuple(map(Ms, times))
+        for _ in range(2):
+            self.steps.append(Pause(named, margins=0, parts=3))
+            for who in beating:
+                self.beat(who)
+        self.steps.append(Pause(named, parts=3))
+
     def disconnect(self, who: str) -> None:
         """The member's connection drops."""
         self.steps.append(Disconnect(who))

@@ -20,7 +20,7 @@ def silent_member(s: Script) -> None:
     """A dynamic member that falls silent is removed, and the others rebalance."""
     s.says("b", session=SHORT)
     s.stable("a", "b")
-    s.pause("short session")
+    s.outlast("short session", beating=("a",))
     s.beat("a")
     s.beat("b")
     s.join("b", wait=True)
@@ -32,7 +32,7 @@ def silent_static_member(s: Script) -> None:
     """A static member that falls silent is removed, too; its instance then joins as a new one."""
     s.says("B1", session=SHORT)
     s.stable("a", "B1")
-    s.pause("short session")
+    s.outlast("short session", beating=("a",))
     s.beat("a")
     s.beat("B1")
     s.join("B1", wait=True)
@@ -47,7 +47,7 @@ def silent_leader(s: Script) -> None:
     """A leader that falls silent is removed; another leads."""
     s.says("A1", session=SHORT)
     s.stable("A1", "b", "C1")
-    s.pause("short session")
+    s.outlast("short session", beating=("b", "C1"))
     s.beat("b")
     s.join("b")
     s.join("C1")
@@ -60,7 +60,7 @@ def silent_between_join_and_sync(s: Script) -> None:
     """A member that falls silent right after its join is removed (KAFKA-9752)."""
     s.says("b", session=SHORT, rebalance=LONG)
     s.completing("a", "b")
-    s.pause("short session")
+    s.outlast("short session", beating=("a",))
     s.beat("a")
     s.beat("b")
     s.join("a", wait=True)
@@ -199,7 +199,7 @@ def session_of_a_restart_is_shorter(s: Script) -> None:
     s.says("B2", session=SHORT)
     s.stable("a", "B1")
     s.join("B2", wait=True)
-    s.pause("short session")
+    s.outlast("short session", beating=("a",))
     s.beat("a")
     s.beat("B2")
 
@@ -210,7 +210,7 @@ def session_of_a_restart_is_longer(s: Script) -> None:
     s.says("B1", session=SHORT)
     s.stable("a", "B1")
     s.join("B2", wait=True)
-    s.pause("short session")
+    s.outlast("short session", beating=("a",))
     s.beat("a")
     s.beat("B2")
 
@@ -223,7 +223,7 @@ def session_of_a_rejoin(s: Script) -> None:
     s.join("a")
     s.wait("a", "b", "n")
     s.synced("a", "b", "n")
-    s.pause("short session")
+    s.outlast("short session", beating=("a",))
     s.beat("a")
 
 
@@ -236,7 +236,7 @@ def session_of_a_changed_follower(s: Script) -> None:
     s.join("a")
     s.wait("a", "B1")
     s.synced("a", "B1")
-    s.pause("short session")
+    s.outlast("short session", beating=("a",))
     s.beat("a")
 
 
@@ -249,7 +249,7 @@ def session_of_a_leader_that_rejoined(s: Script) -> None:
     s.join("b")
     s.wait("a", "b")
     s.synced("a", "b")
-    s.pause("short session")
+    s.outlast("short session", beating=("b",))
     s.beat("b")
 
 
@@ -262,7 +262,7 @@ def session_of_a_change_before_the_sync(s: Script) -> None:
     s.join("a")
     s.wait("a", "b")
     s.synced("a", "b")
-    s.pause("short session")
+    s.outlast("short session", beating=("a",))
     s.beat("a")
 
 
@@ -283,7 +283,7 @@ def waiting_sync_is_alive(s: Script) -> None:
     s.says("B1", session=SHORT, rebalance=LONG)
     s.completing("a", "B1")
     s.sync("B1")
-    s.pause("short session")
+    s.outlast("short session", beating=("a",))
     s.sync("a", assign=("a", "B1"))
     s.wait("a", "B1")
     s.beat("B1")

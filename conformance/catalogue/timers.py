@@ -45,7 +45,7 @@ def absent_static_member_until_its_session_ends(s: Script) -> None:
     s.join("a")
     s.wait("a", "n")
     s.synced("a", "n")
-    s.pause("short session")
+    s.outlast("short session", beating=("a",))
     s.beat("a")
 
 
