@@ -44,7 +44,7 @@ SETTINGS: Mapping[str, int | None] = {
 }
 """What the mock does, in Kafka's settings; see above."""
 
-_HIGHEST_JOIN = 5
+_HIGHEST = {"JoinGroup": 5, "SyncGroup": 3, "LeaveGroup": 2}
 _START_S = 15.0
 _END_S = 3.0
 
@@ -84,13 +84,14 @@ async def mock_server(start_s: float = _START_S) -> AsyncIterator[tuple[str, str
 
 
 def _leave_out(target: TcpTarget) -> None:
-    """JoinGroup 6 closes the connection at once or, now and then, only after the delay."""
-    low, high = target.working.get("JoinGroup", (0, 0))
-    if high > _HIGHEST_JOIN:
-        target.working["JoinGroup"] = (low, _HIGHEST_JOIN)
-        why = "It is known to end the connection or to send unreadable bytes; it kept silent."
-        for version in range(_HIGHEST_JOIN + 1, high + 1):
-            target.broken.setdefault("JoinGroup", {})[version] = why
+    """What is known to close the connection is broken, though it may do so only after the delay."""
+    for api, highest in _HIGHEST.items():
+        low, high = target.working.get(api, (0, 0))
+        if high > highest:
+            target.working[api] = (low, highest)
+            why = "It is known to end the connection or to send unreadable bytes; it kept silent."
+            for version in range(highest + 1, high + 1):
+                target.broken.setdefault(api, {})[version] = why
 
 
 async def _first_line(process: asyncio.subprocess.Process, start_s: float) -> str | None:

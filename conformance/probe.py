@@ -1,8 +1,8 @@
 """Which of the versions that a broker advertises it really speaks.
 
 Decides what counts as broken: a version whose answer to a harmless request can't be read to its
-end, or that gets the connection closed.  Silence is not broken: a coordinator may park any join,
-and some park even those that Kafka refuses at once.
+end, that gets the connection closed, or that is not answered at all.  A join alone may be silent: a
+coordinator may park any, and some park even those that Kafka refuses at once.
 
 Each version is asked on a connection of its own, about a group of its own that does not exist, as a
 member that it can't know; Kafka answers that at once and changes nothing.
@@ -22,9 +22,10 @@ from fencepost.model.messages import APIS
 
 _AT_ONCE = 32
 _MEMBER = "fencepost-probe"
+_MAY_PARK = "JoinGroup"
 
 Findings = dict[str, dict[int, str | None]]
-"""API → version → why it is broken, None for one that works (or keeps silent)."""
+"""API → version → why it is broken, None for one that works."""
 
 
 def harmless(api: str, version: int, group_id: str) -> dict[str, Any]:
@@ -57,9 +58,17 @@ def harmless(api: str, version: int, group_id: str) -> dict[str, Any]:
 
 
 async def probe(
-    at: Address, advertised: Mapping[str, tuple[int, int]], prefix: str, *, timeout_s: float
+    at: Address,
+    advertised: Mapping[str, tuple[int, int]],
+    prefix: str,
+    *,
+    join_s: float,
+    answer_s: float,
 ) -> Findings:
-    """Ask every advertised version that the model knows, side by side."""
+    """Ask every advertised version that the model knows, side by side.
+
+    `join_s`: how long a join is waited for; `answer_s`: how long all others are.
+    """
     gate = asyncio.Semaphore(_AT_ONCE)
     pairs = [
         (name, version)
@@ -72,6 +81,7 @@ async def probe(
 
     async def one(name: str, version: int) -> str | None:
         async with gate:
+            timeout_s = join_s if name == _MAY_PARK else answer_s
             return await _broken(at, name, version, f"{prefix}{name}-{version}", timeout_s)
 
     reasons = await asyncio.gather(*(one(*pair) for pair in pairs))
@@ -88,7 +98,7 @@ async def _broken(
     try:
         event = await ask(at.host, at.port, api, version, body, timeout_s=timeout_s)
     except TimeoutError:
-        return None
+        return None if api == _MAY_PARK else f"It was not answered within {timeout_s:g} s."
     except OSError as error:
         return f"The connection failed ({error})."
     if isinstance(event, Ended):

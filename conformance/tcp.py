@@ -151,7 +151,13 @@ class TcpTarget(Target):
         """Try every advertised version; API → version → why it is broken, or None."""
         at = await self.admin.endpoint(self.anchor)
         prefix = f"fencepost-{self.run}-probe-"
-        return await probe(at, self.advertised, prefix, timeout_s=self.deadlines.probe_s)
+        return await probe(
+            at,
+            self.advertised,
+            prefix,
+            join_s=self.deadlines.probe_s,
+            answer_s=self.deadlines.answer_s,
+        )
 
     async def _make_topic(self) -> None:
         if "OffsetCommit" not in self.working:

@@ -290,23 +290,23 @@ async def test_what_is_advertised_but_broken_is_found() -> None:
                 return answer(request, OK, version=2)
             case "Heartbeat", 4:
                 return framed(answer(request, OK)[4:] + b"more")
-            case "SyncGroup", _:
+            case ("JoinGroup", 5) | ("SyncGroup", 5):
                 return PARK
             case _:
                 return None
 
     async with (
         serve(script) as broker,
-        target(broker, probe=True, deadlines=Deadlines(probe_s=0.3)) as opened,
+        target(broker, probe=True, deadlines=Deadlines(answer_s=0.6, probe_s=0.3)) as opened,
         opened.scope("case") as scope,
     ):
         apis = (await scope.hello()).apis
         assert apis["JoinGroup"] == (0, 6)
         assert apis["LeaveGroup"] == (0, 2)
         assert apis["Heartbeat"] == (0, 3)
-        assert apis["SyncGroup"] == (0, 5)
+        assert apis["SyncGroup"] == (0, 4)
         assert opened.advertised["JoinGroup"] == (0, 9)
-        assert set(opened.broken) == {"JoinGroup", "LeaveGroup", "Heartbeat"}
+        assert set(opened.broken) == {"JoinGroup", "LeaveGroup", "Heartbeat", "SyncGroup"}
         assert set(opened.broken["JoinGroup"]) == {7, 9}
         assert "4 bytes are left over" in opened.broken["Heartbeat"][4]
 
