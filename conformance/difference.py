@@ -75,7 +75,7 @@ def fault(violation: Violation, recording: Recording, names: Names) -> str:
             chosen = nearest(violation.allowed)
             if chosen is None or " instead of " not in chosen.difference:
                 return f"answered {_brief(api, violation.observed, names)} too late"
-            return difference(api, violation.observed, chosen, names)
+            return difference(api, violation.observed, chosen, names, seats=True)
         case Wrong.EARLY:
             return f"answered {_brief(api, violation.observed, names)} instead of waiting"
         case Wrong.SILENCE:
@@ -102,8 +102,18 @@ def nearest(allowed: tuple[Allowed, ...]) -> Allowed | None:
     return min(allowed, key=_distance, default=None)
 
 
-def difference(api: str, observed: Mapping[str, Any] | None, allowed: Allowed, names: Names) -> str:
-    """The field that differs, e.g. `members [A1] instead of [A1, B2]`."""
+def difference(
+    api: str,
+    observed: Mapping[str, Any] | None,
+    allowed: Allowed,
+    names: Names,
+    *,
+    seats: bool = False,
+) -> str:
+    """The field that differs, e.g. `members [A1] instead of [A1, B2]`.
+
+    `seats`: members by their instances, which are the same in every run.
+    """
     parts = _TEXT.fullmatch(allowed.difference)
     if parts is None:
         return with_names(allowed.difference, names)
@@ -116,7 +126,11 @@ def difference(api: str, observed: Mapping[str, Any] | None, allowed: Allowed, n
         and allowed.body is not None
         and {name} <= observed.keys() & allowed.body.keys()
     ):
-        got, want = (_value(name, body[name], names) for body in (observed, allowed.body))
+        bodies = (observed, allowed.body)
+        got, want = (_value(name, body[name], names) for body in bodies)
+        by_seat = [_seats(body[name]) for body in bodies]
+        if seats and len({*by_seat} - {""}) == len(by_seat):
+            got, want = by_seat
         return f"{name} {got} instead of {want}"
     return with_names(f"{name} {parts['got']} instead of {parts['want']}", names)
 
@@ -135,6 +149,14 @@ def _value(name: str, value: Any, names: Names) -> str:
     if isinstance(value, list) and all(isinstance(v, dict) and "memberId" in v for v in value):
         return members_of(value, names)
     return "null" if value is None else with_names(str(value), names)
+
+
+def _seats(rows: Any) -> str:
+    """A list of members by their instances, which are known also where their ids are not."""
+    if not isinstance(rows, list) or not all(isinstance(r, dict) and "memberId" in r for r in rows):
+        return ""
+    seats = sorted(str(row.get("groupInstanceId") or "dynamic") for row in rows)
+    return f"[{', '.join(seats)}]"
 
 
 def _brief(api: str, body: Mapping[str, Any] | None, names: Names) -> str:

@@ -43,7 +43,11 @@ class KnownFailuresError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class KnownFailure:
-    """One entry.  `versions`: comparisons such as `>=2.16,<2.17`, or `*`."""
+    """One entry.
+
+    `versions`: comparisons such as `>=2.16,<2.17`, or `*`.  `intermittent`: the fault depends on
+    something that no case can steer (`why` says what), so a pass is not stale.
+    """
 
     target: str
     versions: str
@@ -52,6 +56,7 @@ class KnownFailure:
     observed: str
     why: str
     link: str
+    intermittent: bool = False
 
 
 def load(target_name: str, version: str, extra_files: Iterable[Path] = ()) -> list[KnownFailure]:
@@ -145,6 +150,9 @@ def _applied(result: CaseResult, entries: Sequence[KnownFailure]) -> CaseResult:
                 note = f"known failure: {entry.why} ({entry.link})"
                 return replace(result, outcome=Outcome.KNOWN_FAILURE, notes=(*result.notes, note))
     listed = " or ".join(f'"{entry.observed}"' for entry in entries)
+    if result.outcome is Outcome.PASS and any(entry.intermittent for entry in entries):
+        why = next(entry.why for entry in entries if entry.intermittent)
+        return replace(result, notes=(*result.notes, f"fails now and then: {why}"))
     if result.outcome is Outcome.PASS:
         message = f"listed as a known failure ({listed}), but passes: take it off the list"
     else:

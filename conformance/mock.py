@@ -124,8 +124,9 @@ class MockTarget(Target):
     """The mock cluster; a scope that asks for it gets a mock of its own."""
 
     name = "mock"
-    hints = Hints(session_ms=6000, patience_ms=7000)
-    """A rebalance lasts for the session timeout less a second, so that must be short."""
+    hints = Hints(session_ms=6000, patience_ms=7000, tick_ms=1000)
+    """A rebalance lasts for the session timeout less a second, so that must be short; whose session
+    is over is looked at once a second."""
 
     def __init__(self, deadlines: Deadlines = DEADLINES, *, capacity: int = 8) -> None:
         self.capacity = capacity

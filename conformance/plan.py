@@ -147,8 +147,8 @@ class Case:
 class Times:
     """The named times, in ms, for a target's settings and clock.
 
-    `margin`: more than the clock can't tell apart; `settle`: how long a request may take to be
-    handled when all is quiet.
+    `margin`: more than the clock can't tell apart; `tick`: how coarse the target's timers are;
+    `settle`: how long a request may take to be handled when all is quiet.
     """
 
     session: int
@@ -158,6 +158,7 @@ class Times:
     formation: int
     delay: int
     margin: int
+    tick: int
     settle: int
 
     def of(self, time: Ms) -> int:
@@ -166,11 +167,14 @@ class Times:
         return value
 
 
-def times_for(config: Mapping[str, int | None], *, lag_ms: int, session_ms: int = 60_000) -> Times:
+def times_for(
+    config: Mapping[str, int | None], *, lag_ms: int, session_ms: int = 60_000, tick_ms: int = 0
+) -> Times:
     """Times that a target's settings allow and its clock can tell apart (`lag_ms` 0: virtual).
 
     A short rebalance always ends before a short session that began with it.
-    `session_ms`: the long session timeout that is wanted on a real clock.
+    `session_ms`: the long session timeout that is wanted on a real clock; `tick_ms`: how coarse
+    the target's timers are.
     """
     least = config.get("group.min.session.timeout.ms") or 0
     most = config.get("group.max.session.timeout.ms") or 2**31 - 1
@@ -178,9 +182,10 @@ def times_for(config: Mapping[str, int | None], *, lag_ms: int, session_ms: int 
     if lag_ms == 0:
         short = max(least, 1000)
         session, long = min(20 * short + 4 * delay, most), 10 * short
-        return Times(session, short, long, min(2000, short // 2), long, delay, 1, 0)
+        return Times(session, short, long, min(2000, short // 2), long, delay, 1, 0, 0)
     long, quick = 30_000, max(1000, 5 * lag_ms)
     short = max(least, quick + 3 * lag_ms, delay + 3 * lag_ms)
     session = max(min(most, session_ms), short)
     settle = max(20, lag_ms // 8)
-    return Times(session, short, long, quick, delay or long, delay, 2 * lag_ms, settle)
+    margin = 2 * lag_ms
+    return Times(session, short, long, quick, delay or long, delay, margin, tick_ms, settle)

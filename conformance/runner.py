@@ -98,7 +98,9 @@ class CaseRun:
         self._hello = hello
         self._virtual = hello.clock == "virtual"
         lag = 0 if self._virtual else lag_ms
-        self._times: Times = times_for(config, lag_ms=lag, session_ms=hints.session_ms)
+        self._times: Times = times_for(
+            config, lag_ms=lag, session_ms=hints.session_ms, tick_ms=hints.tick_ms
+        )
         self._knowledge = Knowledge(self._times)
         patience = 0 if self._virtual else max(lag, hints.patience_ms)
         self._oracle = Oracle(revision, config, lag_ms=patience)
@@ -135,7 +137,9 @@ class CaseRun:
             case Pause():
                 total = sum(map(self._times.of, step.times)) // step.parts
                 margin = step.margins * self._times.margin
-                await self._let_pass(max(0, total - margin if step.minus else total + margin))
+                late = self._times.tick if step.times and step.margins else 0
+                after = total - margin if step.minus else total + margin + late
+                await self._let_pass(max(0, after))
             case Settle():
                 if not self._virtual:
                     await self._let_pass(self._times.settle)

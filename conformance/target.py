@@ -34,11 +34,13 @@ class Hints:
     """How a target with a real clock is best asked.
 
     `session_ms`: a session timeout that lasts for a case without making everything slow;
-    `patience_ms`: how long a late answer is waited for, since it says more than silence.
+    `patience_ms`: how long a late answer is waited for, since it says more than silence;
+    `tick_ms`: how coarse its timers are, which waits for them must outlast.
     """
 
     session_ms: int = 60_000
     patience_ms: int = 5_000
+    tick_ms: int = 0
 
 
 class Target(Protocol):

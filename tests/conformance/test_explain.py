@@ -76,7 +76,7 @@ SIGNATURES = [
     "A1 JoinGroup: malformed answer: leader: is missing; version 9 has it",
     "B1 Heartbeat: malformed bytes: 2 bytes are left over",
     'A1 SyncGroup: assignment "other" instead of "A1"',
-    "A1 JoinGroup #2: members [A1] instead of [A1, B1]",
+    "A1 JoinGroup #2: members [A] instead of [A, B]",
 ]
 SENTENCES = [
     "B2's JoinGroup v9 (step 9) should have been answered NONE, generation 2, follows A1: ",

@@ -48,6 +48,20 @@ def test_the_listed_failure_is_known_and_says_why() -> None:
     assert result.message == FAILS.message
 
 
+def test_an_intermittent_failure_may_pass_and_says_so() -> None:
+    intermittent = replace(listed(), intermittent=True)
+    passed, failed = apply([PASSES, FAILS], [intermittent])
+    assert passed.outcome is Outcome.PASS
+    assert passed.notes[-1] == "fails now and then: it follows an early draft"
+    assert failed.outcome is Outcome.KNOWN_FAILURE
+
+
+def test_an_intermittent_failure_that_fails_otherwise_is_stale() -> None:
+    intermittent = replace(listed(observed="something else"), intermittent=True)
+    (result,) = apply([FAILS], [intermittent])
+    assert result.outcome is Outcome.STALE_KNOWN_FAILURE
+
+
 def test_any_of_several_signatures_is_known() -> None:
     (result,) = apply([FAILS], [listed(observed="something else"), listed()])
     assert result.outcome is Outcome.KNOWN_FAILURE
