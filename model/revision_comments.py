@@ -1,4 +1,4 @@
-"""The two comment tables under the KIP's page (seed 003), each the base plus what it says."""
+"""The two comment tables under the KIP's page, each the base plus what it says."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def _comment_rows(where: str, row_4_1: str) -> tuple[Difference, ...]:
     )
 
 
-_COMMENT_1 = "seed 003, first comment table"
+_COMMENT_1 = "KIP-345's page, first comment table"
 _UNMAPPED_KNOWN = all_of(MID.among(Mid.MEMBER), INST.among(Inst.UNMAPPED))
 COMMENT_TABLE_1 = derive(
     KAFKA_4,
@@ -125,7 +125,7 @@ COMMENT_TABLE_1 = derive(
     ),
 )
 
-_COMMENT_2 = "seed 003, second comment table"
+_COMMENT_2 = "KIP-345's page, second comment table"
 _ROW_42 = f"{_COMMENT_2}, row 4.2: a known member becomes static"
 _ROW_51 = f"{_COMMENT_2}, row 5.1: an unknown id with a mapped instance replaces the holder"
 _ROW_52 = f"{_COMMENT_2}, row 5.2: an unknown id with an unmapped instance is added"

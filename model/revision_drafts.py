@@ -1,4 +1,4 @@
-"""The drafts (seeds 002 and 004): MEMBER_NAME, and two forms of LeaveGroup."""
+"""The drafts: MEMBER_NAME, and two forms of LeaveGroup."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from fencepost.model.vocabulary import ROLE, Role
 
 _J = "JoinGroup"
 
-_NAME_PASSAGE = "seed 004, Background: a leader that rejoins causes a rebalance"
+_NAME_PASSAGE = "KIP-345's MEMBER_NAME draft, Background: a leader that rejoins causes a rebalance"
 MEMBER_NAME_DRAFT = derive(
     KAFKA_4,
     "member-name-draft",

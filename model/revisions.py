@@ -1,4 +1,4 @@
-"""All revisions by name: the base, the accepted KIP, the seeds' drafts and comments, the releases.
+"""All revisions by name: the base, the accepted KIP, its drafts and comments, the releases.
 
 Decides which revisions exist.  `kafka-4` is the base: what a correct current coordinator does.
 Every other one is the base and a list of differences, each with the passage it comes from.

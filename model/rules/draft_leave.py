@@ -13,7 +13,7 @@ NOT_FOUND = Feature("instance not found", _YES_NO, "whether some instance is not
 MISMATCH = Feature("mismatch", _YES_NO, "whether some member id is not the instance's")
 UNKNOWN = Feature("unknown id", _YES_NO, "whether some member id without instance is of no member")
 
-PASSAGE = "seed 002, processing rules of the leave request"
+PASSAGE = "KIP-345's drafts of LeaveGroup, processing rules"
 
 BATCH = Table(
     "LeaveGroup batch",
