@@ -265,7 +265,7 @@ def test_the_table_and_the_lists() -> None:
     revisions = run("revisions")
     assert {"kafka-4", "kip-345", "comment-table-2"} <= set(revisions.out.split())
     drafted = run("revisions", "comment-table-2")
-    assert "drops JOIN-LEADER-STABLE: seed 003" in drafted.out
+    assert "drops JOIN-LEADER-STABLE: KIP-345's page" in drafted.out
     assert [r.code for r in (table, cases, revisions, drafted)] == [0] * 4
 
 
