@@ -12,6 +12,7 @@ import asyncio
 import contextlib
 import itertools
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -33,18 +34,36 @@ _UNKNOWN_MEMBER_ID = 25
 
 @dataclass(slots=True)
 class LagMeter:
-    """Keeps what was measured, each with the time when.  Times in s of the monotonic clock."""
+    """Keeps what was measured, each with the time when.  Times in s of the monotonic clock.
+
+    `samples`: when something ended, and how long it took; `waiting`: since when something is
+    waited for that has not come yet, which says as much about a target that stalls.
+    """
 
     samples: list[tuple[float, float]] = field(default_factory=list)
     expiries: list[tuple[float, bool]] = field(default_factory=list)
+    waiting: list[float] = field(default_factory=list)
 
     def note(self, seconds: float) -> None:
         """Something took so long."""
         self.samples.append((time.monotonic(), seconds))
 
+    @contextlib.contextmanager
+    def measured(self) -> Iterator[None]:
+        """Note how long the body takes; nothing, if it fails."""
+        begun = time.monotonic()
+        self.waiting.append(begun)
+        try:
+            yield
+            self.note(time.monotonic() - begun)
+        finally:
+            self.waiting.remove(begun)
+
     def worst_ms(self, began: float, ended: float) -> int:
         """The worst that was seen between two times, or just before and after, in ms."""
-        near = [s for at, s in self.samples if began - 1 <= at <= ended + 1]
+        near = [s for at, s in self.samples if began - 1 <= at and at - s <= ended + 1]
+        now = time.monotonic()
+        near += [now - begun for begun in self.waiting if begun <= ended + 1]
         return int(max(near, default=0.0) * 1000)
 
     def lag_ms(self, began: float, ended: float) -> int:
@@ -96,9 +115,8 @@ class Control:
                 await asyncio.sleep(_BEAT_S)
 
     async def _measured_beat(self) -> None:
-        begun = time.monotonic()
-        await self._heartbeat(self._quick, "control", "nobody", -1)
-        self.meter.note(time.monotonic() - begun)
+        with self.meter.measured():
+            await self._heartbeat(self._quick, "control", "nobody", -1)
 
     async def _expire(self) -> None:
         """A member joins, falls silent for its session, and asks whether it was removed; again."""

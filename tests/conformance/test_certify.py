@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -20,7 +21,7 @@ from fencepost.conformance.in_process import InProcessCoordinator, InProcessTarg
 from fencepost.conformance.lag import LEAST_LAG_MS, LagMeter
 from fencepost.conformance.outcome import CaseResult, Certificate, Outcome, Overall
 from fencepost.conformance.runner import Recording
-from fencepost.model.coordinator import Answer, AsyncCoordinator, CoordinatorFailure, Send
+from fencepost.model.coordinator import Answer, AsyncCoordinator, CoordinatorFailure, Hello, Send
 from fencepost.model.errors import Error
 from fencepost.model.history import Answered, Event, Passed, Sent
 from fencepost.model.revision import Change, Revision, derive
@@ -181,14 +182,12 @@ def verdict_and_lag(
     fired: Sequence[bool] = (True,),
 ) -> tuple[Any, int]:
     meter = LagMeter([(10.5, s) for s in samples], [(10.5, f) for f in fired])
-    hello = asyncio.run(_hello())
-    suite = _Suite(RealClockTarget(), KAFKA_4, hello, QUICK, Options(), meter, LEAST_LAG_MS)
-    return suite._verdict(recording), recording.lag_ms
+    return suite_with(meter)._verdict(recording), recording.lag_ms
 
 
-async def _hello() -> Any:
-    async with RealClockTarget().scope("hello") as coordinator:
-        return await coordinator.hello()
+def suite_with(meter: LagMeter) -> _Suite:
+    hello = Hello("a target", "0", "real", KAFKA_4.apis)
+    return _Suite(RealClockTarget(), KAFKA_4, hello, QUICK, Options(), meter, LEAST_LAG_MS)
 
 
 def test_in_time() -> None:
@@ -233,6 +232,13 @@ def test_silence_rests_on_lateness() -> None:
     assert slow.violation is None
     stuck, _ = verdict_and_lag(heard(None, {}, passed_ms=11_000), fired=(False,))
     assert stuck.unknown is not None
+
+
+def test_silence_while_the_control_waits_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(time, "monotonic", lambda: 21.0)
+    stalled = LagMeter([(10.1, 0.01)], [(10.2, True)], waiting=[10.5])
+    silent = replace(heard(None, {}, passed_ms=11_000), ended=21.0)
+    assert suite_with(stalled)._verdict(silent).violation is None
 
 
 @pytest.mark.parametrize("fired", [(True,), (False,), ()])

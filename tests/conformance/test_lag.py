@@ -49,6 +49,27 @@ def test_what_is_noted_is_stamped_now() -> None:
     assert meter.worst_ms(began, time.monotonic()) == 500
 
 
+def test_what_is_still_waited_for_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [10.0]
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    meter = LagMeter()
+    with meter.measured():
+        now[0] = 14.0
+        assert meter.worst_ms(10, 14) == 4000
+        assert meter.worst_ms(5, 8) == 0  # it had not begun
+        now[0] = 15.0
+    assert (meter.waiting, meter.samples) == ([], [(15.0, 5.0)])
+    assert meter.worst_ms(11, 12) == 5000  # it was under way all the time
+    assert meter.worst_ms(5, 8) == 0
+
+
+def test_what_failed_was_no_measure() -> None:
+    meter = LagMeter()
+    with pytest.raises(CoordinatorFailure), meter.measured():
+        raise CoordinatorFailure("it fell over")
+    assert (meter.waiting, meter.samples) == ([], [])
+
+
 # Trust.
 
 
