@@ -39,6 +39,9 @@ from fencepost.properties.verdict import Verdict, Violation
 _ATTEMPTS = 3
 _LAST_PATIENCE_MS = 15_000
 _GENEROUS_MS = 30_000
+_SPIKE_MS = 3000
+"""A case is written for no more passing lag than this: its waits grow with it, to minutes."""
+
 _STAGGER_S = 0.01
 _VIRTUAL_DELAY_MS = 3000
 _MEMBER_ID_REQUIRED_SINCE = 4
@@ -204,7 +207,9 @@ class _Suite:
         self, case: Case, coordinator: AsyncCoordinator, config: Config, *, last: bool
     ) -> CaseResult:
         now = time.monotonic()
-        lag = 0 if self._meter is None else max(self._lag_ms, self._meter.lag_ms(now - 5, now))
+        lag = self._lag_ms
+        if self._meter is not None:
+            lag = max(lag, min(_SPIKE_MS, self._meter.lag_ms(now - 5, now)))
         hints = self._target.hints
         if last:
             hints = replace(hints, patience_ms=max(hints.patience_ms, _LAST_PATIENCE_MS))

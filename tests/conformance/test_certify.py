@@ -13,6 +13,7 @@ import pytest
 from conformance.real_clock import QUICK, RealClockTarget
 from conformance.runs import KAFKA_4, Liar, Lie, about, honest
 
+from fencepost.conformance import certify as certifying
 from fencepost.conformance.catalogue import entry
 from fencepost.conformance.catalogue.registry import Entry, Registry
 from fencepost.conformance.catalogue.script import Script
@@ -250,6 +251,20 @@ def test_a_wrong_answer_is_wrong_however_late_all_is(
     assert verdict.violation.late is False
     assert verdict.violation.level is KAFKA_4.rule("HEARTBEAT-GROUP-ABSENT").level
     assert verdict.unknown is None
+
+
+async def test_a_stall_does_not_make_the_next_case_last_for_minutes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(certifying, "_SPIKE_MS", 400)
+    meter = LagMeter([(time.monotonic(), 10.0)])
+    suite = suite_with(meter)
+    (result,) = await suite.run([entry(FIRST)])
+    assert result.recording is not None
+    joins = [e.request.body for e in result.recording.history if isinstance(e, Sent)]
+    assert joins[0]["sessionTimeoutMs"] == RealClockTarget.hints.session_ms
+    assert result.recording.lag_ms == 30_000  # by which it is judged
+    assert result.outcome is not Outcome.FAIL
 
 
 # What a case is worth.
