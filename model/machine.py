@@ -216,6 +216,7 @@ class Machine:
     ) -> Iterable[Work]:
         known, missing = answers.split_topics(message, missing_topic)
         point = (
+            request.version,
             not known.topics and bool(message.topics),
             *classify.member_point(group, message, here),
         )

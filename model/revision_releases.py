@@ -3,12 +3,24 @@
 from __future__ import annotations
 
 from fencepost.model.effects import Do
+from fencepost.model.errors import Error
 from fencepost.model.revision import Change, Gate, Release, Revision, derive
 from fencepost.model.revision_base import KAFKA_4, RULES, versions
 from fencepost.model.rules import sources as src
 from fencepost.model.table import Level
 
 GATES = (
+    Gate(
+        (4, 0, 0),
+        "a commit of version 9 to a group that doesn't exist is an error of its own",
+        (
+            Change(
+                "OffsetCommit",
+                RULES["COMMIT-GROUP-NOT-FOUND"].but(answer=Error.ILLEGAL_GENERATION),
+                "KIP-848 (OffsetCommit version 9), as the new coordinator has it",
+            ),
+        ),
+    ),
     Gate(
         (2, 8, 1),
         "a member that never syncs is removed (KAFKA-12890)",

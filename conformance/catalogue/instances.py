@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fencepost.conformance.catalogue.registry import Registry
-from fencepost.conformance.catalogue.script import BOTH, Script
+from fencepost.conformance.catalogue.script import BOTH, ROUNDROBIN, Script
 from fencepost.conformance.plan import GenerationOf, IdOf
 
 CASES = Registry()
@@ -88,7 +88,7 @@ def restart_of_the_leader_below_9(s: Script) -> None:
 def restart_with_another_choice(s: Script) -> None:
     """A restart that changes which protocol all would select starts a rebalance."""
     s.stable("A1", "B1", protocols=BOTH)
-    s.join("B2", protocols=(("roundrobin", b"roundrobin"),))
+    s.join("B2", protocols=ROUNDROBIN)
     s.settle()
     s.beat("A1")
     s.join("A1", protocols=BOTH)

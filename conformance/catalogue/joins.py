@@ -7,9 +7,10 @@ what a pending id holds up.
 from __future__ import annotations
 
 from fencepost.conformance.catalogue.registry import Registry
-from fencepost.conformance.catalogue.script import BOTH, RANGE, ROUNDROBIN, Script
+from fencepost.conformance.catalogue.script import BOTH, RANGE, ROUNDROBIN, Script, subscription
 from fencepost.conformance.plan import Ms
 
+STICKY = (("sticky", subscription("t")),)
 CASES = Registry()
 case = CASES.case
 
@@ -68,8 +69,8 @@ def another_protocol_type(s: Script) -> None:
 def no_protocol_in_common(s: Script) -> None:
     """A member that shares no protocol with the others can't join, dynamic or static."""
     s.stable("a", "b", protocols=BOTH)
-    s.join("c", member_id="", protocols=(("sticky", b""),), wait=True)
-    s.join("C1", protocols=(("sticky", b""),), wait=True)
+    s.join("c", member_id="", protocols=STICKY, wait=True)
+    s.join("C1", protocols=STICKY, wait=True)
     s.beat("a")
 
 

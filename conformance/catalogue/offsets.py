@@ -29,9 +29,16 @@ def missing_topic(s: Script) -> None:
 @case("COMMIT-GROUP-ABSENT-GENERATION", "FETCH-ANYBODY")
 def generation_without_a_group(s: Script) -> None:
     """A group that doesn't exist has no generation: a member of long ago can't commit."""
-    s.commit("a", member_id=_NOBODY, generation=3)
-    s.commit("A1", member_id=_NOBODY, generation=0)
+    s.commit("a", member_id=_NOBODY, generation=3, version=7)
+    s.commit("A1", member_id=_NOBODY, generation=0, version=7)
     s.fetch("a")
+
+
+@case("COMMIT-GROUP-NOT-FOUND", apis=(("OffsetCommit", 9),))
+def group_that_is_not_found(s: Script) -> None:
+    """From version 9 on a member of long ago is told that its group is gone."""
+    s.commit("a", member_id=_NOBODY, generation=3, version=9)
+    s.commit("A1", member_id=_NOBODY, generation=0, version=9)
 
 
 @case("COMMIT-GROUP-ABSENT", "FETCH-ANYBODY")

@@ -8,6 +8,7 @@ ids that it was told.
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -35,13 +36,23 @@ from fencepost.model.messages import (
     SyncAssignment,
 )
 
+
+def subscription(*topics: str) -> bytes:
+    """What a consumer offers with a protocol: its subscription, version 0, as a real one sends it.
+
+    Some coordinators read it, and fail at bytes that are none.
+    """
+    listed = b"".join(struct.pack(">h", len(t)) + t.encode() for t in topics)
+    return struct.pack(">hi", 0, len(topics)) + listed + struct.pack(">i", -1)
+
+
 AUTO: Any = object()
 """What a correct client would say."""
 
-RANGE = (("range", b"range"),)
-ROUNDROBIN = (("roundrobin", b"roundrobin"),)
-RENEWED = (("range", b"renewed"),)
-BOTH = (("range", b"range"), ("roundrobin", b"roundrobin"))
+RANGE = (("range", subscription("t")),)
+RENEWED = (("range", subscription("t", "u")),)
+ROUNDROBIN = (("roundrobin", subscription("t")),)
+BOTH = (*RANGE, *ROUNDROBIN)
 
 
 def instance_of(who: str) -> str | None:

@@ -23,6 +23,7 @@ from fencepost.model.vocabulary import (
     version_feature,
 )
 
+COMMIT_VERSION = version_feature(9)
 _ABSENT = STATE.among(GroupState.ABSENT)
 _NOT_NEGATIVE = GENERATION.among(Generation.BEFORE, Generation.EQUAL, Generation.AFTER)
 _ANONYMOUS = all_of(
@@ -31,7 +32,7 @@ _ANONYMOUS = all_of(
 _BY_HAND = all_of(STATE.among(GroupState.EMPTY), GENERATION.among(Generation.NEGATIVE))
 COMMIT = Table(
     "OffsetCommit",
-    (TOPICS, GROUP_ID, COORDINATOR, STATE, MID, INST, GENERATION),
+    (COMMIT_VERSION, TOPICS, GROUP_ID, COORDINATOR, STATE, MID, INST, GENERATION),
     (
         Rule(
             "COMMIT-TOPICS-UNKNOWN",
@@ -44,8 +45,16 @@ COMMIT = Table(
         *common.entry_checks("COMMIT", empty_group_id=True),
         common.dead("COMMIT"),
         Rule(
+            "COMMIT-GROUP-NOT-FOUND",
+            all_of(_ABSENT, _NOT_NEGATIVE, COMMIT_VERSION.at_least(9)),
+            answer=Error.GROUP_ID_NOT_FOUND,
+            level=Level.SHOULD,
+            source="KIP-848 (OffsetCommit version 9); seen on Kafka 4.1.1",
+            because="from version 9 on a group that doesn't exist is an error of its own",
+        ),
+        Rule(
             "COMMIT-GROUP-ABSENT-GENERATION",
-            all_of(_ABSENT, _NOT_NEGATIVE),
+            all_of(_ABSENT, _NOT_NEGATIVE, COMMIT_VERSION.below(9)),
             answer=Error.ILLEGAL_GENERATION,
             source=src.KAFKA_COMMIT,
             because="a group that doesn't exist has no generation",

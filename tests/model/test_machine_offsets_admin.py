@@ -19,13 +19,21 @@ def offset(world: World, group: str = "g") -> int | None:
     return offsets[0].offset if offsets else None
 
 
-@pytest.mark.parametrize(("gen", "error"), [(-1, "NONE"), (0, "ILLEGAL_GENERATION")])
+@pytest.mark.parametrize(
+    ("gen", "version", "error"),
+    [
+        (-1, 8, "NONE"),
+        (-1, 9, "NONE"),
+        (0, 8, "ILLEGAL_GENERATION"),
+        (0, 9, "GROUP_ID_NOT_FOUND"),
+    ],
+)
 @pytest.mark.parametrize("group", ["g", ""], ids=["a group", "the empty name"])
 def test_an_absent_group_takes_offsets_without_a_generation(
-    group: str, gen: int, error: str
+    group: str, gen: int, version: int, error: str
 ) -> None:
     world = World()
-    assert world.commit("m", gen, "A", group=group).partitions == [error]
+    assert world.commit("m", gen, "A", group=group, version=version).partitions == [error]
     assert offset(world, group) == (5 if error == "NONE" else None)
 
 

@@ -218,6 +218,7 @@ class World:
         *,
         topics: tuple[str, ...] = ("t",),
         group: str = "g",
+        version: int = 9,
     ) -> Reply:
         part = CommitPartition(partition_index=0, committed_offset=5)
         request = OffsetCommitRequest(
@@ -227,7 +228,7 @@ class World:
             group_instance_id=inst,
             topics=tuple(CommitTopic(name=n, partitions=(part,)) for n in topics),
         )
-        return self.ask("admin", request, 9)
+        return self.ask("admin", request, version)
 
     def describe(self, group: str = "g", *, version: int = 6) -> dict[str, Any]:
         reply = self.ask("admin", DescribeGroupsRequest(groups=(group,)), version)
