@@ -14,6 +14,9 @@ from typing import Any
 from fencepost.model.table import Level
 
 
+_LONG_DELAY_MS = 2000
+
+
 @dataclass(frozen=True, slots=True)
 class IdOf:
     """The member id that a member was told last; `back` 1: the one before, and so on.
@@ -38,7 +41,7 @@ class Ms:
     """A time by name: `session`, `short session`, `rebalance`, `short rebalance`, `formation`.
 
     `formation`: the R of members that form a group; on a real clock no longer than the initial
-    delay, if there is one, so that nobody's coming prolongs that delay.
+    delay, if that is long, so that nobody's coming prolongs it.
     """
 
     name: str
@@ -188,4 +191,5 @@ def times_for(
     session = max(min(most, session_ms), short)
     settle = max(20, lag_ms // 8)
     margin = 2 * lag_ms
-    return Times(session, short, long, quick, delay or long, delay, margin, tick_ms, settle)
+    formation = delay if delay >= _LONG_DELAY_MS else long
+    return Times(session, short, long, quick, formation, delay, margin, tick_ms, settle)
