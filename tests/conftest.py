@@ -23,6 +23,10 @@ REMEDIES = {
     "node": "install Node.js 18 or later",
 }
 
+# It kept this process from importing out of the current folder; the programs that tests start lie
+# beside what they import.
+os.environ.pop("PYTHONSAFEPATH", None)
+
 # Derandomised, so that a red run is red again; HYPOTHESIS_PROFILE=nightly searches freely.
 # Nothing is timed: a slow machine is no failure.
 hypothesis.settings.register_profile("repeatable", deadline=None, derandomize=True, database=None)
