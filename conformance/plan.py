@@ -13,7 +13,6 @@ from typing import Any
 
 from fencepost.model.table import Level
 
-
 _LONG_DELAY_MS = 2000
 
 
