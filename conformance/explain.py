@@ -128,7 +128,16 @@ def _sentence(
     why = _why(rule)
     should, came = _should(violation, request, names), _came(violation, recording, request, names)
     source = f" Source: {rule.source}." if rule is not None and rule.source else ""
-    return f"{subject} should have {should}{why}. Instead {came}.{source}"
+    twice = _twice(violation)
+    return f"{subject} should have {should}{why}. Instead {came}.{twice}{source}"
+
+
+def _twice(violation: Violation) -> str:
+    """The gravest thing an answer can show: two live members of one instance."""
+    rows = (violation.observed or {}).get("members") or ()
+    held = [row.get("groupInstanceId") for row in rows if isinstance(row, dict)]
+    double = sorted({i for i in held if i is not None and held.count(i) > 1})
+    return f" These are two live members of instance {', '.join(double)}." if double else ""
 
 
 def _why(rule: Rule | None) -> str:

@@ -129,6 +129,18 @@ def test_each_kind_of_fault_is_explained(
     assert marked.startswith(f"{number[1]}. ") or f"of step {number[1]} " in marked
 
 
+def test_two_live_members_of_one_instance_are_named() -> None:
+    def twice(body: dict[str, Any]) -> dict[str, Any]:
+        rows = body["members"]
+        return {**body, "members": [*rows, {**rows[-1], "memberId": "B-9"}] if rows else rows}
+
+    recording, verdict = run(entry(FOLLOWER), "kafka-4", about("JoinGroup", "A", twice))
+    first = sentence(verdict, recording, KAFKA_4)
+    assert "These are two live members of instance A." in first
+    honestly, held = run(entry(FOLLOWER), "comment-table-1")
+    assert "two live members" not in sentence(held, honestly, KAFKA_4)
+
+
 def test_the_steps_are_told_by_name() -> None:
     recording, _ = run(entry(FOLLOWER))
     assert (
