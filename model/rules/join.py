@@ -10,6 +10,7 @@ from __future__ import annotations
 from fencepost.model.effects import Do, Echo
 from fencepost.model.errors import Error
 from fencepost.model.expr import all_of, any_of
+from fencepost.model.rules import common
 from fencepost.model.rules import sources as src
 from fencepost.model.table import Level, Rule, Table
 from fencepost.model.vocabulary import (
@@ -24,9 +25,7 @@ from fencepost.model.vocabulary import (
     SESSION,
     STATE,
     SUBSCRIPTION,
-    Availability,
     Change,
-    GroupId,
     GroupState,
     Inst,
     Mid,
@@ -49,30 +48,7 @@ MAPPED_ELSEWHERE = INST.among(Inst.OTHER)
 REJOIN = (Do.UPDATE_MEMBER, Do.REBALANCE, Do.PARK_JOIN)
 
 CHECKS = (
-    Rule(
-        "JOIN-GROUP-ID-INVALID",
-        GROUP_ID.among(GroupId.NULL, GroupId.EMPTY),
-        answer=Error.INVALID_GROUP_ID,
-        level=Level.SHOULD,
-        source=src.KAFKA_CHECKS,
-        because="a group needs a name that is not empty",
-    ),
-    Rule(
-        "JOIN-COORDINATOR-LOADING",
-        COORDINATOR.among(Availability.LOADING),
-        answer=Error.COORDINATOR_LOAD_IN_PROGRESS,
-        level=Level.SHOULD,
-        source=src.KAFKA_CHECKS,
-        because="the coordinator has not loaded the group yet, so the client should retry",
-    ),
-    Rule(
-        "JOIN-COORDINATOR-ELSEWHERE",
-        COORDINATOR.among(Availability.ELSEWHERE),
-        answer=Error.NOT_COORDINATOR,
-        level=Level.SHOULD,
-        source=src.KAFKA_CHECKS,
-        because="another broker coordinates the group, so the client should look it up",
-    ),
+    *common.entry_checks("JOIN"),
     Rule(
         "JOIN-SESSION-TIMEOUT-INVALID",
         SESSION.among(Range.OUTSIDE),
@@ -98,15 +74,7 @@ CHECKS = (
         because="the group has group.max.size members and the join would add one",
         echo=Echo.EMPTY,
     ),
-    Rule(
-        "JOIN-GROUP-DEAD",
-        STATE.among(GroupState.DEAD),
-        answer=Error.COORDINATOR_NOT_AVAILABLE,
-        level=Level.SHOULD,
-        source=src.KAFKA_CHECKS,
-        because="the group is being unloaded",
-        defensive=src.NEVER_DEAD,
-    ),
+    common.dead("JOIN"),
     Rule(
         "JOIN-PROTOCOLS-INCONSISTENT",
         OFFER.among(Offer.UNSUPPORTED),
