@@ -52,9 +52,11 @@ def body_of(recording: Recording, request_id: str) -> Mapping[str, Any] | None:
 
 
 def signature(verdict: Verdict | None, recording: Recording | None) -> str:
-    """The fault in a few words, e.g. `B2 JoinGroup: errorCode NONE instead of FENCED_INSTANCE_ID`.
+    """What was observed, in a few words, e.g. `B2 JoinGroup: NONE, generation 3, follows`.
 
-    "" where nothing was violated and the case was not stopped.
+    It does not say what would have been right: that may depend on what else was seen, while the
+    same fault must have the same signature in every run.  "" where nothing was violated and the
+    case was not stopped.
     """
     if recording is None:
         return ""
@@ -62,30 +64,44 @@ def signature(verdict: Verdict | None, recording: Recording | None) -> str:
         return f"stopped: {recording.stopped}" if recording.stopped else ""
     violation = verdict.violation
     names = _with_strangers(recording, violation)
-    return f"{_whose(recording, violation.request_id)}: {fault(violation, recording, names)}"
+    return f"{_whose(recording, violation.request_id)}: {_seen(violation, recording, names)}"
 
 
-def fault(violation: Violation, recording: Recording, names: Names) -> str:
-    """What was wrong with one answer, without saying whose."""
+def _seen(violation: Violation, recording: Recording, names: Names) -> str:
     request = request_of(recording, violation.request_id)
     api = request.api if request is not None else ""
-    got = answer_words(api, violation.observed, names)
+    body = violation.observed or body_of(recording, violation.request_id)
     match violation.wrong:
-        case Wrong.ANSWER:
-            chosen = nearest(violation.allowed)
-            if chosen is None or " instead of " not in chosen.difference:
-                return f"answered {_brief(api, violation.observed, names)} too late"
-            return difference(api, violation.observed, chosen, names, seats=True)
-        case Wrong.EARLY:
-            return f"answered {_brief(api, violation.observed, names)} instead of waiting"
         case Wrong.SILENCE:
-            return f"no answer instead of {_expected(api, violation, names) or 'any answer'}"
+            return "no answer" if body is None else f"{_summary(api, body, names)}, too late"
         case Wrong.CLOSED:
-            return f"connection closed instead of {_expected(api, violation, names) or 'waiting'}"
+            return "connection closed"
+        case Wrong.DEVIATION if violation.detail.startswith("bytes"):
+            return deviation(violation.detail, names)
         case Wrong.SHAPE:
             return f"malformed answer: {with_names(violation.detail, names)}"
-        case Wrong.DEVIATION:
-            return deviation(violation.detail, names) or got
+        case Wrong.ANSWER if not _differs(violation):
+            return f"{_summary(api, body, names)}, too late"
+        case _:
+            return _summary(api, body, names)
+
+
+def _differs(violation: Violation) -> bool:
+    """Whether another answer would have been right, not the same one sooner."""
+    chosen = nearest(violation.allowed)
+    return chosen is not None and " instead of " in chosen.difference
+
+
+def _summary(api: str, body: Mapping[str, Any] | None, names: Names) -> str:
+    """An answer in words that are the same in every run: members by their instances."""
+    if body is None:
+        return "nothing"
+    if api.startswith("JoinGroup") and body.get("errorCode") == 0:
+        leads = body.get("leader") == body.get("memberId")
+        rows = body.get("members")
+        place = f"leads {_seats(rows)}" if leads or rows else "follows"
+        return f"NONE, generation {body.get('generationId')}, {place}"
+    return answer_words(api, body, names)
 
 
 def deviation(detail: str, names: Names) -> str:
@@ -107,13 +123,8 @@ def difference(
     observed: Mapping[str, Any] | None,
     allowed: Allowed,
     names: Names,
-    *,
-    seats: bool = False,
 ) -> str:
-    """The field that differs, e.g. `members [A1] instead of [A1, B2]`.
-
-    `seats`: members by their instances, which are the same in every run.
-    """
+    """The field that differs, e.g. `members [A1] instead of [A1, B2]`."""
     parts = _TEXT.fullmatch(allowed.difference)
     if parts is None:
         return with_names(allowed.difference, names)
@@ -128,9 +139,6 @@ def difference(
     ):
         bodies = (observed, allowed.body)
         got, want = (_value(name, body[name], names) for body in bodies)
-        by_seat = [_seats(body[name]) for body in bodies]
-        if seats and len({*by_seat} - {""}) == len(by_seat):
-            got, want = by_seat
         return f"{name} {got} instead of {want}"
     return with_names(f"{name} {parts['got']} instead of {parts['want']}", names)
 
@@ -157,19 +165,6 @@ def _seats(rows: Any) -> str:
         return ""
     seats = sorted(str(row.get("groupInstanceId") or "dynamic") for row in rows)
     return f"[{', '.join(seats)}]"
-
-
-def _brief(api: str, body: Mapping[str, Any] | None, names: Names) -> str:
-    if body is None:
-        return "nothing"
-    if "errorCode" in body:
-        return error_name(body["errorCode"])
-    return answer_words(api, body, names)
-
-
-def _expected(api: str, violation: Violation, names: Names) -> str:
-    bodies = [a.body for a in sorted(violation.allowed, key=_distance) if a.body is not None]
-    return " or ".join(dict.fromkeys(_brief(api, body, names) for body in bodies))
 
 
 def _whose(recording: Recording, request_id: str) -> str:

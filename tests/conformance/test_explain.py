@@ -67,16 +67,16 @@ FAULTS = [
     (FOLLOWER, "kafka-4", about("JoinGroup", "A", no_members), Wrong.ANSWER),
 ]
 SIGNATURES = [
-    "B2 JoinGroup: errorCode MEMBER_ID_REQUIRED instead of NONE",
-    "B1 Heartbeat: errorCode NONE instead of FENCED_INSTANCE_ID",
-    "B1 Heartbeat: errorCode UNKNOWN_MEMBER_ID instead of FENCED_INSTANCE_ID",
-    "B2 JoinGroup: answered MEMBER_ID_REQUIRED instead of waiting",
-    "A1 SyncGroup: no answer instead of NONE",
-    "B1 Heartbeat: connection closed instead of FENCED_INSTANCE_ID",
+    "B2 JoinGroup: MEMBER_ID_REQUIRED, member id B1",
+    "B1 Heartbeat: NONE",
+    "B1 Heartbeat: UNKNOWN_MEMBER_ID",
+    "B2 JoinGroup: MEMBER_ID_REQUIRED, member id B1",
+    "A1 SyncGroup: no answer",
+    "B1 Heartbeat: connection closed",
     "A1 JoinGroup: malformed answer: leader: is missing; version 9 has it",
     "B1 Heartbeat: malformed bytes: 2 bytes are left over",
-    'A1 SyncGroup: assignment "other" instead of "A1"',
-    "A1 JoinGroup #2: members [A] instead of [A, B]",
+    'A1 SyncGroup: NONE, assignment "other"',
+    "A1 JoinGroup #2: NONE, generation 2, leads [A]",
 ]
 SENTENCES = [
     "B2's JoinGroup v9 (step 9) should have been answered NONE, generation 2, follows A1: ",
@@ -245,10 +245,9 @@ def judged(wrong: Wrong, *allowed: Allowed, observed: dict[str, Any] | None = No
     return Verdict(violation, None, frozenset(), (), 1)
 
 
-def test_silence_where_nobody_knows_the_answer() -> None:
-    assert signature(judged(Wrong.SILENCE), a_recording()).endswith(
-        "Heartbeat: no answer instead of any answer"
-    )
+def test_silence_that_ended_after_all_is_lateness() -> None:
+    said = signature(judged(Wrong.SILENCE), a_recording())
+    assert said.endswith("Heartbeat: FENCED_INSTANCE_ID, too late")
 
 
 def test_silence_that_ended_too_late_says_what_came() -> None:
@@ -260,14 +259,14 @@ def test_silence_that_ended_too_late_says_what_came() -> None:
 
 def test_a_closed_connection_where_the_answer_is_not_due() -> None:
     verdict = judged(Wrong.CLOSED)
-    assert signature(verdict, a_recording()).endswith("connection closed instead of waiting")
+    assert signature(verdict, a_recording()).endswith("Heartbeat: connection closed")
     assert "should have waited" in sentence(verdict, a_recording(), KAFKA_4)
 
 
 def test_the_right_answer_too_late() -> None:
     allowed = Allowed({"errorCode": FENCED}, "HEARTBEAT-INSTANCE-FENCED", Wrong.ANSWER.value)
     verdict = judged(Wrong.ANSWER, allowed, observed={"errorCode": FENCED})
-    assert signature(verdict, a_recording()).endswith("answered FENCED_INSTANCE_ID too late")
+    assert signature(verdict, a_recording()).endswith("Heartbeat: FENCED_INSTANCE_ID, too late")
     assert "only after 700 ms, which is too late" in sentence(verdict, a_recording(), KAFKA_4)
 
 
@@ -282,17 +281,16 @@ def test_several_right_answers_are_all_told() -> None:
         verdict = judged(Wrong.ANSWER, *order, observed={"errorCode": 0})
         said = sentence(verdict, a_recording(), KAFKA_4)
         assert "been answered FENCED_INSTANCE_ID; or UNKNOWN_MEMBER_ID: " in said
-        assert signature(verdict, a_recording()).endswith("NONE instead of FENCED_INSTANCE_ID")
+        assert signature(verdict, a_recording()).endswith("Heartbeat: NONE")
 
 
 def test_an_id_that_nobody_was_told_has_no_name() -> None:
     told = "4fd2-uuid"
-    allowed = Allowed(
-        {"leader": "A-1"}, "HEARTBEAT-INSTANCE-FENCED", f"leader is {told} instead of A-1"
-    )
-    verdict = judged(Wrong.ANSWER, allowed, observed={"leader": told})
-    said = signature(verdict, a_recording(names={"A-1": "A1"}))
-    assert said.endswith("leader an unknown id instead of A1")
+    verdict = judged(Wrong.SHAPE, observed={"leader": told})
+    assert verdict.violation is not None
+    violation = replace(verdict.violation, detail=f"leader: is {told}")
+    said = signature(replace(verdict, violation=violation), a_recording(names={"A-1": "A1"}))
+    assert said.endswith("malformed answer: leader: is an unknown id")
 
 
 def test_an_id_within_another_word_stays() -> None:

@@ -31,7 +31,7 @@ ENTRY: dict[str, str] = {
     "versions": ">=2.16,<2.17",
     "case": FOLLOWER,
     "rule": "JOIN-STATIC-EMPTY-STABLE",
-    "observed": "B2 JoinGroup: errorCode MEMBER_ID_REQUIRED instead of NONE",
+    "observed": "B2 JoinGroup: MEMBER_ID_REQUIRED, member id B1",
     "why": "it follows an early draft",
     "link": "https://example.org/1",
 }
@@ -72,7 +72,7 @@ def test_a_listed_case_that_passes_is_stale() -> None:
     (result,) = apply([PASSES], [listed()])
     assert result.outcome is Outcome.STALE_KNOWN_FAILURE
     assert result.message == (
-        'listed as a known failure ("B2 JoinGroup: errorCode MEMBER_ID_REQUIRED instead of NONE"), '
+        'listed as a known failure ("B2 JoinGroup: MEMBER_ID_REQUIRED, member id B1"), '
         "but passes: take it off the list"
     )
 

@@ -104,7 +104,7 @@ def test_the_certificate_says_it_all() -> None:
     assert "seconds" not in document
     failed = document["cases"][1]
     assert failed["rule"] == "JOIN-STATIC-EMPTY-STABLE"
-    assert failed["observed"] == "B2 JoinGroup: errorCode MEMBER_ID_REQUIRED instead of NONE"
+    assert failed["observed"] == "B2 JoinGroup: MEMBER_ID_REQUIRED, member id B1"
     assert failed["trace"] == "traces/JOIN-STATIC-EMPTY-STABLE__follower.json"
     assert [c["trace"] is not None for c in document["cases"]] == [
         False,
