@@ -42,6 +42,9 @@ _GENEROUS_MS = 30_000
 _SPIKE_MS = 3000
 """A case is written for no more passing lag than this: its waits grow with it, to minutes."""
 
+_TOO_LATE = 2
+"""Behind more than so many times the lag that its waits are written for, a case passes nothing."""
+
 _STAGGER_S = 0.01
 _VIRTUAL_DELAY_MS = 3000
 _MEMBER_ID_REQUIRED_SINCE = 4
@@ -281,6 +284,10 @@ class _Suite:
             why = verdict.unknown
         elif recording.stopped is not None:
             why = recording.stopped
+        elif recording.lag_ms > _TOO_LATE * recording.written_for_ms:
+            why = (
+                f"{recording.lag_ms} ms of lag had to be allowed, more than the case is written for"
+            )
         elif missing:
             why = f"an explanation without {', '.join(missing)} is left"
         outcome = Outcome.PASS if why is None else Outcome.UNKNOWN

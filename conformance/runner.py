@@ -74,6 +74,7 @@ class Recording:
     moved: bool = False
     began: float = 0.0
     ended: float = 0.0
+    written_for_ms: int = 0
 
 
 class CaseRun:
@@ -108,7 +109,7 @@ class CaseRun:
         self._origin = time.monotonic()
         self._open: dict[str, Ask] = {}
         self._bodies: dict[str, dict[str, Any]] = {}
-        self.recording = Recording(case, config, hello.clock, lag, patience)
+        self.recording = Recording(case, config, hello.clock, lag, patience, written_for_ms=lag)
 
     async def run(self) -> Recording:
         """Run the plan to its end, or until nothing more can be learnt.

@@ -263,8 +263,8 @@ async def test_a_stall_does_not_make_the_next_case_last_for_minutes(
     assert result.recording is not None
     joins = [e.request.body for e in result.recording.history if isinstance(e, Sent)]
     assert joins[0]["sessionTimeoutMs"] == RealClockTarget.hints.session_ms
-    assert result.recording.lag_ms == 30_000  # by which it is judged
-    assert result.outcome is not Outcome.FAIL
+    assert result.attempts > 1  # a pass behind 30 s of lag is not believed, and tried again
+    assert result.outcome is Outcome.PASS
 
 
 # What a case is worth.
