@@ -35,11 +35,6 @@ class Error(Enum):
     MEMBER_ID_MISMATCH = "MEMBER_ID_MISMATCH"
     GROUP_INSTANCE_ID_NOT_FOUND = "GROUP_INSTANCE_ID_NOT_FOUND"
 
-    @property
-    def is_draft(self) -> bool:
-        """True for an error that only a draft of KIP-345 knows."""
-        return isinstance(self.value, str)
-
 
 # What a broker may answer beside the errors above (Kafka's list up to 4.3); a code that is in
 # neither is a finding about the bytes.

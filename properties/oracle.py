@@ -78,10 +78,6 @@ class Oracle:
         times = [t.earliest for c in self._candidates for _, g in c.groups for t in g.timers]
         return min(times, default=None)
 
-    def expects(self, request_id: str) -> bool:
-        """Whether every explanation has answered this request already."""
-        return all(c.emission(request_id) is not None for c in self._candidates)
-
     def verdict(self) -> Verdict:
         """What can be said now; the best explanations are those with the least deviation."""
         if not self.open():
