@@ -60,7 +60,7 @@ class LineProcess:
             raise LineProcessError(f"did not answer within {within_s:g} s") from None
         if answer is None:
             raise LineProcessError(await self._how_it_ended())
-        pipes.refuse_extra_lines()
+        pipes.refuse_extra_lines(after=answer)
         return answer
 
     async def end(self, within_s: float = END_S) -> None:
@@ -163,12 +163,15 @@ class _Pipes(asyncio.SubprocessProtocol):
             await self._news.wait()
         return self._lines.popleft()
 
-    def refuse_extra_lines(self) -> None:
-        """Raises LineProcessError where a line was written that nobody asked for."""
+    def refuse_extra_lines(self, after: bytes | None = None) -> None:
+        """Raises LineProcessError where a line was written that nobody asked for.
+
+        `after`: the line taken for the answer, which may itself be the one too many.
+        """
         if self._lines:
-            raise LineProcessError(
-                f"wrote a line that nobody asked for: {shortened(self._lines[0])!r}"
-            )
+            extra = f"wrote a line that nobody asked for: {shortened(self._lines[0])!r}"
+            before = "" if after is None else f", after {shortened(after)!r}"
+            raise LineProcessError(extra + before)
 
     def stop_reading(self) -> None:
         """Give up a stdout that is paused: its end would never be seen."""
