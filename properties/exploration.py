@@ -1,0 +1,134 @@
+"""The words of exploration: systems, what is to hold of them, and what was found.
+
+Decides what the engine may know of a system: where it starts, what can happen in a state, and what
+comes of it.  States and actions are opaque; they need `==` and `hash`, nothing else.
+"""
+
+from __future__ import annotations
+
+import resource
+import sys
+from collections.abc import Callable, Hashable, Iterable
+from dataclasses import dataclass
+from typing import Generic, Protocol, TypeVar
+
+S = TypeVar("S", bound=Hashable)
+A = TypeVar("A", bound=Hashable)
+A_co = TypeVar("A_co", bound=Hashable, covariant=True)
+
+_MAXRSS_UNIT = 1 if sys.platform == "darwin" else 1024
+
+
+class System(Protocol[S, A_co]):
+    """Something that is in one state at a time.
+
+    Both methods must give the same in the same order whenever they are asked: counts, traces and
+    their tie-breaks rest on it.  States are immutable; with several processes they are pickled,
+    and equal states must have equal hashes in processes forked from one another.
+    """
+
+    def initial(self) -> Iterable[S]:
+        """The states it may start in."""
+        ...
+
+    def successors(self, state: S) -> Iterable[tuple[A_co, S]]:
+        """Every enabled action and the state that comes of it, those that change nothing too."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Check(Generic[S, A]):
+    """What must hold, and what must be seen so that it does not hold for want of cases.
+
+    `state`, `step`: None where it holds, else a sentence that says what is wrong.  `witness`,
+    `step_witness`: true where the premise is met.  All are called once per state or transition, in
+    no promised order, perhaps in another process.
+    """
+
+    name: str
+    state: Callable[[S], str | None] | None = None
+    step: Callable[[S, A, S], str | None] | None = None
+    witness: Callable[[S], bool] | None = None
+    step_witness: Callable[[S, A, S], bool] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Violation(Generic[S, A]):
+    """A check that does not hold, and one of the shortest ways there.
+
+    `trace`: (None, initial state), then each action with the state that came of it; for a step
+    that is wrong, the last entry is that step.
+    """
+
+    check: str
+    sentence: str
+    trace: tuple[tuple[A | None, S], ...]
+
+    @property
+    def depth(self) -> int:
+        """The number of actions in the trace."""
+        return len(self.trace) - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Graph(Generic[S, A]):
+    """What was explored: states in the order found, edges (source, action, target) by index.
+
+    The first `initial` states are those that the system may start in.
+    """
+
+    states: list[S]
+    edges: list[tuple[int, A, int]]
+    initial: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far an exploration is: a level (depth) is done; `frontier` states make the next one."""
+
+    level: int
+    states: int
+    transitions: int
+    frontier: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Exploration(Generic[S, A]):
+    """What an exploration found.
+
+    `states`: how many distinct ones; `transitions`: enabled (state, action) pairs of the states
+    that were expanded, self-loops included; `levels`: new states per depth, the initial ones
+    first; `complete`: every reachable state was expanded; `violations`: per check a shortest one;
+    `witnesses`: per check whose premise was met, after how many actions it first was; `seconds` on
+    the wall clock; `peak_bytes`: see `peak_bytes`; `graph`: if it was to be kept.
+    """
+
+    states: int
+    transitions: int
+    levels: tuple[int, ...]
+    complete: bool
+    violations: dict[str, Violation[S, A]]
+    witnesses: dict[str, int]
+    seconds: float
+    peak_bytes: int
+    graph: Graph[S, A] | None = None
+
+
+def peak_bytes(processes: int = 0) -> int:
+    """The most memory this process ever held, plus `processes` times its largest child.
+
+    An upper bound where processes share pages, and it never goes down within a process.
+    """
+    own = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    child = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss if processes else 0
+    return (own + processes * child) * _MAXRSS_UNIT
+
+
+def unique_names(names: Iterable[str]) -> None:
+    """Raise ValueError if two checks have one name: findings are filed by it."""
+    seen = set()
+    for name in names:
+        if name in seen:
+            raise ValueError(f"two checks are called {name!r}; give each a name of its own")
+        seen.add(name)

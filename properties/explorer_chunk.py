@@ -1,0 +1,163 @@
+"""Expanding a stretch of one breadth-first level: the only loop that runs a system's code.
+
+Decides nothing across stretches.  The same loop serves one process and many: it is given a table of
+what is known, adds to it what it finds, and hands back what the explorer must file, in the order in
+which it was found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Generic
+
+from fencepost.properties.exploration import A, Check, S, System
+
+
+@dataclass(frozen=True, slots=True)
+class Found(Generic[S, A]):
+    """A check that does not hold at a position of the level; `step` if it is a step from there."""
+
+    position: int
+    sentence: str
+    step: tuple[A, S] | None = None
+
+
+@dataclass(slots=True)
+class Expanded(Generic[S, A]):
+    """What came of a stretch: positions are those of the level, checks are numbers.
+
+    `stopped`: where it stopped expanding because something was found; `edges`: (position, action,
+    number of the target in the table used), if wanted; `refused`: there was no room for a state.
+    """
+
+    transitions: int = 0
+    fresh: list[tuple[int, A, S]] = field(default_factory=list)
+    edges: list[tuple[int, A, int]] = field(default_factory=list)
+    states: dict[int, Found[S, A]] = field(default_factory=dict)
+    steps: dict[int, Found[S, A]] = field(default_factory=dict)
+    state_witnesses: set[int] = field(default_factory=set)
+    step_witnesses: set[int] = field(default_factory=set)
+    stopped: bool = False
+    refused: bool = False
+
+
+class Judge(Generic[S, A]):
+    """The checks still open in a level, and what was found of them in the stretch at hand.
+
+    Each is asked until it first answers: of a level's states that is the first in its order, as
+    long as a judge meets them in that order.
+    """
+
+    def __init__(self, checks: Sequence[Check[S, A]], closed: set[int], seen: set[int]) -> None:
+        """`closed`: checks that are already violated; `seen`: checks whose premise was met."""
+        opened = [(i, c) for i, c in enumerate(checks) if i not in closed]
+        unseen = [(i, c) for i, c in enumerate(checks) if i not in seen]
+        self.states = {i: c.state for i, c in opened if c.state is not None}
+        self.steps = {i: c.step for i, c in opened if c.step is not None}
+        self.witnesses = {i: c.witness for i, c in unseen if c.witness is not None}
+        self.step_witnesses = {i: c.step_witness for i, c in unseen if c.step_witness is not None}
+
+    def judge_state(self, position: int, state: S, into: Expanded[S, A]) -> None:
+        """Ask what is to hold of a state."""
+        for i, holds in list(self.states.items()):
+            sentence = holds(state)
+            if sentence is not None:
+                into.states[i] = Found(position, sentence)
+                del self.states[i]
+        for i, met in list(self.witnesses.items()):
+            if met(state):
+                into.state_witnesses.add(i)
+                del self.witnesses[i]
+
+    def judge_step(
+        self, position: int, state: S, action: A, following: S, into: Expanded[S, A]
+    ) -> None:
+        """Ask what is to hold of a step."""
+        for i, holds in list(self.steps.items()):
+            sentence = holds(state, action, following)
+            if sentence is not None:
+                into.steps[i] = Found(position, sentence, (action, following))
+                del self.steps[i]
+        for i, met in list(self.step_witnesses.items()):
+            if met(state, action, following):
+                into.step_witnesses.add(i)
+                del self.step_witnesses[i]
+
+
+@dataclass(frozen=True, slots=True)
+class Manner:
+    """How a level is expanded.
+
+    `expand`: or only judge its states; `stop`: at the first violation; `edges`: note them all;
+    `limit`: the most states that the table may hold.
+    """
+
+    expand: bool = True
+    stop: bool = False
+    edges: bool = False
+    limit: int | None = None
+
+
+def expand_chunk(
+    system: System[S, A],
+    judge: Judge[S, A],
+    chunk: Sequence[S],
+    first: int,
+    known: dict[S, int],
+    manner: Manner,
+) -> Expanded[S, A]:
+    """Judge and expand the states of a chunk, whose positions in the level begin with `first`.
+
+    Adds new states to `known`, numbered on.  What the system or a check raises is raised with a
+    note that shows the state.
+
+    When it stops: at a state that is wrong, before that is expanded; at a step that is wrong, after
+    that state is expanded, and the states behind it are only judged, since one of them that is
+    wrong is nearer than the step.
+    """
+    done: Expanded[S, A] = Expanded()
+    successors: Callable[[S], Iterable[tuple[A, S]]] = (
+        system.successors if manner.expand else _nothing
+    )
+    limit = manner.limit
+    edges = done.edges if manner.edges else None
+    fresh = done.fresh
+    judging = bool(judge.states or judge.witnesses)
+    judge_step = judge.judge_step if judge.steps or judge.step_witnesses else None
+    transitions = 0
+    state = chunk[0]
+    try:
+        for position, state in enumerate(chunk, first):
+            if judging:
+                judge.judge_state(position, state, done)
+                if manner.stop and done.states:
+                    done.stopped = True
+                    break
+            for action, following in successors(state):
+                transitions += 1
+                size = len(known)
+                number = known.setdefault(following, size)
+                if number == size:
+                    if limit is not None and size >= limit:
+                        del known[following]
+                        done.refused = True
+                        number = -1
+                    else:
+                        fresh.append((position, action, following))
+                if edges is not None and number >= 0:
+                    edges.append((position, action, number))
+                if judge_step is not None:
+                    judge_step(position, state, action, following, done)
+            if manner.stop and done.steps and not done.stopped:
+                done.stopped = True
+                successors = _nothing
+    except Exception as error:
+        error.add_note(f"in the state {state!r}, or on a step from it")
+        raise
+    done.transitions = transitions
+    return done
+
+
+def _nothing(_state: object) -> tuple[()]:
+    return ()
