@@ -141,7 +141,9 @@ class ModelCoordinator(Coordinator):
             if request is None or emission.message is None:
                 continue
             del self._open[emission.request_id]
-            body = emission.message.to_body(request.version)
+            asked = request.api, request.version
+            version = self._revision.answer_versions.get(asked, request.version)
+            body = emission.message.to_body(version)
             answers.append(Answer(emission.request_id, self._now, body))
         return answers
 

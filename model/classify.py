@@ -123,11 +123,15 @@ def room(group: Group | None, join: JoinGroupRequest, where: Inst, limit: int | 
 
 
 def selections(group: Group, join: JoinGroupRequest) -> tuple[Change, ...]:
-    """Whether the vote selects another protocol once the instance's holder offers these."""
+    """Whether the vote selects another protocol once the instance's holder offers these.
+
+    Where the map points to nobody, as in broken models, there is nobody to vote otherwise.
+    """
     assert join.group_instance_id is not None
     holder = group.member(group.holder(join.group_instance_id) or "")
-    assert holder is not None
-    votes = group.with_member(replace(holder, protocols=join.protocols)).votes()
+    if holder is not None:
+        group = group.with_member(replace(holder, protocols=join.protocols))
+    votes = group.votes()
     changes = {
         Change.UNCHANGED if name == group.protocol_name else Change.CHANGED for name in votes
     }

@@ -7,7 +7,7 @@ all outcomes are given.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -31,9 +31,7 @@ from fencepost.model.messages import (
 from fencepost.model.revision import Revision
 from fencepost.model.table import Rule
 from fencepost.model.vocabulary import Availability, GroupState, Trigger
-from fencepost.model.work import Emission, Incoming, Outcome, Span, Work
-
-Effect = Callable[[Work], list[Work] | None]
+from fencepost.model.work import Effect, Emission, Incoming, Outcome, Span, Work
 
 _EFFECTS: dict[Do, Effect] = {
     Do.CREATE_GROUP: members.create_group,
@@ -89,12 +87,15 @@ class Machine:
         self.revision = revision
         self.config: dict[str, int | None] = {**CONFIG_DEFAULTS, **(config or {})}
         self._tables = revision.tables
+        self._distort = revision.distort
         delay = self.config["group.initial.rebalance.delay.ms"] or 0
         self._effects: dict[Do, Effect] = {
             **_EFFECTS,
             Do.REBALANCE: lambda work: phases.rebalance(work, delay),
             Do.EXTEND_DELAY: lambda work: phases.extend_delay(work, delay),
         }
+        for do, twist in revision.twists.items():
+            self._effects[do] = twist(self._effects[do])
 
     # What can happen to a group.
 
@@ -125,22 +126,23 @@ class Machine:
                 point = (request.version, classify.group_id(group_id), here, classify.state(group))
                 rule = self._tables["OffsetFetch"].decide(point)
                 answer = answers.fetched(group, message, request.version, group_id, rule)
-                return _unchanged(group, request, answer, rule)
+                return self._told(_unchanged(group, request, answer, rule))
             case DescribeGroupsRequest():
                 point = (request.version, here, classify.state(group))
                 rule = self._tables["DescribeGroups"].decide(point)
-                return _unchanged(group, request, answers.described(group, group_id, rule), rule)
+                row = answers.described(group, group_id, rule)
+                return self._told(_unchanged(group, request, row, rule))
             case ListGroupsRequest():
                 point = (request.version, here, classify.state(group))
                 rule = self._tables["ListGroups"].decide(point)
-                return _unchanged(
-                    group, request, answers.listed(group, message, group_id, rule), rule
-                )
+                rows = answers.listed(group, message, group_id, rule)
+                return self._told(_unchanged(group, request, rows, rule))
             case _:
                 base, finish = translate(self, group, request)
-                outcomes = self.handle(group, base, span, here, group_id) if base else ()
-                return finish(outcomes)
-        return tuple(work.outcome() for work in works)
+                found = self.handle(group, base, span, here, group_id) if base else ()
+                return finish(found)
+        outcomes = tuple(work.outcome() for work in works)
+        return outcomes if self._distort is None else self._told(outcomes)
 
     def expire(self, group: Group, timer: Timer, span: Span) -> tuple[Outcome, ...]:
         """A timer of the group reaches its deadline."""
@@ -156,7 +158,8 @@ class Machine:
         else:
             rule = self._tables["sync phase"].decide(classify.sync_phase_point(group))
         works = self._perform(work, rule)
-        return tuple(w.outcome() for done in works for w in self._settle(done, group))
+        settled = (w for done in works for w in self._settle(done, group))
+        return self._told(tuple(w.outcome() for w in settled))
 
     def failover(self, group: Group | None, span: Span) -> tuple[Outcome, ...]:
         """Another coordinator takes over with what was stored; parked requests are sent away."""
@@ -167,8 +170,24 @@ class Machine:
         work.rule = rule.id
         answers.send_away(work)
         if Do.FORGET in rule.effect:
-            return (Outcome(None, tuple(work.emissions), (rule.id,)),)
-        return tuple(w.outcome() for w in self._perform(work, rule))
+            return self._told((Outcome(None, tuple(work.emissions), (rule.id,)),))
+        return self._told(tuple(w.outcome() for w in self._perform(work, rule)))
+
+    def _told(self, outcomes: tuple[Outcome, ...]) -> tuple[Outcome, ...]:
+        """As they are; of a broken model, with its answers as it distorts them."""
+        distort = self._distort
+        if distort is None:
+            return outcomes
+        return tuple(
+            replace(
+                outcome,
+                emissions=tuple(
+                    e if e.message is None else replace(e, message=distort(e.message))
+                    for e in outcome.emissions
+                ),
+            )
+            for outcome in outcomes
+        )
 
     # One API each.
 

@@ -6,13 +6,18 @@ differences to the revision it is made from, each with the passage that asks for
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 
+from fencepost.model.effects import Do
+from fencepost.model.shapes import Message
 from fencepost.model.table import Rule, Table, TableError
+from fencepost.model.work import Effect
 
 Versions = Mapping[str, tuple[int, int]]
 Release = tuple[int, ...]
+Twist = Callable[[Effect], Effect]
+Distortion = Callable[[Message], Message]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -51,6 +56,11 @@ class Revision:
 
     `apis`: name → (lowest, highest version).  `empty_instance_is_none`: an instance id of "" means
     none, as early drafts have it.
+
+    The last three are for broken models, which test the testers; a table alone can't say what these
+    get wrong.  `twists`: steps performed otherwise, each made from the model's own.  `distort`:
+    what becomes of an answer as it is given.  `answer_versions`: (API, version asked) → the version
+    in whose shape the answer's body is written.
     """
 
     name: str
@@ -60,6 +70,9 @@ class Revision:
     base: str | None = None
     differences: tuple[Difference, ...] = ()
     empty_instance_is_none: bool = False
+    twists: Mapping[Do, Twist] = field(default_factory=dict)
+    distort: Distortion | None = None
+    answer_versions: Mapping[tuple[str, int], int] = field(default_factory=dict)
 
     def rules(self) -> Iterator[tuple[Table, Rule]]:
         """Every rule with its table."""

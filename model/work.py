@@ -6,6 +6,7 @@ forks are outcomes.  Outside of a step nothing of this is seen.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from fencepost.model.group import Group
@@ -122,3 +123,7 @@ class Work:
         """What this work came to; a group that did not exist and was not touched still doesn't."""
         group = None if self.group is self._blank else self.group
         return Outcome(group, tuple(self.emissions), tuple(self.rules))
+
+
+Effect = Callable[[Work], list[Work] | None]
+"""How a step is performed on a work; several works if it forks, None if it stays the one."""
