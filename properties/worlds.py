@@ -1,0 +1,347 @@
+"""The real model with its clients as a system to explore: the same step function, bounded.
+
+Decides what a world is, what can happen in it, and which worlds are one and the same.  A world is
+a group in canonical form (`fencepost.properties.naming`) and what each client knows.  Time passes
+in ticks: a session lasts two, a rebalance timeout three; all timers that are due in a tick fire, in
+every order that their deadlines allow, so each path is a run that a clock could have.  A timer that
+is due at once (an initial delay of 0) fires before anything else happens.
+
+Bounded by `Scope` alone: how many clients, how many members and pending ids at once, which kinds of
+events.  Generations, ids and restarts are not bounded, since worlds that differ in names alone are
+one.  Clients of one kind are folded: worlds that differ only in which of two equal clients knows
+what are one world.  That would be unsound for a property of one client along a path (fairness), so
+lassos are looked for without folding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from fencepost.model.group import Group, Timer
+from fencepost.model.machine import Machine
+from fencepost.model.revision import Revision
+from fencepost.model.work import Emission, Incoming, Outcome, Span
+from fencepost.properties import client as asks
+from fencepost.properties.client import TICK_MS, Ask, Client, Seat, told
+from fencepost.properties.naming import FRESH, NOW, Naming, known_as, named, order, settled
+from fencepost.properties.scope import ACTS, ActKind, Scope
+from fencepost.properties.views import Event, Failover, StepView
+
+STRANGE = "strange"
+_INSTANT = Span(0, 0)
+
+
+class World(NamedTuple):
+    """A group, None if there is none, and what its clients know."""
+
+    group: Group | None
+    clients: tuple[Client, ...]
+
+
+class Act(NamedTuple):
+    """What happens: its kind, the client that does it (-1: nobody's doing), and which outcome.
+
+    `notes`: of each property that speaks of the step, `-id` if it is broken, `+id` if it holds.
+    """
+
+    kind: str
+    client: int = -1
+    choice: int = 0
+    notes: tuple[str, ...] = ()
+
+
+class Transition(NamedTuple):
+    """One outcome for the group: its steps, whom they answer, and the names afterwards."""
+
+    naming: Naming
+    emissions: tuple[Emission, ...]
+    views: tuple[StepView, ...]
+    notes: tuple[str, ...]
+
+
+_Found = tuple[Group | None, tuple[Emission, ...], tuple[StepView, ...]]
+Judge = Callable[[StepView], Iterable[str]]
+
+
+def _silent(_: StepView) -> Iterable[str]:
+    return ()
+
+
+class Worlds:
+    """A revision within a scope; `judge` makes the notes on each step."""
+
+    def __init__(self, revision: Revision, scope: Scope, judge: Judge = _silent) -> None:
+        self.revision = revision
+        self.scope = scope
+        self.seats = scope.seats(revision)
+        config = {"group.initial.rebalance.delay.ms": scope.delay_ticks * TICK_MS}
+        self.machine = Machine(revision, config)
+        self._rules = {rule.id: rule for _, rule in revision.rules()}
+        self._judge = judge
+        self._known: dict[tuple[object, ...], tuple[Transition, ...]] = {}
+        self._kinds = _alike(self.seats)
+        self._keeps_generations = "failover" in scope.acts
+
+    # The system, as the explorer wants it.
+
+    def initial(self) -> Iterable[World]:
+        """No group, and clients that know nothing."""
+        yield World(None, tuple(Client() for _ in self.seats))
+
+    def successors(self, world: World) -> Iterator[tuple[Act, World]]:
+        """Every enabled act with what it leads to."""
+        for kind, index in self.enabled(world):
+            if kind in {"restart", "drop"}:
+                yield Act(kind, index), self._placed(*self._cut_off(world, kind, index))[0]
+                continue
+            for choice, transition in enumerate(self.transitions(world, kind, index)):
+                after = self._after(world, kind, index, transition)
+                if self.scope.allows(after.group):
+                    yield Act(kind, index, choice, transition.notes), after
+
+    def enabled(self, world: World) -> Iterator[tuple[ActKind, int]]:
+        """The kinds of acts that can happen now, and whose they are."""
+        for index, client in enumerate(world.clients):
+            for kind in self.scope.acts:
+                if self._can(world.group, client, kind, self.seats[index]):
+                    yield kind, index
+        if world.group is not None:
+            if "tick" in self.scope.acts and world.group.timers:
+                yield "tick", -1
+            if "failover" in self.scope.acts:
+                yield "failover", -1
+
+    def _can(self, group: Group | None, client: Client, kind: str, seat: Seat) -> bool:
+        match kind:
+            case "tick" | "failover":
+                return False  # nobody's doing
+            case "drop":
+                return bool(client.waits)
+            case "restart":
+                return client != Client(offers=client.offers)
+        if client.waits:
+            return False
+        match kind:
+            case "join" | "change":
+                return bool(client.member_id) or self._has_room(group, seat)
+            case "stranger":
+                return not client.member_id
+            case "leave":
+                return bool(client.member_id)
+            case "remove":
+                return seat.instance is not None
+            case _:
+                return bool(client.member_id) and client.generation >= 0
+
+    def transitions(self, world: World, kind: str, index: int) -> tuple[Transition, ...]:
+        """What an act does to the group; remembered, since many worlds share a group."""
+        group = world.group
+        if kind == "tick":
+            return self._remembered((group, kind), lambda: self._tick(group))
+        if kind == "failover":
+            return self._remembered((group, kind), lambda: self._failover(group))
+        ask = self.ask(world.clients[index], kind, index)
+        incoming = Incoming(NOW, "", ask.api, ask.version, ask.message, FRESH)
+        return self._remembered((group, *ask), lambda: self._request(group, incoming))
+
+    def ask(self, client: Client, kind: str, index: int) -> Ask:
+        """The request that a client sends in this act."""
+        seat = self.seats[index]
+        match kind:
+            case "join":
+                return asks.join(seat, client)
+            case "change":
+                offers = (client.offers + 1) % self.scope.offers
+                return asks.join(seat, client._replace(offers=offers))
+            case "stranger":
+                return asks.join(seat, client, STRANGE)
+            case "sync":
+                return asks.sync(seat, client)
+            case "heartbeat":
+                return asks.heartbeat(seat, client)
+            case "commit":
+                return asks.commit(seat, client)
+            case "leave":
+                return asks.leave(seat, client)
+            case "remove":
+                return asks.leave(seat, client, by_instance=True)
+            case _:
+                raise ValueError(f"no act {kind!r}; there are {', '.join(ACTS)}")
+
+    def asking(self, client: Client, kind: str) -> Client:
+        """What a client knows once it has sent this request, before any answer."""
+        if kind == "change":
+            client = client._replace(offers=(client.offers + 1) % self.scope.offers)
+        if kind in {"join", "change", "stranger"}:
+            return client._replace(leads=False, roster=(), assignment=None)
+        return client
+
+    # What an act does to the group.
+
+    def _remembered(
+        self, key: tuple[object, ...], make: Callable[[], tuple[Transition, ...]]
+    ) -> tuple[Transition, ...]:
+        found = self._known.get(key)
+        if found is None:
+            found = self._known[key] = make()
+        return found
+
+    def _request(self, group: Group | None, incoming: Incoming) -> tuple[Transition, ...]:
+        outcomes = self.machine.handle(group, incoming, _INSTANT)
+        return self._made(
+            after
+            for outcome in outcomes
+            for after in self._fired(
+                outcome.group, outcome.emissions, (self.view(group, incoming, outcome),), 0
+            )
+        )
+
+    def _failover(self, group: Group | None) -> tuple[Transition, ...]:
+        outcomes = self.machine.failover(group, _INSTANT)
+        return self._made(
+            (outcome.group, outcome.emissions, (self.view(group, Failover(), outcome),))
+            for outcome in outcomes
+        )
+
+    def _tick(self, group: Group | None) -> tuple[Transition, ...]:
+        return self._made(
+            (_earlier(after), emissions, views)
+            for after, emissions, views in self._fired(group, (), (), TICK_MS)
+        )
+
+    def _fired(
+        self,
+        group: Group | None,
+        emissions: tuple[Emission, ...],
+        views: tuple[StepView, ...],
+        until: int,
+    ) -> Iterator[_Found]:
+        """Timers that are due fire, each at its deadline, those due together in every order."""
+        timers = () if group is None else group.timers
+        first = min((t.earliest for t in timers), default=until + 1)
+        if first > until:
+            yield group, emissions, views
+            return
+        assert group is not None
+        for timer in timers:
+            if timer.earliest == first:
+                for outcome in self.machine.expire(group, timer, Span(first, first)):
+                    view = self.view(group, timer, outcome)
+                    answers = (*emissions, *outcome.emissions)
+                    yield from self._fired(outcome.group, answers, (*views, view), until)
+
+    def view(self, group: Group | None, event: Event, outcome: Outcome) -> StepView:
+        """A step as properties see it."""
+        rules = tuple(self._rules[r] for r in outcome.rules)
+        return StepView(group, event, outcome.group, outcome.emissions, rules)
+
+    def _made(
+        self,
+        found: Iterable[_Found],
+    ) -> tuple[Transition, ...]:
+        made: dict[tuple[object, ...], Transition] = {}
+        for group, emissions, views in found:
+            naming = named(group, keep_generations=self._keeps_generations)
+            notes = tuple(sorted({note for view in views for note in self._judge(view)}))
+            key = (naming.group, tuple(sorted(naming.ids.items())), emissions, notes)
+            made.setdefault(key, Transition(naming, emissions, views, notes))
+        return tuple(made.values())
+
+    # What it means to the clients.
+
+    def _after(self, world: World, kind: str, index: int, done: Transition) -> World:
+        clients = self._told(world, kind, index, done)
+        return self._placed(done.naming, clients)[0]
+
+    def _told(self, world: World, kind: str, index: int, done: Transition) -> list[Client]:
+        """What the clients know afterwards, in the names of before."""
+        clients = list(world.clients)
+        if index >= 0:
+            clients[index] = _asked(self.asking(clients[index], kind), done)
+        for emission in done.emissions:
+            if emission.request_id != NOW:
+                for i, client in enumerate(world.clients):
+                    if client.waits == emission.request_id and i != index:
+                        clients[i] = told(client, emission.message)
+        return clients
+
+    def _cut_off(self, world: World, kind: str, index: int) -> tuple[Naming, list[Client]]:
+        clients = list(world.clients)
+        client = clients[index]
+        knows_nothing = Client(offers=client.offers)
+        clients[index] = knows_nothing if kind == "restart" else client._replace(waits="")
+        return _as_named(world.group), clients
+
+    def places(
+        self, world: World, act: Act, done: Transition | None
+    ) -> tuple[tuple[int, ...], dict[str, str]]:
+        """Where clients and ids went in a step.
+
+        For each client of the next world its index in this one; each id of this world (and FRESH,
+        where one was handed out) with its name in the next.
+        """
+        if done is None:
+            naming, clients = self._cut_off(world, act.kind, act.client)
+        else:
+            naming, clients = done.naming, self._told(world, act.kind, act.client, done)
+        _, who, others = self._placed(naming, clients)
+        return who, {**naming.ids, **others}
+
+    def _placed(
+        self, naming: Naming, clients: Sequence[Client]
+    ) -> tuple[World, tuple[int, ...], dict[str, str]]:
+        """The world of a renamed group and clients that still use the old names."""
+        renamed = [known_as(client, naming) for client in clients]
+        who = list(range(len(renamed)))
+        if self.scope.fold:
+            for kind in self._kinds:
+                alike = sorted(kind, key=lambda i: order(renamed[i]))
+                for place, i in zip(kind, alike, strict=True):
+                    who[place] = i
+        others: dict[str, str] = {}
+        settled_clients = tuple(settled(renamed[i], others) for i in who)
+        return World(naming.group, settled_clients), tuple(who), others
+
+    def _has_room(self, group: Group | None, seat: Seat) -> bool:
+        if group is None:
+            return True
+        if seat.instance is not None and group.holder(seat.instance) is not None:
+            return True
+        return len(group.members) + len(group.pending) < self.scope.members
+
+
+def _asked(client: Client, done: Transition) -> Client:
+    """The client whose request was handled: it was answered, or it waits."""
+    for emission in done.emissions:
+        if emission.request_id == NOW:
+            return told(client, emission.message)
+    return client._replace(waits=done.naming.waits)
+
+
+def _earlier(group: Group | None) -> Group | None:
+    """A group whose deadlines have come nearer by a tick."""
+    if group is None:
+        return None
+    timers = tuple(Timer(t[0], t[1], t[2] - TICK_MS, t[3] - TICK_MS) for t in group.timers)
+    return replace(group, timers=timers)
+
+
+def _as_named(group: Group | None) -> Naming:
+    if group is None:
+        return Naming(None, {}, 0)
+    ids = [m.member_id for m in group.members] + [*group.pending]
+    ids += [member_id for _, member_id in group.static]
+    if group.stored is not None:
+        ids += [m.member_id for m in group.stored.members]
+    return Naming(group, {member_id: member_id for member_id in ids}, 0)
+
+
+def _alike(seats: Sequence[Seat]) -> tuple[tuple[int, ...], ...]:
+    """Which clients are of one kind, by index; those that nobody is like are left out."""
+    kinds: dict[tuple[object, ...], list[int]] = {}
+    for index, seat in enumerate(seats):
+        key = (seat.instance, tuple(sorted(seat.versions.items())))
+        kinds.setdefault(key, []).append(index)
+    return tuple(tuple(kind) for kind in kinds.values() if len(kind) > 1)
