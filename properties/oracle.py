@@ -128,6 +128,8 @@ class Oracle:
             self.unknown = f"more than {self._search.limit} states would have to be followed"
 
     def _sent(self, event: Sent) -> None:
+        if self.exact:
+            self._let_timers_fire(event.at_ms)
         self._search.still = self.exact
         request = event.request
         message = ALL_APIS[request.api].request.from_body(dict(request.body), request.version)
@@ -148,6 +150,21 @@ class Oracle:
         self._candidates = [
             replace(c, unapplied=(*c.unapplied, request.id)) for c in self._candidates
         ]
+
+    def _let_timers_fire(self, at_ms: int) -> None:
+        """Virtual clock: a timer that may have fired by now did so before a request, or won't yet.
+
+        Only where its deadline is open (a session that may have been restarted) is there a choice.
+        """
+
+        def may_fire(candidate: Candidate) -> bool:
+            return any(
+                step.timer is not None and step.earliest <= at_ms
+                for step in self._search.steps(candidate)
+            )
+
+        if any(map(may_fire, self._candidates)):
+            self._candidates = merged(self._explore(at_ms, lambda _: False, everything=True))
 
     def _answered(self, event: Answered) -> None:
         answer = event.answer
