@@ -1,0 +1,113 @@
+"""A mutant: a model that is broken on purpose, in one thing, to test what is meant to find it.
+
+Decides what a mutant is made of.  It is a revision, `kafka-4` with one difference, so that every
+engine takes it wherever it takes a revision.  What a table can say is said in rules; the rest is a
+twist of a step, a distortion of answers, or a body in another version's shape.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from fencepost.model.effects import Do
+from fencepost.model.expr import Expr, all_of, any_of, negate
+from fencepost.model.revision import (
+    Change,
+    Difference,
+    Distortion,
+    Drop,
+    Revision,
+    Twist,
+    derive,
+)
+from fencepost.model.revision_base import KAFKA_4, RULES
+from fencepost.model.table import Rule
+
+PREFIX = "mutant:"
+
+GUARD = "systematic: guard weakened"
+ANSWER = "systematic: answer changed"
+EFFECT = "systematic: effect dropped"
+ADDED = "systematic: effect added"
+ORDER = "systematic: check order"
+TIMER = "systematic: timer lost"
+ECHO = "systematic: wrong echo"
+REPLACE = "systematic: what a replacement takes over"
+ELECTION = "systematic: election and generation"
+SHAPE = "systematic: version shape"
+
+_BROKEN = "broken on purpose"
+_TABLES = {rule.id: table.name for table, rule in KAFKA_4.rules()}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Mutant:
+    """A model with one thing wrong.
+
+    `about`: what is broken, in one sentence.  `source`: an id of the history of real bugs, or which
+    systematic change it is.  `breaks`: the ids of the properties that it violates.  `visible`:
+    whether answers alone can show it.
+    """
+
+    name: str
+    about: str
+    source: str
+    revision: Revision = field(repr=False)
+    breaks: tuple[str, ...] = ()
+    visible: bool = True
+
+
+def mutant(
+    name: str,
+    about: str,
+    source: str,
+    *differences: Difference,
+    twists: Mapping[Do, Twist] | None = None,
+    distort: Distortion | None = None,
+    answer_versions: Mapping[tuple[str, int], int] | None = None,
+    visible: bool = True,
+) -> Mutant:
+    """A mutant of `kafka-4`; its revision is called `mutant:NAME`."""
+    revision = replace(
+        derive(KAFKA_4, PREFIX + name, about, differences),
+        twists=twists or {},
+        distort=distort,
+        answer_versions=answer_versions or {},
+    )
+    return Mutant(name, about, source, revision, visible=visible)
+
+
+def but(rule_id: str, **changes: object) -> Change:
+    """A rule of the base, with these of its fields changed."""
+    return Change(_TABLES[rule_id], RULES[rule_id].but(**changes), _BROKEN)
+
+
+def only(rule_id: str, *conditions: Expr) -> Change:
+    """A rule of the base that applies only where all these hold, too."""
+    return but(rule_id, guard=all_of(RULES[rule_id].guard, *conditions))
+
+
+def also(rule_id: str, condition: Expr) -> Change:
+    """A rule of the base that applies here, too."""
+    return but(rule_id, guard=any_of(RULES[rule_id].guard, condition))
+
+
+def behind(rule_id: str, *others: str) -> Change:
+    """A check that comes after others, which stand behind it in the base's order."""
+    return only(rule_id, *(negate(RULES[other].guard) for other in others))
+
+
+def without(rule_id: str, *steps: Do) -> Change:
+    """A rule of the base that doesn't do these."""
+    return but(rule_id, effect=tuple(do for do in RULES[rule_id].effect if do not in steps))
+
+
+def dropped(rule_id: str) -> Drop:
+    """A check of the base that isn't made."""
+    return Drop(_TABLES[rule_id], rule_id, _BROKEN)
+
+
+def added(like: str, rule: Rule) -> Change:
+    """A further row in the table of a rule of the base."""
+    return Change(_TABLES[like], rule, _BROKEN)
