@@ -19,7 +19,7 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
 from itertools import islice
-from typing import Generic
+from typing import TYPE_CHECKING, Generic, cast
 
 from fencepost.properties.exploration import (
     A,
@@ -35,6 +35,9 @@ from fencepost.properties.exploration import (
 )
 from fencepost.properties.explorer_chunk import Expanded, Found, Judge, Manner, expand_chunk
 from fencepost.properties.explorer_parallel import Workers
+
+if TYPE_CHECKING:
+    from fencepost.properties.explorer_frontier import FrontierCheck, FrontierSystem
 
 __all__ = [
     "Check",
@@ -52,8 +55,8 @@ _PER_PROCESS = 32
 
 
 def explore(
-    system: System[S, A],
-    checks: Sequence[Check[S, A]] = (),
+    system: System[S, A] | FrontierSystem[S, A],
+    checks: Sequence[Check[S, A] | FrontierCheck[S]] = (),
     *,
     jobs: int = 1,
     max_states: int | None = None,
@@ -71,6 +74,8 @@ def explore(
     `stop_at_first`: end at the first violation, the nearest one; else all checks go on.
     `progress` is called after each level.
 
+    A FrontierSystem (see `explorer_frontier`) is expanded by whole levels; `jobs` are threads then.
+
     Raises ValueError for numbers that make no sense and for two checks of one name, and what the
     system or a check raises, with a note of the state.
     """
@@ -82,9 +87,18 @@ def explore(
         if value is not None and value < least:
             raise ValueError(f"{name} is {value}; give {least} or more")
     unique_names(check.name for check in checks)
+    if not hasattr(system, "successors"):
+        from fencepost.properties.explorer_frontier import FrontierExplorer  # noqa: PLC0415 - NumPy
+
+        frontiers = FrontierExplorer(
+            system, checks, jobs=jobs, stop=stop_at_first, limit=max_states
+        )
+        return frontiers.run(max_depth=max_depth, keep_graph=keep_graph, progress=progress)
+    singly = tuple(check for check in checks if isinstance(check, Check))
+    if len(singly) < len(checks):
+        raise ValueError("a FrontierCheck judges words; give a System of single states a Check")
     manner = Manner(stop=stop_at_first, edges=keep_graph, limit=max_states)
-    explorer = _Explorer(system, tuple(checks), manner, jobs)
-    return explorer.run(max_depth, progress)
+    return _Explorer(cast("System[S, A]", system), singly, manner, jobs).run(max_depth, progress)
 
 
 class _Explorer(Generic[S, A]):
