@@ -10,6 +10,7 @@ import click
 
 from fencepost.conformance.adapter import serve
 from fencepost.conformance.bench import model_figures, walk_beside
+from fencepost.conformance.bench_explore import WAYS, explore_figures
 from fencepost.conformance.in_process import ModelCoordinator
 from fencepost.conformance.targets import (
     DEFAULT_REVISION,
@@ -17,6 +18,7 @@ from fencepost.conformance.targets import (
     find_revision,
 )
 from fencepost.conformance.versions import own_version
+from fencepost.properties.kip345_small import CONFIGURATIONS
 
 
 @click.command("adapter")
@@ -54,4 +56,37 @@ def bench_model(seconds: float, beside: Path | None) -> None:
             figures["beside"] = walk_beside(beside, seconds)
         except ValueError as error:
             raise click.UsageError(str(error)) from error
+    click.echo(json.dumps(figures, indent=2))
+
+
+@bench_group.command("explore")
+@click.option(
+    "--configuration",
+    "configurations",
+    type=click.Choice(sorted(CONFIGURATIONS)),
+    multiple=True,
+    default=("E",),
+    show_default=True,
+    help="Of kip345-small; may be given several times.",
+)
+@click.option(
+    "--way",
+    "ways",
+    type=click.Choice(list(WAYS)),
+    multiple=True,
+    default=("frontier",),
+    show_default=True,
+    help="How it is explored; may be given several times.",
+)
+@click.option("--jobs", type=click.IntRange(1), default=1, show_default=True)
+@click.option(
+    "--beside",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="A folder with kip345_small.py and stateright/, measured in the same run.",
+)
+def bench_explore(
+    configurations: tuple[str, ...], ways: tuple[str, ...], jobs: int, beside: Path | None
+) -> None:
+    """States per second of the explorer on a published state space, with invariants."""
+    figures = explore_figures(configurations, ways, jobs=jobs, beside=beside)
     click.echo(json.dumps(figures, indent=2))
