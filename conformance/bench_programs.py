@@ -1,7 +1,7 @@
 """Programs that a benchmark runs beside ours, each within a deadline.
 
 Decides what becomes of a program that is missing, fails or doesn't end: a sentence that says why,
-and what to do.  Whatever a program started is ended with it.
+and what to do.  One that is given up, or that we are interrupted in, is ended with all it started.
 """
 
 from __future__ import annotations
@@ -45,17 +45,24 @@ def output_of(argv: Sequence[str], *, within_s: float, cwd: Path | None = None) 
         try:
             out, err = process.communicate(timeout=within_s)
         except subprocess.TimeoutExpired as error:
+            _kill(process.pid)
             raise ProgramError(
                 f"{argv[0]} took more than {within_s:g} s; try a smaller configuration"
             ) from error
-        finally:
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.killpg(process.pid, signal.SIGKILL)
+        except BaseException:
+            _kill(process.pid)
+            raise
     if process.returncode != 0:
         last = (err.strip() or out.strip() or "nothing was printed").splitlines()[-1]
         command = " ".join(map(str, argv))
         raise ProgramError(f"exit code {process.returncode} ({last}); see what `{command}` prints")
     return out
+
+
+def _kill(group: int) -> None:
+    """Kill a program that has not been waited for yet, and what it started."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(group, signal.SIGKILL)
 
 
 def figures_in(line: str) -> dict[str, float]:
