@@ -13,6 +13,7 @@ import click
 
 from fencepost.conformance.address import AddressError
 from fencepost.conformance.cli_certify import certify_command, replay_command
+from fencepost.conformance.cli_mutants import mutants_command
 from fencepost.conformance.cli_run import adapter_command, bench_group
 from fencepost.conformance.cli_show import (
     cases_command,
@@ -53,6 +54,7 @@ for _command in (
     cases_command,
     explain_command,
     revisions_command,
+    mutants_command,
     adapter_command,
     bench_group,
 ):

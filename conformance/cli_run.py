@@ -22,17 +22,22 @@ from fencepost.properties.kip345_small import CONFIGURATIONS
 
 
 @click.command("adapter")
-@click.argument("name", metavar="model[:REVISION]")
+@click.argument("name", metavar="model[:REVISION]|mutant:NAME")
 def adapter_command(name: str) -> int:
-    """Speak adapter protocol 1 on stdin and stdout, as the model.
+    """Speak adapter protocol 1 on stdin and stdout, as the model or one that is broken on purpose.
 
     Open choices are resolved in a fixed order: the first leader by member id, the first protocol by
     name.  New member ids are the instance id (or client id) and a running number.
     """
     kind, _, revision = name.partition(":")
-    if kind != "model":
-        raise UnknownTargetError(f"no adapter {name!r}; there is model[:REVISION]")
-    coordinator = ModelCoordinator(find_revision(revision or DEFAULT_REVISION), own_version())
+    match kind:
+        case "model":
+            found = find_revision(revision or DEFAULT_REVISION)
+        case "mutant":
+            found = find_revision(name)
+        case _:
+            raise UnknownTargetError(f"no adapter {name!r}; there is model[:REVISION], mutant:NAME")
+    coordinator = ModelCoordinator(found, own_version())
     return serve(coordinator, sys.stdin.buffer, sys.stdout.buffer)
 
 

@@ -13,16 +13,16 @@ import xml.etree.ElementTree as ET
 from fencepost.conformance.explain import explained
 from fencepost.conformance.outcome import CaseResult, Certificate, Outcome
 from fencepost.conformance.summary import FAILED, subject
-from fencepost.model import revisions
 from fencepost.model.revision import Revision
 from fencepost.model.table import LEVELS
+from fencepost.properties import mutants
 
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def junit_xml(certificate: Certificate) -> str:
     """The document.  With a virtual clock it holds no times."""
-    revision = revisions.find(certificate.revision)
+    revision = mutants.find_revision(certificate.revision)
     suites: dict[tuple[str, int], list[CaseResult]] = {}
     for result in certificate.results:
         key = area(result.case.id), LEVELS.index(result.level)

@@ -21,9 +21,9 @@ from fencepost.conformance.outcome import CaseResult, Certificate, Outcome
 from fencepost.conformance.recording_trace import trace_of
 from fencepost.conformance.screen import print_certificate
 from fencepost.conformance.summary import broken_versions, certified, left_out, verdict_line
-from fencepost.model import revisions
 from fencepost.model.revision import Revision
 from fencepost.model.table import LEVELS
+from fencepost.properties import mutants
 from fencepost.traces.trace_file import TraceFile
 
 __all__ = [
@@ -57,7 +57,7 @@ class ReportError(Exception):
 def certificate_json(certificate: Certificate) -> dict[str, Any]:
     """The certificate as a JSON object that its schema allows."""
     real = certificate.clock == "real"
-    revision = revisions.find(certificate.revision)
+    revision = mutants.find_revision(certificate.revision)
     provenance, coverage = certificate.provenance, certificate.coverage
     counts = certificate.counts()
     document: dict[str, Any] = {
@@ -120,7 +120,7 @@ def trace_name(case_id: str) -> str:
 
 def traces(certificate: Certificate) -> dict[str, TraceFile]:
     """The traces of a report by relative file name."""
-    revision = revisions.find(certificate.revision)
+    revision = mutants.find_revision(certificate.revision)
     tool = certificate.versions.get("fencepost", "")
     return {
         trace_name(result.case.id): trace_of(

@@ -14,9 +14,9 @@ from rich.text import Text
 from fencepost.conformance.explain import explained
 from fencepost.conformance.outcome import CaseResult, Certificate, Outcome, Overall
 from fencepost.conformance.summary import FAILED, broken_versions, plural, spans, verdict_line
-from fencepost.model import revisions
 from fencepost.model.revision import Revision
 from fencepost.model.table import LEVELS
+from fencepost.properties import mutants
 
 _COLOURS = {
     Outcome.PASS: "green",
@@ -38,7 +38,7 @@ _NAMED = 4
 
 def print_certificate(certificate: Certificate, console: Console) -> None:
     """Print a certificate for people."""
-    revision = revisions.find(certificate.revision)
+    revision = mutants.find_revision(certificate.revision)
     for result in certificate.results:
         if result.outcome in FAILED:
             _violation(result, revision, console)

@@ -14,10 +14,10 @@ from fencepost.conformance.stdio import ExecTarget
 from fencepost.conformance.target import Target
 from fencepost.conformance.tcp import TcpTarget
 from fencepost.conformance.versions import own_version
-from fencepost.model import revisions
 from fencepost.model.revision import Revision
+from fencepost.properties import mutants
 
-FORMS = "mock, model[:REVISION], tcp://HOST:PORT, exec:COMMAND"
+FORMS = "mock, model[:REVISION], mutant:NAME, tcp://HOST:PORT, exec:COMMAND"
 DEFAULT_REVISION = "kafka-4"
 SIDE_BY_SIDE = 1000
 """How many cases a broker over TCP takes at once: each needs a few connections, no more."""
@@ -44,6 +44,8 @@ def find_target(name: str, options: TargetOptions) -> Target:
             return MockTarget(capacity=SIDE_BY_SIDE)
         case "model", _:
             return InProcessTarget(name, find_revision(rest or DEFAULT_REVISION), own_version())
+        case "mutant", True:
+            return InProcessTarget(name, find_revision(name), own_version())
         case "tcp", True:
             return TcpTarget(
                 name,
@@ -58,8 +60,8 @@ def find_target(name: str, options: TargetOptions) -> Target:
 
 
 def find_revision(name: str) -> Revision:
-    """The revision of this name.  Raises UnknownTargetError that lists them."""
+    """The revision of this name, or `mutant:NAME`.  Raises UnknownTargetError that says which."""
     try:
-        return revisions.find(name)
+        return mutants.find_revision(name)
     except KeyError as error:
         raise UnknownTargetError(str(error.args[0])) from None

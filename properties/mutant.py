@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cache
 
 from fencepost.model.effects import Do
 from fencepost.model.expr import Expr, all_of, any_of, negate
@@ -47,15 +48,43 @@ class Mutant:
 
     `about`: what is broken, in one sentence.  `source`: an id of the history of real bugs, or which
     systematic change it is.  `breaks`: the ids of the properties that it violates.  `visible`:
-    whether answers alone can show it.
+    whether answers alone can show it.  The rest is how it differs from `kafka-4`, as a revision
+    says it.
     """
 
     name: str
     about: str
     source: str
-    revision: Revision = field(repr=False)
     breaks: tuple[str, ...] = ()
     visible: bool = True
+    differences: tuple[Difference, ...] = ()
+    twists: Mapping[Do, Twist] = field(default_factory=dict)
+    distort: Distortion | None = None
+    answer_versions: Mapping[tuple[str, int], int] = field(default_factory=dict)
+
+    @property
+    def revision(self) -> Revision:
+        """The broken model, called `mutant:NAME`; made when it is first asked for."""
+        return _revision(self)
+
+    def changed_rules(self) -> list[tuple[str, str]]:
+        """What it does to the table: `drops`, `changes` or `adds`, and the id of the rule."""
+        return [
+            ("drops", d.rule_id)
+            if isinstance(d, Drop)
+            else ("changes" if d.rule.id in RULES else "adds", d.rule.id)
+            for d in self.differences
+        ]
+
+
+@cache
+def _revision(broken: Mutant) -> Revision:
+    return replace(
+        derive(KAFKA_4, PREFIX + broken.name, broken.about, broken.differences),
+        twists=broken.twists,
+        distort=broken.distort,
+        answer_versions=broken.answer_versions,
+    )
 
 
 def mutant(
@@ -68,14 +97,17 @@ def mutant(
     answer_versions: Mapping[tuple[str, int], int] | None = None,
     visible: bool = True,
 ) -> Mutant:
-    """A mutant of `kafka-4`; its revision is called `mutant:NAME`."""
-    revision = replace(
-        derive(KAFKA_4, PREFIX + name, about, differences),
+    """A mutant of `kafka-4` with these differences."""
+    return Mutant(
+        name,
+        about,
+        source,
+        visible=visible,
+        differences=differences,
         twists=twists or {},
         distort=distort,
         answer_versions=answer_versions or {},
     )
-    return Mutant(name, about, source, revision, visible=visible)
 
 
 def but(rule_id: str, **changes: object) -> Change:

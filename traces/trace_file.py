@@ -21,7 +21,6 @@ from typing import Any, Self
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import best_match
 
-from fencepost.model import revisions
 from fencepost.model.coordinator import Answer, Config, Send
 from fencepost.model.drafts import ALL_APIS
 from fencepost.model.history import (
@@ -34,7 +33,7 @@ from fencepost.model.history import (
     Sent,
 )
 from fencepost.model.shapes import ShapeError
-from fencepost.properties import oracle
+from fencepost.properties import mutants, oracle
 from fencepost.properties.verdict import Verdict
 
 FORMAT = "fencepost-trace"
@@ -193,7 +192,7 @@ class TraceFile:
         Raises TraceFileError for a revision that there isn't.
         """
         try:
-            revision = revisions.find(self.revision)
+            revision = mutants.find_revision(self.revision)
         except KeyError as error:
             raise TraceFileError(
                 "trace", "$.revision", str(error.args[0]), "name one of these"
