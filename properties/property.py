@@ -47,7 +47,8 @@ class Property:
     what is wrong in one sentence.  `premise`: whether a case that the property is about was reached
     (the witness against vacuity), over the same thing; a formula's premise is a formula.
     `engines`: who checks it.  `not_by`: for each other engine why it can't.
-    `expected`: revision → why the property fails there.
+    `expected`: revision → why the property fails there; `expected_rules`: revision → by which rules
+    exactly, for a formula (a proof finds all of them).
     """
 
     id: str
@@ -61,6 +62,7 @@ class Property:
     premise: Formula | Callable[[Any], bool] | None = None
     not_by: Mapping[Engine, str] = field(default_factory=dict)
     expected: Mapping[str, str] = field(default_factory=dict)
+    expected_rules: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Raises ValueError for a property that is not wholly said."""

@@ -1,0 +1,276 @@
+"""Proofs: every obligation of a revision, by Z3, with no bound on members and instances.
+
+Decides what is to be proved.  Each table is total and unambiguous; each state property holds of a
+group that doesn't exist and is kept by every step; each step property holds of every step that
+begins where the state properties hold; every rule can be reached but those marked defensive; every
+property's premise is reached by something.  What Z3 can't decide has failed.
+
+A property that fails on purpose in a revision must fail there, by exactly the rules that are named.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import z3
+
+from fencepost.model import revisions
+from fencepost.model.effects import Do
+from fencepost.model.revision import Revision
+from fencepost.properties.abstract_effect import AbstractEffect
+from fencepost.properties.abstract_steps import Path, paths
+from fencepost.properties.abstraction import AbstractGroup, evaluate
+from fencepost.properties.formulas import PROPERTIES
+from fencepost.properties.logic import negate
+from fencepost.properties.proof_counterexamples import Ask, is_satisfiable, smallest
+from fencepost.properties.proof_paths import (
+    Encoded,
+    after,
+    assumed,
+    encode,
+    is_untouched,
+    premise,
+)
+from fencepost.properties.proof_results import Obligation, Proof, Result
+from fencepost.properties.proof_tables import prove_tables
+from fencepost.properties.property import Kind, Property
+from fencepost.properties.signature import SYNC_TIMER
+
+TIMEOUT_MS = 10_000
+"""How long Z3 may think about one question, ms; what takes longer is undecided."""
+
+_SEED = 345
+
+
+def ask(solver: z3.Solver) -> str:
+    """Whether what the solver holds has a model: "sat", "unsat" or "unknown"."""
+    return str(solver.check())
+
+
+def expected_in(one: Property, revision: Revision) -> tuple[str, frozenset[str] | None] | None:
+    """Why the property fails in this revision, and by which rules; None if it must hold.
+
+    The rules are None where they aren't named.  A release profile and a revision that has no name
+    among the known ones, a mutant say, fail where their base does.
+    """
+    name = revision.name
+    if name not in one.expected:
+        if name.startswith("kafka-"):
+            name = "kafka-4"
+        elif name not in revisions.NAMES and revision.base is not None:
+            name = revision.base
+    if name not in one.expected:
+        return None
+    return one.expected[name], one.expected_rules.get(name)
+
+
+def invariants_of(revision: Revision, properties: Collection[Property]) -> tuple[Property, ...]:
+    """The state properties that hold in this revision, to be assumed before each step."""
+    state = (one for one in properties if one.kind is Kind.STATE and one.formula is not None)
+    return tuple(one for one in state if expected_in(one, revision) is None)
+
+
+def prove(
+    revision: Revision,
+    only: Collection[str] = (),
+    *,
+    properties: Collection[Property] = PROPERTIES,
+    overrides: Mapping[Do, AbstractEffect] | None = None,
+    timeout_ms: int = TIMEOUT_MS,
+    ask: Ask = ask,
+) -> Proof:
+    """All obligations of a revision.
+
+    `only`: ids of properties to be proved (then nothing is said of tables and rules); the other
+    state properties are still assumed before each step.  `overrides`: the abstract effects of verbs
+    that the revision performs otherwise.
+    """
+    search = _Search(revision, properties, frozenset(only), overrides or {}, timeout_ms, ask)
+    return Proof(revision.name, tuple(search.obligations()))
+
+
+@dataclass(slots=True)
+class _Search:
+    revision: Revision
+    properties: Collection[Property]
+    only: frozenset[str]
+    overrides: Mapping[Do, AbstractEffect]
+    timeout_ms: int
+    ask: Ask
+    _known: tuple[Property, ...] = ()
+    _goals: tuple[Property, ...] = ()
+    _assumed: dict[bool, list[Any]] = field(default_factory=dict)
+    _reached: set[str] = field(default_factory=set)
+    _undecided: set[str] = field(default_factory=set)
+    _witnessed: set[str] = field(default_factory=set)
+    _shown: set[tuple[str, str]] = field(default_factory=set)
+    _failing: dict[str, set[str]] = field(default_factory=dict)
+
+    def obligations(self) -> Iterator[Obligation]:
+        adapted = [one for one in map(self._adapted, self.properties) if one is not None]
+        self._known = invariants_of(self.revision, adapted)
+        self._goals = tuple(
+            one for one in adapted if one.formula is not None and one.id in (self.only or {one.id})
+        )
+        if not self.only:
+            yield from prove_tables(self.revision, self._known, self.solver, self.ask)
+        yield from self._initial()
+        for path in paths(self.revision, self.overrides):
+            if path.unknown:
+                verbs = ", ".join(do.name for do in path.unknown)
+                yield Obligation(
+                    "step",
+                    "every property",
+                    path.name,
+                    Result.UNCOVERED,
+                    f"{verbs}: performed otherwise, and what that means here is not said",
+                    rule=path.rule.id,
+                )
+                self._reached |= {path.rule.id, path.settle.id if path.settle else ""}
+            else:
+                yield from self._of_path(path)
+        yield from self._stale()
+        yield from self._vacuous()
+
+    def solver(self) -> z3.Solver:
+        """A solver with the limits of this proof."""
+        solver = z3.Solver()
+        solver.set("timeout", self.timeout_ms)
+        solver.set("random_seed", _SEED)
+        return solver
+
+    def _adapted(self, one: Property) -> Property | None:
+        """The property as this revision needs it: without a wait for syncs, there is no timer."""
+        used = {do for _, rule in self.revision.rules() for do in rule.effect}
+        if one.id == "sync-timer-has-a-debtor" and Do.START_SYNC_TIMER not in used:
+            return Property(
+                "nobody-waits-for-syncs",
+                "Nothing starts a wait for syncs, so none ever ends.",
+                one.source,
+                one.kind,
+                one.scope,
+                one.engines,
+                formula=negate(SYNC_TIMER.now()),
+                premise=negate(SYNC_TIMER.now()),
+                not_by=one.not_by,
+            )
+        return one
+
+    def _initial(self) -> Iterator[Obligation]:
+        for one in self._goals:
+            if one.kind is Kind.STATE and one.formula is not None:
+                holds = evaluate(one.formula, AbstractGroup())
+                result = Result.PROVED if holds else Result.FAILED
+                detail = "" if holds else "it does not hold of a group that doesn't exist"
+                yield Obligation("state", one.id, "at first", result, detail)
+
+    def _of_path(self, path: Path) -> Iterator[Obligation]:
+        batch = path.put_off or path.at_the_end
+        if batch not in self._assumed:
+            self._assumed[batch] = assumed(self._known, batch=batch)
+        encoded = encode(path, self._assumed[batch])
+        solver = self.solver()
+        solver.add(*encoded.constraints)
+        possible = is_satisfiable(solver, self.ask)
+        if possible == "unsat":
+            return
+        names = {path.rule.id} | ({path.settle.id} if path.settle else set())
+        (self._reached if possible == "sat" else self._undecided).update(names)
+        if path.rule.defensive and not self.only:
+            yield self._not_defensive(path, encoded, solver, possible)
+        for one in self._goals:
+            self._witness(one, encoded, solver)
+            yield self._goal(one, path, encoded, solver)
+
+    def _not_defensive(
+        self, path: Path, encoded: Encoded, solver: z3.Solver, possible: str
+    ) -> Obligation:
+        if possible != "sat":
+            return Obligation("defensive", path.rule.id, path.name, Result.UNKNOWN)
+        return Obligation(
+            "defensive",
+            path.rule.id,
+            path.name,
+            Result.FAILED,
+            "it is marked as unreachable, and can decide",
+            smallest(solver, encoded, path, self.ask),
+            path.rule.id,
+        )
+
+    def _witness(self, one: Property, encoded: Encoded, solver: z3.Solver) -> None:
+        """Whether the step reaches the case that a property is about."""
+        if one.id in self._witnessed:
+            return
+        solver.push()
+        solver.add(premise(one, encoded.scene))
+        if is_satisfiable(solver, self.ask) == "sat":
+            self._witnessed.add(one.id)
+        solver.pop()
+
+    def _goal(self, one: Property, path: Path, encoded: Encoded, solver: z3.Solver) -> Obligation:
+        kind = one.kind.value
+        if is_untouched(one, path) and one in self._known:
+            return Obligation(kind, one.id, path.name, Result.PROVED, rule=path.rule.id)
+        expected = expected_in(one, self.revision)
+        solver.push()
+        solver.add(z3.Not(after(one, encoded, path)))
+        answer = self.ask(solver)
+        try:
+            if answer == "unsat":
+                return Obligation(kind, one.id, path.name, Result.PROVED, rule=path.rule.id)
+            if answer != "sat":
+                detail = f"Z3 can't decide it within {self.timeout_ms} ms"
+                return Obligation(
+                    kind, one.id, path.name, Result.UNKNOWN, detail, rule=path.rule.id
+                )
+            self._failing.setdefault(one.id, set()).add(path.rule.id)
+            shown = None
+            if (one.id, path.rule.id) not in self._shown:
+                self._shown.add((one.id, path.rule.id))
+                shown = smallest(solver, encoded, path, self.ask)
+        finally:
+            solver.pop()
+        if expected is not None and (expected[1] is None or path.rule.id in expected[1]):
+            return Obligation(
+                kind, one.id, path.name, Result.EXPECTED, expected[0], shown, path.rule.id
+            )
+        return Obligation(kind, one.id, path.name, Result.FAILED, one.meaning, shown, path.rule.id)
+
+    def _stale(self) -> Iterator[Obligation]:
+        """Expected violations that don't show."""
+        for one in self._goals:
+            expected = expected_in(one, self.revision)
+            if expected is None:
+                continue
+            failing = self._failing.get(one.id, set())
+            missing = (
+                ({"some rule"} if not failing else set())
+                if expected[1] is None
+                else (expected[1] - failing)
+            )
+            for rule in sorted(missing):
+                detail = f"it was expected to fail by {rule}: {expected[0]}"
+                yield Obligation(one.kind.value, one.id, rule, Result.STALE, detail, rule=rule)
+
+    def _vacuous(self) -> Iterator[Obligation]:
+        """Rules that never decide, premises that nothing reaches."""
+        for one in self._goals:
+            reached = one.id in self._witnessed
+            detail = "" if reached else "no step reaches the case that it is about: it says nothing"
+            result = Result.PROVED if reached else Result.FAILED
+            yield Obligation("premise", one.id, "", result, detail)
+        if self.only:
+            return
+        for _, rule in self.revision.rules():
+            if rule.id in self._undecided - self._reached:
+                yield Obligation("reachable", rule.id, "", Result.UNKNOWN)
+            elif rule.defensive is not None:
+                if rule.id not in self._reached:
+                    yield Obligation("defensive", rule.id, "", Result.PROVED, rule.defensive)
+            elif rule.id in self._reached:
+                yield Obligation("reachable", rule.id, "", Result.PROVED)
+            else:
+                detail = "no request or timer reaches it: mark it defensive, or drop it"
+                yield Obligation("reachable", rule.id, "", Result.FAILED, detail)
