@@ -12,7 +12,6 @@ from fencepost.model.messages import (
     DescribeGroupsResponse,
     JoinGroupResponse,
     LeaveGroupResponse,
-    SyncGroupResponse,
 )
 from fencepost.model.shapes import Message
 from fencepost.model.vocabulary import STATE, GroupState
@@ -35,12 +34,6 @@ def _generation(answer: Message) -> Message:
 def _join_protocol(answer: Message) -> Message:
     if isinstance(answer, JoinGroupResponse):
         return replace(answer, protocol_type=None)
-    return answer
-
-
-def _sync_protocol(answer: Message) -> Message:
-    if isinstance(answer, SyncGroupResponse):
-        return replace(answer, protocol_type=None, protocol_name=None)
     return answer
 
 
@@ -94,12 +87,6 @@ ANSWERS: tuple[Mutant, ...] = (
         "from Join version 7 on the protocol type is missing",
         SHAPE,
         distort=_join_protocol,
-    ),
-    mutant(
-        "sync-without-protocol",
-        "from Sync version 5 on the protocol's type and name are missing",
-        SHAPE,
-        distort=_sync_protocol,
     ),
     mutant(
         "leave-without-instance",

@@ -62,13 +62,6 @@ JOIN: tuple[Mutant, ...] = (
         added("JOIN-PENDING", Rule("JOIN-PENDING-STATIC", _PENDING_STATIC, _AS_STATIC)),
     ),
     mutant(
-        "pending-becomes-static",
-        "an id that was handed out to a dynamic member may be joined with an instance",
-        GUARD,
-        only("JOIN-PENDING-INSTANCE", negate(_PENDING_STATIC)),
-        added("JOIN-PENDING", Rule("JOIN-PENDING-STATIC", _PENDING_STATIC, _AS_STATIC)),
-    ),
-    mutant(
         "zombie-join-takes-over",
         "a join with a replaced id takes its instance back: two processes fence each other",
         GUARD,

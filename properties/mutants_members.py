@@ -49,29 +49,12 @@ HEARTBEATS: tuple[Mutant, ...] = (
         ),
     ),
     mutant(
-        "heartbeat-generation-first",
-        "a heartbeat of another generation is ILLEGAL_GENERATION, whoever sends it",
+        "generation-before-identity",
+        "a request of another generation is ILLEGAL_GENERATION, whoever sends it, zombies too",
         ORDER,
         *(
-            behind(f"HEARTBEAT-{check}", "HEARTBEAT-ILLEGAL-GENERATION")
-            for check in ("INSTANCE-UNMAPPED", "INSTANCE-FENCED", "UNKNOWN-MEMBER")
-        ),
-    ),
-    mutant(
-        "sync-generation-first",
-        "a sync of another generation is ILLEGAL_GENERATION, whoever sends it",
-        ORDER,
-        *(
-            behind(f"SYNC-{check}", "SYNC-ILLEGAL-GENERATION")
-            for check in ("INSTANCE-UNMAPPED", "INSTANCE-FENCED", "UNKNOWN-MEMBER")
-        ),
-    ),
-    mutant(
-        "commit-generation-first",
-        "a commit of another generation is ILLEGAL_GENERATION, whoever sends it",
-        ORDER,
-        *(
-            behind(f"COMMIT-{check}", "COMMIT-ILLEGAL-GENERATION")
+            behind(f"{api}-{check}", f"{api}-ILLEGAL-GENERATION")
+            for api in ("HEARTBEAT", "SYNC", "COMMIT")
             for check in ("INSTANCE-UNMAPPED", "INSTANCE-FENCED", "UNKNOWN-MEMBER")
         ),
     ),
@@ -98,12 +81,6 @@ HEARTBEATS: tuple[Mutant, ...] = (
         "heartbeats in Stable don't restart the session timer",
         TIMER,
         without("HEARTBEAT-STABLE", Do.RESTART_SESSION),
-    ),
-    mutant(
-        "heartbeat-preparing-keeps-nobody-alive",
-        "heartbeats in PreparingRebalance don't restart the session timer",
-        TIMER,
-        without("HEARTBEAT-PREPARING", Do.RESTART_SESSION),
     ),
     mutant(
         "heartbeat-generation-unchecked",

@@ -174,10 +174,6 @@ def _vacant(before: Group, work: Work) -> None:
         work.group = replace(work.group, leader=None)
 
 
-def _uncounted(before: Group, work: Work) -> None:
-    work.group = replace(work.group, generation_id=before.generation_id)
-
-
 _EXTENDABLE = DELAY.among(Waiting.EXTENDABLE)
 _SOMEBODY_JOINED = all_of(LEFT.among(Left.SOMEBODY), PARKED.among(Parked.SOME, Parked.ALL))
 
@@ -262,12 +258,6 @@ REBALANCES: tuple[Mutant, ...] = (
         "a rebalance ends in the generation that it began in",
         ELECTION,
         twists={Do.COMPLETE_JOIN: beforehand(_same_generation)},
-    ),
-    mutant(
-        "empty-generation-not-counted",
-        "a group that everybody left stays in the generation of its last members",
-        ELECTION,
-        twists={Do.BECOME_EMPTY: afterwards(_uncounted)},
     ),
     mutant(
         "leader-not-kept",

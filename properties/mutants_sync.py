@@ -122,12 +122,6 @@ SYNCS: tuple[Mutant, ...] = (
         twists={Do.ANSWER_SYNCS: afterwards(_sessions_run_on)},
     ),
     mutant(
-        "unsynced-stay",
-        "members that never sync are waited for once, then the group rebalances with them again",
-        EFFECT,
-        without("SYNC-PHASE-EXPIRED", Do.REMOVE_UNSYNCED),
-    ),
-    mutant(
         "syncs-not-noted",
         "a follower that sent its sync in time is removed with those that did not",
         EFFECT,

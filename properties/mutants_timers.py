@@ -46,11 +46,6 @@ def _no_offsets(_: Group, work: Work) -> None:
     work.group = replace(work.group, offsets=())
 
 
-def _no_assignments(_: Group, work: Work) -> None:
-    members = tuple(replace(m, assignment=b"") for m in work.group.members)
-    work.group = replace(work.group, members=members)
-
-
 def _first_generation(_: Group, work: Work) -> None:
     work.group = replace(work.group, generation_id=0)
 
@@ -117,12 +112,6 @@ TIMERS: tuple[Mutant, ...] = (
         "a new coordinator doesn't load the offsets that were stored",
         EFFECT,
         twists={Do.RELOAD: afterwards(_no_offsets)},
-    ),
-    mutant(
-        "failover-forgets-assignments",
-        "a new coordinator hands out empty assignments",
-        EFFECT,
-        twists={Do.RELOAD: afterwards(_no_assignments)},
     ),
     mutant(
         "failover-forgets-generation",
