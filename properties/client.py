@@ -194,9 +194,12 @@ def leave(seat: Seat, client: Client, *, by_instance: bool = False) -> Ask:
 def told(client: Client, message: Message | None) -> Client:
     """What a client knows after an answer; None: it will not be answered.
 
-    An error changes nothing of what it knows, but for MEMBER_ID_REQUIRED, which gives it an id: a
-    client that was fenced goes on under its old id, as a zombie does.
+    MEMBER_ID_REQUIRED gives it an id, UNKNOWN_MEMBER_ID takes it away, as in client libraries; any
+    other error changes nothing: a client that was fenced goes on under its old id, as a zombie
+    does.  (What a client may ask that keeps an unknown id it may ask once before it is told so.)
     """
+    if getattr(message, "error_code", None) == Error.UNKNOWN_MEMBER_ID.value:
+        return Client(offers=client.offers)
     match message:
         case JoinGroupResponse(error_code=Error.NONE.value):
             leads = message.leader == message.member_id

@@ -11,7 +11,7 @@ from typing import Literal
 from fencepost.model.drafts import MEMBER_NAME, TUPLE_LIST, TWO_LIST
 from fencepost.model.group import Group
 from fencepost.model.revision import Revision
-from fencepost.properties.client import OFFERS, Seat
+from fencepost.properties.client import OFFERS, Client, Seat
 
 ActKind = Literal[
     "join",
@@ -63,17 +63,19 @@ class Scope:
     """Bounds.
 
     `clients` in all, the last `dynamic` of them without an instance, the others sharing `instances`
-    in turn; the first `old` of them speak old versions.  `members`: members and pending ids at once
-    at most.  `offers`: how many subscriptions a client may change between.  `delay_ticks`:
-    group.initial.rebalance.delay.ms in ticks.  `generations`: the highest, where a failover can
-    bring an earlier one back (otherwise unbounded).  `acts`: what happens.  `fold`: see
-    `fencepost.properties.worlds`.
+    in turn; the first `old` of them speak old versions.  The last `zombies` of the static ones were
+    members once and still have an id that nobody knows any more.  `members`: members and pending
+    ids at once at most.  `offers`: how many subscriptions a client may change between.
+    `delay_ticks`: group.initial.rebalance.delay.ms in ticks.  `generations`: the highest, where a
+    failover can bring an earlier one back (otherwise unbounded).  `acts`: what happens.  `fold`:
+    see `fencepost.properties.worlds`.
     """
 
     clients: int = 2
     instances: int = 1
     dynamic: int = 0
     old: int = 0
+    zombies: int = 0
     members: int = 3
     offers: int = 1
     delay_ticks: int = 0
@@ -90,6 +92,8 @@ class Scope:
         if not 0 <= self.old <= self.clients:
             raise ScopeError(f"{self.old} of {self.clients} clients can't be old")
         static = self.clients - self.dynamic
+        if not 0 <= self.zombies <= static:
+            raise ScopeError(f"{self.zombies} of {static} static clients can't be zombies")
         if static and not 1 <= self.instances <= min(static, len(_INSTANCES)):
             raise ScopeError(
                 f"{self.instances} instances for {static} static clients; "
@@ -110,6 +114,17 @@ class Scope:
         instances = [_INSTANCES[i % self.instances] for i in range(static)]
         kinds: list[str | None] = [*instances, *([None] * self.dynamic)]
         return tuple(_seat(revision, kind, old=i < self.old) for i, kind in enumerate(kinds))
+
+    def newcomers(self) -> tuple[Client, ...]:
+        """What the clients know at the beginning."""
+        static = self.clients - self.dynamic
+        zombies = range(static - self.zombies, static)
+        return tuple(
+            Client(member_id=f"other.{i - zombies.start + 1}", generation=0)
+            if i in zombies
+            else Client()
+            for i in range(self.clients)
+        )
 
     def allows(self, group: Group | None) -> bool:
         """Whether a group is within the bounds."""

@@ -51,8 +51,8 @@ class Run:
 
 def unfold(worlds: Worlds, path: Sequence[tuple[Act | None, World]]) -> Run:
     """The run that a path from an initial world stands for."""
-    unfolding = _Unfolding(worlds)
     world = path[0][1]
+    unfolding = _Unfolding(worlds, list(world.clients))
     turns = []
     for act, after in path[1:]:
         assert act is not None
@@ -70,7 +70,7 @@ class _Unfolding:
     """
 
     worlds: Worlds
-    clients: list[Client] = field(init=False)
+    clients: list[Client]
     who: tuple[int, ...] = field(init=False)
     lives: list[int] = field(init=False)
     open: dict[int, Send] = field(default_factory=dict)
@@ -84,9 +84,11 @@ class _Unfolding:
 
     def __post_init__(self) -> None:
         count = len(self.worlds.seats)
-        self.clients = [Client()] * count
         self.who = tuple(range(count))
         self.lives = [1] * count
+        for client in self.clients:
+            if client.member_id:
+                self.ids[client.member_id] = client.member_id
 
     def turn(self, world: World, act: Act, after: World) -> Turn:
         """The act, made real."""

@@ -12,6 +12,7 @@ from fencepost.model.group import Group, Timer
 from fencepost.model.messages import LeavingMember
 from fencepost.model.table import Rule
 from fencepost.model.work import Emission, Incoming
+from fencepost.properties.client import Client, Seat
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,11 +25,24 @@ Event = Incoming | Timer | Failover
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class WorldView:
+    """A group and its clients at one moment: who they are, and what they know.
+
+    Requests that wait are named as in `fencepost.properties.naming`.
+    """
+
+    group: Group | None
+    clients: tuple[Client, ...]
+    seats: tuple[Seat, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class StepView:
     """One step of one group: before, what happened, after, what was answered, by which rules.
 
     `rules`: in the order in which they were used; the first decided the event, later ones settled
     the join phase (or, in a batch leave, the rows).  A group that is None doesn't exist.
+    Deadlines count from `now_ms`: 0 for a request, the deadline itself for a timer.
     """
 
     before: Group | None
@@ -36,6 +50,11 @@ class StepView:
     after: Group | None
     emissions: tuple[Emission, ...]
     rules: tuple[Rule, ...]
+
+    @property
+    def now_ms(self) -> int:
+        """When it happens, on the clock of the group's deadlines."""
+        return self.event.earliest if isinstance(self.event, Timer) else 0
 
     def names(self) -> tuple[tuple[str, str | None], ...]:
         """The (member id, instance id) pairs that a request speaks of; none for another event."""

@@ -43,7 +43,7 @@ class World(NamedTuple):
 class Act(NamedTuple):
     """What happens: its kind, the client that does it (-1: nobody's doing), and which outcome.
 
-    `notes`: of each property that speaks of the step, `-id` if it is broken, `+id` if it holds.
+    `notes`: what the judge says of it, see `fencepost.properties.judging`.
     """
 
     kind: str
@@ -81,14 +81,14 @@ class Worlds:
         self._rules = {rule.id: rule for _, rule in revision.rules()}
         self._judge = judge
         self._known: dict[tuple[object, ...], tuple[Transition, ...]] = {}
-        self._kinds = _alike(self.seats)
+        self._kinds = _alike(self.seats, scope.newcomers())
         self._keeps_generations = "failover" in scope.acts
 
     # The system, as the explorer wants it.
 
     def initial(self) -> Iterable[World]:
-        """No group, and clients that know nothing."""
-        yield World(None, tuple(Client() for _ in self.seats))
+        """No group, and clients that know nothing (zombies: an id that nobody knows)."""
+        yield World(None, self.scope.newcomers())
 
     def successors(self, world: World) -> Iterator[tuple[Act, World]]:
         """Every enabled act with what it leads to."""
@@ -100,6 +100,23 @@ class Worlds:
                 after = self._after(world, kind, index, transition)
                 if self.scope.allows(after.group):
                     yield Act(kind, index, choice, transition.notes), after
+
+    def taken(
+        self, world: World, kind: str, index: int, choice: int
+    ) -> tuple[Act, World, Transition | None] | None:
+        """One act that is enabled, alone; a choice that there isn't counts round.
+
+        None where it leads out of the scope.
+        """
+        if kind in {"restart", "drop"}:
+            return Act(kind, index), self._placed(*self._cut_off(world, kind, index))[0], None
+        transitions = self.transitions(world, kind, index)
+        choice %= len(transitions)
+        done = transitions[choice]
+        after = self._after(world, kind, index, done)
+        if not self.scope.allows(after.group):
+            return None
+        return Act(kind, index, choice, done.notes), after, done
 
     def enabled(self, world: World) -> Iterator[tuple[ActKind, int]]:
         """The kinds of acts that can happen now, and whose they are."""
@@ -338,10 +355,10 @@ def _as_named(group: Group | None) -> Naming:
     return Naming(group, {member_id: member_id for member_id in ids}, 0)
 
 
-def _alike(seats: Sequence[Seat]) -> tuple[tuple[int, ...], ...]:
+def _alike(seats: Sequence[Seat], clients: Sequence[Client]) -> tuple[tuple[int, ...], ...]:
     """Which clients are of one kind, by index; those that nobody is like are left out."""
     kinds: dict[tuple[object, ...], list[int]] = {}
-    for index, seat in enumerate(seats):
-        key = (seat.instance, tuple(sorted(seat.versions.items())))
+    for index, (seat, client) in enumerate(zip(seats, clients, strict=True)):
+        key = (seat.instance, tuple(sorted(seat.versions.items())), bool(client.member_id))
         kinds.setdefault(key, []).append(index)
     return tuple(tuple(kind) for kind in kinds.values() if len(kind) > 1)
