@@ -9,9 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Generic
+from typing import Generic, TypeVar
 
 from fencepost.properties.exploration import A, Check, S, System
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,36 +55,42 @@ class Judge(Generic[S, A]):
         """`closed`: checks that are already violated; `seen`: checks whose premise was met."""
         opened = [(i, c) for i, c in enumerate(checks) if i not in closed]
         unseen = [(i, c) for i, c in enumerate(checks) if i not in seen]
-        self.states = {i: c.state for i, c in opened if c.state is not None}
-        self.steps = {i: c.step for i, c in opened if c.step is not None}
-        self.witnesses = {i: c.witness for i, c in unseen if c.witness is not None}
-        self.step_witnesses = {i: c.step_witness for i, c in unseen if c.step_witness is not None}
+        self.states = tuple((i, c.state) for i, c in opened if c.state is not None)
+        self.steps = tuple((i, c.step) for i, c in opened if c.step is not None)
+        self.witnesses = tuple((i, c.witness) for i, c in unseen if c.witness is not None)
+        self.step_witnesses = tuple(
+            (i, c.step_witness) for i, c in unseen if c.step_witness is not None
+        )
 
     def judge_state(self, position: int, state: S, into: Expanded[S, A]) -> None:
         """Ask what is to hold of a state."""
-        for i, holds in list(self.states.items()):
+        for i, holds in self.states:
             sentence = holds(state)
             if sentence is not None:
                 into.states[i] = Found(position, sentence)
-                del self.states[i]
-        for i, met in list(self.witnesses.items()):
+                self.states = _without(self.states, i)
+        for i, met in self.witnesses:
             if met(state):
                 into.state_witnesses.add(i)
-                del self.witnesses[i]
+                self.witnesses = _without(self.witnesses, i)
 
     def judge_step(
         self, position: int, state: S, action: A, following: S, into: Expanded[S, A]
     ) -> None:
         """Ask what is to hold of a step."""
-        for i, holds in list(self.steps.items()):
+        for i, holds in self.steps:
             sentence = holds(state, action, following)
             if sentence is not None:
                 into.steps[i] = Found(position, sentence, (action, following))
-                del self.steps[i]
-        for i, met in list(self.step_witnesses.items()):
+                self.steps = _without(self.steps, i)
+        for i, met in self.step_witnesses:
             if met(state, action, following):
                 into.step_witnesses.add(i)
-                del self.step_witnesses[i]
+                self.step_witnesses = _without(self.step_witnesses, i)
+
+
+def _without(items: tuple[tuple[int, T], ...], number: int) -> tuple[tuple[int, T], ...]:
+    return tuple(item for item in items if item[0] != number)
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,9 +43,9 @@ class SmallFrontierSystem:
         # Rows of clients: the server and client after each action, and the generation that I4 is
         # about (or -1).  Rows of servers: the server after each expiry and after completion, the
         # ids that completion tells (as bits), the client's bits of the generation, what is broken.
-        self._of_clients = np.full((0, len(_CLIENT_ACTIONS)), _UNASKED, np.int64)
+        self._of_clients = np.full((0, len(_CLIENT_ACTIONS)), _UNASKED, np.int32)
         self._synced = np.full(0, -1, np.int8)
-        self._of_servers = np.full((0, self._ids + 1), _UNASKED, np.int64)
+        self._of_servers = np.full((0, self._ids + 1), _UNASKED, np.int32)
         self._told = np.zeros(0, np.int64)
         self._generation = np.zeros(0, np.int64)
         self._broken = np.zeros((0, _CHECKS), np.bool_)
@@ -65,13 +65,13 @@ class SmallFrontierSystem:
         """Ask the rules what has not been asked, and grow the tables."""
         servers = (words >> self.shift).astype(np.int64)
         unasked = np.unique(servers[self._of_servers[servers, -1] == _UNASKED])
-        for number in unasked.tolist():
-            self._ask_server(number)
+        if unasked.size:
+            self._of_servers[unasked] = [self._ask_server(number) for number in unasked.tolist()]
         for c in range(len(self.clients)):
             rows = self.rows(words, c)
             missing = np.unique(rows[self._of_clients[rows, 0] == _UNASKED])
-            for row in missing.tolist():
-                self._ask_client(row)
+            if missing.size:
+                self._of_clients[missing] = [self._ask_client(row) for row in missing.tolist()]
         self._grow()
 
     def expand(self, words: Words) -> Iterator[tuple[Action, NDArray[np.intp], Words]]:
@@ -112,7 +112,7 @@ class SmallFrontierSystem:
         return self._synced[self.rows(words, c)]
 
     def _completed(
-        self, servers: NDArray[np.int64], column: NDArray[np.int64], rest: Words
+        self, servers: NDArray[np.int64], column: NDArray[np.int32], rest: Words
     ) -> tuple[NDArray[np.intp], Words]:
         places = np.flatnonzero(column >= 0)
         after = column[places]
@@ -126,29 +126,30 @@ class SmallFrontierSystem:
             words |= values.astype(np.uint64) << place
         return places, words
 
-    def _ask_server(self, number: int) -> None:
+    def _ask_server(self, number: int) -> list[int]:
         packing = self.packing
         row = [_DISABLED] * (self._ids + 1)
         for (name, member_id), after, told in packing.rules.server_steps(packing.servers[number]):
             row[member_id - 1 if name == "expire" else -1] = packing.number(after)
-            self._told[number] |= sum(1 << i for i in told)
-        self._of_servers[number] = row
+            if told:
+                self._told[number] = sum(1 << i for i in told)
         server = packing.servers[number]
-        for i, holds in enumerate(SERVER_INVARIANTS.values()):
-            self._broken[number, i] = holds(server) is not None
+        self._broken[number] = [holds(server) is not None for holds in SERVER_INVARIANTS.values()]
+        return row
 
-    def _ask_client(self, row: int) -> None:
+    def _ask_client(self, row: int) -> list[int]:
         packing = self.packing
         pair, value = divmod(row, packing.values)
         number, kind = divmod(pair, len(self._kinds))
         server, client = packing.servers[number], packing.client(value)
         entries = [_DISABLED] * len(_CLIENT_ACTIONS)
         for name, after, then in packing.rules.client_steps(server, self._kinds[kind], client):
-            entry = packing.number(after) << packing.bits | packing.value(then)
-            entries[_CLIENT_ACTIONS.index(name)] = entry
-        self._of_clients[row] = entries
+            follows = number if after is server else packing.number(after)
+            entries[_CLIENT_ACTIONS.index(name)] = follows << packing.bits | packing.value(then)
         told = synced_generation(server, client)
-        self._synced[row] = -1 if told is None else told
+        if told is not None:
+            self._synced[row] = told
+        return entries
 
     def _grow(self) -> None:
         """Make room for the servers that have a number, twice what is needed."""

@@ -240,7 +240,7 @@ class Rules:
 
 
 def _prepared(server: Server) -> Server:
-    members = tuple(m._replace(synced=False) for m in server.members)
+    members = tuple(m._replace(synced=False) if m.synced else m for m in server.members)
     return server._replace(phase=Phase.PREPARING, members=members)
 
 
