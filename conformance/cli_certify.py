@@ -112,8 +112,9 @@ def certify_command(
 ) -> int:
     """Hold a target to the decision table, case by case.
 
-    TARGET is mock, model[:REVISION], tcp://HOST:PORT or exec:COMMAND.  Exit code 0: it holds (known
-    failures aside); 1: a rule is violated; 2: unknown; 64: usage; 69: the target isn't to be had.
+    TARGET is mock, model[:REVISION], mutant:NAME, tcp://HOST:PORT or exec:COMMAND.  Exit code 0: it
+    holds (known failures aside); 1: a rule is violated; 2: unknown; 64: usage; 69: the target isn't
+    to be had.
     """
     judge = find_revision(revision)
     held = find_target(target, TargetOptions(remote, settings, jobs or 2))

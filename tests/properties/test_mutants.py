@@ -92,7 +92,11 @@ def test_its_tables_are_total_and_unambiguous(mutant: Mutant) -> None:
             assert len(table.applicable(point)) == 1, table.describe(point)
 
 
-_ASKED = {"group id": (GroupId.GIVEN,), "coordinator": (Availability.HERE,), "version": (2, 4, 5, 9)}
+_ASKED = {
+    "group id": (GroupId.GIVEN,),
+    "coordinator": (Availability.HERE,),
+    "version": (2, 4, 5, 9),
+}
 """What no mutant changes is asked once, to save time; of the versions, one beside each gate."""
 
 
