@@ -7,6 +7,7 @@ from typing import Any
 from fencepost.conformance.plan import (
     Ask,
     AssignmentsIfLeader,
+    AssignmentsToAll,
     Await,
     Disconnect,
     GenerationOf,
@@ -78,6 +79,8 @@ def value_text(value: Any) -> str:
         case AssignmentsIfLeader():
             names = ", ".join(assignment.decode() for _, assignment in value.by_member)
             return f"[{names}] if it leads"
+        case AssignmentsToAll():
+            return f"{value.assignment.decode()} to all"
         case JoinProtocol():
             return value.name
         case LeavingMember():

@@ -14,6 +14,7 @@ from typing import Any
 from fencepost.model.table import Level
 
 _LONG_DELAY_MS = 2000
+_TICK_MS = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +40,7 @@ class GenerationOf:
 class Ms:
     """A time by name: `session`, `short session`, `rebalance`, `short rebalance`, `formation`.
 
+    Where time passes in ticks: `tick of time`, `two ticks`, `three ticks`, see `Times`.
     `formation`: the R of members that form a group; on a real clock no longer than the initial
     delay, if that is long, so that nobody's coming prolongs it.
     """
@@ -52,6 +54,14 @@ class AssignmentsIfLeader:
 
     who: str
     by_member: tuple[tuple[Any, bytes], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AssignmentsToAll:
+    """The same assignment for each member that the sender's last join listed; none if it didn't."""
+
+    who: str
+    assignment: bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +161,9 @@ class Times:
 
     `margin`: more than the clock can't tell apart; `tick`: how coarse the target's timers are;
     `settle`: how long a request may take to be handled when all is quiet.
+
+    `tick_of_time`: a timeout of `two_ticks` or `three_ticks` ends within the second or third of
+    them: at its end exactly on a virtual clock, clearly before it on a real one.
     """
 
     session: int
@@ -162,6 +175,9 @@ class Times:
     margin: int
     tick: int
     settle: int
+    tick_of_time: int
+    two_ticks: int
+    three_ticks: int
 
     def of(self, time: Ms) -> int:
         """A named time in ms."""
@@ -184,11 +200,19 @@ def times_for(
     if lag_ms == 0:
         short = max(least, 1000)
         session, long = min(20 * short + 4 * delay, most), 10 * short
-        return Times(session, short, long, min(2000, short // 2), long, delay, 1, 0, 0)
+        quick = min(2000, short // 2)
+        return Times(session, short, long, quick, long, delay, 1, 0, 0, *_ticks(least, most, 0))
     long, quick = 30_000, max(1000, 5 * lag_ms)
     short = max(least, quick + 3 * lag_ms, delay + 3 * lag_ms)
     session = max(min(most, session_ms), short)
     settle = max(20, lag_ms // 8)
     margin = 2 * lag_ms
     formation = delay if delay >= _LONG_DELAY_MS else long
-    return Times(session, short, long, quick, formation, delay, margin, tick_ms, settle)
+    ticks = _ticks(least, most, 3 * lag_ms + tick_ms)
+    return Times(session, short, long, quick, formation, delay, margin, tick_ms, settle, *ticks)
+
+
+def _ticks(least: int, most: int, spare: int) -> tuple[int, int, int]:
+    """A tick, two and three, those less `spare`, so that what began in a tick ends in a tick."""
+    tick = max(-(-(least + spare) // 2), 5 * spare, _TICK_MS)
+    return tick, min(2 * tick - spare, most), 3 * tick - spare

@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 from fencepost.conformance.plan import (
     Ask,
     AssignmentsIfLeader,
+    AssignmentsToAll,
     Await,
     Case,
     Disconnect,
@@ -205,6 +206,9 @@ def _write(value: Any, path: str) -> Any:
         case AssignmentsIfLeader():
             rows = [[_write(m, path), _write(b, path)] for m, b in value.by_member]
             return {"ref": "assignments-if-leader", "who": value.who, "by_member": rows}
+        case AssignmentsToAll():
+            said = _write(value.assignment, path)
+            return {"ref": "assignments-to-all", "who": value.who, "assignment": said}
         case tuple():
             return [_write(item, f"{path}[{i}]") for i, item in enumerate(value)]
         case Message():
@@ -224,6 +228,7 @@ _REFERENCE_KEYS = {
     "ms": ("name",),
     "protocol": ("who", "part"),
     "assignments-if-leader": ("who", "by_member"),
+    "assignments-to-all": ("who", "assignment"),
 }
 
 
@@ -267,8 +272,18 @@ def _reference(value: Any, path: str) -> Any:
             if (part := read.text("part")) not in {"type", "name"}:
                 raise PlanError(f"{path}.part", f"is {part!r}, not type or name")
             return ProtocolOf(read.text("who"), part)
+        case "assignments-to-all":
+            return AssignmentsToAll(read.text("who"), _assignment(read, path))
         case _:
             return AssignmentsIfLeader(read.text("who"), _assignments(read, path))
+
+
+def _assignment(read: _Object, path: str) -> bytes:
+    match _read(read.value("assignment"), f"{path}.assignment"):
+        case bytes() as assignment:
+            return assignment
+        case _:
+            raise PlanError(f"{path}.assignment", "isn't bytes")
 
 
 def _assignments(read: _Object, path: str) -> tuple[tuple[Any, bytes], ...]:

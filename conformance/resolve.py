@@ -14,6 +14,7 @@ from typing import Any
 
 from fencepost.conformance.plan import (
     AssignmentsIfLeader,
+    AssignmentsToAll,
     GenerationOf,
     IdOf,
     Ms,
@@ -26,13 +27,14 @@ from fencepost.model.shapes import Message
 
 @dataclass(slots=True)
 class Told:
-    """What one member was told: its ids in order, generation, protocol, and who leads."""
+    """What one member was told: its ids in order, generation, protocol, who leads, the members."""
 
     ids: list[str] = field(default_factory=list)
     generation: int = -1
     protocol_type: str | None = None
     protocol_name: str | None = None
     leads: bool = False
+    members: tuple[str, ...] = ()
 
 
 class Knowledge:
@@ -62,6 +64,7 @@ class Knowledge:
             told.protocol_type = body.get("protocolType") or sent.get("protocolType")
             told.protocol_name = body.get("protocolName")
             told.leads = body.get("leader") == member_id
+            told.members = tuple(m.get("memberId", "") for m in body.get("members") or ())
 
     def value(self, reference: Any) -> Any:
         """What a reference stands for now; anything else stands for itself."""
@@ -83,6 +86,11 @@ class Knowledge:
                 return tuple(
                     SyncAssignment(member_id=self.value(member), assignment=assignment)
                     for member, assignment in reference.by_member
+                )
+            case AssignmentsToAll():
+                return tuple(
+                    SyncAssignment(member_id=member, assignment=reference.assignment)
+                    for member in sorted(self.told(reference.who).members)
                 )
             case tuple():
                 return tuple(self.value(item) for item in reference)

@@ -1,0 +1,199 @@
+"""What a tester can walk: the part of a graph of worlds where the coordinator has no choice.
+
+Decides what "every transition" means to somebody who sends requests and lets time pass.  Which
+outcome an act has may be the coordinator's to choose (who leads next, which of two timers that are
+due together fires first).  Where there is one outcome, the transition can be forced; where there
+are several, the act can be done, and nobody knows in which world one is afterwards.  So an open act
+ends a walk, and a walk is a sequence of forced transitions with at most one open act at its end:
+it goes the same way on everything that keeps to the revision.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+from fencepost.properties.client import TICK_MS
+from fencepost.properties.explorer import explore
+from fencepost.properties.scope import ActKind, Scope
+from fencepost.properties.worlds import Act, World, Worlds
+
+START = 0
+"""The world in which every walk begins: no group, and clients that know nothing."""
+
+
+class Stride(NamedTuple):
+    """One act in a world: from `source` to `target`, by index; START where the act is open.
+
+    `rules`: those that decided, one for each event; () for an open act, and where nothing of the
+    coordinator's is touched.  `certain`: only these can have; timers that are due together may
+    come to the same end by different ways.
+    """
+
+    source: int
+    act: Act
+    target: int
+    rules: tuple[str, ...]
+    is_open: bool = False
+    certain: bool = True
+
+
+Walk = tuple[Stride, ...]
+
+
+@dataclass(frozen=True)
+class Ground:
+    """A graph as a tester sees it.
+
+    `strides`: every forced transition and every open act in worlds that can be forced, in the order
+    found; `transitions`: all there are, whoever chooses; `beyond`: worlds that can be come to only
+    if the coordinator chooses so.
+    """
+
+    worlds: Worlds
+    states: tuple[World, ...]
+    strides: tuple[Stride, ...]
+    transitions: int
+    beyond: int
+
+    @cached_property
+    def forced(self) -> tuple[Stride, ...]:
+        """The transitions that a tester can walk."""
+        return tuple(stride for stride in self.strides if not stride.is_open)
+
+    @cached_property
+    def unforced(self) -> int:
+        """How many transitions are the coordinator's to choose, or begin where only that leads."""
+        return self.transitions - len(self.forced)
+
+    @cached_property
+    def nearest(self) -> dict[int, Stride]:
+        """For each world but the first, the last stride of a shortest walk there."""
+        return _nearest(self.strides)
+
+    @cached_property
+    def depth(self) -> dict[int, int]:
+        """For each world that can be forced, the steps of a shortest walk there."""
+        depth = {START: 0}
+        for target, stride in self.nearest.items():
+            depth[target] = depth[stride.source] + 1
+        return depth
+
+    def way_to(self, world: int) -> list[Stride]:
+        """A shortest walk from the start to a world."""
+        way: list[Stride] = []
+        while world != START:
+            way.append(self.nearest[world])
+            world = way[-1].source
+        return way[::-1]
+
+
+def ground(worlds: Worlds) -> Ground:
+    """Explore a scope, and tell what can be forced there."""
+    graph = explore(worlds, keep_graph=True).graph
+    assert graph is not None
+    outcomes = Counter((source, act.kind, act.client) for source, act, _ in graph.edges)
+    every = [
+        _stride(worlds, graph.states[source], (source, act, target), outcomes)
+        for source, act, target in graph.edges
+        if act.choice == 0
+    ]
+    reached = {START, *_nearest(every)}
+    strides = tuple(stride for stride in every if stride.source in reached)
+    beyond = len(graph.states) - len(reached)
+    return Ground(worlds, tuple(graph.states), strides, len(graph.edges), beyond)
+
+
+def _stride(
+    worlds: Worlds,
+    world: World,
+    edge: tuple[int, Act, int],
+    outcomes: Counter[tuple[int, str, int]],
+) -> Stride:
+    source, act, target = edge
+    if act.kind in {"restart", "drop"}:
+        return Stride(source, act, target, ())
+    if outcomes[source, act.kind, act.client] > 1:
+        return Stride(source, act, START, (), is_open=True, certain=False)
+    done = worlds.transitions(world, act.kind, act.client)[act.choice]
+    rules = tuple(view.rules[0].id for view in done.views if view.rules)
+    certain = act.kind != "tick" or not _due_together(world)
+    return Stride(source, act, target, rules, certain=certain)
+
+
+def _due_together(world: World) -> bool:
+    """Whether two timers end at one instant of the coming tick."""
+    timers = () if world.group is None else world.group.timers
+    due = [timer.earliest for timer in timers if timer.earliest <= TICK_MS]
+    return len(set(due)) < len(due)
+
+
+def _nearest(strides: Sequence[Stride]) -> dict[int, Stride]:
+    """The tree of shortest walks, in the order of their lengths."""
+    leaving: dict[int, list[Stride]] = {}
+    for stride in strides:
+        if not stride.is_open:
+            leaving.setdefault(stride.source, []).append(stride)
+    nearest: dict[int, Stride] = {}
+    queue = [START]
+    for world in queue:
+        for stride in leaving.get(world, ()):
+            if stride.target != START and stride.target not in nearest:
+                nearest[stride.target] = stride
+                queue.append(stride.target)
+    return nearest
+
+
+@dataclass(frozen=True, slots=True)
+class Cast:
+    """One scope of a bound, by name; `about`: who its clients are, as the subject of a sentence."""
+
+    name: str
+    about: str
+    scope: Scope
+
+
+_ALONE: tuple[ActKind, ...] = (
+    "join",
+    "stranger",
+    "sync",
+    "heartbeat",
+    "commit",
+    "leave",
+    "drop",
+    "restart",
+    "tick",
+)
+
+SMALL: tuple[Cast, ...] = (
+    Cast(
+        "zombies",
+        "two processes of one static member",
+        Scope(clients=2, members=2, acts=(*_ALONE, "remove")),
+    ),
+    Cast(
+        "loner",
+        "a dynamic member and what it leaves behind",
+        Scope(clients=1, dynamic=1, members=2, acts=_ALONE),
+    ),
+    Cast(
+        "neighbours",
+        "a static and a dynamic member that start again",
+        Scope(clients=2, dynamic=1, members=2, acts=("join", "sync", "heartbeat", "restart")),
+    ),
+    Cast(
+        "clock",
+        "a static and a dynamic member that leave or fall silent",
+        Scope(clients=2, dynamic=1, members=2, acts=("join", "sync", "leave", "tick")),
+    ),
+)
+"""The bound `small`, which a suite can walk in seconds.
+
+One instance in the hands of two processes, which is where zombies come from, and one dynamic
+member: each with everything that can happen to it.  A static beside a dynamic member, once with
+restarts and once with the clock: with everything at once these two alone have fifty thousand
+transitions, which would take two hundred thousand steps.
+"""
