@@ -20,7 +20,7 @@ from fencepost.properties.explorer_parallel import WorkerLostError
 from fencepost.properties.kip345_invariants import invariants
 from fencepost.properties.kip345_small import CONFIGURATIONS, Fault, SmallSystem
 
-BIG = 90
+BIG = 72
 """A grid of this size has levels wide enough for two processes."""
 JOBS = pytest.mark.parametrize("jobs", [1, 2])
 
@@ -72,12 +72,12 @@ def test_nothing_comes_of_nothing() -> None:
 
 @JOBS
 def test_the_trace_is_shortest_and_the_first_of_its_length(jobs: int) -> None:
-    result = explore(Grid(BIG), [at((80, 2))], jobs=jobs)
+    result = explore(Grid(BIG), [at((70, 2))], jobs=jobs)
     violation = result.violations["cell"]
-    assert violation.sentence == "(80, 2) is reached"
-    assert violation.depth == 82
+    assert violation.sentence == "(70, 2) is reached"
+    assert violation.depth == 72
     assert violation.trace[0] == (None, (0, 0))
-    assert [action for action, _ in violation.trace[1:]] == ["right"] * 80 + ["up"] * 2
+    assert [action for action, _ in violation.trace[1:]] == ["right"] * 70 + ["up"] * 2
     assert result.complete
     assert result.states == BIG**2
 
@@ -85,10 +85,10 @@ def test_the_trace_is_shortest_and_the_first_of_its_length(jobs: int) -> None:
 @JOBS
 def test_a_step_is_judged_with_both_its_states(jobs: int) -> None:
     def wrong(before: Cell, action: str, after: Cell) -> str | None:
-        return "climbs" if action == "up" and before == (44, 44) and after == (44, 45) else None
+        return "climbs" if action == "up" and before == (36, 36) and after == (36, 37) else None
 
     violation = explore(Grid(BIG), [Check("step", step=wrong)], jobs=jobs).violations["step"]
-    assert violation.trace[-2:] == (("up", (44, 44)), ("up", (44, 45)))
+    assert violation.trace[-2:] == (("up", (36, 36)), ("up", (36, 37)))
 
 
 def test_a_wrong_state_is_nearer_than_a_wrong_step_of_its_level() -> None:
@@ -113,21 +113,21 @@ def test_a_check_that_never_fires_says_nothing_and_its_witness_says_so() -> None
 
 @JOBS
 def test_the_first_violation_ends_it_if_so_wished(jobs: int) -> None:
-    result = explore(Grid(BIG), [at((80, 2))], jobs=jobs, stop_at_first=True)
+    result = explore(Grid(BIG), [at((70, 2))], jobs=jobs, stop_at_first=True)
     assert not result.complete
-    assert len(result.levels) == 84
+    assert len(result.levels) == 74
     # At the first state of a level, to which all goes right, nothing of that level is expanded.
-    assert explore(Grid(BIG), [at((80, 0))], jobs=jobs, stop_at_first=True).levels[-1] == 81
+    assert explore(Grid(BIG), [at((70, 0))], jobs=jobs, stop_at_first=True).levels[-1] == 71
 
 
 @JOBS
 def test_limits_cut_and_say_so(jobs: int) -> None:
-    by_depth = explore(Grid(BIG), [at((80, 0))], jobs=jobs, max_depth=80)
-    assert by_depth.levels == tuple(range(1, 82))
+    by_depth = explore(Grid(BIG), [at((70, 0))], jobs=jobs, max_depth=70)
+    assert by_depth.levels == tuple(range(1, 72))
     assert not by_depth.complete
     assert "cell" in by_depth.violations, "the last level is judged, though not expanded"
-    by_number = explore(Grid(BIG), jobs=jobs, max_states=5_000)
-    assert by_number.states == sum(by_number.levels) == 5_000
+    by_number = explore(Grid(BIG), jobs=jobs, max_states=2_600)
+    assert by_number.states == sum(by_number.levels) == 2_600
     assert not by_number.complete
     assert explore(Grid(3), jobs=jobs, max_states=9, max_depth=5).complete
 
@@ -157,11 +157,9 @@ def test_the_number_of_processes_changes_nothing(
     system = SmallSystem(CONFIGURATIONS["B"], fault)
     if "max_states" not in options:
         options = {"max_depth": 7, **options}
-    one, two, three = (
-        explore(system, [*invariants(), check], jobs=jobs, **options) for jobs in (1, 2, 3)
-    )
-    assert facts(one) == facts(two)
-    assert facts(one) == facts(three)
+    one = explore(system, [*invariants(), check], **options)
+    for jobs in (2, 3) if options == {"max_depth": 7} else (2,):
+        assert facts(explore(system, [*invariants(), check], jobs=jobs, **options)) == facts(one)
 
 
 def test_a_kept_graph_is_the_system() -> None:
@@ -202,7 +200,7 @@ class Unpicklable(Exception):
 
 
 @JOBS
-@pytest.mark.parametrize("where", [(0, 0), (45, 45)])
+@pytest.mark.parametrize("where", [(0, 0), (37, 37)])
 def test_what_a_system_raises_is_raised_with_its_state(jobs: int, where: Cell) -> None:
     with pytest.raises(ZeroDivisionError, match="oh") as caught:
         explore(Raising(BIG, where, ZeroDivisionError("oh")), jobs=jobs)
@@ -212,19 +210,19 @@ def test_what_a_system_raises_is_raised_with_its_state(jobs: int, where: Cell) -
 
 def test_an_exception_that_cannot_leave_its_process_is_told() -> None:
     with pytest.raises(RuntimeError, match="Unpicklable: ab") as caught:
-        explore(Raising(BIG, (45, 45), Unpicklable("a", "b")), jobs=2)
-    assert any("(45, 45)" in note for note in caught.value.__notes__)
+        explore(Raising(BIG, (37, 37), Unpicklable("a", "b")), jobs=2)
+    assert any("(37, 37)" in note for note in caught.value.__notes__)
 
 
 def test_of_two_that_raise_the_first_in_the_order_is_told() -> None:
     class Both(Grid):
         def successors(self, state: Cell) -> Any:
-            if state in {(60, 30), (30, 60)}:
+            if state in {(50, 22), (22, 50)}:
                 raise ValueError(str(state))
             return super().successors(state)
 
     for jobs in (1, 2):
-        with pytest.raises(ValueError, match=r"\(60, 30\)"):
+        with pytest.raises(ValueError, match=r"\(50, 22\)"):
             explore(Both(BIG), jobs=jobs)
 
 
@@ -243,7 +241,7 @@ def test_states_that_cannot_be_pickled_are_named() -> None:
 
 def test_a_worker_that_dies_is_missed() -> None:
     with pytest.raises(WorkerLostError, match=r"exit codes .*7"):
-        explore(Dying(BIG, (45, 45)), jobs=2)
+        explore(Dying(BIG, (37, 37)), jobs=2)
     assert not multiprocessing.active_children()
 
 
