@@ -11,8 +11,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import AsyncExitStack
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -63,11 +63,12 @@ class Options:
     progress: Progress | None = None
 
 
-async def certify(
-    target: Target, revision: Revision, entries: Sequence[Entry], options: Options
-) -> Certificate:
-    """Open the target, run the cases, close it.  Raises TargetUnavailableError."""
-    began = time.monotonic()
+@asynccontextmanager
+async def opened(target: Target, revision: Revision, options: Options) -> AsyncIterator[Suite]:
+    """The target opened, ready to take cases, and closed afterwards.
+
+    Raises TargetUnavailableError.
+    """
     async with target, AsyncExitStack() as stack:
         async with target.scope("hello") as coordinator:
             hello = await coordinator.hello()
@@ -75,7 +76,16 @@ async def certify(
         meter, lag_ms = None, 0
         if hello.clock == "real":
             meter, lag_ms = await _start_control(target, hello, config, stack)
-        suite = _Suite(target, revision, hello, config, options, meter, lag_ms)
+        yield Suite(target, revision, hello, config, options, meter, lag_ms)
+
+
+async def certify(
+    target: Target, revision: Revision, entries: Sequence[Entry], options: Options
+) -> Certificate:
+    """Open the target, run the cases, close it.  Raises TargetUnavailableError."""
+    began = time.monotonic()
+    async with opened(target, revision, options) as suite:
+        hello, config = suite.hello, suite.config
         results = await suite.run(entries)
         return Certificate(
             provenance=target.provenance(),
@@ -90,7 +100,7 @@ async def certify(
             seed=options.seed,
             level=options.level,
             versions={},
-            lag_ms=lag_ms,
+            lag_ms=suite.lag_ms,
             seconds=time.monotonic() - began,
         )
 
@@ -114,8 +124,8 @@ async def _start_control(
     return control.meter, lag_ms
 
 
-class _Suite:
-    """The cases of one certificate."""
+class Suite:
+    """A target that is open, and takes cases side by side; made by `opened`."""
 
     def __init__(
         self,
@@ -129,11 +139,11 @@ class _Suite:
     ) -> None:
         self._target = target
         self._revision = revision
-        self._hello = hello
-        self._config = config
+        self.hello = hello
+        self.config = config
+        self.lag_ms = lag_ms
         self._options = options
         self._meter = meter
-        self._lag_ms = lag_ms
         self._levels = {rule.id: rule.level for _, rule in revision.rules()}
         self._places = asyncio.Semaphore(options.jobs or target.capacity)
 
@@ -148,7 +158,7 @@ class _Suite:
 
     def _wanted_config(self, entry: Entry) -> dict[str, int | None]:
         wanted: dict[str, int | None] = dict(entry.needs.config)
-        if self._hello.clock == "virtual" and entry.delayed is not None:
+        if self.hello.clock == "virtual" and entry.delayed is not None:
             wanted.setdefault(
                 "group.initial.rebalance.delay.ms", _VIRTUAL_DELAY_MS if entry.delayed else 0
             )
@@ -164,7 +174,7 @@ class _Suite:
         return result
 
     async def _tried(self, entry: Entry) -> CaseResult:
-        case = self._written(entry, self._config)
+        case = self._written(entry, self.config)
         if entry.id in self._options.skip:
             return CaseResult(case, Outcome.SKIPPED, case.level, "skipped by the user")
         result = CaseResult(case, Outcome.UNKNOWN, case.level)
@@ -178,7 +188,7 @@ class _Suite:
 
     def _written(self, entry: Entry, config: Config) -> Case:
         """The case as it is written for this target."""
-        oldest = self._hello.apis.get("JoinGroup", (0, 0))[0]
+        oldest = self.hello.apis.get("JoinGroup", (0, 0))[0]
         at_once = oldest < _MEMBER_ID_REQUIRED_SINCE
         return entry.case(self._levels, delayed=self._delay(config) > 0, at_once=at_once)
 
@@ -198,7 +208,7 @@ class _Suite:
                 if entry.delayed is not None and entry.delayed is not delayed:
                     wanted = "an initial delay" if entry.delayed else "no initial delay"
                     return _unsupported(case, f"{wanted} (group.initial.rebalance.delay.ms)")
-                if (lacks := unmet_need(case, self._hello, config)) is not None:
+                if (lacks := unmet_need(case, self.hello, config)) is not None:
                     return _unsupported(case, lacks)
                 return await self._judged(case, coordinator, config, last=last)
         except CoordinatorFailure as error:
@@ -210,13 +220,13 @@ class _Suite:
         self, case: Case, coordinator: AsyncCoordinator, config: Config, *, last: bool
     ) -> CaseResult:
         now = time.monotonic()
-        lag = self._lag_ms
+        lag = self.lag_ms
         if self._meter is not None:
             lag = max(lag, min(_SPIKE_MS, self._meter.lag_ms(now - 5, now)))
         hints = self._target.hints
         if last:
             hints = replace(hints, patience_ms=max(hints.patience_ms, _LAST_PATIENCE_MS))
-        run = CaseRun(case, coordinator, self._hello, config, self._revision, lag, hints)
+        run = CaseRun(case, coordinator, self.hello, config, self._revision, lag, hints)
         try:
             recording = await run.run()
         except (CaseUnsupportedError, UnsupportedError) as error:

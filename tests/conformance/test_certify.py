@@ -17,7 +17,7 @@ from fencepost.conformance import certify as certifying
 from fencepost.conformance.catalogue import entry
 from fencepost.conformance.catalogue.registry import Entry, Registry
 from fencepost.conformance.catalogue.script import Script
-from fencepost.conformance.certify import Options, _Suite, certify
+from fencepost.conformance.certify import Options, Suite, certify
 from fencepost.conformance.in_process import InProcessCoordinator, InProcessTarget
 from fencepost.conformance.lag import LEAST_LAG_MS, LagMeter
 from fencepost.conformance.outcome import CaseResult, Certificate, Outcome, Overall
@@ -186,9 +186,9 @@ def verdict_and_lag(
     return suite_with(meter)._verdict(recording), recording.lag_ms
 
 
-def suite_with(meter: LagMeter) -> _Suite:
+def suite_with(meter: LagMeter) -> Suite:
     hello = Hello("a target", "0", "real", KAFKA_4.apis)
-    return _Suite(RealClockTarget(), KAFKA_4, hello, QUICK, Options(), meter, LEAST_LAG_MS)
+    return Suite(RealClockTarget(), KAFKA_4, hello, QUICK, Options(), meter, LEAST_LAG_MS)
 
 
 def test_in_time() -> None:
