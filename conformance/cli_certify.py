@@ -13,14 +13,14 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from fencepost.conformance.catalogue import ENTRIES, matching
 from fencepost.conformance.catalogue.registry import Entry
 from fencepost.conformance.certify import Options, certify
-from fencepost.conformance.cli_show import console, json_option, revision_option
+from fencepost.conformance.cli_show import console, json_option, revision_option, suite_option
 from fencepost.conformance.known_failures import apply, load
 from fencepost.conformance.outcome import CaseResult, Certificate, Outcome
 from fencepost.conformance.replay import rejudge, replay
 from fencepost.conformance.report import certificate_json, print_certificate, write_report
+from fencepost.conformance.suites import Chosen, find_suite
 from fencepost.conformance.targets import TargetOptions, find_revision, find_target
 from fencepost.conformance.versions import all_versions
 from fencepost.model.coordinator import CONFIG_DEFAULTS
@@ -66,6 +66,7 @@ jobs_option = click.option(
 @click.command("certify")
 @click.argument("target")
 @revision_option
+@suite_option
 @click.option(
     "--level",
     type=click.Choice([level.value.lower() for level in Level]),
@@ -98,6 +99,7 @@ def certify_command(
     *,
     target: str,
     revision: str,
+    suite: str,
     level: str,
     cases: tuple[str, ...],
     skip: tuple[str, ...],
@@ -112,20 +114,27 @@ def certify_command(
 ) -> int:
     """Hold a target to the decision table, case by case.
 
+    The catalogue's cases are written by hand, one for each rule at least.  The suite `cover` walks
+    every transition of small groups, `pairs` every two rules that can follow each other.
+
     TARGET is mock, model[:REVISION], mutant:NAME, tcp://HOST:PORT or exec:COMMAND.  Exit code 0: it
     holds (known failures aside); 1: a rule is violated; 2: unknown; 64: usage; 69: the target isn't
     to be had.
     """
     judge = find_revision(revision)
     held = find_target(target, TargetOptions(remote, settings, jobs or 2))
-    entries = _chosen(cases)
+    chosen = find_suite(suite, judge)
+    entries = _chosen(chosen, cases)
     skipped = tuple(e.id for e in entries if any(fnmatchcase(e.id, glob) for glob in skip))
     # What was not chosen is skipped by the user, too: such a run certifies nothing.
-    unchosen = len(ENTRIES) - len(entries)
+    unchosen = len(chosen.entries) - len(entries)
+    if not as_json:
+        for line in chosen.heading:
+            console().print(line, soft_wrap=True)
     with _progress(len(entries)) as show:
         options = Options(Level[level.upper()], jobs, seed, skipped, show)
         certificate = asyncio.run(certify(held, judge, entries, options))
-    certificate = replace(certificate, versions=all_versions())
+    certificate = replace(certificate, versions=all_versions(), suite=chosen.figures)
     if unchosen:
         certificate = replace(certificate, notes=(f"{unchosen} cases were not chosen",))
     if not no_known_failures:
@@ -139,13 +148,14 @@ def certify_command(
     return certificate.exit_code()
 
 
-def _chosen(globs: tuple[str, ...]) -> list[Entry]:
+def _chosen(suite: Chosen, globs: tuple[str, ...]) -> list[Entry]:
     if not globs:
-        return list(ENTRIES)
-    wanted = {entry.id for glob in globs for entry in matching(glob)}
+        return list(suite.entries)
+    wanted = {entry.id for glob in globs for entry in suite.matching(glob)}
     if not wanted:
-        raise click.UsageError(f"no case matches {', '.join(globs)}; see `fencepost cases`")
-    return [entry for entry in ENTRIES if entry.id in wanted]
+        cases = f"fencepost cases --suite {suite.name}"
+        raise click.UsageError(f"no case matches {', '.join(globs)}; see `{cases}`")
+    return [entry for entry in suite.entries if entry.id in wanted]
 
 
 def _with_known(certificate: Certificate, target: str, lists: tuple[Path, ...]) -> Certificate:

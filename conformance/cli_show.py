@@ -11,9 +11,10 @@ from rich.console import Console
 from rich.table import Table as Grid
 from rich.text import Text
 
-from fencepost.conformance.catalogue import ENTRIES, matching
+from fencepost.conformance.catalogue import ENTRIES
 from fencepost.conformance.catalogue.registry import Entry
 from fencepost.conformance.describe import step_text
+from fencepost.conformance.suites import CATALOGUE, NAMES, find_suite
 from fencepost.conformance.targets import DEFAULT_REVISION, find_revision
 from fencepost.model import revisions
 from fencepost.model.revision import Drop, Revision
@@ -27,6 +28,13 @@ revision_option = click.option(
     show_default=True,
     metavar="R",
     help="The revision that judges.",
+)
+suite_option = click.option(
+    "--suite",
+    type=click.Choice(NAMES),
+    default=CATALOGUE,
+    show_default=True,
+    help="Which cases.",
 )
 json_option = click.option("--json", "as_json", is_flag=True, help="JSON on stdout, nothing else.")
 
@@ -92,13 +100,17 @@ def table_command(revision: str, as_json: bool) -> None:
 
 @click.command("cases")
 @click.argument("pattern", metavar="[GLOB]", default="*")
+@suite_option
 @json_option
-def cases_command(pattern: str, as_json: bool) -> None:
-    """List the cases of the catalogue whose ids match."""
-    found = matching(pattern)
+def cases_command(pattern: str, suite: str, as_json: bool) -> None:
+    """List the cases of the catalogue, or of another suite, whose ids match."""
+    revision = find_revision(DEFAULT_REVISION)
+    chosen = find_suite(suite, revision)
+    found = chosen.matching(pattern)
     if not found:
-        raise click.UsageError(f"no case matches {pattern!r}; `fencepost cases` lists all")
-    levels = _levels(find_revision(DEFAULT_REVISION))
+        lister = "fencepost cases" + (f" --suite {suite}" if suite != CATALOGUE else "")
+        raise click.UsageError(f"no case matches {pattern!r}; `{lister}` lists all")
+    levels = _levels(revision)
     cases = [entry.case(levels, delayed=True) for entry in found]
     if as_json:
         _echo_json(
@@ -112,7 +124,9 @@ def cases_command(pattern: str, as_json: bool) -> None:
     for case in cases:
         screen.print(Text(f"{case.id}  [{case.level.value}]", style="bold"))
         screen.print(Text(f"    {case.about}"))
-    screen.print(Text(f"{len(cases)} of {len(ENTRIES)} cases"))
+    screen.print(Text(f"{len(cases)} of {len(chosen.entries)} cases"))
+    for line in chosen.heading:
+        screen.print(Text(line), soft_wrap=True)
 
 
 def _levels(revision: Revision) -> dict[str, Level]:
@@ -130,7 +144,9 @@ def explain_command(name: str, revision: str) -> None:
         if rule.id == name:
             _explain_rule(screen, table, rule)
             return
-    entry = next((e for e in ENTRIES if e.id == name), None)
+    suite = name.partition("/")[0]
+    entries = find_suite(suite if suite in NAMES else CATALOGUE, chosen).entries
+    entry = next((e for e in entries if e.id == name), None)
     if entry is None:
         raise click.UsageError(
             f"no rule of {revision} and no case is called {name!r}; "

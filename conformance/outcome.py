@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import Any
 
 from fencepost.conformance.plan import Case
 from fencepost.conformance.runner import Recording
@@ -76,7 +77,10 @@ class Coverage:
 
 @dataclass(frozen=True, slots=True)
 class Certificate:
-    """All results of one target under one revision."""
+    """All results of one target under one revision.
+
+    `suite`: name and figures of a suite that was made; empty for the catalogue.
+    """
 
     provenance: Provenance
     revision: str
@@ -93,6 +97,7 @@ class Certificate:
     lag_ms: int = 0
     seconds: float = 0.0
     notes: tuple[str, ...] = field(default=())
+    suite: Mapping[str, Any] = field(default_factory=dict)
 
     def counts(self) -> Counter[tuple[Level, Outcome]]:
         """How many cases came out how, by level."""

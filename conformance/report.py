@@ -96,6 +96,8 @@ def certificate_json(certificate: Certificate) -> dict[str, Any]:
         "versions": dict(sorted(certificate.versions.items())),
         "cases": [_case(result, revision, real=real) for result in certificate.results],
     }
+    if certificate.suite:
+        document["suite"] = dict(certificate.suite)
     if real:
         document["seconds"] = round(certificate.seconds, 3)
     return document

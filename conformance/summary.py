@@ -60,10 +60,14 @@ def spans(versions: Iterable[int]) -> str:
 
 
 def subject(certificate: Certificate) -> str:
-    """What was held to what, e.g. `mock (librdkafka 2.16.1) under kafka-4`."""
+    """What was held to what, e.g. `mock (librdkafka 2.16.1) under kafka-4`.
+
+    A suite other than the catalogue is named, too.
+    """
     provenance = certificate.provenance
+    suite = f", suite {certificate.suite['name']}" if certificate.suite else ""
     made = f"{provenance.implementation} {provenance.version}".strip()
-    return f"{provenance.target} ({made}) under {certificate.revision}"
+    return f"{provenance.target} ({made}) under {certificate.revision}{suite}"
 
 
 def verdict_line(certificate: Certificate) -> str:

@@ -16,6 +16,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
+from fencepost.model.effects import Do
+from fencepost.model.table import Rule
 from fencepost.properties.client import TICK_MS
 from fencepost.properties.explorer import explore
 from fencepost.properties.scope import ActKind, Scope
@@ -119,9 +121,14 @@ def _stride(
     if outcomes[source, act.kind, act.client] > 1:
         return Stride(source, act, START, (), is_open=True, certain=False)
     done = worlds.transitions(world, act.kind, act.client)[act.choice]
-    rules = tuple(view.rules[0].id for view in done.views if view.rules)
+    rules = tuple(_deciding(view.rules).id for view in done.views)
     certain = act.kind != "tick" or not _due_together(world)
     return Stride(source, act, target, rules, certain=certain)
+
+
+def _deciding(rules: Sequence[Rule]) -> Rule:
+    """The rule that decided an event; that a leave is answered row by row decides nothing yet."""
+    return next((rule for rule in rules if Do.ANSWER_ROWS not in rule.effect), rules[0])
 
 
 def _due_together(world: World) -> bool:
