@@ -1,0 +1,32 @@
+"""How far revisions are compared where nobody says otherwise: several small worlds, not a large one.
+
+Decides which crowds of clients are worth comparing.  A difference shows in a small one or, nearly
+always, in none; which one, differs by rule.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from fencepost.properties.scope import ActKind, Scope
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """A scope, and how many steps are compared at most; None: as many as there are."""
+
+    scope: Scope
+    max_depth: int | None = None
+
+
+_SAID: tuple[ActKind, ...] = ("join", "change", "sync", "leave", "restart", "tick")
+_ALL = (*_SAID, "stranger", "heartbeat", "commit", "remove", "drop")
+SMALL: tuple[Bounds, ...] = (
+    Bounds(Scope(clients=2, members=2, offers=2, acts=_ALL)),
+    Bounds(Scope(clients=2, members=2, offers=2, instances=2, acts=_SAID), 8),
+    Bounds(Scope(clients=2, members=2, offers=2, dynamic=1, acts=_SAID), 7),
+    Bounds(Scope(clients=2, members=2, offers=2, dynamic=2, old=1, acts=_SAID), 7),
+    Bounds(Scope(clients=1, generations=2, acts=("join", "sync", "commit", "failover", "restart"))),
+)
+"""What is compared where nobody says otherwise: one instance twice, two instances, one of each,
+dynamic members alone (one of them with an old join), a coordinator that fails over."""
