@@ -109,10 +109,11 @@ class Workers(Generic[S, A]):
                     if message is None:
                         del self._pipes[pipe]
                         pipe.close()
+                        self._ended(worker)
                     else:
                         waiting[message[0]] = (worker, message[1])
                 if not self._pipes and turn not in waiting:
-                    raise WorkerLostError(self._how_lost())
+                    raise WorkerLostError("a worker left without an error; the system must not")
             worker, result = waiting.pop(turn)
             if isinstance(result, _Failure):
                 raise result.error
@@ -165,11 +166,15 @@ class Workers(Generic[S, A]):
             self._next.value = turn + 1
         return turn
 
-    def _how_lost(self) -> str:
-        for process in self._processes:
-            process.join(_END_S)
-        codes = ", ".join(str(process.exitcode) for process in self._processes)
-        return f"the workers ended before the work did (exit codes {codes}); try fewer jobs"
+    def _ended(self, worker: int) -> None:
+        """Raise WorkerLostError unless it did what it had to: others may wait for it for ever."""
+        process = self._processes[worker]
+        process.join(_END_S)
+        if process.exitcode != 0:
+            raise WorkerLostError(
+                f"a worker ended before its work did (exit code {process.exitcode}, negative: by a"
+                " signal); if the system needed its memory, try fewer jobs"
+            )
 
     def _end(self) -> None:
         for process in self._processes:

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -240,9 +241,42 @@ def test_states_that_cannot_be_pickled_are_named() -> None:
 
 
 def test_a_worker_that_dies_is_missed() -> None:
-    with pytest.raises(WorkerLostError, match=r"exit codes .*7"):
+    with pytest.raises(WorkerLostError, match=r"exit code 7"):
         explore(Dying(BIG, (37, 37)), jobs=2)
     assert not multiprocessing.active_children()
+
+
+class Stuck(Wide):
+    """In a worker, does something else in the first states, and never ends in the others."""
+
+    def __init__(self, first: Callable[[], object]) -> None:
+        super().__init__(1_000)
+        self.first = first
+        self.home = os.getpid()
+
+    def successors(self, state: int) -> Iterator[tuple[int, int]]:
+        if os.getpid() != self.home:
+            if state > 20:
+                signal.pause()
+            self.first()
+        return super().successors(state)
+
+
+def test_a_worker_that_dies_is_missed_while_others_never_end() -> None:
+    with pytest.raises(WorkerLostError, match="exit code 7"):
+        explore(Stuck(lambda: os._exit(7)), jobs=2)
+    assert not multiprocessing.active_children()
+
+
+def test_a_worker_that_just_leaves_is_missed() -> None:
+    class Leaving(Wide):
+        def successors(self, state: int) -> Iterator[tuple[int, int]]:
+            if state:
+                os._exit(0)
+            return super().successors(state)
+
+    with pytest.raises(WorkerLostError, match="must not"):
+        explore(Leaving(1_000), jobs=2)
 
 
 def test_a_failure_while_filing_ends_the_workers(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -251,8 +285,12 @@ def test_a_failure_while_filing_ends_the_workers(monkeypatch: pytest.MonkeyPatch
         raise KeyboardInterrupt
 
     monkeypatch.setattr(explorer_parallel, "_received", interrupted)
+
+    def failing() -> None:
+        raise ValueError("so that there is a message")
+
     with pytest.raises(KeyboardInterrupt):
-        explore(Wide(1_000), jobs=2)
+        explore(Stuck(failing), jobs=2)
     assert not multiprocessing.active_children()
 
 
