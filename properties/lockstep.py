@@ -148,13 +148,27 @@ class Lockstep:
                     yield doing, self._parted(state, step, one, other)
 
     def acts(self, pair: Pair) -> Iterator[Key]:
-        """What can happen: acts of clients that all worlds allow; time, if any world has timers."""
+        """What can happen: acts of clients that all worlds allow; time, if any world has timers.
+
+        Of clients that are alike and know nothing only the first acts: it makes no difference.
+        """
         moves = [self.moves(i, s.world) for i, side in enumerate(pair[:2]) for s in side]
-        for key in dict.fromkeys(key for found in moves for key in found):
-            if key[0] in self._never and self.models[0].seats[key[1]].instance is not None:
+        clients = self.worlds[next(iter(pair.one)).world].clients
+        for kind, index in dict.fromkeys(key for found in moves for key in found):
+            if kind in NOBODYS:
+                yield kind, index
                 continue
-            if key[0] in NOBODYS or all(key in found for found in moves):
-                yield key
+            seat = self.models[0].seats[index]
+            if kind in self._never and seat.instance is not None:
+                continue
+            client = clients[index]
+            if not (client.member_id or client.waits) and any(
+                earlier == client and self.models[0].seats[i] == seat
+                for i, earlier in enumerate(clients[:index])
+            ):
+                continue
+            if all((kind, index) in found for found in moves):
+                yield kind, index
 
     def outcomes(self, pair: Pair, key: Key) -> tuple[Outcomes, Outcomes]:
         """What an act leads to, on both sides, by what the clients see of it."""
