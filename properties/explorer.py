@@ -64,6 +64,7 @@ def explore(
     stop_at_first: bool = False,
     keep_graph: bool = False,
     progress: Callable[[Progress], None] | None = None,
+    quiet: Callable[[A], bool] | None = None,
 ) -> Exploration[S, A]:
     """Visit what can be reached, judge it, and count it.
 
@@ -72,7 +73,8 @@ def explore(
     expanded.  `max_depth`: states that many actions away are judged, but not expanded
     (so nothing says whether there is more: `complete` is false).
     `stop_at_first`: end at the first violation, the nearest one; else all checks go on.
-    `progress` is called after each level.
+    `progress` is called after each level.  `quiet`: whether an action alone shows that no check has
+    anything against a step by it; then they are not asked (their witnesses are).
 
     A FrontierSystem (see `explorer_frontier`) is expanded by whole levels; `jobs` are threads then.
 
@@ -98,15 +100,22 @@ def explore(
     if len(singly) < len(checks):
         raise ValueError("a FrontierCheck judges words; give a System of single states a Check")
     manner = Manner(stop=stop_at_first, edges=keep_graph, limit=max_states)
-    return _Explorer(cast("System[S, A]", system), singly, manner, jobs).run(max_depth, progress)
+    explorer = _Explorer(cast("System[S, A]", system), singly, manner, jobs, quiet)
+    return explorer.run(max_depth, progress)
 
 
 class _Explorer(Generic[S, A]):
     """One exploration while it lasts."""
 
     def __init__(
-        self, system: System[S, A], checks: tuple[Check[S, A], ...], manner: Manner, jobs: int
+        self,
+        system: System[S, A],
+        checks: tuple[Check[S, A], ...],
+        manner: Manner,
+        jobs: int,
+        quiet: Callable[[A], bool] | None,
     ) -> None:
+        self.quiet = quiet
         self.system = system
         self.checks = checks
         self.manner = manner
@@ -185,7 +194,7 @@ class _Explorer(Generic[S, A]):
 
     def _expanded(self, frontier: list[S], *, expand: bool) -> Generator[Expanded[S, A]]:
         """What came of the chunks of a level, in their order, already in the table."""
-        judge = Judge(self.checks, set(self.violations), set(self.witnesses))
+        judge = Judge(self.checks, set(self.violations), set(self.witnesses), self.quiet)
         manner = replace(self.manner, expand=expand)
         if self.jobs > 1 and len(frontier) >= self.jobs * _PER_PROCESS:
             self.forked = True

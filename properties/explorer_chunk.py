@@ -51,8 +51,18 @@ class Judge(Generic[S, A]):
     long as a judge meets them in that order.
     """
 
-    def __init__(self, checks: Sequence[Check[S, A]], closed: set[int], seen: set[int]) -> None:
-        """`closed`: checks that are already violated; `seen`: checks whose premise was met."""
+    def __init__(
+        self,
+        checks: Sequence[Check[S, A]],
+        closed: set[int],
+        seen: set[int],
+        quiet: Callable[[A], bool] | None = None,
+    ) -> None:
+        """`closed`: checks that are already violated; `seen`: checks whose premise was met.
+
+        `quiet`: whether no check of steps has anything against a step by this action.
+        """
+        self.quiet = quiet
         opened = [(i, c) for i, c in enumerate(checks) if i not in closed]
         unseen = [(i, c) for i, c in enumerate(checks) if i not in seen]
         self.states = tuple((i, c.state) for i, c in opened if c.state is not None)
@@ -78,7 +88,8 @@ class Judge(Generic[S, A]):
         self, position: int, state: S, action: A, following: S, into: Expanded[S, A]
     ) -> None:
         """Ask what is to hold of a step."""
-        for i, holds in self.steps:
+        asked = self.steps if self.quiet is None or not self.quiet(action) else ()
+        for i, holds in asked:
             sentence = holds(state, action, following)
             if sentence is not None:
                 into.steps[i] = Found(position, sentence, (action, following))

@@ -7,80 +7,140 @@ down as notes on the act; state properties that need the clients are judged in e
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import TypeVar
 
 from fencepost.model.group import Group
-from fencepost.properties.abstraction import evaluate
+from fencepost.model.revision import Revision
+from fencepost.properties.abstraction import (
+    abstract_group,
+    abstract_step,
+    compiled,
+    evaluate,
+)
 from fencepost.properties.exploration import Check
+from fencepost.properties.formula_closure import Closure
 from fencepost.properties.logic import Formula
 from fencepost.properties.property import Engine, Kind, Property
 from fencepost.properties.views import StepView, WorldView
 from fencepost.properties.worlds import Act, World, Worlds
 
 T = TypeVar("T")
-BROKEN, REACHED = "-", "+"
+EXCUSED = "~"
 _SAYS = ": "
+Notes = tuple[str, ...]
 
 
 class Judging:
-    """Some properties, ready to look at steps and worlds.  Takes those that exploration checks."""
+    """Some properties, ready to look at steps and worlds.  Takes those that exploration checks.
 
-    def __init__(self, properties: Iterable[Property]) -> None:
+    A violation that the revision (or the one that it is made from) expects by the rule of that step
+    is noted as excused, so that it hides no other.
+    """
+
+    def __init__(self, properties: Iterable[Property], revision: Revision) -> None:
         mine = [p for p in properties if Engine.EXPLORATION in p.engines]
         self.of_steps = [p for p in mine if p.kind is Kind.STEP]
         self.of_groups = [p for p in mine if p.kind is Kind.STATE and p.formula is not None]
         self.of_worlds = [p for p in mine if p.kind is Kind.STATE and p.formula is None]
-        self._groups: dict[Group | None, tuple[str, ...]] = {}
+        self._steps = [(p, *_closures(p)) for p in self.of_steps if p.formula is not None]
+        self._functions = [p for p in self.of_steps if p.formula is None]
+        self._states = [(p, *_closures(p)) for p in self.of_groups]
+        self._excused = {p.id: excused_rules(p, revision) for p in mine}
+        self._groups: dict[Group | None, tuple[Notes, Notes]] = {}
 
-    def notes(self, view: StepView) -> Iterator[str]:
-        """For each property that the step is about: that it was, and if it is broken, how."""
-        for one in self.of_steps:
+    def judge(self, view: StepView) -> tuple[Notes, Notes]:
+        """What is wrong with a step ("id: sentence"), and which properties it was about."""
+        faults: list[str] = []
+        about: list[str] = []
+        step = abstract_step(view)
+        rules = {rule.id for rule in view.rules}
+        for one, holds, premise in self._steps:
+            if premise(step.before, step.after, step.event):
+                about.append(one.id)
+            if not holds(step.before, step.after, step.event):
+                faults.append(self._against(one, rules) + denied(one))
+        for one in self._functions:
             if premise_holds(one, view):
-                yield REACHED + one.id
+                about.append(one.id)
             if sentence := broken(one, view):
-                yield BROKEN + one.id + _SAYS + sentence
-        yield from self._of_group(view.after)
+                faults.append(self._against(one, rules) + sentence)
+        wrong, reached = self._of_group(view.after)
+        return (*faults, *wrong), (*about, *reached)
 
-    def _of_group(self, group: Group | None) -> tuple[str, ...]:
-        notes = self._groups.get(group)
-        if notes is None:
-            found = []
-            for one in self.of_groups:
-                if premise_holds(one, group):
-                    found.append(REACHED + one.id)
-                if sentence := broken(one, group):
-                    found.append(BROKEN + one.id + _SAYS + sentence)
-            notes = self._groups[group] = tuple(found)
-        return notes
+    def _against(self, one: Property, rules: set[str]) -> str:
+        excused = self._excused[one.id]
+        mark = EXCUSED if excused is None or excused & rules else ""
+        return mark + one.id + _SAYS
+
+    def _of_group(self, group: Group | None) -> tuple[Notes, Notes]:
+        found = self._groups.get(group)
+        if found is None:
+            seen = abstract_group(group)
+            wrong = [
+                self._against(one, set()) + denied(one)
+                for one, holds, _ in self._states
+                if not holds(seen, seen, None)
+            ]
+            reached = [one.id for one, _, premise in self._states if premise(seen, seen, None)]
+            found = self._groups[group] = (tuple(wrong), tuple(reached))
+        return found
 
     def checks(self, worlds: Worlds) -> list[Check[World, Act]]:
-        """All of it as checks for the explorer."""
-        noted = [
+        """All of it as checks for the explorer; the excused ones under the id and `EXCUSED`."""
+        noted = [*self.of_steps, *self.of_groups]
+        checks: list[Check[World, Act]] = [
             Check(
                 one.id,
-                step=partial(_noted, BROKEN + one.id + _SAYS),
-                step_witness=partial(_reached, REACHED + one.id),
+                step=partial(_noted, one.id + _SAYS),
+                step_witness=partial(_reached, one.id),
             )
-            for one in (*self.of_steps, *self.of_groups)
+            for one in noted
         ]
-        seen: list[Check[World, Act]] = [
-            Check(
-                one.id,
-                state=partial(_of_world, worlds, partial(broken, one)),
-                witness=partial(_of_world, worlds, partial(premise_holds, one)),
-            )
-            for one in self.of_worlds
+        checks += [
+            Check(EXCUSED + one.id, step=partial(_noted, EXCUSED + one.id + _SAYS))
+            for one in noted
+            if self._excused[one.id] != frozenset()
         ]
-        return [*noted, *seen]
+        for one in self.of_worlds:
+            name = one.id if self._excused[one.id] is not None else EXCUSED + one.id
+            state = partial(_of_world, worlds, partial(broken, one))
+            witness = partial(_of_world, worlds, partial(premise_holds, one))
+            checks.append(Check(name, state=state, witness=witness))
+        return checks
+
+
+def excused_rules(one: Property, revision: Revision) -> frozenset[str] | None:
+    """The rules by which a property may fail here; None: by any.
+
+    What is expected of a revision is expected of those made from it, by the same rules.
+    """
+    rules: frozenset[str] = frozenset()
+    for name in (revision.name, revision.base):
+        if name is not None and name in one.expected:
+            if name not in one.expected_rules:
+                return None if name == revision.name else rules
+            rules |= one.expected_rules[name]
+    return rules
+
+
+def denied(one: Property) -> str:
+    """What is wrong where a formula does not hold."""
+    return f"it does not hold that: {one.meaning}"
+
+
+def _closures(one: Property) -> tuple[Closure, Closure]:
+    assert one.formula is not None
+    assert isinstance(one.premise, Formula)
+    return compiled(one.formula), compiled(one.premise)
 
 
 def broken(one: Property, thing: StepView | WorldView | Group | None) -> str | None:
     """What is wrong, in one sentence, or None.  A formula's sentence is its meaning, denied."""
     if one.formula is not None:
         assert not isinstance(thing, WorldView)
-        return None if evaluate(one.formula, thing) else f"it does not hold that: {one.meaning}"
+        return None if evaluate(one.formula, thing) else denied(one)
     assert one.holds is not None
     return one.holds(thing)
 
@@ -95,21 +155,20 @@ def premise_holds(one: Property, thing: StepView | WorldView | Group | None) -> 
     return premise(thing)
 
 
-def sentence_of(notes: Sequence[str], property_id: str) -> str | None:
-    """What a step's notes say against a property."""
-    prefix = BROKEN + property_id + _SAYS
-    return next((n.removeprefix(prefix) for n in notes if n.startswith(prefix)), None)
+def is_quiet(act: Act) -> bool:
+    """Whether no property has anything against an act."""
+    return not act.faults
 
 
 def _noted(prefix: str, _before: World, act: Act, _after: World) -> str | None:
-    for note in act.notes:
+    for note in act.faults:
         if note.startswith(prefix):
             return note[len(prefix) :]
     return None
 
 
-def _reached(note: str, _before: World, act: Act, _after: World) -> bool:
-    return note in act.notes
+def _reached(name: str, _before: World, act: Act, _after: World) -> bool:
+    return name in act.about
 
 
 def _of_world(worlds: Worlds, say: Callable[[WorldView], T], world: World) -> T:

@@ -89,6 +89,14 @@ def agreement(view: StepView) -> str | None:
     return None
 
 
+def told_generation(view: StepView) -> str | None:
+    """The generation told is the group's."""
+    for message in joined(view):
+        if view.after is None or message.generation_id != view.after.generation_id:
+            return f"{message.member_id} was told a generation that is not the group's"
+    return None
+
+
 def leader_told(view: StepView) -> str | None:
     """The leader told is a member."""
     versions = _versions(view)

@@ -62,6 +62,14 @@ STEP_PROPERTIES = (
         lambda view: len(checks.joined(view)) > 1,
     ),
     _property(
+        "the-generation-told-is-the-groups",
+        "A join that is welcomed is told the generation that the group has.",
+        src.KIP_BACKGROUND,
+        "joins answered NONE",
+        checks.told_generation,
+        checks.speaks_of_leader,
+    ),
+    _property(
         "the-leader-told-is-a-member",
         "The leader that a join is told of is a member.",
         f"{src.KIP_BACKGROUND}; {src.KIP_814}",

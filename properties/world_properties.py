@@ -109,15 +109,6 @@ def _assignments(view: WorldView) -> str | None:
     return None
 
 
-def _ahead(view: WorldView) -> str | None:
-    if view.group is None:
-        return None
-    for i, client in enumerate(view.clients):
-        if client.generation > view.group.generation_id:
-            return f"c{i + 1} was told a generation that the group has not reached"
-    return None
-
-
 def _parked(group: Group | None) -> Iterator[str]:
     for member in () if group is None else group.members:
         if member.joining is not None:
@@ -260,14 +251,6 @@ WORLD_PROPERTIES = (
         lambda view: any(client.assignment is not None for client, _ in _current(view)),
     ),
     _property(
-        "told-generation-is-reached",
-        "Nobody is told a generation that the group has not reached.",
-        src.KIP_BACKGROUND,
-        "without failover; a new coordinator goes on from the generation that was stored",
-        _ahead,
-        lambda view: bool(_current(view)),
-    ),
-    _property(
         "waiting-request-is-parked",
         "A request that has no answer is parked by the member that sent it.",
         src.KIP_BACKGROUND,
@@ -307,7 +290,8 @@ WORLD_PROPERTIES = (
         expected={
             f"kafka-2.{minor}": "before 2.8.1 nothing ends the wait for a leader that never syncs"
             for minor in range(3, 8)
-        },
+        }
+        | {"kip-345": "the text lets a static member go for nothing but its session or a leave"},
     ),
     _property(
         "no-timer-of-the-gone",

@@ -43,13 +43,14 @@ class World(NamedTuple):
 class Act(NamedTuple):
     """What happens: its kind, the client that does it (-1: nobody's doing), and which outcome.
 
-    `notes`: what the judge says of it, see `fencepost.properties.judging`.
+    What the judge says of it (`fencepost.properties.judging`): `faults`, and what it was `about`.
     """
 
     kind: str
     client: int = -1
     choice: int = 0
-    notes: tuple[str, ...] = ()
+    faults: tuple[str, ...] = ()
+    about: tuple[str, ...] = ()
 
 
 class Transition(NamedTuple):
@@ -58,15 +59,16 @@ class Transition(NamedTuple):
     naming: Naming
     emissions: tuple[Emission, ...]
     views: tuple[StepView, ...]
-    notes: tuple[str, ...]
+    faults: tuple[str, ...]
+    about: tuple[str, ...]
 
 
 _Found = tuple[Group | None, tuple[Emission, ...], tuple[StepView, ...]]
-Judge = Callable[[StepView], Iterable[str]]
+Judge = Callable[[StepView], tuple[Iterable[str], Iterable[str]]]
 
 
-def _silent(_: StepView) -> Iterable[str]:
-    return ()
+def _silent(_: StepView) -> tuple[Iterable[str], Iterable[str]]:
+    return (), ()
 
 
 class Worlds:
@@ -99,7 +101,7 @@ class Worlds:
             for choice, transition in enumerate(self.transitions(world, kind, index)):
                 after = self._after(world, kind, index, transition)
                 if self.scope.allows(after.group):
-                    yield Act(kind, index, choice, transition.notes), after
+                    yield Act(kind, index, choice, transition.faults, transition.about), after
 
     def taken(
         self, world: World, kind: str, index: int, choice: int
@@ -116,7 +118,7 @@ class Worlds:
         after = self._after(world, kind, index, done)
         if not self.scope.allows(after.group):
             return None
-        return Act(kind, index, choice, done.notes), after, done
+        return Act(kind, index, choice, done.faults, done.about), after, done
 
     def enabled(self, world: World) -> Iterator[tuple[ActKind, int]]:
         """The kinds of acts that can happen now, and whose they are."""
@@ -261,9 +263,12 @@ class Worlds:
         made: dict[tuple[object, ...], Transition] = {}
         for group, emissions, views in found:
             naming = named(group, keep_generations=self._keeps_generations)
-            notes = tuple(sorted({note for view in views for note in self._judge(view)}))
-            key = (naming.group, tuple(sorted(naming.ids.items())), emissions, notes)
-            made.setdefault(key, Transition(naming, emissions, views, notes))
+            judged = [self._judge(view) for view in views]
+            faults = tuple(sorted({note for against, _ in judged for note in against}))
+            about = tuple(sorted({note for _, reached in judged for note in reached}))
+            key = (naming.group, tuple(sorted(naming.ids.items())), emissions, faults, about)
+            transition = Transition(naming, emissions, views, faults, about)
+            made.setdefault(key, transition)
         return tuple(made.values())
 
     # What it means to the clients.

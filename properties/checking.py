@@ -1,0 +1,167 @@
+"""Is a revision safe?  Its properties, checked in a few small worlds, each chosen for a question.
+
+Decides which worlds those are, and what the verdict is.  A property holds, is broken (with the
+shortest run of all worlds that shows it), is broken as expected (the revision's own text asks for
+it), or was never put to the test; that last is a failure too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from functools import partial
+
+from fencepost.model.revision import Revision
+from fencepost.properties.exploration import Exploration, Progress, Violation
+from fencepost.properties.explorer import explore
+from fencepost.properties.judging import EXCUSED, Judging, is_quiet
+from fencepost.properties.property import Engine, Property
+from fencepost.properties.registry import PROPERTIES
+from fencepost.properties.scope import Scope
+from fencepost.properties.unfold import Run, unfold
+from fencepost.properties.worlds import Act, World, Worlds
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A small world and what it is there for."""
+
+    name: str
+    about: str
+    scope: Scope
+
+
+QUESTIONS = (
+    Question(
+        "zombie",
+        "a process that was a member once comes back under its old id, beside its successor",
+        Scope(
+            clients=2, zombies=1, members=2, acts=("join", "sync", "heartbeat", "commit", "tick")
+        ),
+    ),
+    Question(
+        "two processes",
+        "two processes are configured with one instance, restart and leave as they like",
+        Scope(
+            clients=2,
+            members=2,
+            acts=("join", "sync", "heartbeat", "leave", "remove", "drop", "restart", "tick"),
+        ),
+    ),
+    Question(
+        "two instances",
+        "two static members side by side, which change what they subscribe to",
+        Scope(
+            clients=2,
+            instances=2,
+            members=2,
+            offers=2,
+            acts=("join", "change", "sync", "heartbeat", "restart", "tick"),
+        ),
+    ),
+    Question(
+        "side by side",
+        "a static and a dynamic member",
+        Scope(
+            clients=2,
+            dynamic=1,
+            members=2,
+            acts=("join", "sync", "heartbeat", "commit", "leave", "restart", "tick"),
+        ),
+    ),
+    Question(
+        "failover",
+        "the coordinator fails over under two processes of one instance",
+        Scope(
+            clients=2,
+            members=2,
+            generations=3,
+            acts=("join", "sync", "heartbeat", "commit", "restart", "tick", "failover"),
+        ),
+    ),
+)
+
+
+class Finding(Enum):
+    """What came of a property."""
+
+    HOLDS = "holds"
+    EXPECTED = "expected violation"
+    BROKEN = "violated"
+    UNTESTED = "never put to the test"
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """A property on a revision: the finding, and where it fails the shortest run that shows it."""
+
+    property: Property
+    finding: Finding
+    question: Question | None = None
+    violation: Violation[World, Act] | None = None
+    run: Run | None = None
+    worlds: Worlds | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """A revision checked: what was explored, and a result for each property."""
+
+    revision: Revision
+    explored: tuple[tuple[Question, Exploration[World, Act]], ...]
+    results: tuple[Result, ...]
+
+    def failures(self) -> tuple[Result, ...]:
+        """What is neither held nor expected."""
+        return tuple(r for r in self.results if r.finding in {Finding.BROKEN, Finding.UNTESTED})
+
+
+def check_revision(
+    revision: Revision,
+    properties: Iterable[Property] = tuple(PROPERTIES.values()),
+    *,
+    questions: Sequence[Question] = QUESTIONS,
+    jobs: int = 1,
+    progress: Callable[[Question, Progress], None] | None = None,
+) -> Checked:
+    """Every property that exploration checks, in the world of each question."""
+    mine = [one for one in properties if Engine.EXPLORATION in one.engines]
+    judging = Judging(mine, revision)
+    explored = []
+    shortest: dict[str, tuple[Question, Worlds, Violation[World, Act]]] = {}
+    reached: set[str] = set()
+    for question in questions:
+        worlds = Worlds(revision, question.scope, judging.judge)
+        found = explore(
+            worlds,
+            judging.checks(worlds),
+            jobs=jobs,
+            quiet=is_quiet,
+            progress=None if progress is None else partial(progress, question),
+        )
+        explored.append((question, found))
+        reached |= set(found.witnesses)
+        for name, violation in found.violations.items():
+            best = shortest.get(name)
+            if best is None or violation.depth < best[2].depth:
+                shortest[name] = (question, worlds, violation)
+    results = tuple(_result(one, shortest, reached) for one in mine)
+    return Checked(revision, tuple(explored), results)
+
+
+def _result(
+    one: Property,
+    shortest: Mapping[str, tuple[Question, Worlds, Violation[World, Act]]],
+    reached: set[str],
+) -> Result:
+    found = shortest.get(one.id)
+    finding = Finding.BROKEN
+    if found is None:
+        found = shortest.get(EXCUSED + one.id)
+        finding = Finding.EXPECTED
+    if found is None:
+        held = {one.id, EXCUSED + one.id} & reached
+        return Result(one, Finding.HOLDS if held else Finding.UNTESTED)
+    question, worlds, violation = found
+    return Result(one, finding, question, violation, unfold(worlds, violation.trace), worlds)
