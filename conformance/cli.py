@@ -13,7 +13,9 @@ import click
 
 from fencepost.conformance.address import AddressError
 from fencepost.conformance.cli_certify import certify_command, replay_command
+from fencepost.conformance.cli_diff import diff_command
 from fencepost.conformance.cli_mutants import mutants_command
+from fencepost.conformance.cli_prove import prove_command
 from fencepost.conformance.cli_run import adapter_command, bench_group
 from fencepost.conformance.cli_show import (
     cases_command,
@@ -55,6 +57,8 @@ for _command in (
     explain_command,
     revisions_command,
     mutants_command,
+    prove_command,
+    diff_command,
     adapter_command,
     bench_group,
 ):

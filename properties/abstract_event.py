@@ -21,7 +21,7 @@ from fencepost.model.errors import Error
 from fencepost.model.group import JOIN, SESSION, SYNC, Group, Timer
 from fencepost.model.messages import JoinGroupRequest, JoinGroupResponse, LeaveGroupRequest
 from fencepost.model.table import Rule
-from fencepost.model.vocabulary import Change, GroupState, Inst, Mid, Offer
+from fencepost.model.vocabulary import Change, GroupState, Inst, Mid, Offer, Trigger
 from fencepost.model.work import Emission, Incoming
 from fencepost.properties.signature import (
     FAILOVER,
@@ -50,6 +50,7 @@ class AbstractEvent:
     named: Ids = _NOBODY
     selected_protocol: Hashable = Change.MEANINGLESS
     protocols: Hashable = Change.MEANINGLESS
+    trigger: Trigger | None = None
 
     @property
     def mid_given(self) -> bool:

@@ -8,7 +8,7 @@ allows beside the others: `fencepost.model.vocabulary.feasible`, as conditions.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 
 from fencepost.model import expr
 from fencepost.model.expr import Expr, Feature
@@ -189,6 +189,34 @@ def features_of(guard: Expr) -> frozenset[Feature]:
             return features_of(part)
         case _:
             raise TypeError(f"no expression of the vocabulary: {type(guard).__name__}")
+
+
+def partly(
+    guard: Expr, answer: Callable[[Feature, frozenset[Hashable]], bool | None]
+) -> bool | None:
+    """Whether a guard holds where only some features are known; None: that depends on others.
+
+    `answer` says whether a feature has one of these values, or None where it doesn't know.
+    """
+    match guard:
+        case expr.In(feature, values):
+            return answer(feature, values)
+        case expr.AllOf(parts):
+            found = [partly(part, answer) for part in parts]
+            return False if False in found else None if None in found else True
+        case expr.AnyOf(parts):
+            found = [partly(part, answer) for part in parts]
+            return True if True in found else None if None in found else False
+        case expr.Not(part):
+            inner = partly(part, answer)
+            return None if inner is None else not inner
+        case _:
+            raise TypeError(f"no expression of the vocabulary: {type(guard).__name__}")
+
+
+def can_trigger(guard: Expr, trigger: Trigger) -> bool:
+    """Whether a look at the join phase for this reason can meet the guard."""
+    return partly(guard, lambda f, values: trigger in values if f is TRIGGER else None) is not False
 
 
 def as_formula(guard: Expr) -> Formula:

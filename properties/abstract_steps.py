@@ -18,7 +18,7 @@ from fencepost.model.table import Rule, Table
 from fencepost.model.vocabulary import INST, MID, STATE, GroupState, Trigger
 from fencepost.properties import signature as sig
 from fencepost.properties.abstract_effect import AbstractEffect
-from fencepost.properties.abstract_guards import as_formula, feasible
+from fencepost.properties.abstract_guards import as_formula, can_trigger, feasible
 from fencepost.properties.abstract_phases import (
     CATCH_UP,
     DEFER,
@@ -51,7 +51,7 @@ RUNS = {
     sig.JOIN_PHASE: sig.JOIN_TIMER.now(),
     sig.SYNC_PHASE: sig.SYNC_TIMER.now(),
 }
-_SETTLING = frozenset({sig.JOIN_GROUP, sig.LEAVE_ROW, *_FIRES})
+SETTLING = frozenset({sig.JOIN_GROUP, sig.LEAVE_ROW, *_FIRES})
 _KEEPS_GROUP = frozenset(
     do for do, effect in EFFECTS.items() if effect.touched() <= {sig.CALLER.name}
 ) - {Do.UPDATE_MEMBER}
@@ -162,9 +162,11 @@ class _Builder:
             (*fires, *(self._effects[do] for do in rule.effect)),
             Trigger.EXPIRY if table.name == sig.JOIN_PHASE else None,
         )
+        if table.name == sig.JOIN_PHASE and not can_trigger(rule.guard, Trigger.EXPIRY):
+            return
         unknown = tuple(do for do in rule.effect if do in self._unknown)
         changes = TRUE if fires else changed_by(rule.effect)
-        if table.name not in _SETTLING or changes is FALSE:
+        if table.name not in SETTLING or changes is FALSE:
             yield Path(table.name, rule, None, (stage,), answer_of(rule, None), unknown=unknown)
             return
         unchanged = negate(changes)
@@ -190,6 +192,8 @@ class _Builder:
         )
         join_phase = self._revision.tables[sig.JOIN_PHASE]
         for settle in join_phase.rules():
+            if not can_trigger(settle.guard, Trigger.CHECK):
+                continue
             effects = tuple(self._effects[do] for do in settle.effect)
             look = Stage(
                 (_PREPARING, guard_of(join_phase, settle), feasible(join_phase.features)),

@@ -34,8 +34,12 @@ Structure = Any
 Closure = Callable[[Structure, Structure, Any], bool]
 """(group now, group then, event) → whether the formula holds."""
 
+SetClosure = Callable[[Structure, Structure, Any, frozenset[str], frozenset[str]], Any]
+"""(group now, group then, event, ids, instances) → the tuples of which the formula holds."""
+
 _GROUP = {When.NOW: "n", When.THEN: "t"}
 _UNIVERSE = {Sort.ID: "everything(0, n, t, e)", Sort.INSTANCE: "everything(1, n, t, e)"}
+_GIVEN = {Sort.ID: "u", Sort.INSTANCE: "v"}
 _SORTS = (Sort.ID, Sort.INSTANCE)
 
 
@@ -50,6 +54,18 @@ def compile_closure(formula: Formula) -> Closure:
     body = writer.source(formula, {})
     scope = {"s": writer.sets, "everything": everything}
     closure: Closure = eval(f"lambda n, t, e: {body}", scope)  # noqa: S307  (our own source)
+    return closure
+
+
+def compile_set(terms: tuple[Term, ...], formula: Formula) -> SetClosure:
+    """What the formula holds of, as a function; without terms, whether it holds."""
+    writer = _Writer()
+    names = {term.name: f"x{i}" for i, term in enumerate(terms)}
+    body = writer.source(formula, names)
+    loops = "".join(f" for {names[t.name]} in {_GIVEN[t.sort]}" for t in terms)
+    found = f"frozenset([{_tuple(list(names.values()))}{loops} if {body}])" if terms else body
+    scope = {"s": writer.sets, "everything": everything}
+    closure: SetClosure = eval(f"lambda n, t, e, u, v: {found}", scope)  # noqa: S307  (as above)
     return closure
 
 

@@ -7,7 +7,7 @@ a test has the two agree.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import fields
 from typing import Any
 
@@ -21,9 +21,10 @@ from fencepost.properties.abstract_steps import Path
 from fencepost.properties.abstraction import AbstractGroup, AbstractStep
 from fencepost.properties.formula_closure import slot
 from fencepost.properties.logic import Formula, Relation, Sort, exists, is_now, negate
-from fencepost.properties.proof_paths import Encoded, bound
+from fencepost.properties.proof_paths import after, assumed, encode, small_universe, within
 from fencepost.properties.proof_results import Counterexample
-from fencepost.properties.proof_terms import STATES, Scene, Symbols, Z, translate
+from fencepost.properties.proof_terms import STATES, Scene, Symbols, Universe, Z, translate
+from fencepost.properties.property import Property
 
 Ask = Callable[[Z], str]
 """A solver → "sat", "unsat" or "unknown"."""
@@ -43,54 +44,45 @@ _QUIET: tuple[Formula, ...] = (
 _FIELDS = {one.name for one in fields(AbstractGroup)}
 
 
-def smallest(solver: Z, encoded: Encoded, path: Path, ask: Ask) -> Counterexample | None:
-    """The smallest model of what the solver holds, as a step; None if none is found that small."""
+def smallest(
+    path: Path,
+    invariants: Iterable[Property],
+    goal: Property | None,
+    solver: Callable[[], Z],
+    ask: Ask,
+) -> Counterexample | None:
+    """The smallest step of this kind that begins well and misses the goal (None: any step).
+
+    None if there is none in a small universe.
+    """
+    known = tuple(invariants)
+    batch = path.put_off or path.at_the_end
     for ids, instances in _SIZES:
-        constraints, universe = bound(ids, instances)
-        solver.push()
-        solver.add(*constraints)
-        if ask(solver) == "sat":
-            model = _quiet(solver, encoded.scene, ask)
-            solver.pop()
-            return _read(model, encoded.scene, universe, path)
-        solver.pop()
+        universe = small_universe(ids, instances)
+        encoded = encode(path, assumed(known, batch=batch, universe=universe), universe)
+        small = solver()
+        small.add(*encoded.constraints, *within(encoded, universe))
+        if goal is not None:
+            small.add(z3.Not(after(goal, encoded, path)))
+        if ask(small) == "sat":
+            return _read(_quiet(small, encoded.scene, ask), encoded.scene, universe, path)
     return None
-
-
-def is_satisfiable(solver: Z, ask: Ask) -> str:
-    """Whether there is a model; where the question stays open, whether there is a small one."""
-    answer = ask(solver)
-    if answer != "unknown":
-        return answer
-    for ids, instances in _SIZES:
-        constraints, _ = bound(ids, instances)
-        solver.push()
-        solver.add(*constraints)
-        answer = ask(solver)
-        solver.pop()
-        if answer == "sat":
-            return answer
-    return "unknown"
 
 
 def _quiet(solver: Z, scene: Scene, ask: Ask) -> Z:
     """A model in which as little as can be is the case before the step."""
     model = solver.model()
-    kept = 0
     for wish in _QUIET:
         solver.push()
         solver.add(translate(wish, scene))
         if ask(solver) == "sat":
             model = solver.model()
-            kept += 1
         else:
             solver.pop()
-    for _ in range(kept):
-        solver.pop()
     return model
 
 
-def _tuples(relation: Relation, universe: dict[Sort, list[Z]]) -> list[tuple[Z, ...]]:
+def _tuples(relation: Relation, universe: Universe) -> list[tuple[Z, ...]]:
     found: list[tuple[Z, ...]] = [()]
     for sort in relation.sorts:
         found = [(*front, one) for front in found for one in universe[sort]]
@@ -98,16 +90,21 @@ def _tuples(relation: Relation, universe: dict[Sort, list[Z]]) -> list[tuple[Z, 
 
 
 class _Reader:
-    """Reads a model, and names what it finds: members m1, m2…, instances A, B…"""
+    """Reads a model, and names what it finds: ids m1, m2, members first; instances A, B."""
 
-    def __init__(self, model: Z, universe: dict[Sort, list[Z]]) -> None:
+    def __init__(self, model: Z, scene: Scene, universe: Universe) -> None:
         self._model = model
+        known = [scene.now.relations[one.name] for one in (sig.MEMBER, sig.PENDING)]
         self._names: dict[Sort, dict[str, str]] = {Sort.ID: {}, Sort.INSTANCE: {}}
-        self.things: dict[Sort, list[Z]] = {}
+        self.things: Universe = {}
         for sort, constants in universe.items():
             seen = {str(value): value for value in map(self._value, constants)}
-            self.things[sort] = [seen[key] for key in sorted(seen)]
-            for number, key in enumerate(sorted(seen)):
+            ordered = sorted(seen)
+            if sort is Sort.ID:
+                ranks = {key: [not self.true(p.of(seen[key])) for p in known] for key in seen}
+                ordered.sort(key=ranks.__getitem__)
+            self.things[sort] = [seen[key] for key in ordered]
+            for number, key in enumerate(ordered):
                 name = f"m{number + 1}" if sort is Sort.ID else chr(ord("A") + number)
                 self._names[sort][key] = name
 
@@ -146,8 +143,8 @@ class _Reader:
         return AbstractGroup(**{name: value for name, value in found.items() if name in _FIELDS})
 
 
-def _read(model: Z, scene: Scene, universe: dict[Sort, list[Z]], path: Path) -> Counterexample:
-    reader = _Reader(model, universe)
+def _read(model: Z, scene: Scene, universe: Universe, path: Path) -> Counterexample:
+    reader = _Reader(model, scene, universe)
     asked = path.naming and not path.at_the_end
     given = asked and reader.true(scene.event[sig.MID_GIVEN.name].body)
     inst_given = asked and reader.true(scene.event[sig.INST_GIVEN.name].body)

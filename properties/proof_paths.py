@@ -41,6 +41,7 @@ from fencepost.properties.proof_terms import (
     Predicate,
     Scene,
     Symbols,
+    Universe,
     Z,
     domains,
     first_group,
@@ -77,7 +78,13 @@ class Encoded:
     picked: list[Z] = field(default_factory=list)
 
 
-def event_scene(group: Symbols, answers: dict[Feature, Hashable], *, of_session: bool) -> Scene:
+def event_scene(
+    group: Symbols,
+    answers: dict[Feature, Hashable],
+    *,
+    of_session: bool,
+    universe: Universe | None = None,
+) -> Scene:
     """A scene of one group and an event of which only `answers` is known."""
     terms = {term.name: z3.Const(term.name, SORTS[term.sort]) for term in sig.EVENT_TERMS}
     hole = z3.Const("hole!0", SORTS[Sort.ID])
@@ -92,16 +99,18 @@ def event_scene(group: Symbols, answers: dict[Feature, Hashable], *, of_session:
         sig.MID_GIVEN.name: Predicate((), mid_given),
         sig.INST_GIVEN.name: Predicate((), inst_given),
     }
-    return Scene(group, group, event, terms, answers, {})
+    return Scene(group, group, event, terms, answers, {}, universe=universe)
 
 
-def assumed(invariants: Iterable[Property], *, batch: bool) -> list[Z]:
+def assumed(
+    invariants: Iterable[Property], *, batch: bool, universe: Universe | None = None
+) -> list[Z]:
     """The invariants before a step: the same for every step."""
-    scene = event_scene(first_group(), {}, of_session=False)
+    scene = event_scene(first_group(), {}, of_session=False, universe=universe)
     return [before(one, scene, batch=batch) for one in invariants]
 
 
-def encode(path: Path, invariants: Iterable[Z]) -> Encoded:
+def encode(path: Path, invariants: Iterable[Z], universe: Universe | None = None) -> Encoded:
     """The step as constraints: what is `assumed` before it, guard, effects, choices."""
     event = "LeaveGroup" if path.at_the_end else path.table
     answers: dict[Feature, Hashable] = {
@@ -109,7 +118,8 @@ def encode(path: Path, invariants: Iterable[Z]) -> Encoded:
         sig.RULE: path.rule.id,
         sig.ANSWER: path.answer,
     }
-    scene = event_scene(first_group(), answers, of_session=path.table == sig.SESSION_END)
+    of_session = path.table == sig.SESSION_END
+    scene = event_scene(first_group(), answers, of_session=of_session, universe=universe)
     batch = path.put_off or path.at_the_end
     found = [
         *invariants,
@@ -195,12 +205,19 @@ def premise(one: Property, scene: Scene) -> Z:
     return translate(one.premise, scene)
 
 
-def bound(ids: int, instances: int) -> tuple[list[Z], dict[Sort, list[Z]]]:
-    """Constraints that there are at most so many ids and instances, and names for all of them."""
-    constraints, universe = [], {}
-    for sort, size in ((Sort.ID, ids), (Sort.INSTANCE, instances)):
-        names = [z3.Const(f"{sort.value}{i}", SORTS[sort]) for i in range(size)]
-        any_one = z3.Const(f"any {sort.value}", SORTS[sort])
-        constraints.append(z3.ForAll([any_one], z3.Or(*(any_one == name for name in names))))
-        universe[sort] = names
-    return constraints, universe
+def small_universe(ids: int, instances: int) -> Universe:
+    """Names for so many ids and instances; two names may stand for one thing."""
+    return {
+        sort: [z3.Const(f"{sort.value}{i}", SORTS[sort]) for i in range(size)]
+        for sort, size in ((Sort.ID, ids), (Sort.INSTANCE, instances))
+    }
+
+
+def within(encoded: Encoded, universe: Universe) -> list[Z]:
+    """Nothing but the universe is spoken of."""
+    terms = [*encoded.scene.terms.values(), *encoded.picked]
+    return [z3.Or(*(term == one for one in universe[_sort(term)])) for term in terms]
+
+
+def _sort(term: Z) -> Sort:
+    return next(sort for sort, z in SORTS.items() if z == term.sort())

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
-from itertools import count
+from itertools import count, product
 from typing import Any
 
 import z3
@@ -40,6 +40,9 @@ from fencepost.properties.logic import (
 
 Z = Any
 """An expression of Z3's, which has no types."""
+
+Universe = dict[Sort, list[Z]]
+"""All ids and all instances."""
 
 SORTS: dict[Sort, Z] = {Sort.ID: z3.DeclareSort("Id"), Sort.INSTANCE: z3.DeclareSort("Instance")}
 _STATE, _STATE_VALUES = z3.EnumSort("State", [state.name for state in GroupState])
@@ -78,6 +81,7 @@ class Scene:
 
     `terms`: of the event, by name; `answers`: questions whose answer is known (the deciding rule);
     `stage`: which look at the table a free feature belongs to; `used`: the free ones so far.
+    `universe`: all ids and instances that there are, where quantifiers are to be written out.
     """
 
     now: Symbols
@@ -87,6 +91,7 @@ class Scene:
     answers: dict[Feature, Hashable]
     used: dict[str, tuple[Z, Feature]]
     stage: int = 0
+    universe: Universe | None = None
 
 
 def first_group() -> Symbols:
@@ -144,6 +149,15 @@ def translate(formula: Formula, scene: Scene, bound: dict[str, Z] | None = None)
 def _quantified(
     quantifier: Z, terms: tuple[Term, ...], body: Formula, scene: Scene, names: dict[str, Z]
 ) -> Z:
+    if scene.universe is not None:
+        cases = product(*(scene.universe[t.sort] for t in terms))
+        found = [
+            translate(
+                body, scene, {**names, **dict(zip((t.name for t in terms), case, strict=True))}
+            )
+            for case in cases
+        ]
+        return z3.And(*found) if quantifier is z3.ForAll else z3.Or(*found)
     constants = {t.name: z3.Const(f"{t.name}!{next(_fresh)}", SORTS[t.sort]) for t in terms}
     return quantifier(list(constants.values()), translate(body, scene, {**names, **constants}))
 

@@ -24,7 +24,7 @@ from fencepost.properties.abstract_steps import Path, paths
 from fencepost.properties.abstraction import AbstractGroup, evaluate
 from fencepost.properties.formulas import PROPERTIES
 from fencepost.properties.logic import negate
-from fencepost.properties.proof_counterexamples import Ask, is_satisfiable, smallest
+from fencepost.properties.proof_counterexamples import Ask, smallest
 from fencepost.properties.proof_paths import (
     Encoded,
     after,
@@ -77,17 +77,30 @@ def prove(
     only: Collection[str] = (),
     *,
     properties: Collection[Property] = PROPERTIES,
+    rules: Collection[str] = (),
     overrides: Mapping[Do, AbstractEffect] | None = None,
     timeout_ms: int = TIMEOUT_MS,
     ask: Ask = ask,
+    with_traces: bool = True,
 ) -> Proof:
     """All obligations of a revision.
 
     `only`: ids of properties to be proved (then nothing is said of tables and rules); the other
-    state properties are still assumed before each step.  `overrides`: the abstract effects of verbs
-    that the revision performs otherwise.
+    state properties are still assumed before each step.  `rules`: ids of rules whose steps are
+    looked at, no others (then nothing is said of what all steps together reach).  `overrides`: the
+    abstract effects of verbs that the revision performs otherwise.  `with_traces`: with
+    counterexamples.
     """
-    search = _Search(revision, properties, frozenset(only), overrides or {}, timeout_ms, ask)
+    search = _Search(
+        revision,
+        properties,
+        frozenset(only),
+        frozenset(rules),
+        overrides or {},
+        timeout_ms,
+        ask,
+        with_traces,
+    )
     return Proof(revision.name, tuple(search.obligations()))
 
 
@@ -96,9 +109,11 @@ class _Search:
     revision: Revision
     properties: Collection[Property]
     only: frozenset[str]
+    rules: frozenset[str]
     overrides: Mapping[Do, AbstractEffect]
     timeout_ms: int
     ask: Ask
+    with_traces: bool
     _known: tuple[Property, ...] = ()
     _goals: tuple[Property, ...] = ()
     _assumed: dict[bool, list[Any]] = field(default_factory=dict)
@@ -114,10 +129,12 @@ class _Search:
         self._goals = tuple(
             one for one in adapted if one.formula is not None and one.id in (self.only or {one.id})
         )
-        if not self.only:
+        if not self.only and not self.rules:
             yield from prove_tables(self.revision, self._known, self.solver, self.ask)
         yield from self._initial()
         for path in paths(self.revision, self.overrides):
+            if self.rules and path.rule.id not in self.rules:
+                continue
             if path.unknown:
                 verbs = ", ".join(do.name for do in path.unknown)
                 yield Obligation(
@@ -131,8 +148,9 @@ class _Search:
                 self._reached |= {path.rule.id, path.settle.id if path.settle else ""}
             else:
                 yield from self._of_path(path)
-        yield from self._stale()
-        yield from self._vacuous()
+        if not self.rules:
+            yield from self._stale()
+            yield from self._vacuous()
 
     def solver(self) -> z3.Solver:
         """A solver with the limits of this proof."""
@@ -173,20 +191,18 @@ class _Search:
         encoded = encode(path, self._assumed[batch])
         solver = self.solver()
         solver.add(*encoded.constraints)
-        possible = is_satisfiable(solver, self.ask)
+        possible = self.ask(solver)
         if possible == "unsat":
             return
         names = {path.rule.id} | ({path.settle.id} if path.settle else set())
         (self._reached if possible == "sat" else self._undecided).update(names)
         if path.rule.defensive and not self.only:
-            yield self._not_defensive(path, encoded, solver, possible)
+            yield self._not_defensive(path, possible)
         for one in self._goals:
             self._witness(one, encoded, solver)
             yield self._goal(one, path, encoded, solver)
 
-    def _not_defensive(
-        self, path: Path, encoded: Encoded, solver: z3.Solver, possible: str
-    ) -> Obligation:
+    def _not_defensive(self, path: Path, possible: str) -> Obligation:
         if possible != "sat":
             return Obligation("defensive", path.rule.id, path.name, Result.UNKNOWN)
         return Obligation(
@@ -195,7 +211,7 @@ class _Search:
             path.name,
             Result.FAILED,
             "it is marked as unreachable, and can decide",
-            smallest(solver, encoded, path, self.ask),
+            smallest(path, self._known, None, self.solver, self.ask),
             path.rule.id,
         )
 
@@ -205,7 +221,7 @@ class _Search:
             return
         solver.push()
         solver.add(premise(one, encoded.scene))
-        if is_satisfiable(solver, self.ask) == "sat":
+        if self.ask(solver) == "sat":
             self._witnessed.add(one.id)
         solver.pop()
 
@@ -227,9 +243,9 @@ class _Search:
                 )
             self._failing.setdefault(one.id, set()).add(path.rule.id)
             shown = None
-            if (one.id, path.rule.id) not in self._shown:
+            if self.with_traces and (one.id, path.rule.id) not in self._shown:
                 self._shown.add((one.id, path.rule.id))
-                shown = smallest(solver, encoded, path, self.ask)
+                shown = smallest(path, self._known, one, self.solver, self.ask)
         finally:
             solver.pop()
         if expected is not None and (expected[1] is None or path.rule.id in expected[1]):

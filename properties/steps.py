@@ -173,18 +173,25 @@ STATIC_GOES_ONLY = step_property(
 )
 _PHASE_ENDS = all_of(_JOIN_PHASE, negate(is_now(RULE, "JOIN-PHASE-DELAY-EXTENDED")))
 _ABSENT = all_of(MEMBER.now(X), negate(PARKED.now(X)))
-REBALANCE_TIMEOUT = step_property(
+DYNAMIC_GOES = step_property(
     "dynamic-goes-at-rebalance-timeout",
-    "When the rebalance timeout ends the wait, dynamic members that did not rejoin go, and static "
-    "ones stay.",
+    "When the rebalance timeout ends the wait, dynamic members that did not rejoin go.",
     implies(
         _PHASE_ENDS,
-        all_of(
-            for_all(X, implies(all_of(_ABSENT, negate(is_static(X))), negate(MEMBER.then(X)))),
-            for_all(X, I, implies(SEAT.now(X, I), all_of(MEMBER.then(X), SEAT.then(X, I)))),
-        ),
+        for_all(X, implies(all_of(_ABSENT, negate(is_static(X))), negate(MEMBER.then(X)))),
     ),
-    all_of(_PHASE_ENDS, exists(X, all_of(_ABSENT, is_static(X))), exists(X, _GOES)),
+    all_of(_PHASE_ENDS, exists(X, all_of(_ABSENT, negate(is_static(X))))),
+    src.KIP_ROLLING,
+    "the end of the wait for joins",
+)
+STATIC_STAYS = step_property(
+    "static-stays-at-rebalance-timeout",
+    "When the rebalance timeout ends the wait, static members that did not rejoin stay.",
+    implies(
+        _PHASE_ENDS,
+        for_all(X, I, implies(SEAT.now(X, I), all_of(MEMBER.then(X), SEAT.then(X, I)))),
+    ),
+    all_of(_PHASE_ENDS, exists(X, all_of(_ABSENT, is_static(X)))),
     src.KIP_ROLLING,
     "the end of the wait for joins",
 )
@@ -239,7 +246,8 @@ ONE_BY_ONE = (
     FAILOVER_AS_STORED,
     FRESH_ID_FOR_ONE,
     STATIC_GOES_ONLY,
-    REBALANCE_TIMEOUT,
+    DYNAMIC_GOES,
+    STATIC_STAYS,
     RESTART,
     GENERATION_NEVER_FALLS,
 )
