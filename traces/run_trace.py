@@ -53,10 +53,14 @@ class Step:
         return "; ".join((*own, *self.others))
 
     @property
+    def start(self) -> str:
+        """Number, time, and whose doing it is."""
+        return "  ".join(filter(None, (f"{self.number:3}  at {self.at_ms:,} ms", self.who)))
+
+    @property
     def text(self) -> str:
         """The step as a line."""
-        start = "  ".join(filter(None, (f"{self.number:3}  at {self.at_ms:,} ms", self.who)))
-        line = f"{start}  {self.did}"
+        line = f"{self.start}  {self.did}"
         if self.answers:
             line += f" → {self.answers}"
         return line + (f"  [{', '.join(self.rules)}]" if self.rules else "")
