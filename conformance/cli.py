@@ -14,6 +14,11 @@ import click
 from fencepost.conformance.address import AddressError
 from fencepost.conformance.cli_certify import certify_command, replay_command
 from fencepost.conformance.cli_diff import diff_command
+from fencepost.conformance.cli_explore import (
+    check_command,
+    explore_command,
+    properties_command,
+)
 from fencepost.conformance.cli_mutants import mutants_command
 from fencepost.conformance.cli_prove import prove_command
 from fencepost.conformance.cli_run import adapter_command, bench_group
@@ -59,6 +64,9 @@ for _command in (
     mutants_command,
     prove_command,
     diff_command,
+    check_command,
+    explore_command,
+    properties_command,
     adapter_command,
     bench_group,
 ):

@@ -21,8 +21,10 @@ _BOUNDS = {
     "instances": "Instances, shared in turn by the clients that aren't dynamic.",
     "dynamic": "So many clients, the last, have no instance.",
     "old": "So many clients, the first, speak old versions.",
+    "zombies": "So many static clients, the last, come with an id that nobody knows any more.",
     "members": "Members and pending ids at once, at most.",
     "offers": "Subscriptions that a client may change between.",
+    "generations": "The highest generation, where a failover may bring back an earlier one.",
     "delay_ticks": "group.initial.rebalance.delay.ms, in ticks of 3 s.",
 }
 

@@ -14,11 +14,13 @@ from rich.text import Text
 from fencepost.conformance.catalogue import ENTRIES
 from fencepost.conformance.catalogue.registry import Entry
 from fencepost.conformance.describe import step_text
+from fencepost.conformance.property_words import explain_property
 from fencepost.conformance.suites import CATALOGUE, NAMES, find_suite
 from fencepost.conformance.targets import DEFAULT_REVISION, find_revision
 from fencepost.model import revisions
 from fencepost.model.revision import Drop, Revision
 from fencepost.model.table import Level, Rule, Table
+from fencepost.properties.registry import PROPERTIES
 
 _PLAIN_WIDTH = 160
 
@@ -137,9 +139,12 @@ def _levels(revision: Revision) -> dict[str, Level]:
 @click.argument("name", metavar="ID")
 @revision_option
 def explain_command(name: str, revision: str) -> None:
-    """Explain a rule or a case by its id."""
+    """Explain a rule, a property or a case by its id."""
     chosen = find_revision(revision)
     screen = console()
+    if name in PROPERTIES:
+        explain_property(screen, PROPERTIES[name])
+        return
     for table, rule in chosen.rules():
         if rule.id == name:
             _explain_rule(screen, table, rule)
@@ -149,8 +154,9 @@ def explain_command(name: str, revision: str) -> None:
     entry = next((e for e in entries if e.id == name), None)
     if entry is None:
         raise click.UsageError(
-            f"no rule of {revision} and no case is called {name!r}; "
-            "`fencepost table` lists the rules, `fencepost cases` the cases"
+            f"no rule of {revision}, no property and no case is called {name!r}; "
+            "`fencepost table` lists the rules, `fencepost properties` the "
+            "properties, `fencepost cases` the cases"
         )
     _explain_case(screen, entry, _levels(chosen))
 

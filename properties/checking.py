@@ -16,6 +16,7 @@ from fencepost.model.revision import Revision
 from fencepost.properties.exploration import Exploration, Progress, Violation
 from fencepost.properties.explorer import explore
 from fencepost.properties.judging import EXCUSED, Judging, is_quiet
+from fencepost.properties.liveness import LIVELY_SCOPES, PROMISES, Promise, look
 from fencepost.properties.property import Engine, Property
 from fencepost.properties.registry import PROPERTIES
 from fencepost.properties.scope import Scope
@@ -105,16 +106,37 @@ class Result:
 
 
 @dataclass(frozen=True, slots=True)
+class Kept:
+    """What came of a promise: where it is broken, a run that goes round for ever.
+
+    The last `round` turns of the run are what happens again and again.
+    """
+
+    promise: Promise
+    finding: Finding
+    run: Run | None = None
+    worlds: Worlds | None = None
+    round: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Checked:
-    """A revision checked: what was explored, and a result for each property."""
+    """A revision checked: what was explored, and a result for each property and promise."""
 
     revision: Revision
     explored: tuple[tuple[Question, Exploration[World, Act]], ...]
     results: tuple[Result, ...]
+    promises: tuple[Kept, ...] = ()
 
-    def failures(self) -> tuple[Result, ...]:
-        """What is neither held nor expected."""
-        return tuple(r for r in self.results if r.finding in {Finding.BROKEN, Finding.UNTESTED})
+    def findings(self) -> tuple[Finding, ...]:
+        """Of each property, then of each promise."""
+        return (*(r.finding for r in self.results), *(p.finding for p in self.promises))
+
+    @property
+    def holds(self) -> bool:
+        """Whether all holds, or fails as expected."""
+        fine = {Finding.HOLDS, Finding.EXPECTED}
+        return fine.issuperset(self.findings())
 
 
 def check_revision(
@@ -148,6 +170,34 @@ def check_revision(
                 shortest[name] = (question, worlds, violation)
     results = tuple(_result(one, shortest, reached) for one in mine)
     return Checked(revision, tuple(explored), results)
+
+
+def check_promises(
+    revision: Revision,
+    promises: Sequence[Promise] = PROMISES,
+    scopes: Sequence[Scope] = LIVELY_SCOPES,
+) -> tuple[Kept, ...]:
+    """Every promise, in the first world that breaks it."""
+    broken: dict[str, Kept] = {}
+    for scope in scopes:
+        if all(promise.id in broken for promise in promises):
+            break
+        looked = look(revision, scope)
+        for promise in promises:
+            lasso = looked.broken.get(promise.id)
+            if lasso is not None and promise.id not in broken:
+                expected = excused(promise.expected, revision)
+                finding = Finding.EXPECTED if expected else Finding.BROKEN
+                path = (*lasso.stem, *lasso.cycle)
+                run = unfold(looked.worlds, path)
+                worlds = looked.worlds
+                broken[promise.id] = Kept(promise, finding, run, worlds, len(lasso.cycle))
+    return tuple(broken.get(p.id, Kept(p, Finding.HOLDS)) for p in promises)
+
+
+def excused(expected: Mapping[str, str], revision: Revision) -> bool:
+    """Whether a revision, or the one that it is made from, is expected to fail."""
+    return revision.name in expected or revision.base in expected
 
 
 def _result(

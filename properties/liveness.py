@@ -12,7 +12,8 @@ assignment heartbeats in time, one that was fenced stops; nobody restarts, leave
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from fencepost.model.group import SESSION, Group
@@ -29,12 +30,16 @@ from fencepost.properties.worlds import Act, World, Worlds
 
 @dataclass(frozen=True, slots=True)
 class Promise:
-    """Something that must happen in the end.  `expected`: revision → why it does not there."""
+    """Something that must happen in the end.
+
+    `assumes`: of the surroundings; `expected`: revision → why it does not happen there.
+    """
 
     id: str
     meaning: str
     source: str
     assumes: str
+    expected: Mapping[str, str] = field(default_factory=dict)
 
 
 ANSWERED = Promise(
@@ -42,6 +47,13 @@ ANSWERED = Promise(
     "A request whose connection stands is answered in bounded time, whatever others do.",
     f"{src.KIP_BACKGROUND}; {src.KAFKA_12890}",
     "time passes",
+    {
+        "kip-345": "a static leader that heartbeats and never syncs stays, and so all others wait",
+        **{
+            f"kafka-2.{minor}": "before 2.8.1 nothing ends the wait for a leader that never syncs"
+            for minor in range(3, 8)
+        },
+    },
 )
 SETTLED = Promise(
     "every-group-settles",
@@ -50,10 +62,16 @@ SETTLED = Promise(
     "time passes and, from some moment on, clients keep to the protocol",
 )
 PROMISES = (ANSWERED, SETTLED)
+LIVELY_SCOPES = (
+    Scope(clients=2, members=2, fold=False),
+    Scope(clients=2, dynamic=1, members=2, fold=False),
+    Scope(clients=2, instances=2, members=2, fold=False),
+)
+"""Where promises are put to the test: one instance twice, static beside dynamic, two instances."""
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class Looked:
     """What came of looking: the promises broken, each with its lasso, and how much was seen."""
 
     broken: dict[str, Lasso[World, Act]]
@@ -61,7 +79,7 @@ class Kept:
     worlds: Worlds
 
 
-def look(revision: Revision, scope: Scope, *, max_states: int | None = None) -> Kept:
+def look(revision: Revision, scope: Scope, *, max_states: int | None = None) -> Looked:
     """Look for runs that break a promise.  The exploration says whether it was complete."""
     worlds = Worlds(revision, replace(scope, fold=False))
     found = explore(worlds, keep_graph=True, max_states=max_states)
@@ -79,7 +97,7 @@ def look(revision: Revision, scope: Scope, *, max_states: int | None = None) -> 
     lasso = find_lasso(graph, _is_settled, _time_passes, allowed=kept_to)
     if lasso is not None:
         broken[SETTLED.id] = lasso
-    return Kept(broken, found, worlds)
+    return Looked(broken, found, worlds)
 
 
 def _is_answered(index: int, world: World) -> bool:
