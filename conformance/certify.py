@@ -54,13 +54,18 @@ Progress = Callable[[CaseResult], None]
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What the user asked for.  `jobs` None: as many side by side as the target takes."""
+    """What the user asked for.
+
+    `jobs` None: as many side by side as the target takes.  `attempts`: how often what stays unknown
+    under a real clock is tried.
+    """
 
     level: Level = Level.SHOULD
     jobs: int | None = None
     seed: int = 0
     skip: tuple[str, ...] = ()
     progress: Progress | None = None
+    attempts: int = _ATTEMPTS
 
 
 @asynccontextmanager
@@ -178,7 +183,7 @@ class Suite:
         if entry.id in self._options.skip:
             return CaseResult(case, Outcome.SKIPPED, case.level, "skipped by the user")
         result = CaseResult(case, Outcome.UNKNOWN, case.level)
-        for attempt in range(1, _ATTEMPTS + 1):
+        for attempt in range(1, self._options.attempts + 1):
             began = time.monotonic()
             result = await self._attempt(entry, case, last=attempt == _ATTEMPTS)
             result = replace(result, attempts=attempt, seconds=time.monotonic() - began)
@@ -231,18 +236,17 @@ class Suite:
             recording = await run.run()
         except (CaseUnsupportedError, UnsupportedError) as error:
             return _unsupported(case, str(error))
-        verdict = self._verdict(recording)
+        # On a virtual clock nothing is late, so the oracle that listened has the last word.
+        verdict = run.verdict() if self._meter is None else self._verdict(recording, self._meter)
         return self._result(case, recording, verdict)
 
-    def _verdict(self, recording: Recording) -> Verdict:
+    def _verdict(self, recording: Recording, meter: LagMeter) -> Verdict:
         """The oracle's, with the lag that was measured while the case ran.
 
         Where that finds a violation, it is looked for with more and more patience: what remains
         wrong then does not rest on lateness, and is what the target is told.
         """
-        if self._meter is None:
-            return self._judge(recording, 0)
-        lag = max(recording.lag_ms, self._meter.lag_ms(recording.began, recording.ended))
+        lag = max(recording.lag_ms, meter.lag_ms(recording.began, recording.ended))
         tight = self._judge(recording, lag)
         if tight.violation is None:
             recording.lag_ms = lag
@@ -260,7 +264,7 @@ class Suite:
             recording.lag_ms = lag
             slow = max((tight.violation.level, Level.SHOULD), key=LEVELS.index)
             found = replace(tight, violation=replace(tight.violation, late=True, level=slow))
-        if self._meter.trustworthy(recording.began, recording.ended, lag):
+        if meter.trustworthy(recording.began, recording.ended, lag):
             return found
         recording.lag_ms = max(_GENEROUS_MS, 10 * lag)
         why = "it rests on lateness while the control was late too, or its timers did not fire"

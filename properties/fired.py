@@ -1,0 +1,54 @@
+"""Which rules of a table a search has used, and which it never did.
+
+Decides what counts as never: a rule that can be reached, and was used in no example.  A search that
+is silent about those claims more than it looked at.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from fencepost.model.revision import Revision
+
+_NEEDS_A_CLUSTER = ("-COORDINATOR-LOADING", "-COORDINATOR-ELSEWHERE")
+_NAMED = 12
+
+
+@dataclass(slots=True)
+class Coverage:
+    """Rules and how many examples used each, over all examples so far."""
+
+    examples: int = 0
+    fired: Counter[str] = field(default_factory=Counter)
+
+    def add(self, rules: Iterable[str]) -> None:
+        """One more example, and the rules that it used."""
+        self.examples += 1
+        self.fired.update(set(rules))
+
+    def unfired(self, revision: Revision) -> tuple[str, ...]:
+        """The rules that can be reached and never were, in the table's order.
+
+        Rules that are proved unreachable don't count, nor those of a coordinator that is loading or
+        elsewhere, which nothing that is sent brings about.
+        """
+        return tuple(
+            rule.id
+            for _, rule in revision.rules()
+            if rule.defensive is None
+            and not rule.id.endswith(_NEEDS_A_CLUSTER)
+            and rule.id not in self.fired
+        )
+
+    def text(self, revision: Revision) -> str:
+        """A sentence for the end of a run."""
+        missing = self.unfired(revision)
+        known = {rule.id for _, rule in revision.rules()}
+        used = len(known & set(self.fired))
+        said = f"{self.examples} examples used {used} rules of {revision.name}"
+        if not missing:
+            return f"{said}, all that can be reached."
+        more = f" and {len(missing) - _NAMED} more" if len(missing) > _NAMED else ""
+        return f"{said}; never: {', '.join(missing[:_NAMED])}{more}."

@@ -1,0 +1,37 @@
+"""Profiles for Hypothesis: how long to search, and whether the same again each time.
+
+Decides three: `dev` searches little and freely, `ci` always the same, so that a red run is red
+again, `nightly` long and freely.  HYPOTHESIS_PROFILE names the one to use.
+"""
+
+from __future__ import annotations
+
+import os
+
+from hypothesis import HealthCheck, settings
+
+PROFILES: dict[str, dict[str, object]] = {
+    "dev": {"max_examples": 50},
+    "ci": {"max_examples": 200, "derandomize": True, "database": None},
+    "nightly": {"max_examples": 5_000},
+}
+
+
+def register_profiles() -> None:
+    """Make the profiles known to Hypothesis.  Nothing is timed: a slow machine is no failure."""
+    for name, chosen in PROFILES.items():
+        settings.register_profile(
+            name,
+            deadline=None,
+            suppress_health_check=[HealthCheck.too_slow],
+            print_blob=False,
+            **chosen,  # type: ignore[arg-type]
+        )
+
+
+def load_profile(default: str = "dev") -> str:
+    """Register them and load the one that HYPOTHESIS_PROFILE names; its name."""
+    register_profiles()
+    name = os.environ.get("HYPOTHESIS_PROFILE") or default
+    settings.load_profile(name)
+    return name
