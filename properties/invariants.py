@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from fencepost.model.rules import sources as src
 from fencepost.model.vocabulary import STATE, GroupState
+from fencepost.properties import expected
 from fencepost.properties.logic import (
     AtMost,
     Formula,
@@ -78,6 +79,8 @@ def state_property(
         formula=formula,
         premise=premise,
         not_by=UNSEEN,
+        expected=expected.reasons(name),
+        expected_rules=expected.rules(name),
     )
 
 

@@ -16,13 +16,12 @@ from typing import Any
 
 import z3
 
-from fencepost.model import revisions
 from fencepost.model.effects import Do
 from fencepost.model.revision import Revision
 from fencepost.properties.abstract_effect import AbstractEffect
 from fencepost.properties.abstract_steps import Path, paths
 from fencepost.properties.abstraction import AbstractGroup, evaluate
-from fencepost.properties.formulas import PROPERTIES
+from fencepost.properties.formulas import PROPERTIES, expected_in
 from fencepost.properties.logic import negate
 from fencepost.properties.proof_counterexamples import Ask, smallest
 from fencepost.properties.proof_paths import (
@@ -49,27 +48,13 @@ def ask(solver: z3.Solver) -> str:
     return str(solver.check())
 
 
-def expected_in(one: Property, revision: Revision) -> tuple[str, frozenset[str] | None] | None:
-    """Why the property fails in this revision, and by which rules; None if it must hold.
+def invariants_of(properties: Collection[Property]) -> tuple[Property, ...]:
+    """The state properties, to be assumed before each step.
 
-    The rules are None where they aren't named.  A release profile and a revision that has no name
-    among the known ones, a mutant say, fail where their base does.
+    Also one that fails in a revision: then the proofs say which rules break it first, and speak of
+    the other properties only up to there.
     """
-    name = revision.name
-    if name not in one.expected:
-        if name.startswith("kafka-"):
-            name = "kafka-4"
-        elif name not in revisions.NAMES and revision.base is not None:
-            name = revision.base
-    if name not in one.expected:
-        return None
-    return one.expected[name], one.expected_rules.get(name)
-
-
-def invariants_of(revision: Revision, properties: Collection[Property]) -> tuple[Property, ...]:
-    """The state properties that hold in this revision, to be assumed before each step."""
-    state = (one for one in properties if one.kind is Kind.STATE and one.formula is not None)
-    return tuple(one for one in state if expected_in(one, revision) is None)
+    return tuple(one for one in properties if one.kind is Kind.STATE and one.formula is not None)
 
 
 def prove(
@@ -77,6 +62,7 @@ def prove(
     only: Collection[str] = (),
     *,
     properties: Collection[Property] = PROPERTIES,
+    assume: Collection[Property] | None = None,
     rules: Collection[str] = (),
     overrides: Mapping[Do, AbstractEffect] | None = None,
     timeout_ms: int = TIMEOUT_MS,
@@ -85,15 +71,16 @@ def prove(
 ) -> Proof:
     """All obligations of a revision.
 
-    `only`: ids of properties to be proved (then nothing is said of tables and rules); the other
-    state properties are still assumed before each step.  `rules`: ids of rules whose steps are
-    looked at, no others (then nothing is said of what all steps together reach).  `overrides`: the
-    abstract effects of verbs that the revision performs otherwise.  `with_traces`: with
-    counterexamples.
+    `only`: ids of properties to be proved (then nothing is said of tables and rules).  `assume`: the
+    state properties that are assumed before each step, by default all.  `rules`: ids of rules whose
+    steps are looked at, no others (then nothing is said of what all steps together reach).
+    `overrides`: the abstract effects of verbs that the revision performs otherwise.  `with_traces`:
+    with counterexamples.
     """
     search = _Search(
         revision,
         properties,
+        assume,
         frozenset(only),
         frozenset(rules),
         overrides or {},
@@ -108,6 +95,7 @@ def prove(
 class _Search:
     revision: Revision
     properties: Collection[Property]
+    assume: Collection[Property] | None
     only: frozenset[str]
     rules: frozenset[str]
     overrides: Mapping[Do, AbstractEffect]
@@ -125,7 +113,7 @@ class _Search:
 
     def obligations(self) -> Iterator[Obligation]:
         adapted = [one for one in map(self._adapted, self.properties) if one is not None]
-        self._known = invariants_of(self.revision, adapted)
+        self._known = invariants_of(adapted if self.assume is None else self.assume)
         self._goals = tuple(
             one for one in adapted if one.formula is not None and one.id in (self.only or {one.id})
         )

@@ -7,10 +7,9 @@ rules that break it are named: an expected violation.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from fencepost.model.rules import sources as src
 from fencepost.model.vocabulary import SELECTION, STATE, Change, GroupState
+from fencepost.properties import expected
 from fencepost.properties.invariants import FORMULA_ENGINES, UNSEEN
 from fencepost.properties.logic import (
     AtMost,
@@ -83,10 +82,8 @@ def step_property(
     premise: Formula,
     source: str,
     scope: str = _EVERY_STEP,
-    expected: Mapping[str, tuple[str, frozenset[str]]] | None = None,
 ) -> Property:
-    """A property of every step.  `expected`: revision → why it fails there, and by which rules."""
-    found = expected or {}
+    """A property of every step."""
     return Property(
         name,
         meaning,
@@ -97,8 +94,8 @@ def step_property(
         formula=formula,
         premise=premise,
         not_by=UNSEEN,
-        expected={revision: why for revision, (why, _) in found.items()},
-        expected_rules={revision: rules for revision, (_, rules) in found.items()},
+        expected=expected.reasons(name),
+        expected_rules=expected.rules(name),
     )
 
 
@@ -161,15 +158,6 @@ STATIC_GOES_ONLY = step_property(
     exists(X, I, all_of(SEAT.now(X, I), negate(MEMBER.then(X)))),
     src.KIP_ROLLING,
     f"{_EVERY_STEP}; a failover loses whoever was not stored",
-    {
-        "kafka-4": (
-            (
-                "a static member that never syncs goes (KAFKA-12890); a full group removes a "
-                "member that it refuses"
-            ),
-            frozenset({"SYNC-PHASE-EXPIRED", "JOIN-GROUP-FULL"}),
-        )
-    },
 )
 _PHASE_ENDS = all_of(_JOIN_PHASE, negate(is_now(RULE, "JOIN-PHASE-DELAY-EXTENDED")))
 _ABSENT = all_of(MEMBER.now(X), negate(PARKED.now(X)))
@@ -220,7 +208,7 @@ RESTART = step_property(
             ),
         ),
     ),
-    all_of(_RESTART, MEMBER.then(FRESH)),
+    _RESTART,
     f"{src.KIP_JOIN}; {src.KIP_NON_GOAL}",
     "joins without a member id; that assignments stay is for the runs to see: they are bytes",
 )

@@ -206,21 +206,6 @@ CAUSES = step_property(
     ),
     _BEGINS,
     f"{src.KIP_BACKGROUND}: the causes of a rebalance; {src.KAFKA_9801}",
-    expected={
-        "kafka-4": (
-            (
-                "a static member that changes what it subscribes to, or a replacement that changes "
-                "the vote, has assignments remade"
-            ),
-            frozenset(
-                {
-                    "JOIN-MEMBER-COMPLETING-CHANGED",
-                    "JOIN-FOLLOWER-STABLE-CHANGED",
-                    "JOIN-STATIC-EMPTY-STABLE-SELECTION",
-                }
-            ),
-        )
-    },
 )
 
 STEPS = (

@@ -54,8 +54,6 @@ _NOTHING_CHANGES = all_of(
     *(implies(is_now(STATE, state), is_then(STATE, state)) for state in GroupState),
     GENERATION_STAYS,
 )
-_PENDING_LEAVES = "LEAVE-MEMBER-PENDING"
-_OWN_ID_BACK = "a client that gives back its own pending id may name any instance beside it"
 ZOMBIE_CHANGES_NOTHING = step_property(
     "zombie-changes-nothing",
     "A request with an instance and a member id that is not its holder's leaves members, pending "
@@ -64,16 +62,6 @@ ZOMBIE_CHANGES_NOTHING = step_property(
     all_of(_ZOMBIE, _MAPPED),
     src.KIP_JOIN,
     "requests to a group that exists; offsets are set by an administrator where nobody is a member",
-    {
-        "kafka-4": (
-            (
-                f"{_OWN_ID_BACK}; a full group removes a member that it refuses, before it looks "
-                "at the instance"
-            ),
-            frozenset({_PENDING_LEAVES, "JOIN-GROUP-FULL"}),
-        ),
-        "kip-345": (_OWN_ID_BACK, frozenset({_PENDING_LEAVES})),
-    },
 )
 
 _BEFORE_FENCING = (
@@ -113,13 +101,6 @@ ZOMBIE_IS_TOLD = step_property(
     src.KAFKA_VALIDATE,
     "requests to a group that exists; first come the checks of group id, coordinator, session "
     "timeout, size, protocols, topics, and commits by hand to a group without members",
-    {
-        "kafka-4": (
-            f"{_OWN_ID_BACK}; a pending id with an instance is an internal error in a join",
-            frozenset({_PENDING_LEAVES, "JOIN-PENDING-INSTANCE"}),
-        ),
-        "kip-345": (_OWN_ID_BACK, frozenset({_PENDING_LEAVES})),
-    },
 )
 
 ZOMBIES = (ZOMBIE_CHANGES_NOTHING, ZOMBIE_IS_TOLD)

@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from functools import cache
+from typing import Any
 
 import pytest
 
@@ -16,10 +17,10 @@ from fencepost.model.revision_base import KAFKA_4, RULES
 from fencepost.model.vocabulary import MID, STATE, GroupState, Mid
 from fencepost.properties.abstract_phases import EFFECTS
 from fencepost.properties.abstraction import evaluate
-from fencepost.properties.formulas import PROPERTIES, find
+from fencepost.properties.formulas import PROPERTIES, expected_in, find
 from fencepost.properties.logic import FALSE, negate
 from fencepost.properties.proof_results import Obligation, Proof, Result
-from fencepost.properties.proofs import ask, expected_in, invariants_of, prove
+from fencepost.properties.proofs import ask, invariants_of, prove
 from fencepost.properties.property import Kind
 from fencepost.properties.signature import HOLDS
 
@@ -73,7 +74,7 @@ def test_counterexamples_are_read_alike_by_both_engines() -> None:
         assert formula is not None
         assert one.counterexample is not None
         assert not evaluate(formula, one.counterexample.step), one
-        for invariant in invariants_of(KAFKA_4, PROPERTIES):
+        for invariant in invariants_of(PROPERTIES):
             assert invariant.formula is not None
             assert evaluate(invariant.formula, one.counterexample.step.before), invariant.id
 
@@ -176,7 +177,9 @@ def test_a_step_that_is_performed_otherwise_is_not_covered_unless_said() -> None
 def test_a_broken_rule_fails_the_right_obligation(
     revision: Revision, rule: str | None, about: str
 ) -> None:
-    changed = rule or revision.differences[0].rule.id
+    difference = revision.differences[0]
+    assert isinstance(difference, Change)
+    changed = rule or difference.rule.id
     proof = prove(revision, rules=[changed])
     found = _first(proof, about)
     assert found.rule == changed
@@ -206,7 +209,7 @@ def test_gaps_overlaps_idle_rules_and_empty_premises_are_seen() -> None:
         ),
     )
     empty = replace(find("only-the-invited-come"), premise=FALSE)
-    chosen = (*invariants_of(KAFKA_4, PROPERTIES), find("zombie-is-told"), empty)
+    chosen = (*invariants_of(PROPERTIES), find("zombie-is-told"), empty)
     proof = prove(broken, properties=chosen, with_traces=False)
     assert {(one.kind, one.about, one.step) for one in proof.failures} == {
         ("table", "Heartbeat", "unambiguous"),
@@ -234,8 +237,8 @@ def test_no_property_is_so_weak_that_its_opposite_is_proved_as_well() -> None:
     )
     proof = prove(
         KAFKA_4,
-        [one.id for one in opposites],
-        properties=(*PROPERTIES, *opposites),
+        properties=opposites,
+        assume=PROPERTIES,
         rules=["JOIN-STATIC-EMPTY-NEW"],
         with_traces=False,
     )
@@ -245,8 +248,8 @@ def test_no_property_is_so_weak_that_its_opposite_is_proved_as_well() -> None:
 
 
 def test_what_z3_cant_decide_has_failed() -> None:
-    def tired(solver: object) -> str:
-        return "unknown" if ask(solver) == "unsat" else "sat"  # type: ignore[arg-type]
+    def tired(solver: Any) -> str:
+        return "unknown" if ask(solver) == "unsat" else "sat"
 
     proof = prove(KAFKA_4, ["seats-stay"], rules=["LEAVE-MEMBER"], ask=tired)
     undecided = [one for one in proof.failures if one.result is Result.UNKNOWN]

@@ -1,0 +1,143 @@
+"""Where properties fail on purpose: revision by revision, by which rules, and why.
+
+Decides nothing: it is what the proofs found, written down.  A rule that is named here and doesn't
+fail is an error as much as one that fails and isn't named.  Release profiles fail where `kafka-4`
+does, but for rules that can't be reached in them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+Why = tuple[str, frozenset[str]]
+"""Why a property fails, and by which rules."""
+
+_DRAFTS = ("member-name-draft", "two-list-leave-draft", "tuple-list-leave-draft")
+_COMMENTS = ("comment-table-1", "comment-table-2")
+_ALL_BUT_STRICT = ("kafka-4", *_DRAFTS, *_COMMENTS)
+
+_BRINGS_ITS_ID = frozenset({"JOIN-UNKNOWN-MAPPED", "JOIN-UNKNOWN-MAPPED-PREPARING"})
+_COMES_BACK = "JOIN-UNKNOWN-UNMAPPED"
+_UPGRADES = frozenset({"JOIN-UPGRADE", "JOIN-UPGRADE-PREPARING"})
+_GIVES_BACK = "a client that gives back its own pending id may name any instance beside it"
+_TAKES_OVER = "row 5 lets whoever brings an instance take it over under an id of its own"
+_UPGRADED = "row 4.2 makes a member static, also one that is static already: two instances, one id"
+_COMES_AGAIN = "row 5 takes a removed consumer, under its old id, for a new member"
+
+
+def _in(revisions: tuple[str, ...], why: str, *rules: str) -> dict[str, Why]:
+    return dict.fromkeys(revisions, (why, frozenset(rules)))
+
+
+def _also(base: Mapping[str, Why], revision: str, why: str, *rules: str) -> dict[str, Why]:
+    """The same, and in one revision more."""
+    old = base.get(revision)
+    first, known = old if old is not None else ("", frozenset())
+    whole = f"{first}; {why}" if first else why
+    return {**base, revision: (whole, known | frozenset(rules))}
+
+
+_STATIC_GOES = _in(
+    _ALL_BUT_STRICT,
+    "a static member that never syncs goes (KAFKA-12890); a full group removes a member that it "
+    "refuses",
+    "SYNC-PHASE-EXPIRED",
+    "JOIN-GROUP-FULL",
+)
+_ZOMBIE_CHANGES = {
+    **_in(
+        _ALL_BUT_STRICT,
+        f"{_GIVES_BACK}; a full group removes a member that it refuses, before it looks at the "
+        "instance",
+        "LEAVE-MEMBER-PENDING",
+        "JOIN-GROUP-FULL",
+    ),
+    **_in(("kip-345",), _GIVES_BACK, "LEAVE-MEMBER-PENDING"),
+}
+_ZOMBIE_TOLD = {
+    **_in(
+        _ALL_BUT_STRICT,
+        f"{_GIVES_BACK}; a pending id with an instance is an internal error in a join",
+        "LEAVE-MEMBER-PENDING",
+        "JOIN-PENDING-INSTANCE",
+    ),
+    **_in(("kip-345",), _GIVES_BACK, "LEAVE-MEMBER-PENDING"),
+}
+_CAUSES = {
+    **_in(
+        ("kafka-4", *_DRAFTS),
+        "a static member that changes what it subscribes to, or a replacement that changes the "
+        "vote, has assignments remade",
+        "JOIN-MEMBER-COMPLETING-CHANGED",
+        "JOIN-FOLLOWER-STABLE-CHANGED",
+        "JOIN-STATIC-EMPTY-STABLE-SELECTION",
+    ),
+    **_in(_COMMENTS, "row 1: whoever is known and joins again causes a rebalance", "JOIN-KNOWN"),
+}
+_MISMATCH = "an id that isn't the instance's is a mismatch, an error of its own"
+_COMMENT_2 = "comment-table-2"
+EXPECTED: Mapping[str, Mapping[str, Why]] = {
+    "mapped-instance-has-holder": _in((_COMMENT_2,), _UPGRADED, *_UPGRADES),
+    "static-goes-only-by-session-leave-replacement": _also(
+        _STATIC_GOES, _COMMENT_2, _TAKES_OVER, *_BRINGS_ITS_ID
+    ),
+    "zombie-changes-nothing": _also(
+        _ZOMBIE_CHANGES,
+        _COMMENT_2,
+        f"{_TAKES_OVER}; {_UPGRADED}",
+        *_BRINGS_ITS_ID,
+        *_UPGRADES,
+        _COMES_BACK,
+    ),
+    "zombie-is-told": _also(
+        _also(
+            _ZOMBIE_TOLD,
+            _COMMENT_2,
+            f"{_MISMATCH}; {_TAKES_OVER}; {_UPGRADED}",
+            "JOIN-INSTANCE-FENCED",
+            *_BRINGS_ITS_ID,
+            *_UPGRADES,
+            _COMES_BACK,
+        ),
+        "comment-table-1",
+        _MISMATCH,
+        "JOIN-INSTANCE-FENCED",
+        "JOIN-INSTANCE-UNMAPPED",
+        "JOIN-UNKNOWN-INSTANCE",
+    ),
+    "rebalance-has-a-cause": _also(
+        _CAUSES,
+        "member-name-draft",
+        "a leader that restarts causes one",
+        "JOIN-STATIC-EMPTY-STABLE-LEADER",
+    ),
+    "restart-in-stable-causes-nothing": _in(
+        ("member-name-draft",),
+        "a leader that restarts causes a rebalance",
+        "JOIN-STATIC-EMPTY-STABLE-LEADER",
+    ),
+    "fresh-id-for-one": _in(
+        ("comment-table-1",),
+        "row 6 tells the holder's id to whoever names its instance: two clients, one id",
+        "JOIN-STATIC-EMPTY-MAPPED",
+    ),
+    "seats-stay": _in((_COMMENT_2,), _UPGRADED, *_UPGRADES),
+    "retired-id-stays-invalid": _in(
+        (_COMMENT_2,), f"{_COMES_AGAIN}; {_TAKES_OVER}", *_BRINGS_ITS_ID, _COMES_BACK
+    ),
+    "only-the-named-go": _in((_COMMENT_2,), _TAKES_OVER, *_BRINGS_ITS_ID),
+    "only-the-invited-come": _in(
+        (_COMMENT_2,), f"{_COMES_AGAIN}; {_TAKES_OVER}", *_BRINGS_ITS_ID, _COMES_BACK
+    ),
+}
+"""Property → revision → why it fails there, and by which rules."""
+
+
+def reasons(name: str) -> dict[str, str]:
+    """Revision → why a property fails there."""
+    return {revision: why for revision, (why, _) in EXPECTED.get(name, {}).items()}
+
+
+def rules(name: str) -> dict[str, frozenset[str]]:
+    """Revision → by which rules a property fails there."""
+    return {revision: found for revision, (_, found) in EXPECTED.get(name, {}).items()}
