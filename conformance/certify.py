@@ -237,16 +237,18 @@ class Suite:
         except (CaseUnsupportedError, UnsupportedError) as error:
             return _unsupported(case, str(error))
         # On a virtual clock nothing is late, so the oracle that listened has the last word.
-        verdict = run.verdict() if self._meter is None else self._verdict(recording, self._meter)
+        verdict = run.verdict() if self._meter is None else self._verdict(recording)
         return self._result(case, recording, verdict)
 
-    def _verdict(self, recording: Recording, meter: LagMeter) -> Verdict:
+    def _verdict(self, recording: Recording) -> Verdict:
         """The oracle's, with the lag that was measured while the case ran.
 
         Where that finds a violation, it is looked for with more and more patience: what remains
         wrong then does not rest on lateness, and is what the target is told.
         """
-        lag = max(recording.lag_ms, meter.lag_ms(recording.began, recording.ended))
+        if self._meter is None:
+            return self._judge(recording, 0)
+        lag = max(recording.lag_ms, self._meter.lag_ms(recording.began, recording.ended))
         tight = self._judge(recording, lag)
         if tight.violation is None:
             recording.lag_ms = lag
@@ -264,7 +266,7 @@ class Suite:
             recording.lag_ms = lag
             slow = max((tight.violation.level, Level.SHOULD), key=LEVELS.index)
             found = replace(tight, violation=replace(tight.violation, late=True, level=slow))
-        if meter.trustworthy(recording.began, recording.ended, lag):
+        if self._meter.trustworthy(recording.began, recording.ended, lag):
             return found
         recording.lag_ms = max(_GENEROUS_MS, 10 * lag)
         why = "it rests on lateness while the control was late too, or its timers did not fire"

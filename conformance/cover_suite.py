@@ -17,7 +17,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields
-from functools import cache, partial
+from functools import cache, cached_property
 from typing import Any
 
 from fencepost.conformance.catalogue.registry import Entry
@@ -30,6 +30,7 @@ from fencepost.conformance.plan import (
     Needs,
     Pause,
     ProtocolOf,
+    Step,
 )
 from fencepost.model.messages import JoinProtocol, SyncAssignment
 from fencepost.model.revision import Revision
@@ -103,8 +104,27 @@ def _entry(suite: str, cast: Cast, ground: Ground, walk: Walk) -> Entry:
         isolated=False,
         level=None,
         delayed=False,
-        write=partial(_write, ground, walk),
+        write=_Play(ground, walk).write,
     )
+
+
+@dataclass(frozen=True)
+class _Play:
+    """How a walk is written, which takes time, so it is done once."""
+
+    ground: Ground
+    walk: Walk
+
+    @cached_property
+    def steps(self) -> tuple[Step, ...]:
+        """The steps of the plan."""
+        script = Script(delayed=False)
+        _write(self.ground, self.walk, script)
+        return tuple(script.steps)
+
+    def write(self, script: Script) -> None:
+        """As the registry asks for it."""
+        script.steps += self.steps
 
 
 class _Names:

@@ -42,6 +42,7 @@ from fencepost.model.messages import LeaveGroupRequest, LeavingMember
 from fencepost.model.revision import Revision
 from fencepost.model.shapes import Message, ShapeError, wire_fields
 from fencepost.properties.oracle import Oracle
+from fencepost.properties.verdict import Verdict
 
 WAIT_CAP_MS = 120_000
 """No single wait of a case is longer, real clock."""
@@ -128,6 +129,10 @@ class CaseRun:
         self.recording.names = dict(self._knowledge.names)
         self.recording.ended = time.monotonic()
         return self.recording
+
+    def verdict(self) -> Verdict:
+        """What the oracle says by now; on a real clock it was patient, see `patience_ms`."""
+        return self._oracle.verdict()
 
     async def _step(self, step: Step, number: int) -> None:
         match step:
