@@ -77,8 +77,10 @@ def _text(found: Comparison, stories: list[Story], bounds: tuple[Bounds, ...]) -
     lines += ["", "Compared:"]
     for bound, explored in zip(bounds, found.explored, strict=True):
         extent = "completely" if explored.complete else "as far as that"
-        if explored.left_open:
-            extent += ", but not beyond answers that the protocol leaves open"
+        if explored.cut:
+            extent += (
+                ", but not beyond answers that are left open or that clients remember otherwise"
+            )
         lines.append(f"  {bounds_words(bound)}: {explored.pairs:,} pairs, {extent}")
     count = len(stories)
     names = f"{found.one.name} and {found.other.name}"
@@ -112,7 +114,7 @@ def _json(found: Comparison, stories: list[Story], bounds: tuple[Bounds, ...]) -
                 "transitions": explored.transitions,
                 "depth": explored.depth,
                 "complete": explored.complete,
-                "left_open": explored.left_open,
+                "cut": explored.cut,
             }
             for bound, explored in zip(bounds, found.explored, strict=True)
         ],

@@ -13,23 +13,17 @@ from dataclasses import dataclass
 
 from fencepost.model.revision import Revision
 from fencepost.properties.compare_bounds import SMALL, Bounds
-from fencepost.properties.compare_versions import Unsaid, differing_rules, spoken, unsaid
+from fencepost.properties.compare_versions import Unsaid, differing_rules, merged, spoken, unsaid
 from fencepost.properties.explorer import Check, Exploration, explore
-from fencepost.properties.lockstep import (
-    Doing,
-    LeftOpen,
-    Lockstep,
-    Move,
-    Parted,
-    State,
-)
+from fencepost.properties.lockstep import Lockstep
+from fencepost.properties.lockstep_state import Cut, Doing, Move, Parted, State
 from fencepost.properties.scope import Scope
 from fencepost.properties.worlds import Act, World, Worlds
 
 Path = tuple[tuple[Act | None, World], ...]
 
 _NO_RULE = "no rule"
-_LEFT_OPEN = "left open"
+_CUT = "cut"
 _RANKS: dict[str, Callable[[Parted, str], bool]] = {
     "there": lambda parted, rule: parted.direct and rule in parted.causes,
     "for that alone": lambda parted, rule: parted.causes == {rule},
@@ -84,8 +78,8 @@ class Difference:
 class Explored:
     """What was explored of a scope: pairs of sets of worlds, and how deep.
 
-    `complete`: all of it; `left_open`: the protocol leaves open what one of the revisions answers,
-    and what comes after such a step was not compared.
+    `complete`: all of it; `cut`: what comes after some steps was not compared (see
+    `lockstep_state.Cut`).
     """
 
     scope: Scope
@@ -93,7 +87,7 @@ class Explored:
     transitions: int
     depth: int
     complete: bool
-    left_open: bool
+    cut: bool
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -120,7 +114,7 @@ class Comparison:
     @property
     def complete(self) -> bool:
         """Whether every scope was explored to its end."""
-        return all(e.complete and not e.left_open for e in self.explored)
+        return all(e.complete and not e.cut for e in self.explored)
 
     @property
     def same(self) -> bool:
@@ -153,11 +147,11 @@ def compare(
     best: dict[str, _Found] = {}
     locksteps = []
     explored = []
-    losses: dict[Unsaid, None] = {}
+    losses: list[Unsaid] = []
     for number, bound in enumerate(bounds):
         scope = bound.scope
         missing = unsaid(*speaking, scope)
-        losses |= dict.fromkeys(missing)
+        losses += missing
         lost = frozenset(act for loss in missing for act in loss.lost)
         lockstep = Lockstep(*speaking, scope, lost)
         locksteps.append(lockstep)
@@ -182,7 +176,7 @@ def compare(
         other,
         tuple(sorted(differing)),
         tuple(differences),
-        tuple(losses),
+        merged(losses),
         tuple(explored),
     )
 
@@ -196,7 +190,7 @@ def _checks(rules: Sequence[str]) -> list[Check[State, Doing]]:
     return [
         *checks,
         Check(_NO_RULE, lambda s: "" if isinstance(s, Parted) and not s.causes else None),
-        Check(_LEFT_OPEN, lambda s: "" if isinstance(s, LeftOpen) else None),
+        Check(_CUT, lambda s: "" if isinstance(s, Cut) else None),
     ]
 
 
@@ -207,7 +201,7 @@ def _shows(rule: str, test: Callable[[Parted, str], bool]) -> Callable[[State], 
 def _keep_best(best: dict[str, _Found], scope: int, result: Exploration[State, Doing]) -> None:
     for name, violation in result.violations.items():
         rule, _, rank = name.partition(" ")
-        if name == _LEFT_OPEN:
+        if name == _CUT:
             continue
         place = 0
         if name == _NO_RULE:
@@ -227,7 +221,7 @@ def _explored(scope: Scope, result: Exploration[State, Doing]) -> Explored:
         result.transitions,
         len(result.levels) - 1,
         result.complete,
-        _LEFT_OPEN in result.violations,
+        _CUT in result.violations,
     )
 
 

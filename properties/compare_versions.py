@@ -8,7 +8,7 @@ is a difference of its own.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from fencepost.model.expr import text
@@ -74,6 +74,19 @@ def unsaid(one: Revision, other: Revision, scope: Scope) -> tuple[Unsaid, ...]:
     if scope.dynamic == scope.clients:
         return ()
     return (*_unsaid(one, other, scope), *_unsaid(other, one, scope))
+
+
+def merged(found: Iterable[Unsaid]) -> tuple[Unsaid, ...]:
+    """One for each revision and API, with the acts of all."""
+    whole: dict[tuple[str, str], Unsaid] = {}
+    for loss in found:
+        before = whole.setdefault((loss.revision, loss.api), loss)
+        whole[loss.revision, loss.api] = replace(
+            loss,
+            acts=tuple(dict.fromkeys((*before.acts, *loss.acts))),
+            lost=tuple(dict.fromkeys((*before.lost, *loss.lost))),
+        )
+    return tuple(whole.values())
 
 
 def differing_rules(one: Revision, other: Revision) -> frozenset[str]:

@@ -14,89 +14,32 @@ them that were used since the worlds were last equal.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import replace
 from itertools import pairwise
-from typing import NamedTuple
 
 from fencepost.model.revision import Revision
-from fencepost.properties.compare_answers import (
-    WAITS,
-    Meaning,
-    Seen,
-    agree,
-    meaning,
-    seen,
-)
+from fencepost.properties.compare_answers import Seen, agree, seen
 from fencepost.properties.compare_versions import differing_rules
-from fencepost.properties.naming import NOW
+from fencepost.properties.lockstep_state import (
+    NOBODYS,
+    Cut,
+    Doing,
+    Key,
+    Move,
+    Outcomes,
+    Pair,
+    Parted,
+    Reached,
+    Side,
+    State,
+    Trace,
+    move_of,
+)
 from fencepost.properties.scope import Scope
 from fencepost.properties.worlds import Act, World, Worlds
 
-Links = tuple[tuple[str, str], ...]
-Key = tuple[str, int]
-NOBODYS: frozenset[str] = frozenset({"tick", "failover"})
-_SHARED_NAMES = "c"
-
-
-class Side(NamedTuple):
-    """A world of one revision (its number), and which id in it the clients mean by which name."""
-
-    world: int
-    links: Links
-
-
-class Pair(NamedTuple):
-    """All worlds of the one and of the other that explain what the clients were told.
-
-    `suspects`: the differing rules that were used since both were last the same.
-    """
-
-    one: frozenset[Side]
-    other: frozenset[Side]
-    suspects: frozenset[str]
-
-
-class Parted(NamedTuple):
-    """The answers differ.  `causes`: differing rules; `direct`: used in this very step alone."""
-
-    direct: bool
-    causes: frozenset[str]
-
-
-class LeftOpen(NamedTuple):
-    """The protocol leaves an answer open that one revision gives: followed no further."""
-
-
-class Doing(NamedTuple):
-    """An act, and what the clients saw of it."""
-
-    kind: str
-    client: int
-    seen: Seen
-
-
-class Move(NamedTuple):
-    """What an act leads to in a world: answers by client, names of ids afterwards, rules used."""
-
-    act: Act
-    after: World
-    answers: tuple[tuple[int, Meaning], ...]
-    names: Mapping[str, str]
-    rules: tuple[str, ...]
-
-
-class Reached(NamedTuple):
-    """A world that an act leads to, from which side, and by which move."""
-
-    side: Side
-    source: Side
-    move: Move
-
-
-Outcomes = dict[Seen, list[Reached]]
-State = Pair | Parted | LeftOpen
-Trace = Sequence[tuple[Doing | None, State]]
+__all__ = ["Cut", "Doing", "Lockstep", "Move", "Pair", "Parted", "Side", "State", "Trace"]
 
 
 class Lockstep:
@@ -140,10 +83,13 @@ class Lockstep:
             for step in (*one, *(step for step in other if step not in one)):
                 doing = Doing(*key, step)
                 if step in one and step in other:
-                    if self._within(one[step]) and self._within(other[step]):
+                    found = [*one[step], *other[step]]
+                    if len({self._knowledge(r.side) for r in found}) > 1:
+                        yield doing, Cut()
+                    elif all(self.scope.allows(r.move.after.group) for r in found):
                         yield doing, self._followed(state, one[step], other[step])
                 elif any(agree(step, answer) for answer in (other if step in one else one)):
-                    yield doing, LeftOpen()
+                    yield doing, Cut()
                 else:
                     yield doing, self._parted(state, step, one, other)
 
@@ -224,7 +170,7 @@ class Lockstep:
     def _all_moves(self, model: Worlds, world: World) -> Iterator[tuple[Key, list[Move]]]:
         found: dict[Key, list[Move]] = {}
         for act, after in model.successors(world):
-            found.setdefault((act.kind, act.client), []).append(_move(model, world, act, after))
+            found.setdefault((act.kind, act.client), []).append(move_of(model, world, act, after))
         yield from found.items()
 
     def _steps(
@@ -255,7 +201,7 @@ class Lockstep:
         names: dict[str, str] = {}
         for index, client in enumerate(move.after.clients, start=1):
             if client.member_id:
-                names.setdefault(called[client.member_id], f"{_SHARED_NAMES}{index}")
+                names.setdefault(called[client.member_id], f"c{index}")
         rest = {name for entry in entries for name, _ in entry[1]} - names.keys()
         return names | {name: f"past.{n}" for n, name in enumerate(sorted(rest), start=1)}
 
@@ -274,28 +220,23 @@ class Lockstep:
     def _used(self, found: Iterable[Reached]) -> frozenset[str]:
         return self.differing.intersection(rule for r in found for rule in r.move.rules)
 
-    def _within(self, found: Sequence[Reached]) -> bool:
-        return all(self.scope.allows(r.move.after.group) for r in found)
+    def _knowledge(self, side: Side) -> tuple[object, ...]:
+        """What the clients know, in the names that all sides have in common."""
+        called = {i: name for name, i in side.links}
+        return tuple(
+            (
+                called.get(c.member_id),
+                c.generation >= 0,
+                c.leads,
+                frozenset(map(called.get, c.roster)),
+                c.assignment,
+                bool(c.waits),
+            )
+            for c in self.worlds[side.world].clients
+        )
 
     def _number(self, world: World) -> int:
         number = self._numbers.setdefault(world, len(self.worlds))
         if number == len(self.worlds):
             self.worlds.append(world)
         return number
-
-
-def _move(model: Worlds, world: World, act: Act, after: World) -> Move:
-    if act.kind in {"restart", "drop"}:
-        return Move(act, after, (), model.places(world, act, None)[1], ())
-    done = model.transitions(world, act.kind, act.client)[act.choice]
-    answers = {} if act.client < 0 else {act.client: WAITS}
-    for emission in done.emissions:
-        if emission.request_id == NOW:
-            answers[act.client] = meaning(emission.message)
-            continue
-        for index, client in enumerate(world.clients):
-            if client.waits == emission.request_id and index != act.client:
-                answers[index] = meaning(emission.message)
-    rules = tuple(rule.id for view in done.views for rule in view.rules)
-    names = model.places(world, act, done)[1]
-    return Move(act, after, tuple(sorted(answers.items())), names, rules)

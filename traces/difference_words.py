@@ -64,7 +64,7 @@ class Story:
     def title(self) -> str:
         """What it shows, in a few words."""
         if not self.rules:
-            return "no rule of the tables: how answers are given"
+            return "no rule: what versions or drafts can say"
         names = ", ".join(self.rules)
         return names if self.direct else f"after {names}"
 
@@ -171,18 +171,20 @@ def _count(number: int, thing: str) -> str:
 def _part(revision: Revision, telling: Telling, difference: Difference) -> Part:
     steps = run_steps(telling.worlds, unfold(telling.worlds, telling.whole))
     count = len(telling.path) - 1
-    used = dict.fromkeys(telling.rules)
-    shown = [rule for rule in used if rule in difference.rules] or list(used)[:1]
-    if not difference.direct:
-        earlier = {rule for step in steps[:count] for rule in step.rules}
-        shown = [r for r in difference.rules if r in earlier] + [
-            r for r in used if r not in earlier
-        ]
+    where = steps[count - 1 : count] if difference.direct else steps[:count]
+    shown = [r for step in where for r in step.rules if r in difference.rules]
+    if not shown or not difference.direct:
+        shown += _deciding(telling.rules)
     reasons = tuple(
         _reason(revision, revision.rule(rule), differs=rule in difference.rules)
         for rule in dict.fromkeys(shown)
     )
     return Part(revision.name, steps[: count - 1], steps[count - 1], steps[count:], reasons)
+
+
+def _deciding(rules: tuple[str, ...]) -> list[str]:
+    """The rule that decided a step: the last one, before what it did to the join phase."""
+    return [rule for rule in rules if not rule.startswith("JOIN-PHASE-")][-1:] or [*rules[:1]]
 
 
 def _reason(revision: Revision, rule: Rule, *, differs: bool) -> Reason:

@@ -9,7 +9,8 @@ from __future__ import annotations
 import base64
 import binascii
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from itertools import zip_longest
 from typing import Any
 
 from fencepost.model.errors import error_name
@@ -73,7 +74,7 @@ def request_words(api: str, version: int, body: Body, names: Names) -> str:
     groups = [g.get("groupId") if isinstance(g, Mapping) else g for g in body.get("groups") or ()]
     if groups and groups != [_DEFAULT_GROUP]:
         said.append("groups " + ", ".join(map(quoted, groups)))
-    said += [f"{key} {body[key]}" for key in _DRAFT_LISTS if key in body]
+    said += [f"leaves: {_leaver(r, names)}" for r in _draft_leavers(body)]
     return f"{api} v{version}" + (f" ({', '.join(said)})" if said else "")
 
 
@@ -117,7 +118,17 @@ def fetched(body: Body) -> list[str]:
     ]
 
 
-_DRAFT_LISTS = ("groupInstanceIdList", "memberIdList", "memberIdentityList")
+def _draft_leavers(body: Body) -> Iterator[Body]:
+    """The rows of a draft's leave, as the shipped one has them; of unequal lists all that is there.
+
+    In the drafts "" stands for no instance.
+    """
+    lists = (body.get("groupInstanceIdList", ()), body.get("memberIdList", ()))
+    pairs = [
+        (r.get("groupInstanceId"), r.get("memberId")) for r in body.get("memberIdentityList", ())
+    ]
+    for instance, member_id in (*pairs, *zip_longest(*lists)):
+        yield {"memberId": member_id, "groupInstanceId": instance or None}
 
 
 def _caller(body: Body, names: Names) -> list[str]:
