@@ -13,7 +13,7 @@ from typing import Any
 
 from fencepost.conformance.report import ReportError
 from fencepost.model.revision import Revision
-from fencepost.properties.checking import Checked, Finding
+from fencepost.properties.checking import Checked, Finding, expected_finding
 from fencepost.properties.exploration import Exploration, Progress
 from fencepost.properties.explorer import explore
 from fencepost.properties.graph import write_graph
@@ -74,18 +74,26 @@ def explored_in(
         progress=progress,
         quiet=is_quiet,
     )
+    properties = (*judging.of_steps, *judging.of_groups, *judging.of_worlds)
+    mine = {one.id: one for one in properties}
     told = []
     for name, violation in found.violations.items():
-        finding = Finding.EXPECTED if name.startswith(EXCUSED) else Finding.BROKEN
+        one = mine[name.removeprefix(EXCUSED)]
         run = unfold(worlds, violation.trace)
-        told.append(_told(name.removeprefix(EXCUSED), finding, violation.sentence, run, worlds))
-    mine = (*judging.of_steps, *judging.of_groups, *judging.of_worlds)
-    return Explored(revision, scope, jobs, worlds, found, mine, tuple(told))
+        finding = Finding.BROKEN
+        if name.startswith(EXCUSED):
+            finding = expected_finding(one, revision, run)
+        told.append(_told(one, finding, violation.sentence, run, worlds))
+    return Explored(revision, scope, jobs, worlds, found, properties, tuple(told))
 
 
-def _told(name: str, finding: Finding, sentence: str, run: Run, worlds: Worlds) -> Told:
-    lines = (f"  {sentence}", *run_lines(worlds, run))
-    return Told(name, finding, sentence, lines, run, worlds)
+def _told(one: Property, finding: Finding, sentence: str, run: Run, worlds: Worlds) -> Told:
+    why = [f"  because: {one.meaning}"] if one.formula is None else []
+    excuse = one.expected.get(worlds.revision.name, "")
+    if finding is not Finding.BROKEN and excuse:
+        why.append(f"  here: {excuse}")
+    lines = (f"  {sentence}", *why, f"  source: {one.source}", *run_lines(worlds, run))
+    return Told(one.id, finding, sentence, lines, run, worlds)
 
 
 def told_of_check(checked: Checked) -> tuple[Told, ...]:
@@ -95,7 +103,7 @@ def told_of_check(checked: Checked) -> tuple[Told, ...]:
         one = result.property
         if result.run is not None and result.worlds is not None and result.violation is not None:
             sentence = result.violation.sentence
-            told.append(_told(one.id, result.finding, sentence, result.run, result.worlds))
+            told.append(_told(one, result.finding, sentence, result.run, result.worlds))
         elif result.finding is Finding.UNTESTED:
             sentence = "in none of these worlds was there a case that it speaks of"
             told.append(Told(one.id, result.finding, sentence, (f"  {sentence}",)))
@@ -106,7 +114,7 @@ def told_of_check(checked: Checked) -> tuple[Told, ...]:
             sentence = f"it does not happen that: {kept.promise.meaning}"
             shown = (f"  {sentence}", *lines)
             told.append(Told(kept.promise.id, kept.finding, sentence, shown, kept.run, kept.worlds))
-    order = [Finding.BROKEN, Finding.UNTESTED, Finding.EXPECTED]
+    order = [Finding.BROKEN, Finding.ASKED, Finding.UNTESTED, Finding.EXPECTED]
     return tuple(sorted(told, key=lambda one: order.index(one.finding)))
 
 
@@ -166,7 +174,7 @@ def told_json(told: Told) -> dict[str, Any]:
         "finding": told.finding.value,
         "sentence": told.sentence,
         "steps": 0 if told.run is None else len(told.run.turns),
-        "run": [line.strip() for line in told.lines[1:]],
+        "told": [line.strip() for line in told.lines],
     }
 
 
