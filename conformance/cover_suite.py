@@ -35,10 +35,11 @@ from fencepost.conformance.plan import (
 from fencepost.model.messages import JoinProtocol, SyncAssignment
 from fencepost.model.revision import Revision
 from fencepost.model.shapes import Message
+from fencepost.properties.casts import SMALL, Cast
 from fencepost.properties.client import Client
 from fencepost.properties.cover import Suite, cover
 from fencepost.properties.cover_pairs import pairs
-from fencepost.properties.ground import SMALL, Cast, Ground, Stride, Walk, ground
+from fencepost.properties.ground import Ground, Stride, Walk, ground
 from fencepost.properties.worlds import Worlds
 
 _TICK = Ms("tick of time")

@@ -20,7 +20,7 @@ from fencepost.properties.cover_pairs import pairs_of
 CATALOGUE = "catalogue"
 NAMES = (CATALOGUE, *SUITES)
 BOUND = "small"
-"""See `fencepost.properties.ground.SMALL`."""
+"""See `fencepost.properties.casts.SMALL`."""
 
 
 @dataclass(frozen=True, slots=True)

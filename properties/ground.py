@@ -20,7 +20,6 @@ from fencepost.model.effects import Do
 from fencepost.model.table import Rule
 from fencepost.properties.client import TICK_MS
 from fencepost.properties.explorer import explore
-from fencepost.properties.scope import ActKind, Scope
 from fencepost.properties.worlds import Act, World, Worlds
 
 START = 0
@@ -152,55 +151,3 @@ def _nearest(strides: Sequence[Stride]) -> dict[int, Stride]:
                 nearest[stride.target] = stride
                 queue.append(stride.target)
     return nearest
-
-
-@dataclass(frozen=True, slots=True)
-class Cast:
-    """One scope of a bound, by name; `about`: who its clients are, as the subject of a sentence."""
-
-    name: str
-    about: str
-    scope: Scope
-
-
-_ALONE: tuple[ActKind, ...] = (
-    "join",
-    "stranger",
-    "sync",
-    "heartbeat",
-    "commit",
-    "leave",
-    "drop",
-    "restart",
-    "tick",
-)
-
-SMALL: tuple[Cast, ...] = (
-    Cast(
-        "zombies",
-        "two processes of one static member",
-        Scope(clients=2, members=2, acts=(*_ALONE, "remove")),
-    ),
-    Cast(
-        "loner",
-        "a dynamic member and what it leaves behind",
-        Scope(clients=1, dynamic=1, members=2, acts=_ALONE),
-    ),
-    Cast(
-        "neighbours",
-        "a static and a dynamic member that start again",
-        Scope(clients=2, dynamic=1, members=2, acts=("join", "sync", "heartbeat", "restart")),
-    ),
-    Cast(
-        "clock",
-        "a static and a dynamic member that leave or fall silent",
-        Scope(clients=2, dynamic=1, members=2, acts=("join", "sync", "leave", "tick")),
-    ),
-)
-"""The bound `small`, which a suite can walk in seconds.
-
-One instance in the hands of two processes, which is where zombies come from, and one dynamic
-member: each with everything that can happen to it.  A static beside a dynamic member, once with
-restarts and once with the clock: with everything at once these two alone have fifty thousand
-transitions, which would take two hundred thousand steps.
-"""
