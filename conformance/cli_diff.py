@@ -66,10 +66,7 @@ def _text(found: Comparison, stories: list[Story], bounds: tuple[Bounds, ...]) -
     lines: list[str] = []
     for number, told in enumerate(stories, start=1):
         lines += [f"{number}. {told.title}", *told.lines()]
-        for reason in (r for part in told.parts for r in part.reasons):
-            why = f": {reason.because}" if reason.because else ""
-            where = f" ({reason.passage})" if reason.passage else ""
-            lines.append(f"     {reason.revision}, {reason.rule}{why}{where}")
+        lines += [f"     {why}" for why in told.why()]
         lines.append("")
     lines += [lost_words(loss) for loss in found.unsaid]
     if found.alike:

@@ -14,8 +14,6 @@ from fencepost.conformance.targets import find_revision
 from fencepost.properties.compare import Comparison, compare
 from fencepost.properties.compare_bounds import SMALL
 from fencepost.traces.difference_words import (
-    Part,
-    Story,
     bounds_words,
     lost_words,
     story,
@@ -100,7 +98,12 @@ def _lines() -> Iterator[str]:
 def _pair(found: Comparison) -> Iterator[str]:
     for number, difference in enumerate(found.differences, start=1):
         told = story(found, difference)
-        yield from (f"### {number}. {told.title}", "", *_why(told), "")
+        yield from (
+            f"### {number}. {told.title}",
+            "",
+            *(f"- {why}" for why in told.why(mark="`")),
+            "",
+        )
         yield from ("```text", *told.lines(), "```", "")
     if not found.differences:
         yield from ("No client can tell them apart within the bounds.", "")
@@ -109,18 +112,6 @@ def _pair(found: Comparison) -> Iterator[str]:
     if found.alike:
         rules = ", ".join(f"`{rule}`" for rule in found.alike)
         yield from (f"Nothing shows these within the bounds, though they differ: {rules}.", "")
-
-
-def _why(told: Story) -> Iterator[str]:
-    for part in told.parts:
-        yield from _reasons(part)
-
-
-def _reasons(part: Part) -> Iterator[str]:
-    for reason in part.reasons:
-        why = f": {reason.because}" if reason.because else ""
-        where = f" *({reason.passage})*" if reason.passage else ""
-        yield f"- **{reason.revision}**, `{reason.rule}`{why}{where}"
 
 
 if __name__ == "__main__":

@@ -24,7 +24,7 @@ _MUCH: tuple[ActKind, ...] = (*_OFTEN, "restart", "change", "stranger", "remove"
 SMALL: tuple[Bounds, ...] = (
     Bounds(Scope(clients=2, members=2, offers=3, acts=_MUCH), 5),
     Bounds(Scope(clients=1, members=1, acts=("join", "sync", "heartbeat", "restart", "tick"))),
-    Bounds(Scope(clients=2, members=2, offers=2, instances=2, acts=(*_OFTEN, "change")), 6),
+    Bounds(Scope(clients=2, members=2, offers=2, instances=2, acts=("join", "sync", "change")), 6),
     Bounds(Scope(clients=2, members=2, dynamic=1, acts=(*_OFTEN, "restart")), 6),
     Bounds(Scope(clients=2, members=2, dynamic=2, old=1, acts=_OFTEN), 7),
     Bounds(Scope(clients=1, generations=2, acts=("join", "sync", "commit", "restart", "failover"))),

@@ -26,12 +26,16 @@ _BASE = "kafka-4"
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """A rule that a revision goes by where the answers part: why, and the passage it is from."""
+    """A rule that a revision goes by where the answers part.
+
+    Why it is so, the passage that it is from, what it does, and whether the other's is another.
+    """
 
     revision: str
     rule: str
     because: str
     passage: str
+    does: str
     differs: bool
 
 
@@ -68,6 +72,22 @@ class Story:
         names = ", ".join(self.rules)
         return names if self.direct else f"after {names}"
 
+    def why(self, *, mark: str = "") -> list[str]:
+        """A line for each rule that counts here: whose it is, why, and where it is from.
+
+        What it does is said where both have it for the same reason.  `mark`: around its id.
+        """
+        reasons = [reason for part in self.parts for reason in part.reasons]
+        lines = []
+        for reason in reasons:
+            said = f"{reason.revision}, {mark}{reason.rule}{mark}"
+            said += f": {reason.because}" if reason.because else ""
+            same = [(r.rule, r.because) for r in reasons].count((reason.rule, reason.because))
+            if reason.differs and same > 1:
+                said += f"; does: {reason.does}"
+            lines.append(said + (f" ({reason.passage})" if reason.passage else ""))
+        return lines
+
     def lines(self) -> list[str]:
         """The sequence with both answers, as lines."""
         lines = [
@@ -102,6 +122,7 @@ class Story:
                             "rule": reason.rule,
                             "because": reason.because,
                             "passage": reason.passage,
+                            "does": reason.does,
                             "differs": reason.differs,
                         }
                         for reason in part.reasons
@@ -194,7 +215,10 @@ def _reason(revision: Revision, rule: Rule, *, differs: bool) -> Reason:
         if isinstance(change, Change) and change.rule.id == rule.id
     ]
     passage = passages[0] if passages else rule.source
-    return Reason(revision.name, rule.id, rule.because, passage, differs)
+    does = [do.value for do in rule.effect] + ([] if rule.answer is None else [rule.answer.name])
+    return Reason(
+        revision.name, rule.id, rule.because, passage, "; ".join(does) or _SILENT, differs
+    )
 
 
 def _common(one: Step, other: Step) -> str:
@@ -202,7 +226,8 @@ def _common(one: Step, other: Step) -> str:
     if one.rules == other.rules:
         return one.text
     plain = one.text.removesuffix(_by(one))
-    return f"{plain}  [{', '.join(one.rules)} | {', '.join(other.rules)}]"
+    rules = (", ".join(step.rules) or _SILENT for step in (one, other))
+    return f"{plain}  [{' | '.join(rules)}]"
 
 
 def _by(step: Step) -> str:
