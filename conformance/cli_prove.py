@@ -20,6 +20,7 @@ from fencepost.conformance.target import TargetUnavailableError
 from fencepost.conformance.targets import find_revision
 from fencepost.model.revision import Revision
 from fencepost.properties import formulas
+from fencepost.properties.mutants_abstract import abstract_twists
 
 if TYPE_CHECKING:
     from fencepost.properties.proof_results import Obligation, Proof
@@ -70,7 +71,7 @@ def prove_command(revision: str, names: tuple[str, ...], as_json: bool) -> int:
 def _proof(revision: Revision, names: tuple[str, ...]) -> Proof:
     from fencepost.properties.proofs import prove  # noqa: PLC0415  (Z3 is an extra)
 
-    return prove(revision, names)
+    return prove(revision, names, overrides=abstract_twists(revision))
 
 
 def _show(proof: Proof, seconds: float) -> None:

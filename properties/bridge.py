@@ -34,14 +34,18 @@ from fencepost.properties.logic import Formula, is_now
 from fencepost.properties.signature import LEAVE_ROW
 from fencepost.properties.views import StepView
 
+Effects = Mapping[Do, AbstractEffect]
 _FIRES = {SESSION: SESSION_FIRES, JOIN: JOIN_TIMER_FIRES, SYNC: SYNC_TIMER_FIRES}
 _OWN_ANSWERS = frozenset({"OffsetCommit", "OffsetFetch", "DescribeGroups", "ListGroups"})
 _CHANGES: dict[tuple[Do, ...], Formula] = {}
 _ABSTRACT_STATE: Mapping[Hashable, Formula] = {state: is_now(STATE, state) for state in GroupState}
 
 
-def abstract_step_of(view: StepView) -> str | None:
-    """None if the step is one that the proofs speak of; else a sentence that says what differs."""
+def abstract_step_of(view: StepView, effects: Effects = EFFECTS) -> str | None:
+    """None if the step is one that the proofs speak of; else a sentence that says what differs.
+
+    `effects`: what each verb does to an abstract group; a mutant's may do otherwise.
+    """
     before = abstract_group(view.before)
     after = abstract_group(view.after)
     event = abstract_event(view)
@@ -52,7 +56,7 @@ def abstract_step_of(view: StepView) -> str | None:
     if rows is not None and rules[0].effect and Do.ANSWER_ROWS_UNKNOWN in rules[0].effect:
         return _compared([before], after, view)
     if rows is not None:
-        return _of_leave(view, before, after, event, rows, rules)
+        return _of_leave(view, before, after, event, rows, rules, effects)
     start = before
     if isinstance(view.event, Timer):
         caller = frozenset([view.event.subject]) if view.event.subject else frozenset()
@@ -64,9 +68,9 @@ def abstract_step_of(view: StepView) -> str | None:
     first, *settles = rules
     if (wrong := _guard_fails(first, start, event, trigger)) is not None:
         return wrong
-    groups = _all_performed((*fires, *_effects(first)), [start], event)
+    groups = _all_performed((*fires, *_of(first, effects)), [start], event)
     looked_at = event.event in SETTLING and (bool(fires) or _changed(first, start, event))
-    groups, wrong = _settled(groups, settles[:1], event, looked_at=looked_at)
+    groups, wrong = _settled(groups, settles[:1], event, effects, looked_at=looked_at)
     if wrong is not None:
         return wrong
     return _compared(groups, after, view) or _answer_differs(first, settles, event)
@@ -77,8 +81,8 @@ def _hands_on(rule: Rule) -> bool:
     return Do.ANSWER_ROWS in rule.effect or rule.id == "LEAVE-BATCH"
 
 
-def _effects(rule: Rule) -> tuple[AbstractEffect, ...]:
-    return tuple(EFFECTS[do] for do in rule.effect)
+def _of(rule: Rule, effects: Effects) -> tuple[AbstractEffect, ...]:
+    return tuple(effects[do] for do in rule.effect)
 
 
 def _of_leave(
@@ -88,13 +92,21 @@ def _of_leave(
     event: AbstractEvent,
     rows: tuple[tuple[str, str | None], ...],
     rules: tuple[Rule, ...],
+    effects: Effects,
 ) -> str | None:
     """Row by row, each settled at once, or all settled at the end."""
     own = [rule for rule in rules if TRIGGER not in features_of(rule.guard)]
     if len(own) != len(rows):  # refused as a whole
         return _compared([before], after, view)
     tries = [
-        _rows(before, event, list(zip(rows, own, strict=True)), rules, at_the_end=at_the_end)
+        _rows(
+            before,
+            event,
+            list(zip(rows, own, strict=True)),
+            rules,
+            effects,
+            at_the_end=at_the_end,
+        )
         for at_the_end in ((False, True) if len(rows) > 1 else (False,))
     ]
     said = []
@@ -111,6 +123,7 @@ def _rows(
     event: AbstractEvent,
     pairs: list[tuple[tuple[str, str | None], Rule]],
     rules: tuple[Rule, ...],
+    effects: Effects,
     *,
     at_the_end: bool,
 ) -> tuple[list[AbstractGroup], str | None]:
@@ -125,27 +138,30 @@ def _rows(
         if not fitting:
             return groups, _guard_fails(rule, groups[0], row, None)
         left.remove(rule)
-        effects = [
-            DEFER if do is Do.REBALANCE and at_the_end else EFFECTS[do] for do in rule.effect
-        ]
-        changed = changed or bool(effects)
-        groups = _all_performed(effects, fitting, row)
+        verbs = [DEFER if do is Do.REBALANCE and at_the_end else effects[do] for do in rule.effect]
+        changed = changed or bool(verbs)
+        groups = _all_performed(verbs, fitting, row)
         if not at_the_end:
             settles = left[:1] if left and TRIGGER in features_of(left[0].guard) else []
             left = left[len(settles) :]
-            groups, wrong = _settled(groups, settles, row, looked_at=bool(effects))
+            groups, wrong = _settled(groups, settles, row, effects, looked_at=bool(verbs))
             if wrong is not None:
                 return groups, wrong
     if at_the_end:
         waiting = [g for g in groups if g.deferred]
         groups = [g for g in groups if not g.deferred]
-        groups += _all_performed((EFFECTS[Do.REBALANCE], CATCH_UP), waiting, event)
-        return _settled(groups, left[:1], event, looked_at=changed)
+        groups += _all_performed((effects[Do.REBALANCE], CATCH_UP), waiting, event)
+        return _settled(groups, left[:1], event, effects, looked_at=changed)
     return groups, None
 
 
 def _settled(
-    groups: list[AbstractGroup], settles: list[Rule], event: AbstractEvent, *, looked_at: bool
+    groups: list[AbstractGroup],
+    settles: list[Rule],
+    event: AbstractEvent,
+    effects: Effects,
+    *,
+    looked_at: bool,
 ) -> tuple[list[AbstractGroup], str | None]:
     """The groups after the look at the join phase, and what is wrong with it."""
     if not settles:
@@ -159,7 +175,7 @@ def _settled(
     ]
     if not fitting:
         return groups, f"{rule.id} looked at the join phase, and its guard does not hold"
-    return _all_performed(_effects(rule), fitting, event), None
+    return _all_performed(_of(rule, effects), fitting, event), None
 
 
 def _all_performed(

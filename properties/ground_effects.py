@@ -50,7 +50,7 @@ def performed(
     if effect.condition is not TRUE and not compiled(effect.condition)(group, group, scratch):
         yield group
         return
-    options = sorted(world.ids | {_OTHER})
+    options = sorted(world.ids | {_OTHER, event.the_fresh_id})
     for picked in product(options, repeat=len(effect.choices)):
         for choice, one in zip(effect.choices, picked, strict=True):
             setattr(scratch, slot(choice.term.name), one)

@@ -71,7 +71,7 @@ def prove(
 ) -> Proof:
     """All obligations of a revision.
 
-    `only`: ids of properties to be proved (then nothing is said of tables and rules).  `assume`: the
+    `only`: ids of properties to be proved (then nothing is said of tables and rules).  `assume`:
     state properties that are assumed before each step, by default all.  `rules`: ids of rules whose
     steps are looked at, no others (then nothing is said of what all steps together reach).
     `overrides`: the abstract effects of verbs that the revision performs otherwise.  `with_traces`:

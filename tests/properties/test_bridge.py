@@ -1,7 +1,8 @@
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from itertools import product
 
 import pytest
 from properties.stepping import SETTINGS, Walk
@@ -11,7 +12,15 @@ from fencepost.model.effects import Do
 from fencepost.model.group import Group
 from fencepost.model.revision_base import KAFKA_4
 from fencepost.model.work import Effect, Work
+from fencepost.properties import mutants_abstract
+from fencepost.properties.abstract_phases import EFFECTS
+from fencepost.properties.abstraction import evaluate
 from fencepost.properties.bridge import abstract_step_of
+from fencepost.properties.formulas import PROPERTIES
+from fencepost.properties.mutants import find_mutant
+from fencepost.properties.mutants_abstract import abstract_twists
+from fencepost.properties.property import Kind
+from fencepost.properties.views import StepView
 
 
 @pytest.mark.parametrize("name", ["kafka-4", "kip-345", "comment-table-1", "comment-table-2"])
@@ -146,3 +155,30 @@ def test_a_join_phase_that_nobody_looked_at_is_seen() -> None:
     )
     said = abstract_step_of(replace(view, rules=view.rules[:1]))
     assert said == "the join phase was not looked at"
+
+
+def _from_good_groups(walk: Walk, steps: int) -> Iterator[StepView]:
+    """The steps until the invariants break, or the broken model trips over itself."""
+    invariants = [p.formula for p in PROPERTIES if p.kind is Kind.STATE and p.formula is not None]
+    try:
+        for view in walk.views(steps):
+            if not all(evaluate(formula, view.before) for formula in invariants):
+                return
+            yield view
+    except AssertionError:
+        return
+
+
+@pytest.mark.parametrize("name", sorted(mutants_abstract.KNOWN))
+def test_what_is_said_of_a_mutants_steps_is_what_it_does(name: str) -> None:
+    """From groups in which the invariants hold: the proofs speak of no others."""
+    broken = find_mutant(name).revision
+    overrides = abstract_twists(broken)
+    assert set(broken.twists) == set(overrides)
+    checked = 0
+    for seed, delay in product(range(5), (0, 3000)):
+        settings = {**SETTINGS, "group.initial.rebalance.delay.ms": delay}
+        for view in _from_good_groups(Walk(broken, seed, settings), 40):
+            assert abstract_step_of(view, {**EFFECTS, **overrides}) is None, view
+            checked += 1
+    assert checked > 50
