@@ -80,6 +80,10 @@ $ echo $?
 What is said on this page holds within these bounds, each of which was tried:
 """
 
+_CUT = """\
+The two say some things in different forms, of which clients remember different things; what comes
+after such an answer was not compared."""
+
 
 def page() -> str:
     """The text of the page."""
@@ -109,6 +113,8 @@ def _pair(found: Comparison) -> Iterator[str]:
         yield from ("No client can tell them apart within the bounds.", "")
     if found.unsaid:
         yield from (*(f"- {lost_words(loss)}" for loss in found.unsaid), "")
+    if any(explored.cut for explored in found.explored):
+        yield from (_CUT, "")
     if found.alike:
         rules = ", ".join(f"`{rule}`" for rule in found.alike)
         yield from (f"Nothing shows these within the bounds, though they differ: {rules}.", "")
