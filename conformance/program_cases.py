@@ -45,6 +45,7 @@ _API = {
 }
 _ONE_GROUP_BEFORE = 8
 _OTHER_GROUP = "h"
+_NOBODYS = "Z"
 _TOO_SHORT_MS = 1
 _FATAL = ("unlike", "later")
 """Joins that make some coordinators abort: two members whose first protocols differ."""
@@ -164,7 +165,8 @@ class _Writer:
             return self.leaving(move, who, group, version)
         says: dict[str, Any] = {"member_id": self.member_id(move, who), "group": group}
         carries = version >= _INSTANCE_SINCE[api] and move.odd != "dynamic"
-        says["instance"] = instance_of(who) if carries else None
+        mine = _NOBODYS if move.odd == "claims" else instance_of(who)
+        says["instance"] = mine if carries else None
         if api == "JoinGroup":
             scratch.join(who, version=version, **says, **_join(move))
         else:
@@ -184,7 +186,8 @@ class _Writer:
             if move.do != "leave":
                 return None
             return {"group_id": group, "member_id": self.member_id(move, who)}
-        instance = None if move.odd == "dynamic" else instance_of(who)
+        own = _NOBODYS if move.odd == "claims" else instance_of(who)
+        instance = None if move.odd == "dynamic" else own
         rows: Iterable[tuple[Any, str | None]] = [(self.member_id(move, who), instance)]
         if move.do == "remove":
             rows = [("", instance)]

@@ -14,11 +14,11 @@ from fencepost.model.messages import (
     DescribeGroupsResponse,
     HeartbeatRequest,
     JoinGroupResponse,
-    SyncGroupRequest,
+    LeaveGroupRequest,
 )
 from fencepost.model.rules import sources as src
 from fencepost.properties.history_property import history_property
-from fencepost.properties.readings import NONE, Exchange, Reading, Told, as_join, claims
+from fencepost.properties.readings import NONE, Claim, Exchange, Reading, Told, as_join, claims
 
 _FENCED = Error.FENCED_INSTANCE_ID.value
 _HANDS_OUT = frozenset({NONE, Error.MEMBER_ID_REQUIRED.value})
@@ -188,36 +188,50 @@ def _static_roster(reading: Reading) -> bool:
     )
 
 
-def _given(reading: Reading) -> set[tuple[str, str]]:
-    """Ids that somebody can know: told in a join, or shown in a list."""
+def _given(reading: Reading) -> tuple[set[tuple[str, str]], set[tuple[str, str, str | None]]]:
+    """Ids that somebody can know, told in a join or shown in a list; and with which instance."""
     given = {(group, member_id) for group, member_id, _ in _handed_out(reading)}
+    seats: set[tuple[str, str, str | None]] = set()
     for told in reading.told:
-        given |= {(told.asked.group_id, row.member_id) for row in told.answer.members}
-    return given
+        group = told.asked.group_id
+        seats.add((group, told.answer.member_id, told.instance))
+        seats |= {(group, row.member_id, row.group_instance_id) for row in told.answer.members}
+    return given | {(group, member_id) for group, member_id, _ in seats}, seats
 
 
-def _beats(reading: Reading) -> Iterator[tuple[Exchange, str, str, int | str]]:
-    """Syncs and heartbeats: (exchange, group, member id, error)."""
+def _asks(reading: Reading) -> Iterator[tuple[Exchange, Claim]]:
+    """What those said of themselves who asked for something else than to join."""
     for e in reading.answered:
         loading = isinstance(e.asked, HeartbeatRequest) and not reading.virtual
-        if isinstance(e.asked, SyncGroupRequest | HeartbeatRequest) and not (
-            loading and reading.takeovers
-        ):
+        if as_join(e.asked) is None and not (loading and reading.takeovers):
             for claim in claims(e):
-                yield e, claim.group, claim.member_id, claim.error
+                if claim.member_id:
+                    yield e, claim
 
 
 def _let_in(reading: Reading) -> str | None:
-    given = _given(reading)
-    for e, group, member_id, error in _beats(reading):
-        if error == NONE and (group, member_id) not in given:
-            return f"{e} was answered NONE under {member_id!r}, which nobody was given"
+    given, seats = _given(reading)
+    for e, claim in _asks(reading):
+        if claim.error != NONE:
+            continue
+        if (claim.group, claim.member_id) not in given:
+            return f"{e} was answered NONE under {claim.member_id!r}, which nobody was given"
+        leaves = isinstance(e.asked, LeaveGroupRequest)
+        if claim.instance is not None and not leaves and claim[:3] not in seats:
+            return (
+                f"{e} was answered NONE as instance {claim.instance}, "
+                f"with {claim.member_id!r}, which that instance was never given"
+            )
     return None
 
 
 def _a_stranger_asks(reading: Reading) -> bool:
-    given = _given(reading)
-    return any((group, member_id) not in given for _, group, member_id, _ in _beats(reading))
+    given, seats = _given(reading)
+    return any(
+        (claim.group, claim.member_id) not in given
+        or (claim.instance is not None and claim[:3] not in seats)
+        for _, claim in _asks(reading)
+    )
 
 
 ID_PROPERTIES = (
@@ -269,9 +283,11 @@ ID_PROPERTIES = (
     ),
     history_property(
         "only-ids-that-were-given-count",
-        "SyncGroup and Heartbeat answer NONE to ids alone that a join was told.",
+        "Nothing but a join is answered NONE under a member id that no join was told, or under one "
+        "and an instance that it was not told with.",
         src.KAFKA_VALIDATE,
-        "ids that some answer showed; nobody can ask under one whose answer was lost.  A heartbeat "
+        "ids that some answer showed; nobody can ask under one whose answer was lost.  A leave may "
+        "name any instance beside a pending id; commits count that name a generation.  A heartbeat "
         "after a failover is left out under a real clock: a coordinator that loads answers NONE",
         _let_in,
         _a_stranger_asks,

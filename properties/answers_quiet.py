@@ -65,11 +65,7 @@ def _evidence(reading: Reading, request: Exchange) -> _Calm | None:
     for sync, asked, _ in reversed(reading.synced):
         if asked.group_id != group or not sync.before(request):
             continue
-        calm = all(
-            e.before(sync) if e.sent < sync.sent else not _disturbs(e)
-            for e in earlier
-            if e is not sync and (_disturbs(e) or e.sent < sync.sent)
-        )
+        calm = all(e.sent < sync.sent and e.before(sync) for e in earlier if _disturbs(e))
         return _Calm(group, asked.generation_id, sync) if calm else None
     return None
 

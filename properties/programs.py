@@ -39,6 +39,7 @@ ODDITIES: dict[str, str] = {
     "earlier": "under the id that it was told before the last one",
     "other": "under the id of the next one in the cast",
     "dynamic": "without its instance",
+    "claims": "as an instance that nobody has",
     "later": "of the next generation",
     "never": "of generation -1",
     "elsewhere": "in another group",
