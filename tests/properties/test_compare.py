@@ -16,7 +16,7 @@ from fencepost.model.revision import Change, Drop, Revision, derive
 from fencepost.properties.compare import Comparison, Difference, compare
 from fencepost.properties.compare_bounds import SMALL, Bounds
 from fencepost.properties.oracle import judge
-from fencepost.properties.scope import Scope
+from fencepost.properties.scope import ActKind, Scope
 from fencepost.properties.unfold import Run, unfold
 from fencepost.properties.worlds import Act, World, Worlds
 
@@ -131,7 +131,7 @@ def observed(worlds: Worlds, kinds: tuple[tuple[str, int], ...]) -> set[tuple[ob
             for act, world in worlds.successors(path[-1][1])
             if (act.kind, act.client) == kind
         ]
-    found = set()
+    found: set[tuple[object, ...]] = set()
     for path in paths:
         events = unfold(worlds, path).events
         found.add(tuple(repr(e.answer) for e in events if isinstance(e, Answered)))
@@ -141,7 +141,7 @@ def observed(worlds: Worlds, kinds: tuple[tuple[str, int], ...]) -> set[tuple[ob
 @pytest.mark.parametrize("other", ["kip-345", "comment-table-1", "comment-table-2"])
 def test_no_shorter_sequence_has_other_answers(other: str) -> None:
     """Every sequence of acts, one step shorter than what was found, is tried by itself."""
-    kinds = ("join", "sync", "restart")
+    kinds: tuple[ActKind, ...] = ("join", "sync", "restart")
     scope = Scope(clients=2, members=2, acts=kinds, fold=False)
     found = compare(KAFKA_4, revisions.find(other), [Bounds(scope)])
     models = [Worlds(revision, scope) for revision in (found.one, found.other)]
@@ -194,10 +194,10 @@ def test_each_run_is_its_own_revisions_and_not_the_others(first_table: Compariso
 
 
 def test_answers_of_drafts_are_compared_by_what_they_mean() -> None:
-    names = ("two-list-leave-draft", "tuple-list-leave-draft")
+    one, other = (revisions.find(f"{form}-list-leave-draft") for form in ("two", "tuple"))
     scope = Scope(clients=2, members=2, acts=("join", "sync", "leave", "remove"))
 
-    found = compare(*map(revisions.find, names), [Bounds(scope)])
+    found = compare(one, other, [Bounds(scope)])
 
     assert found.same
     assert found.complete
@@ -228,10 +228,10 @@ def test_a_dropped_rule_differs() -> None:
 
 def test_what_clients_remember_otherwise_is_not_compared_beyond() -> None:
     """A refused leave takes the id away in a draft's form, not in the rows of the shipped one."""
-    names = ("tuple-list-leave-draft", "kip-345")
+    one, other = (revisions.find(name) for name in ("tuple-list-leave-draft", "kip-345"))
     scope = Scope(clients=1, dynamic=1, acts=("join", "leave"))
 
-    found = compare(*map(revisions.find, names), [Bounds(scope)])
+    found = compare(one, other, [Bounds(scope)])
 
     assert found.explored[0].cut
     assert not found.complete
