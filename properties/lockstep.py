@@ -26,6 +26,7 @@ from fencepost.properties.lockstep_state import (
     Cut,
     Doing,
     Key,
+    Links,
     Move,
     Outcomes,
     Pair,
@@ -67,9 +68,9 @@ class Lockstep:
     # The system, as the explorer wants it.
 
     def initial(self) -> Iterator[State]:
-        """No group on either side, and clients that know nothing."""
+        """No group on either side, and clients that know nothing but, perhaps, an id of old."""
         sides = [
-            frozenset(Side(self._number(world), ()) for world in model.initial())
+            frozenset(Side(self._number(world), _known(world)) for world in model.initial())
             for model in self.models
         ]
         yield Pair(sides[0], sides[1], frozenset())
@@ -240,3 +241,12 @@ class Lockstep:
         if number == len(self.worlds):
             self.worlds.append(world)
         return number
+
+
+def _known(world: World) -> Links:
+    """Whose the ids are that clients know."""
+    ids: dict[str, str] = {}
+    for index, client in enumerate(world.clients, start=1):
+        if client.member_id:
+            ids.setdefault(client.member_id, f"c{index}")
+    return tuple(sorted((name, member_id) for member_id, name in ids.items()))

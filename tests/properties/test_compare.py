@@ -238,6 +238,18 @@ def test_what_clients_remember_otherwise_is_not_compared_beyond() -> None:
     assert found.same
 
 
+def test_a_client_may_come_with_an_id_of_old() -> None:
+    """The second table lets a consumer that was removed drive out its successor."""
+    scope = Scope(clients=2, zombies=1, members=1, acts=("join",))
+
+    found = compare(KAFKA_4, revisions.find("comment-table-2"), [Bounds(scope)])
+
+    first = next(d for d in found.differences if "JOIN-UNKNOWN-MAPPED" in d.rules)
+    assert acts(first) == [("join", 0), ("join", 1)]
+    assert all(holds(r, run) for r, run in zip((found.one, found.other), runs(first), strict=True))
+    assert compare(KAFKA_4, KAFKA_4, [Bounds(scope)]).complete
+
+
 def test_many_worlds_may_explain_the_same_answers() -> None:
     """Whether a sync restarts the session is left open: what either does, the other may do."""
     maybe = KAFKA_4.rule("SYNC-STABLE")
