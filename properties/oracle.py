@@ -132,6 +132,10 @@ class Oracle:
             self._let_timers_fire(event.at_ms)
         self._search.still = self.exact
         request = event.request
+        revision = self.machine.revision
+        if request.api not in revision.apis:
+            self.unknown = f"{revision.name} knows no {request.api}"
+            return
         message = ALL_APIS[request.api].request.from_body(dict(request.body), request.version)
         incoming = Incoming(
             request.id,

@@ -117,3 +117,20 @@ def test_folding_loses_no_group_and_no_kind_of_crowd() -> None:
 def test_bounds_that_make_no_sense_are_refused(bounds: dict[str, object], value: str) -> None:
     with pytest.raises(ScopeError, match=value):
         Scope(**bounds)  # type: ignore[arg-type]
+
+
+def test_a_message_that_a_revision_does_not_know_is_unknown_to_it_not_wrong() -> None:
+    scope = Scope(clients=2, members=2, acts=("join", "leave"))
+    worlds = Worlds(revisions.find("two-list-leave-draft"), scope)
+    (world,) = worlds.initial()
+    path: list[tuple[Act | None, World]] = [(None, world)]
+    for kind in ("join", "leave"):
+        act, world = next(pair for pair in worlds.successors(world) if pair[0].kind == kind)
+        path.append((act, world))
+    run = unfold(worlds, path)
+    config = {"group.initial.rebalance.delay.ms": 0}
+
+    verdict = judge(revisions.find("kafka-4"), config, list(run.events), lag_ms=0).verdict()
+
+    assert verdict.violation is None
+    assert verdict.unknown == "kafka-4 knows no LeaveGroup/two-list"
