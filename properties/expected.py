@@ -121,6 +121,12 @@ EXPECTED: Mapping[str, Mapping[str, Why]] = {
         "row 6 tells the holder's id to whoever names its instance: two clients, one id",
         "JOIN-STATIC-EMPTY-MAPPED",
     ),
+    "stable-is-stored": _in(
+        (_COMMENT_2,),
+        "rows 4.2 and 5 change a stable group and do not say that it is stored",
+        "JOIN-UPGRADE",
+        "JOIN-UNKNOWN-MAPPED",
+    ),
     "seats-stay": _in((_COMMENT_2,), _UPGRADED, *_UPGRADES),
     "retired-id-stays-invalid": _in(
         (_COMMENT_2,), f"{_COMES_AGAIN}; {_TAKES_OVER}", *_BRINGS_ITS_ID, _COMES_BACK

@@ -5,10 +5,11 @@ from __future__ import annotations
 from fencepost.model import revisions
 from fencepost.model.revision import Revision
 from fencepost.properties.invariants import INVARIANTS
+from fencepost.properties.invariants_stored import STORED
 from fencepost.properties.property import Property
 from fencepost.properties.steps_together import STEPS
 
-PROPERTIES: tuple[Property, ...] = (*INVARIANTS, *STEPS)
+PROPERTIES: tuple[Property, ...] = (*INVARIANTS, *STORED, *STEPS)
 """In the order in which they are shown."""
 
 

@@ -276,5 +276,5 @@ BOOKS = (
 
 INVARIANTS: tuple[Property, ...] = (*PROMISED, *BOOKS)
 
-WITHIN_A_BATCH = frozenset({"settled-has-members", "sync-timer-has-a-debtor"})
+WITHIN_A_BATCH = frozenset({"settled-has-members", "sync-timer-has-a-debtor", "stable-is-stored"})
 """What may fail between the rows of a leave that rebalances once, at its end."""

@@ -7,6 +7,7 @@ rules that break it are named: an expected violation.
 
 from __future__ import annotations
 
+from fencepost.model.errors import Error
 from fencepost.model.rules import sources as src
 from fencepost.model.vocabulary import SELECTION, STATE, Change, GroupState
 from fencepost.properties import expected
@@ -28,6 +29,7 @@ from fencepost.properties.logic import (
 )
 from fencepost.properties.property import Kind, Property
 from fencepost.properties.signature import (
+    ANSWER,
     CALLER,
     EVENT,
     FAILOVER,
@@ -43,6 +45,8 @@ from fencepost.properties.signature import (
     MEMBER,
     MID_GIVEN,
     NAMED,
+    NEW,
+    OFFSETS,
     PARKED,
     PENDING,
     RULE,
@@ -52,6 +56,7 @@ from fencepost.properties.signature import (
     STORED_MEMBER,
     STORED_SEAT,
     SUBJECT,
+    SYNCING,
     I,
     X,
     is_inst,
@@ -115,13 +120,14 @@ RETIRED_ID = step_property(
 )
 FAILOVER_AS_STORED = step_property(
     "failover-finds-what-was-stored",
-    "After a failover exactly the stored members are there, under the stored ids and instances.",
+    "After a failover exactly the stored members are there, as they were stored, and the offsets.",
     implies(
         _FAILS_OVER,
         all_of(
             for_all(X, iff(MEMBER.then(X), STORED_MEMBER.now(X))),
             for_all(X, I, iff(SEAT.then(X, I), STORED_SEAT.now(X, I))),
             for_all(X, negate(PENDING.then(X))),
+            implies(OFFSETS.now(), OFFSETS.then()),
         ),
     ),
     all_of(_FAILS_OVER, exists(X, STORED_MEMBER.now(X))),
@@ -229,6 +235,32 @@ GENERATION_NEVER_FALLS = step_property(
     src.KIP_BACKGROUND,
 )
 
+_TOLD_TO_HAVE_LEFT = all_of(is_now(EVENT, LEAVE_ROW), is_now(ANSWER, Error.NONE))
+LEAVE_TAKES_EFFECT = step_property(
+    "leave-takes-effect",
+    "Whoever is told that it has left is neither a member nor pending any more.",
+    implies(_TOLD_TO_HAVE_LEFT, for_all(X, implies(NAMED.now(X), negate(is_valid_then(X))))),
+    all_of(_TOLD_TO_HAVE_LEFT, exists(X, NAMED.now(X))),
+    src.KIP_LEAVE,
+    "rows of a leave that are answered NONE",
+)
+_SESSION_ENDS = is_now(EVENT, SESSION_END)
+_WAITS = all_of(any_of(PARKED.now(SUBJECT), SYNCING.now(SUBJECT)), negate(NEW.now(SUBJECT)))
+SESSION_TAKES_THE_SILENT = step_property(
+    "session-end-takes-the-silent",
+    "When a session ends, a pending id goes, and so does a member, unless an answer is owed to it.",
+    implies(
+        _SESSION_ENDS,
+        all_of(
+            negate(PENDING.then(SUBJECT)),
+            implies(MEMBER.now(SUBJECT), iff(MEMBER.then(SUBJECT), _WAITS)),
+        ),
+    ),
+    all_of(_SESSION_ENDS, _WAITS),
+    src.KIP_ROLLING,
+    "the ends of sessions; a member that never completed a join goes even if its join waits",
+)
+
 ONE_BY_ONE = (
     RETIRED_ID,
     FAILOVER_AS_STORED,
@@ -238,5 +270,7 @@ ONE_BY_ONE = (
     STATIC_STAYS,
     RESTART,
     GENERATION_NEVER_FALLS,
+    LEAVE_TAKES_EFFECT,
+    SESSION_TAKES_THE_SILENT,
 )
 """What becomes of ids, of static members and of the generation."""
