@@ -50,7 +50,8 @@ class Ground:
     """A graph as a tester sees it.
 
     `strides`: every forced transition and every open act in worlds that can be forced, in the order
-    found; `transitions`: all there are, whoever chooses; `beyond`: worlds that can be come to only
+    found; `transitions`: all there are, whoever chooses (where two clients are of one kind and know
+    the same, what either does is one transition); `beyond`: worlds that can be come to only
     if the coordinator chooses so.
     """
 
@@ -96,16 +97,27 @@ def ground(worlds: Worlds) -> Ground:
     """Explore a scope, and tell what can be forced there."""
     graph = explore(worlds, keep_graph=True).graph
     assert graph is not None
-    outcomes = Counter((source, act.kind, act.client) for source, act, _ in graph.edges)
+    edges = [
+        (source, act, target)
+        for source, act, target in graph.edges
+        if act.client < 0 or _speaks_for_its_like(worlds, graph.states[source], act.client)
+    ]
+    outcomes = Counter((source, act.kind, act.client) for source, act, _ in edges)
     every = [
         _stride(worlds, graph.states[source], (source, act, target), outcomes)
-        for source, act, target in graph.edges
+        for source, act, target in edges
         if act.choice == 0
     ]
     reached = {START, *_nearest(every)}
     strides = tuple(stride for stride in every if stride.source in reached)
     beyond = len(graph.states) - len(reached)
-    return Ground(worlds, tuple(graph.states), strides, len(graph.edges), beyond)
+    return Ground(worlds, tuple(graph.states), strides, len(edges), beyond)
+
+
+def _speaks_for_its_like(worlds: Worlds, world: World, client: int) -> bool:
+    """Whether no earlier client is of its kind and knows the same; what either does is one."""
+    seats, known = worlds.seats, world.clients
+    return not any(seats[i] == seats[client] and known[i] == known[client] for i in range(client))
 
 
 def _stride(
