@@ -105,7 +105,7 @@ class ModelCoordinator(Coordinator):
         emissions: list[Emission] = []
         replies: list[Message] = []
         named = groups_of(message, request.version)
-        for group_id in ([*sorted(self._groups), ""]) if named is None else named:
+        for group_id in sorted({*self._groups, ""}) if named is None else named:
             group = self._groups.get(group_id)
             outcome = self._machine.handle(group, incoming, span, group_id=group_id)[0]
             self._take(group_id, outcome)

@@ -105,6 +105,8 @@ class _Writer:
                 self.names[move.who] = self.new_name(CAST[move.who])
             case "drop":
                 self.cut_off(who)
+            case "form":
+                self.form(self.names[0], self.names[2])
             case "pause":
                 self.script.pause("short rebalance" if move.odd else "short session")
             case "failover":
@@ -123,6 +125,16 @@ class _Writer:
         if waiting:
             self.script.wait(*waiting)
             self.waits.difference_update(waiting)
+
+    def form(self, *who: str) -> None:
+        """A stable group of these.  The first may found the group alone, so it joins again."""
+        seats = [self.names.index(name) for name in who]
+        for seat in (*seats, seats[0]):
+            self.request(Move("join", seat), self.names[seat])
+        self.wait_for(*who)
+        for seat in reversed(seats):
+            self.request(Move("sync", seat), self.names[seat])
+        self.wait_for(*who)
 
     def request(self, move: Move, who: str) -> None:
         api = _API[move.do]

@@ -20,8 +20,12 @@ from fencepost.properties.strategies import programs
 
 ALL = tuple(DOINGS)
 _ORDINARY = ("join", "sync", "await", "beat", "leave", "restart")
-_AT_ONCE = 30
+_AT_ONCE = 26
 _FIRST = 8
+_SMALLEST = tuple(
+    Program((Move("join", one), Move("join", two))) for one, two in ((0, 1), (0, 2), (0, 3), (3, 4))
+)
+"""What anybody would try first: two processes join, of one instance, of two, one dynamic, both."""
 _LONG, _LONGEST = 10, 40
 _PLAINER = 20
 _PAIRED = 8
@@ -107,7 +111,8 @@ def search_side_by_side(court: Court, chosen: settings, doings: Sequence[str] = 
 def _batches(chosen: settings, doings: Sequence[str]) -> Iterator[list[Program]]:
     quick = [do for do in doings if do in _ORDINARY] or list(doings)
     first = min(_AT_ONCE, chosen.max_examples)
-    yield _drawn(chosen, first, max_moves=_FIRST, doings=quick)
+    smallest = _SMALLEST if "join" in doings else ()
+    yield [*smallest, *_drawn(chosen, first, max_moves=_FIRST, doings=quick)]
     left = chosen.max_examples - first
     rest = _drawn(chosen, left, min_moves=4, max_moves=20, doings=list(doings)) if left else []
     rest.sort(key=lambda program: len(program.moves))

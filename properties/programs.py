@@ -28,6 +28,7 @@ DOINGS: dict[str, str] = {
     "list": "ListGroups",
     "batch": "LeaveGroup of everybody at once",
     "failover": "another coordinator takes over with what was stored",
+    "form": "A and B join and sync until they are a stable group",
 }
 """What can be done, the simplest first; the order in which programs are made simpler."""
 

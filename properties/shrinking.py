@@ -76,7 +76,7 @@ class _Shrinking(Generic[T]):
         size = max(1, len(self.best) // 2)
         while size:
             place = len(self.best) - size
-            while place >= 0:
+            while place >= 0 and self.left > 0:
                 self.take((*self.best[:place], *self.best[place + size :]))
                 place = min(place - 1, len(self.best) - size)
             size //= 2
@@ -85,6 +85,8 @@ class _Shrinking(Generic[T]):
     def without_two(self) -> bool:
         """Leave out two items that need one another."""
         for i, j in combinations(range(len(self.best)), 2):
+            if self.left <= 0:
+                return False
             if self.take((*self.best[:i], *self.best[i + 1 : j], *self.best[j + 1 :])):
                 return True
         return False

@@ -34,7 +34,7 @@ from fencepost.properties.programs import CAST, DOINGS, ODDITIES, Move, Program
 from fencepost.properties.scope import Scope
 from fencepost.properties.walks import Ground
 
-_FREQUENT = ("join", "join", "sync", "sync", "await")
+_FREQUENT = ("join", "join", "sync", "sync", "await", "form")
 _MOSTLY = ("",) * 36
 
 
@@ -179,9 +179,17 @@ def programs(
     doings: Sequence[str] = tuple(DOINGS),
     cast: Sequence[int] = range(len(CAST)),
 ) -> st.SearchStrategy[Program]:
-    """What several processes do, in order; see `fencepost.properties.programs`."""
-    some = st.lists(moves(doings=doings, cast=cast), min_size=min_moves, max_size=max_moves)
-    return st.builds(Program, moves=some.map(tuple), delayed=st.booleans())
+    """What several processes do, in order; see `fencepost.properties.programs`.
+
+    Some programs have few processes, which get further, and some have all.
+    """
+    crowds = sorted({tuple(cast), *(tuple(cast)[:n] for n in range(1, len(cast)))}, key=len)
+
+    def of(crowd: tuple[int, ...]) -> st.SearchStrategy[Program]:
+        some = st.lists(moves(doings=doings, cast=crowd), min_size=min_moves, max_size=max_moves)
+        return st.builds(Program, moves=some.map(tuple), delayed=st.booleans())
+
+    return st.sampled_from(crowds).flatmap(of)
 
 
 def histories(

@@ -13,11 +13,11 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from fencepost.model.revision import Revision
-from fencepost.properties.client import TICK_MS
 from fencepost.properties.judging import EXCUSED, Judging, broken, excused_rules
 from fencepost.properties.oracle import judge
 from fencepost.properties.property import Kind, Property
 from fencepost.properties.readings import read
+from fencepost.properties.odd_acts import ODD_ACTS
 from fencepost.properties.scope import ACTS, Scope
 from fencepost.properties.unfold import Run, unfold
 from fencepost.properties.verdict import Violation
@@ -40,7 +40,10 @@ SIMPLEST_FIRST: tuple[str, ...] = (
 )
 """The kinds of acts, as walks are made simpler: an act gives way to one before it."""
 
-KINDS: tuple[str, ...] = (*SIMPLEST_FIRST, *(k for k in ACTS if k not in SIMPLEST_FIRST))
+KINDS: tuple[str, ...] = (
+    *SIMPLEST_FIRST,
+    *(k for k in (*ACTS, *ODD_ACTS) if k not in SIMPLEST_FIRST),
+)
 
 _OFTEN = {"join": 4, "sync": 4, "tick": 2}
 """Without these nothing comes about that could be disturbed."""
@@ -93,7 +96,7 @@ class Ground:
     @property
     def config(self) -> dict[str, int | None]:
         """The settings that the scope stands for."""
-        return {"group.initial.rebalance.delay.ms": self.scope.delay_ticks * TICK_MS}
+        return self.scope.config()
 
     def enabled(self, world: World) -> dict[str, list[int]]:
         """Kind → the clients that can do it, the simplest kinds first."""
@@ -177,6 +180,8 @@ class Walk:
             k for kind in enabled if kind not in without for k in (kind,) * _OFTEN.get(kind, 1)
         ]
         kinds = kinds or list(enabled)
+        if not kinds:
+            return  # all wait, and no timer will end it
         number, which = divmod(number, len(kinds))
         clients = enabled[kinds[which]]
         outcome, whose = divmod(number, len(clients))
