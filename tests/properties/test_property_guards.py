@@ -15,8 +15,19 @@ import pytest
 
 from fencepost.model import revisions
 from fencepost.model.errors import Error
+from fencepost.model.group import Group, Member, Offset, Timer
+from fencepost.model.messages import (
+    CommittedPartition,
+    CommittedTopic,
+    HeartbeatRequest,
+    JoinGroupResponse,
+    OffsetCommitRequest,
+    OffsetCommitResponse,
+)
 from fencepost.model.rules import join
+from fencepost.model.shapes import Message
 from fencepost.model.vocabulary import Change, GroupState, Trigger
+from fencepost.model.work import Emission, Incoming
 from fencepost.properties.abstract_event import AbstractEvent
 from fencepost.properties.abstraction import AbstractGroup, AbstractStep, evaluate
 from fencepost.properties.checking import (
@@ -25,6 +36,7 @@ from fencepost.properties.checking import (
     check_revision,
     find_question,
 )
+from fencepost.properties.client import OFFERS
 from fencepost.properties.explorer import explore
 from fencepost.properties.judging import Judging, is_quiet
 from fencepost.properties.logic import FALSE, TRUE, Formula
@@ -38,6 +50,7 @@ from fencepost.properties.signature import (
     SESSION_END,
     SYNC_PHASE,
 )
+from fencepost.properties.views import Event, StepView, WorldView
 from fencepost.properties.worlds import Worlds
 
 EXPLORED = [p for p in PROPERTIES.values() if Engine.EXPLORATION in p.engines]
@@ -151,3 +164,91 @@ def test_a_formula_excludes_something(one: Property) -> None:
 def test_a_formula_that_excludes_nothing_is_noticed(one: Property) -> None:
     assert not excludes_something(always_true(one))
 
+
+# A function must catch a liar: a broken model, or where no model lies so, a view made by hand.
+
+LIARS = {
+    "one-client-per-id": ("tansu-same-id", "two processes"),
+    "no-two-consumers-on-one-id": ("tansu-same-id", "two processes"),
+    "one-leading-seat": ("generation-not-counted", "two instances"),
+    "one-protocol-per-generation": ("generation-not-counted", "zombie"),
+    "one-assignment-per-seat": ("replace-loses-assignment", "two processes"),
+    "waiting-request-is-parked": ("waiting-syncs-forgotten", "two instances"),
+    "leader-assigns-to-the-members": ("kafka-9801", "two instances"),
+    "silence-has-an-end": ("kafka-9752", "zombie"),
+    "wait-for-syncs-has-an-end": ("kafka-12890", "zombie"),
+    "session-within-its-timeout": ("replace-keeps-session-timer", "two instances"),
+    "a-generation-is-told-alike": ("members-told-to-all", "two instances"),
+    "the-leader-told-is-a-member": ("kafka-13435", "two processes"),
+    "nobody-is-left-without-an-answer": ("tansu-same-id", "two instances"),
+    "a-restart-in-a-stable-group-is-quiet": ("librdkafka-mock-never-fences", "two processes"),
+    "a-rejoin-brings-its-timeouts": ("replace-keeps-protocols", "two instances"),
+    "a-heartbeat-keeps-alive": ("heartbeat-keeps-nobody-alive", "zombie"),
+    "silence-is-noticed": ("crabka-static-never-expires", "zombie"),
+    "a-stranger-is-told-so": ("kafka-8487", "side by side"),
+    "another-generation-is-told-so": ("heartbeat-generation-unchecked", "failover"),
+}
+STABLE = Group(
+    state=GroupState.STABLE,
+    generation_id=3,
+    leader="A.1",
+    members=(Member("A.1", "A", "", 6000, 9000, OFFERS[0], new=False),),
+    static=(("A", "A.1"),),
+    timers=(Timer("session", "A.1", 6000, 6000),),
+)
+_ALIVE = HeartbeatRequest(group_id="g", generation_id=3, member_id="A.1")
+_BEAT = Incoming("now", "", "Heartbeat", 4, _ALIVE, "fresh")
+_PARTITION = CommittedPartition(partition_index=0, error_code=Error.UNKNOWN_MEMBER_ID.value)
+_REFUSED = OffsetCommitResponse(topics=(CommittedTopic(name="t", partitions=(_PARTITION,)),))
+_COMMIT = Incoming(
+    "now", "", "OffsetCommit", 8, OffsetCommitRequest(group_id="g", topics=()), "fresh"
+)
+
+
+def step(event: Event, after: Group, answer: Message) -> StepView:
+    return StepView(STABLE, event, after, (Emission("now", answer, "RULE"),), ())
+
+
+VIEWS: dict[str, WorldView | StepView] = {
+    "no-timer-of-the-gone": WorldView(
+        replace(STABLE, timers=(*STABLE.timers, Timer("session", "gone", 1, 1))), (), ()
+    ),
+    "answers-have-the-shape-of-their-version": step(
+        _BEAT,
+        STABLE,
+        JoinGroupResponse(error_code=0, member_id=None),  # type: ignore[arg-type]
+    ),
+    "the-generation-told-is-the-groups": step(
+        _BEAT, STABLE, JoinGroupResponse(error_code=0, generation_id=4, member_id="A.1")
+    ),
+    "a-refused-commit-stores-nothing": step(
+        _COMMIT, replace(STABLE, offsets=(Offset("t", 0, 1, ""),)), _REFUSED
+    ),
+}
+
+
+def caught(one: Property) -> bool:
+    """Whether a property sees the liar that is there for it."""
+    if one.id in VIEWS:
+        assert one.holds is not None
+        return one.holds(VIEWS[one.id]) is not None
+    name, question = LIARS[one.id]
+    revision = find_revision(f"mutant:{name}")
+    judging = Judging([one], revision)
+    worlds = Worlds(revision, find_question(question).scope, judging.judge)
+    found = explore(worlds, judging.checks(worlds), quiet=is_quiet, stop_at_first=True, max_depth=6)
+    return one.id in found.violations
+
+
+def test_every_function_has_its_liar() -> None:
+    assert {one.id for one in FUNCTIONS} == set(LIARS) | set(VIEWS)
+
+
+@pytest.mark.parametrize("one", FUNCTIONS, ids=lambda one: one.id)
+def test_a_function_catches_its_liar(one: Property) -> None:
+    assert caught(one)
+
+
+@pytest.mark.parametrize("one", FUNCTIONS, ids=lambda one: one.id)
+def test_a_function_that_is_always_true_is_noticed(one: Property) -> None:
+    assert not caught(always_true(one))
