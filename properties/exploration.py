@@ -42,7 +42,8 @@ class Check(Generic[S, A]):
 
     `state`, `step`: None where it holds, else a sentence that says what is wrong.  `witness`,
     `step_witness`: true where the premise is met.  All are called once per state or transition, in
-    no promised order, perhaps in another process.
+    no promised order, perhaps in another process.  `by_action`: `step` and `step_witness` look at
+    nothing but the action, so that each action is looked at once.
     """
 
     name: str
@@ -50,6 +51,7 @@ class Check(Generic[S, A]):
     step: Callable[[S, A, S], str | None] | None = None
     witness: Callable[[S], bool] | None = None
     step_witness: Callable[[S, A, S], bool] | None = None
+    by_action: bool = False
 
 
 @dataclass(frozen=True, slots=True)

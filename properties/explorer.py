@@ -34,6 +34,7 @@ from fencepost.properties.exploration import (
     unique_names,
 )
 from fencepost.properties.explorer_chunk import Expanded, Found, Judge, Manner, expand_chunk
+from fencepost.properties.explorer_compact import Opened, is_compact, translated
 from fencepost.properties.explorer_parallel import Workers
 
 if TYPE_CHECKING:
@@ -76,6 +77,7 @@ def explore(
     `progress` is called after each level.  `quiet`: whether an action alone shows that no check has
     anything against a step by it; then they are not asked (their witnesses are).
 
+    A system with a compact form (`compact()`, see `explorer_compact`) is explored in that form.
     A FrontierSystem (see `explorer_frontier`) is expanded by whole levels; `jobs` are threads then.
 
     Raises ValueError for numbers that make no sense and for two checks of one name, and what the
@@ -100,6 +102,13 @@ def explore(
     if len(singly) < len(checks):
         raise ValueError("a FrontierCheck judges words; give a System of single states a Check")
     manner = Manner(stop=stop_at_first, edges=keep_graph, limit=max_states)
+    if hasattr(system, "compact"):
+        compact = system.compact()
+        opened: Opened[S, A] = Opened(compact)
+        checked = tuple(opened.check(check) for check in singly)
+        asked = None if quiet is None else opened.quiet(quiet)
+        numbers: _Explorer[int, int] = _Explorer(compact, checked, manner, jobs, asked)
+        return opened.result(numbers.run(max_depth, progress))
     explorer = _Explorer(cast("System[S, A]", system), singly, manner, jobs, quiet)
     return explorer.run(max_depth, progress)
 
@@ -199,8 +208,14 @@ class _Explorer(Generic[S, A]):
         if self.jobs > 1 and len(frontier) >= self.jobs * _PER_PROCESS:
             self.forked = True
             base = len(self.known)
+            system = self.system
+            translations = (
+                [system.translation() for _ in range(self.jobs)] if is_compact(system) else []
+            )
             with Workers(self.system, judge, frontier, self.known, manner, self.jobs) as workers:
                 for worker, done in workers.results():
+                    if translations:
+                        translated(cast("Expanded[int, int]", done), translations[worker])
                     if not self.stopped:
                         self._number(done, base, workers.numbers[worker])
                     yield done

@@ -30,7 +30,8 @@ class Expanded(Generic[S, A]):
     """What came of a stretch: positions are those of the level, checks are numbers.
 
     `stopped`: where it stopped expanding because something was found; `edges`: (position, action,
-    number of the target in the table used), if wanted; `refused`: there was no room for a state.
+    number of the target in the table used), if wanted; `refused`: there was no room for a state;
+    `learnt`: what a worker's system came to know (see `explorer_compact`).
     """
 
     transitions: int = 0
@@ -42,6 +43,7 @@ class Expanded(Generic[S, A]):
     step_witnesses: set[int] = field(default_factory=set)
     stopped: bool = False
     refused: bool = False
+    learnt: object = None
 
 
 class Judge(Generic[S, A]):
@@ -66,11 +68,21 @@ class Judge(Generic[S, A]):
         opened = [(i, c) for i, c in enumerate(checks) if i not in closed]
         unseen = [(i, c) for i, c in enumerate(checks) if i not in seen]
         self.states = tuple((i, c.state) for i, c in opened if c.state is not None)
-        self.steps = tuple((i, c.step) for i, c in opened if c.step is not None)
+        self.steps = tuple((i, c.step) for i, c in opened if c.step and not c.by_action)
+        self.of_actions = tuple((i, c.step) for i, c in opened if c.step and c.by_action)
         self.witnesses = tuple((i, c.witness) for i, c in unseen if c.witness is not None)
         self.step_witnesses = tuple(
-            (i, c.step_witness) for i, c in unseen if c.step_witness is not None
+            (i, c.step_witness) for i, c in unseen if c.step_witness and not c.by_action
         )
+        self.action_witnesses = tuple(
+            (i, c.step_witness) for i, c in unseen if c.step_witness and c.by_action
+        )
+        self._heard: set[A] = set()
+
+    @property
+    def judges_steps(self) -> bool:
+        """Whether anything is to be asked of steps."""
+        return bool(self.steps or self.step_witnesses or self.of_actions or self.action_witnesses)
 
     def judge_state(self, position: int, state: S, into: Expanded[S, A]) -> None:
         """Ask what is to hold of a state."""
@@ -88,6 +100,11 @@ class Judge(Generic[S, A]):
         self, position: int, state: S, action: A, following: S, into: Expanded[S, A]
     ) -> None:
         """Ask what is to hold of a step."""
+        if action not in self._heard:
+            self._heard.add(action)
+            self._judge_action(position, state, action, following, into)
+        if not self.steps and not self.step_witnesses:
+            return
         asked = self.steps if self.quiet is None or not self.quiet(action) else ()
         for i, holds in asked:
             sentence = holds(state, action, following)
@@ -98,6 +115,20 @@ class Judge(Generic[S, A]):
             if met(state, action, following):
                 into.step_witnesses.add(i)
                 self.step_witnesses = _without(self.step_witnesses, i)
+
+    def _judge_action(
+        self, position: int, state: S, action: A, following: S, into: Expanded[S, A]
+    ) -> None:
+        """Ask what is to hold of an action, at the first step that it makes."""
+        for i, holds in self.of_actions:
+            sentence = holds(state, action, following)
+            if sentence is not None:
+                into.steps[i] = Found(position, sentence, (action, following))
+                self.of_actions = _without(self.of_actions, i)
+        for i, met in self.action_witnesses:
+            if met(state, action, following):
+                into.step_witnesses.add(i)
+                self.action_witnesses = _without(self.action_witnesses, i)
 
 
 def _without(items: tuple[tuple[int, T], ...], number: int) -> tuple[tuple[int, T], ...]:
@@ -143,7 +174,7 @@ def expand_chunk(
     edges = done.edges if manner.edges else None
     fresh = done.fresh
     judging = bool(judge.states or judge.witnesses)
-    judge_step = judge.judge_step if judge.steps or judge.step_witnesses else None
+    judge_step = judge.judge_step if judge.judges_steps else None
     transitions = 0
     state = chunk[0]
     try:

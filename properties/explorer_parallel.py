@@ -27,6 +27,7 @@ from typing import Generic, Self, cast
 
 from fencepost.properties.exploration import A, S, System
 from fencepost.properties.explorer_chunk import Expanded, Judge, Manner, expand_chunk
+from fencepost.properties.explorer_compact import is_compact
 
 _FORK = multiprocessing.get_context("fork")
 _CHUNKS_EACH = 16
@@ -141,13 +142,18 @@ class Workers(Generic[S, A]):
         gc.freeze()  # what is shared with the parent is never copied just to be looked through
         for pipe in self._pipes:
             pipe.close()
+        if is_compact(self._system):
+            self._system.begin()
         while (turn := self._take()) < self._chunks:
             first = turn * self._size
             chunk = self._frontier[first : first + self._size]
             try:
-                result: Expanded[S, A] | _Failure = expand_chunk(
+                result: Expanded[S, A] | _Failure
+                result = expand_chunk(
                     self._system, self._judge, chunk, first, self._known, self._manner
                 )
+                if is_compact(self._system):
+                    result.learnt = self._system.learnt()
                 message = pickle.dumps((turn, result), pickle.HIGHEST_PROTOCOL)
             except BaseException as error:  # noqa: BLE001 - it is raised again, in the parent
                 error.add_note(f"in a worker:\n{''.join(traceback.format_exception(error))}")

@@ -14,6 +14,7 @@ from typing import TypeVar
 from fencepost.model.group import Group
 from fencepost.model.revision import Revision
 from fencepost.properties.abstraction import (
+    AbstractStep,
     abstract_group,
     abstract_step,
     compiled,
@@ -48,19 +49,18 @@ class Judging:
         self._functions = [p for p in self.of_steps if p.formula is None]
         self._states = [(p, *_closures(p)) for p in self.of_groups]
         self._excused = {p.id: excused_rules(p, revision) for p in mine}
+        self._abstract: dict[tuple[AbstractStep, frozenset[str]], tuple[Notes, Notes]] = {}
         self._groups: dict[Group | None, tuple[Notes, Notes]] = {}
 
     def judge(self, view: StepView) -> tuple[Notes, Notes]:
         """What is wrong with a step ("id: sentence"), and which properties it was about."""
-        faults: list[str] = []
-        about: list[str] = []
-        step = abstract_step(view)
         rules = {rule.id for rule in view.rules}
-        for one, holds, premise in self._steps:
-            if premise(step.before, step.after, step.event):
-                about.append(one.id)
-            if not holds(step.before, step.after, step.event):
-                faults.append(self._against(one, rules) + denied(one))
+        step = abstract_step(view)
+        key = (step, frozenset(rules))
+        noted = self._abstract.get(key)
+        if noted is None:  # far fewer than steps: formulas know neither deadlines nor bytes
+            noted = self._abstract[key] = self._of_abstract(step, rules)
+        faults, about = [*noted[0]], [*noted[1]]
         for one in self._functions:
             if premise_holds(one, view):
                 about.append(one.id)
@@ -68,6 +68,15 @@ class Judging:
                 faults.append(self._against(one, rules) + sentence)
         wrong, reached = self._of_group(view.after)
         return (*faults, *wrong), (*about, *reached)
+
+    def _of_abstract(self, step: AbstractStep, rules: set[str]) -> tuple[Notes, Notes]:
+        asked = (step.before, step.after, step.event)
+        wrong = [
+            self._against(one, rules) + denied(one)
+            for one, holds, _ in self._steps
+            if not holds(*asked)
+        ]
+        return tuple(wrong), tuple(one.id for one, _, premise in self._steps if premise(*asked))
 
     def _against(self, one: Property, rules: set[str]) -> str:
         excused = self._excused[one.id]
@@ -95,18 +104,22 @@ class Judging:
                 one.id,
                 step=partial(_noted, one.id + _SAYS),
                 step_witness=partial(_reached, one.id),
+                by_action=True,
             )
             for one in noted
         ]
         checks += [
-            Check(EXCUSED + one.id, step=partial(_noted, EXCUSED + one.id + _SAYS))
+            Check(EXCUSED + one.id, step=partial(_noted, EXCUSED + one.id + _SAYS), by_action=True)
             for one in noted
             if self._excused[one.id] != frozenset()
         ]
+        view = _Views(worlds).view
         for one in self.of_worlds:
             name = one.id if self._excused[one.id] is not None else EXCUSED + one.id
-            state = partial(_of_world, worlds, partial(broken, one))
-            witness = partial(_of_world, worlds, partial(premise_holds, one))
+            state = partial(
+                _of_world, view, partial(broken, one) if one.holds is None else one.holds
+            )
+            witness = partial(_of_world, view, partial(premise_holds, one))
             checks.append(Check(name, state=state, witness=witness))
         return checks
 
@@ -171,5 +184,21 @@ def _reached(name: str, _before: World, act: Act, _after: World) -> bool:
     return name in act.about
 
 
-def _of_world(worlds: Worlds, say: Callable[[WorldView], T], world: World) -> T:
-    return say(WorldView(world.group, world.clients, worlds.seats))
+class _Views:
+    """Worlds as properties see them; many look at the same one."""
+
+    def __init__(self, worlds: Worlds) -> None:
+        self._seats = worlds.seats
+        self._world: World | None = None
+        self._view: WorldView | None = None
+
+    def view(self, world: World) -> WorldView:
+        """The view of a world."""
+        if self._view is None or world is not self._world:
+            self._world = world
+            self._view = WorldView(world.group, world.clients, self._seats)
+        return self._view
+
+
+def _of_world(view: Callable[[World], WorldView], say: Callable[[WorldView], T], world: World) -> T:
+    return say(view(world))

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from fencepost.model.group import Group, Member, Timer
+from fencepost.model.group import Group, Member, Parked, Timer
 from fencepost.properties.client import Client
 
 FRESH = "fresh"
@@ -106,10 +106,21 @@ def named(group: Group | None, *, keep_generations: bool) -> Naming:
     if group is None:
         return Naming(None, {}, 0)
     if not keep_generations:
-        group = replace(group, stored=None)  # nothing will ever read it
+        group = group if group.stored is None else replace(group, stored=None)  # never read
     ids = _ids(group)
     shift = 0 if keep_generations else _CURRENT - group.generation_id
     return Naming(_renamed(group, ids, shift), ids, shift, _parked_now(group))
+
+
+def unchanged(group: Group | None) -> Naming:
+    """The names of a group that is in canonical form, as they are."""
+    if group is None:
+        return Naming(None, {}, 0)
+    ids = [m.member_id for m in group.members] + [*group.pending]
+    ids += [member_id for _, member_id in group.static]
+    if group.stored is not None:
+        ids += [m.member_id for m in group.stored.members]
+    return Naming(group, {member_id: member_id for member_id in ids}, 0, LOST)
 
 
 def _parked_now(group: Group) -> str:
@@ -158,31 +169,36 @@ def _ids(group: Group) -> dict[str, str]:
 
 def _renamed(group: Group, ids: Mapping[str, str], shift: int) -> Group:
     stored = group.stored
-    if stored is not None:
-        kept = replace(stored, stored=None)
-        stored = _renamed(kept, ids, shift)
-    return replace(
-        group,
+    return Group(
+        state=group.state,
         generation_id=group.generation_id + shift,
+        protocol_type=group.protocol_type,
+        protocol_name=group.protocol_name,
         leader=None if group.leader is None else ids.get(group.leader, group.leader),
-        members=tuple(sorted((_member(m, ids) for m in group.members), key=_by_id)),
-        static=tuple(sorted((i, ids.get(m, m)) for i, m in group.static)),
-        pending=tuple(sorted(ids[p] for p in group.pending)),
-        timers=tuple(sorted(Timer(t[0], ids.get(t[1], t[1]), t[2], t[3]) for t in group.timers)),
-        stored=stored,
+        members=tuple(sorted([_member(m, ids[m.member_id]) for m in group.members], key=_by_id)),
+        static=tuple(sorted([(i, ids.get(m, m)) for i, m in group.static])),
+        pending=tuple(sorted([ids[p] for p in group.pending])),
+        timers=tuple(sorted([Timer(t[0], ids.get(t[1], t[1]), t[2], t[3]) for t in group.timers])),
+        delay=group.delay,
+        offsets=group.offsets,
+        stored=None if stored is None else _renamed(replace(stored, stored=None), ids, shift),
     )
 
 
-def _member(member: Member, ids: Mapping[str, str]) -> Member:
-    new = ids[member.member_id]
+def _member(member: Member, new: str) -> Member:
     joining, syncing = member.joining, member.syncing
-    return replace(
-        member,
-        member_id=new,
-        client_id="",
-        joining=None if joining is None else joining._replace(request_id=request_name("join", new)),
-        syncing=None if syncing is None else syncing._replace(request_id=request_name("sync", new)),
-    )
+    if joining is not None:
+        joining = Parked(request_name("join", new), joining.version)
+    if syncing is not None:
+        syncing = Parked(request_name("sync", new), syncing.version)
+    if (
+        new == member.member_id
+        and not member.client_id
+        and joining == member.joining
+        and syncing == member.syncing
+    ):
+        return member
+    return replace(member, member_id=new, client_id="", joining=joining, syncing=syncing)
 
 
 def _by_id(member: Member) -> str:

@@ -25,9 +25,21 @@ from fencepost.model.revision import Revision
 from fencepost.model.work import Emission, Incoming, Outcome, Span
 from fencepost.properties import client as asks
 from fencepost.properties.client import TICK_MS, Ask, Client, Seat, told
-from fencepost.properties.naming import FRESH, NOW, Naming, known_as, named, order, settled
+from fencepost.properties.naming import (
+    FRESH,
+    NOW,
+    Naming,
+    known_as,
+    named,
+    order,
+    settled,
+    unchanged,
+)
+from fencepost.properties.odd_acts import ODD_ACTS
 from fencepost.properties.scope import ACTS, ActKind, Scope
 from fencepost.properties.views import Event, Failover, StepView
+from fencepost.properties.worlds_compact import CompactWorlds
+from fencepost.properties.worlds_learnt import Note
 
 STRANGE = "strange"
 _INSTANT = Span(0, 0)
@@ -67,23 +79,19 @@ _Found = tuple[Group | None, tuple[Emission, ...], tuple[StepView, ...]]
 Judge = Callable[[StepView], tuple[Iterable[str], Iterable[str]]]
 
 
-def _silent(_: StepView) -> tuple[Iterable[str], Iterable[str]]:
-    return (), ()
-
-
 class Worlds:
     """A revision within a scope; `judge` makes the notes on each step."""
 
-    def __init__(self, revision: Revision, scope: Scope, judge: Judge = _silent) -> None:
+    def __init__(self, revision: Revision, scope: Scope, judge: Judge | None = None) -> None:
         self.revision = revision
         self.scope = scope
         self.seats = scope.seats(revision)
-        config = {"group.initial.rebalance.delay.ms": scope.delay_ticks * TICK_MS}
-        self.machine = Machine(revision, config)
+        self.machine = Machine(revision, scope.config())
         self._rules = {rule.id: rule for _, rule in revision.rules()}
         self._judge = judge
         self._known: dict[tuple[object, ...], tuple[Transition, ...]] = {}
         self._kinds = _alike(self.seats, scope.newcomers())
+        self._same: Naming | None = None
         self._keeps_generations = "failover" in scope.acts
 
     # The system, as the explorer wants it.
@@ -126,11 +134,15 @@ class Worlds:
             for kind in self.scope.acts:
                 if self._can(world.group, client, kind, self.seats[index]):
                     yield kind, index
-        if world.group is not None:
-            if "tick" in self.scope.acts and world.group.timers:
-                yield "tick", -1
+        for kind in self._nobodys(world.group):
+            yield kind, -1
+
+    def _nobodys(self, group: Group | None) -> Iterator[ActKind]:
+        if group is not None:
+            if "tick" in self.scope.acts and group.timers:
+                yield "tick"
             if "failover" in self.scope.acts:
-                yield "failover", -1
+                yield "failover"
 
     def _can(self, group: Group | None, client: Client, kind: str, seat: Seat) -> bool:
         match kind:
@@ -151,19 +163,74 @@ class Worlds:
                 return bool(client.member_id)
             case "remove":
                 return seat.instance is not None
+            case odd if odd in ODD_ACTS:
+                return ODD_ACTS[odd].can(client)
             case _:
                 return bool(client.member_id) and client.generation >= 0
 
+    # The same for the explorer, which keeps worlds as numbers.
+
+    def compact(self) -> CompactWorlds:
+        """These worlds as integers."""
+        return CompactWorlds(self)
+
+    def world(self, group: Group | None, clients: tuple[Client, ...]) -> World:
+        """A world."""
+        return World(group, clients)
+
+    def act(self, note: Note, index: int) -> Act:
+        """An act of the client of this index (-1: nobody's)."""
+        return Act(note.kind, index, note.choice, note.faults, note.about)
+
+    def moves(
+        self, group: Group | None, client: Client, index: int
+    ) -> Iterator[tuple[Note, Client, Naming, tuple[Emission, ...]]]:
+        """What the client of this seat can do that knows this, whoever else there is.
+
+        The client afterwards and what the others may be told are in the names of before.
+        """
+        alone = World(group, (client,) * len(self.seats))
+        for kind in self.scope.acts:
+            if not self._can(group, client, kind, self.seats[index]):
+                continue
+            if kind in {"restart", "drop"}:
+                naming, clients = self._cut_off(alone, kind, index)
+                yield Note(kind), clients[index], naming, ()
+                continue
+            found = self._found(alone, kind, index)
+            for choice, done in enumerate(found):
+                if self.scope.allows(done.naming.group):
+                    own = _asked(self.asking(client, kind), done)
+                    others = tuple(e for e in done.emissions if e.request_id != NOW)
+                    yield Note(kind, choice, done.faults, done.about), own, done.naming, others
+
+    def moves_of_nobody(
+        self, group: Group | None
+    ) -> Iterator[tuple[Note, Naming, tuple[Emission, ...]]]:
+        """What happens to a group that is nobody's doing."""
+        for kind in self._nobodys(group):
+            for choice, done in enumerate(self._found(World(group, ()), kind, -1)):
+                if self.scope.allows(done.naming.group):
+                    note = Note(kind, choice, done.faults, done.about)
+                    yield note, done.naming, done.emissions
+
     def transitions(self, world: World, kind: str, index: int) -> tuple[Transition, ...]:
         """What an act does to the group; remembered, since many worlds share a group."""
-        group = world.group
+        ask = () if index < 0 else self.ask(world.clients[index], kind, index)
+        key = (world.group, kind, *ask)
+        found = self._known.get(key)
+        if found is None:
+            found = self._known[key] = self._found(world, kind, index)
+        return found
+
+    def _found(self, world: World, kind: str, index: int) -> tuple[Transition, ...]:
         if kind == "tick":
-            return self._remembered((group, kind), lambda: self._tick(group))
+            return self._tick(world.group)
         if kind == "failover":
-            return self._remembered((group, kind), lambda: self._failover(group))
+            return self._failover(world.group)
         ask = self.ask(world.clients[index], kind, index)
         incoming = Incoming(NOW, "", ask.api, ask.version, ask.message, FRESH)
-        return self._remembered((group, *ask), lambda: self._request(group, incoming))
+        return self._request(world.group, incoming)
 
     def ask(self, client: Client, kind: str, index: int) -> Ask:
         """The request that a client sends in this act."""
@@ -186,6 +253,8 @@ class Worlds:
                 return asks.leave(seat, client)
             case "remove":
                 return asks.leave(seat, client, by_instance=True)
+            case odd if odd in ODD_ACTS:
+                return ODD_ACTS[odd].ask(seat, client)
             case _:
                 raise ValueError(f"no act {kind!r}; there are {', '.join(ACTS)}")
 
@@ -193,41 +262,42 @@ class Worlds:
         """What a client knows once it has sent this request, before any answer."""
         if kind == "change":
             client = client._replace(offers=(client.offers + 1) % self.scope.offers)
-        if kind in {"join", "change", "stranger"}:
+        if kind in {"join", "change", "stranger"} or (kind in ODD_ACTS and ODD_ACTS[kind].joins):
             return client._replace(leads=False, roster=(), assignment=None)
         return client
 
     # What an act does to the group.
 
-    def _remembered(
-        self, key: tuple[object, ...], make: Callable[[], tuple[Transition, ...]]
-    ) -> tuple[Transition, ...]:
-        found = self._known.get(key)
-        if found is None:
-            found = self._known[key] = make()
-        return found
-
     def _request(self, group: Group | None, incoming: Incoming) -> tuple[Transition, ...]:
-        outcomes = self.machine.handle(group, incoming, _INSTANT)
+        outcomes = self.machine.handle(group, incoming, _INSTANT, group_id=asks.GROUP)
         return self._made(
-            after
-            for outcome in outcomes
-            for after in self._fired(
-                outcome.group, outcome.emissions, (self.view(group, incoming, outcome),), 0
-            )
+            group,
+            (
+                after
+                for outcome in outcomes
+                for after in self._fired(
+                    outcome.group, outcome.emissions, (self.view(group, incoming, outcome),), 0
+                )
+            ),
         )
 
     def _failover(self, group: Group | None) -> tuple[Transition, ...]:
         outcomes = self.machine.failover(group, _INSTANT)
         return self._made(
-            (outcome.group, outcome.emissions, (self.view(group, Failover(), outcome),))
-            for outcome in outcomes
+            group,
+            (
+                (outcome.group, outcome.emissions, (self.view(group, Failover(), outcome),))
+                for outcome in outcomes
+            ),
         )
 
     def _tick(self, group: Group | None) -> tuple[Transition, ...]:
         return self._made(
-            (_earlier(after), emissions, views)
-            for after, emissions, views in self._fired(group, (), (), TICK_MS)
+            group,
+            (
+                (_earlier(after), emissions, views)
+                for after, emissions, views in self._fired(group, (), (), TICK_MS)
+            ),
         )
 
     def _fired(
@@ -256,20 +326,43 @@ class Worlds:
         rules = tuple(self._rules[r] for r in outcome.rules)
         return StepView(group, event, outcome.group, outcome.emissions, rules)
 
-    def _made(
-        self,
-        found: Iterable[_Found],
-    ) -> tuple[Transition, ...]:
+    def _made(self, before: Group | None, found: Iterable[_Found]) -> tuple[Transition, ...]:
+        """What was found, judged, in canonical form, each once.  `before` is in canonical form."""
+        every = tuple(self._judged(before, *one) for one in found)
+        if len(every) == 1:
+            return every
         made: dict[tuple[object, ...], Transition] = {}
-        for group, emissions, views in found:
-            naming = named(group, keep_generations=self._keeps_generations)
-            judged = [self._judge(view) for view in views]
-            faults = tuple(sorted({note for against, _ in judged for note in against}))
-            about = tuple(sorted({note for _, reached in judged for note in reached}))
-            key = (naming.group, tuple(sorted(naming.ids.items())), emissions, faults, about)
-            transition = Transition(naming, emissions, views, faults, about)
-            made.setdefault(key, transition)
+        for one in every:
+            ids = tuple(sorted(one.naming.ids.items()))
+            key = (one.naming.group, ids, one.emissions, one.faults, one.about)
+            made.setdefault(key, one)
         return tuple(made.values())
+
+    def _judged(
+        self,
+        before: Group | None,
+        group: Group | None,
+        emissions: tuple[Emission, ...],
+        views: tuple[StepView, ...],
+    ) -> Transition:
+        if group is before:
+            naming = self._unchanged(group)
+        else:
+            naming = named(group, keep_generations=self._keeps_generations)
+        if self._judge is None:
+            return Transition(naming, emissions, views, (), ())
+        faults: set[str] = set()
+        about: set[str] = set()
+        for view in views:
+            against, reached = self._judge(view)
+            faults.update(against)
+            about.update(reached)
+        return Transition(naming, emissions, views, tuple(sorted(faults)), tuple(sorted(about)))
+
+    def _unchanged(self, group: Group | None) -> Naming:
+        if self._same is None or self._same.group is not group:
+            self._same = unchanged(group)
+        return self._same
 
     # What it means to the clients.
 
@@ -282,19 +375,26 @@ class Worlds:
         clients = list(world.clients)
         if index >= 0:
             clients[index] = _asked(self.asking(clients[index], kind), done)
-        for emission in done.emissions:
-            if emission.request_id != NOW:
-                for i, client in enumerate(world.clients):
-                    if client.waits == emission.request_id and i != index:
-                        clients[i] = told(client, emission.message)
+        for i, client in enumerate(world.clients):
+            if i != index:
+                clients[i] = self.overheard(client, done.emissions)
         return clients
+
+    @staticmethod
+    def overheard(client: Client, emissions: Iterable[Emission]) -> Client:
+        """What a client knows after a step that it did not take: its own request was answered."""
+        after = client
+        for emission in emissions:
+            if client.waits and client.waits == emission.request_id:
+                after = told(client, emission.message)
+        return after
 
     def _cut_off(self, world: World, kind: str, index: int) -> tuple[Naming, list[Client]]:
         clients = list(world.clients)
         client = clients[index]
         knows_nothing = Client(offers=client.offers)
         clients[index] = knows_nothing if kind == "restart" else client._replace(waits="")
-        return _as_named(world.group), clients
+        return self._unchanged(world.group), clients
 
     def places(
         self, world: World, act: Act, done: Transition | None
@@ -315,7 +415,13 @@ class Worlds:
         self, naming: Naming, clients: Sequence[Client]
     ) -> tuple[World, tuple[int, ...], dict[str, str]]:
         """The world of a renamed group and clients that still use the old names."""
-        renamed = [known_as(client, naming) for client in clients]
+        placed, who, others = self.arranged([known_as(client, naming) for client in clients])
+        return World(naming.group, placed), who, others
+
+    def arranged(
+        self, renamed: Sequence[Client]
+    ) -> tuple[tuple[Client, ...], tuple[int, ...], dict[str, str]]:
+        """Clients in canonical order, where each was before, and names of ids that are unknown."""
         who = list(range(len(renamed)))
         if self.scope.fold:
             for kind in self._kinds:
@@ -324,7 +430,7 @@ class Worlds:
                     who[place] = i
         others: dict[str, str] = {}
         settled_clients = tuple(settled(renamed[i], others) for i in who)
-        return World(naming.group, settled_clients), tuple(who), others
+        return settled_clients, tuple(who), others
 
     def _has_room(self, group: Group | None, seat: Seat) -> bool:
         if group is None:
@@ -350,20 +456,11 @@ def _earlier(group: Group | None) -> Group | None:
     return replace(group, timers=timers)
 
 
-def _as_named(group: Group | None) -> Naming:
-    if group is None:
-        return Naming(None, {}, 0)
-    ids = [m.member_id for m in group.members] + [*group.pending]
-    ids += [member_id for _, member_id in group.static]
-    if group.stored is not None:
-        ids += [m.member_id for m in group.stored.members]
-    return Naming(group, {member_id: member_id for member_id in ids}, 0)
-
-
 def _alike(seats: Sequence[Seat], clients: Sequence[Client]) -> tuple[tuple[int, ...], ...]:
     """Which clients are of one kind, by index; those that nobody is like are left out."""
     kinds: dict[tuple[object, ...], list[int]] = {}
     for index, (seat, client) in enumerate(zip(seats, clients, strict=True)):
-        key = (seat.instance, tuple(sorted(seat.versions.items())), bool(client.member_id))
+        versions = tuple(sorted(seat.versions.items()))
+        key = (seat.instance, versions, seat.patience, bool(client.member_id))
         kinds.setdefault(key, []).append(index)
     return tuple(tuple(kind) for kind in kinds.values() if len(kind) > 1)
