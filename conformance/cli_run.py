@@ -11,6 +11,7 @@ import click
 from fencepost.conformance.adapter import serve
 from fencepost.conformance.bench import model_figures, walk_beside
 from fencepost.conformance.bench_explore import WAYS, explore_figures
+from fencepost.conformance.bench_worlds import real_model_figures
 from fencepost.conformance.in_process import ModelCoordinator
 from fencepost.conformance.targets import (
     DEFAULT_REVISION,
@@ -18,6 +19,7 @@ from fencepost.conformance.targets import (
     find_revision,
 )
 from fencepost.conformance.versions import own_version
+from fencepost.properties.bounds import BOUNDS
 from fencepost.properties.kip345_small import CONFIGURATIONS
 
 
@@ -83,6 +85,13 @@ def bench_model(seconds: float, beside: Path | None) -> None:
     show_default=True,
     help="How it is explored; may be given several times.",
 )
+@click.option(
+    "--bound",
+    type=click.Choice(list(BOUNDS)),
+    default="quick",
+    show_default=True,
+    help="Of the real model, with one process and with two.",
+)
 @click.option("--jobs", type=click.IntRange(1), default=1, show_default=True)
 @click.option(
     "--beside",
@@ -90,8 +99,13 @@ def bench_model(seconds: float, beside: Path | None) -> None:
     help="A folder with kip345_small.py and stateright/, measured in the same run.",
 )
 def bench_explore(
-    configurations: tuple[str, ...], ways: tuple[str, ...], jobs: int, beside: Path | None
+    configurations: tuple[str, ...],
+    ways: tuple[str, ...],
+    bound: str,
+    jobs: int,
+    beside: Path | None,
 ) -> None:
-    """States per second of the explorer on a published state space, with invariants."""
+    """States per second of the explorer: a published state space, and the real model beside it."""
     figures = explore_figures(configurations, ways, jobs=jobs, beside=beside)
+    figures["real_model"] = real_model_figures(bound)
     click.echo(json.dumps(figures, indent=2))

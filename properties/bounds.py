@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from fencepost.properties.scope import Scope
 
-QUICK = Scope(clients=2, members=2)
-"""Two processes of one instance, with all that is done by default."""
+QUICK = Scope(clients=2, dynamic=1, members=2)
+"""A static and a dynamic member, with all that is done by default."""
+MEDIUM = Scope(clients=3, dynamic=1, members=2)
+"""Two processes of one instance and a dynamic one, any two of them in the group."""
 MILLION = Scope(
     clients=4,
     instances=2,
@@ -23,6 +25,6 @@ MILLION_STATES = 2_154_427
 
 BOUNDS: dict[str, Scope] = {
     "quick": QUICK,
-    "side-by-side": Scope(clients=3, dynamic=1, members=2),
+    "medium": MEDIUM,
     "million": MILLION,
 }
