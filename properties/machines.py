@@ -23,26 +23,21 @@ from hypothesis.stateful import RuleBasedStateMachine, precondition, rule
 from fencepost.model.revision import Revision
 from fencepost.properties.fired import Coverage
 from fencepost.properties.property import Kind, Property
-from fencepost.properties.scope import ACTS, Scope
+from fencepost.properties.scope import Scope
 from fencepost.properties.shrinking import shrunk
 from fencepost.properties.unfold import Run
 from fencepost.properties.walks import KINDS, Choice, Finding, Ground, Walk, simpler, walked
 from fencepost.properties.worlds import Act, World
 
-EVERYTHING = tuple(ACTS)
+EVERYTHING = KINDS
+_WIDE: dict[str, Any] = {"acts": EVERYTHING, "offers": 3, "generations": 9}
+_OLD: dict[str, Any] = {**_WIDE, "acts": tuple(k for k in KINDS if k != "pose")}
+"""An old join can't name an instance."""
+
 SCOPES: tuple[Scope, ...] = (
-    Scope(clients=2, members=3, acts=EVERYTHING, offers=3, generations=9),
-    Scope(clients=3, instances=2, zombies=1, members=3, acts=EVERYTHING, offers=3, generations=9),
-    Scope(
-        clients=3,
-        dynamic=2,
-        members=4,
-        old=2,
-        delay_ticks=1,
-        acts=EVERYTHING,
-        offers=3,
-        generations=9,
-    ),
+    Scope(clients=2, members=3, **_WIDE),
+    Scope(clients=3, instances=2, zombies=1, members=3, **_WIDE),
+    Scope(clients=3, dynamic=2, members=4, old=2, delay_ticks=1, uneven=True, **_OLD),
 )
 """Where `find_violation` looks, in turn: few clients first."""
 
@@ -156,8 +151,9 @@ class _Search:
             return
 
 
+_BITS = st.integers(0, (1 << len(_DISTURBING)) - 1)
 numbers = st.tuples(
-    st.integers(0, (1 << len(_DISTURBING)) - 1),
+    _BITS,
     st.lists(st.integers(0, _WAYS - 1), min_size=_FEWEST, max_size=_STEPS),
 )
 """A walk as numbers: which kinds of disturbances it has (a bit each), and for each step which of

@@ -14,10 +14,10 @@ from typing import NamedTuple
 
 from fencepost.model.revision import Revision
 from fencepost.properties.judging import EXCUSED, Judging, broken, excused_rules
+from fencepost.properties.odd_acts import ODD_ACTS
 from fencepost.properties.oracle import judge
 from fencepost.properties.property import Kind, Property
 from fencepost.properties.readings import read
-from fencepost.properties.odd_acts import ODD_ACTS
 from fencepost.properties.scope import ACTS, Scope
 from fencepost.properties.unfold import Run, unfold
 from fencepost.properties.verdict import Violation
