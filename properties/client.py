@@ -58,10 +58,14 @@ OFFERS = (
 
 @dataclass(frozen=True, slots=True)
 class Seat:
-    """Who a client is: its instance (None: dynamic) and the version of each API that it speaks."""
+    """Who a client is: its instance (None: dynamic) and the version of each API that it speaks.
+
+    `patience`: its timeouts are so many times the usual ones.
+    """
 
     instance: str | None
     versions: Mapping[str, int]
+    patience: int = 1
 
     @property
     def name(self) -> str:
@@ -106,8 +110,8 @@ def join(seat: Seat, client: Client, member_id: str | None = None) -> Ask:
     if seat.instance is not None and MEMBER_NAME in seat.versions:
         message: Message = MemberNameJoinGroupRequest(
             group_id=GROUP,
-            session_timeout_ms=SESSION_MS,
-            rebalance_timeout_ms=REBALANCE_MS,
+            session_timeout_ms=SESSION_MS * seat.patience,
+            rebalance_timeout_ms=REBALANCE_MS * seat.patience,
             member_id=mid,
             member_name=seat.instance,
             protocol_type="consumer",
@@ -117,8 +121,8 @@ def join(seat: Seat, client: Client, member_id: str | None = None) -> Ask:
     version = seat.versions["JoinGroup"]
     message = JoinGroupRequest(
         group_id=GROUP,
-        session_timeout_ms=SESSION_MS,
-        rebalance_timeout_ms=REBALANCE_MS,
+        session_timeout_ms=SESSION_MS * seat.patience,
+        rebalance_timeout_ms=REBALANCE_MS * seat.patience,
         member_id=mid,
         group_instance_id=_instance(seat, "JoinGroup", version),
         protocol_type="consumer",

@@ -9,14 +9,19 @@ of two versions or drafts can say does not.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from fencepost.model.drafts import DraftLeaveGroupResponse
 from fencepost.model.errors import Error, error_name
 from fencepost.model.messages import (
+    DescribedGroup,
+    DescribeGroupsResponse,
     JoinGroupResponse,
     LeaveGroupResponse,
+    ListGroupsResponse,
     OffsetCommitResponse,
+    OffsetFetchResponse,
     SyncGroupResponse,
 )
 from fencepost.model.shapes import Message
@@ -76,8 +81,20 @@ def meaning(message: Message | None) -> Meaning:
         case OffsetCommitResponse():
             codes = tuple(p.error_code for topic in message.topics for p in topic.partitions)
             return Meaning(error_name(next((c for c in codes if c != _NONE), _NONE)))
+        case DescribeGroupsResponse():
+            return Meaning(error_name(_NONE), rest=tuple(_described(g) for g in message.groups))
+        case ListGroupsResponse():
+            return Meaning(error_name(message.error_code), rest=(message.groups,))
+        case OffsetFetchResponse():
+            return Meaning(error_name(message.error_code), rest=(message.topics,))
         case _:
             return Meaning(error_name(getattr(message, "error_code", _NONE)))
+
+
+def _described(group: DescribedGroup) -> tuple[object, ...]:
+    """A group as an operator reads it, whatever the ids of its members."""
+    members = sorted(repr(replace(m, member_id="")) for m in group.members)
+    return (group.error_code, group.group_state, group.protocol_data, *members)
 
 
 def seen(

@@ -11,7 +11,8 @@ from typing import Literal
 from fencepost.model.drafts import MEMBER_NAME, TUPLE_LIST, TWO_LIST
 from fencepost.model.group import Group
 from fencepost.model.revision import Revision
-from fencepost.properties.client import OFFERS, Client, Seat
+from fencepost.properties.client import OFFERS, TICK_MS, Client, Seat
+from fencepost.properties.odd_acts import ODD_ACTS
 
 ActKind = Literal[
     "join",
@@ -26,6 +27,16 @@ ActKind = Literal[
     "restart",
     "tick",
     "failover",
+    "pose",
+    "claim",
+    "overlong",
+    "mislead",
+    "assign",
+    "batch",
+    "save",
+    "fetch",
+    "describe",
+    "list",
 ]
 ACTS: dict[ActKind, str] = {
     "join": "JoinGroup under the id that the client knows",
@@ -67,8 +78,9 @@ class Scope:
     members once and still have an id that nobody knows any more.  `members`: members and pending
     ids at once at most.  `offers`: how many subscriptions a client may change between.
     `delay_ticks`: group.initial.rebalance.delay.ms in ticks.  `generations`: the highest, where a
-    failover can bring an earlier one back (otherwise unbounded).  `acts`: what happens.  `fold`:
-    see `fencepost.properties.worlds`.
+    failover can bring an earlier one back (otherwise unbounded).  `uneven`: every second client
+    has timeouts twice as long.  `places`: group.max.size.  `acts`: what happens, also those of
+    `fencepost.properties.odd_acts`.  `fold`: see `fencepost.properties.worlds`.
     """
 
     clients: int = 2
@@ -80,6 +92,8 @@ class Scope:
     offers: int = 1
     delay_ticks: int = 0
     generations: int = 3
+    uneven: bool = False
+    places: int | None = None
     acts: tuple[ActKind, ...] = DEFAULT_ACTS
     fold: bool = True
 
@@ -105,15 +119,25 @@ class Scope:
             raise ScopeError(f"{self.offers} subscriptions; there are 1 to {len(OFFERS)}")
         if "change" in self.acts and self.offers < 2:
             raise ScopeError("the act `change` needs two subscriptions at least")
-        if unknown := [act for act in self.acts if act not in ACTS]:
-            raise ScopeError(f"no act {unknown[0]!r}; there are {', '.join(ACTS)}")
+        if unknown := [act for act in self.acts if act not in ACTS and act not in ODD_ACTS]:
+            raise ScopeError(f"no act {unknown[0]!r}; there are {', '.join((*ACTS, *ODD_ACTS))}")
 
     def seats(self, revision: Revision) -> tuple[Seat, ...]:
         """Who the clients are; each speaks the highest versions that the revision knows."""
         static = self.clients - self.dynamic
         instances = [_INSTANCES[i % self.instances] for i in range(static)]
         kinds: list[str | None] = [*instances, *([None] * self.dynamic)]
-        return tuple(_seat(revision, kind, old=i < self.old) for i, kind in enumerate(kinds))
+        return tuple(
+            _seat(revision, kind, old=i < self.old, patience=2 if self.uneven and i % 2 else 1)
+            for i, kind in enumerate(kinds)
+        )
+
+    def config(self) -> dict[str, int | None]:
+        """The coordinator's settings that it stands for."""
+        config: dict[str, int | None] = {
+            "group.initial.rebalance.delay.ms": self.delay_ticks * TICK_MS
+        }
+        return config if self.places is None else config | {"group.max.size": self.places}
 
     def newcomers(self) -> tuple[Client, ...]:
         """What the clients know at the beginning."""
@@ -135,7 +159,7 @@ class Scope:
         return len(group.members) + len(group.pending) <= self.members
 
 
-def _seat(revision: Revision, instance: str | None, *, old: bool) -> Seat:
+def _seat(revision: Revision, instance: str | None, *, old: bool, patience: int) -> Seat:
     highest = {api: high for api, (_, high) in revision.apis.items()}
     versions = {
         api: version
@@ -144,4 +168,4 @@ def _seat(revision: Revision, instance: str | None, *, old: bool) -> Seat:
     }
     if old:
         versions["JoinGroup"] = min(versions["JoinGroup"], _OLD_JOIN[instance is not None])
-    return Seat(instance, versions)
+    return Seat(instance, versions, patience)

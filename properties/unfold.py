@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from fencepost.model.coordinator import Answer, Send
 from fencepost.model.history import Answered, Disconnected, Handled, Passed, Restarted, Sent
 from fencepost.model.history import Event as Entry
-from fencepost.model.messages import JoinGroupResponse, LeaveGroupResponse
+from fencepost.model.messages import DescribeGroupsResponse, JoinGroupResponse, LeaveGroupResponse
 from fencepost.model.shapes import Message
 from fencepost.model.work import Emission
 from fencepost.properties.client import TICK_MS, Client, told
@@ -202,6 +202,17 @@ class _Unfolding:
                         replace(m, member_id=self._id(m.member_id)) for m in message.members
                     ),
                 )
+            case DescribeGroupsResponse():
+                groups = tuple(
+                    replace(
+                        group,
+                        members=tuple(
+                            replace(m, member_id=self._id(m.member_id)) for m in group.members
+                        ),
+                    )
+                    for group in message.groups
+                )
+                return replace(message, groups=groups)
             case LeaveGroupResponse():
                 rows = tuple(replace(r, member_id=self._id(r.member_id)) for r in message.members)
                 return replace(message, members=rows)

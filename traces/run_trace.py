@@ -25,7 +25,6 @@ from fencepost.traces.trace_file import Expected, TraceFile, TraceVerdict
 from fencepost.traces.words import answer_words, member, request_words
 
 WAITS = "waits"
-_DELAY = "group.initial.rebalance.delay.ms"
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +102,7 @@ def run_trace(
     own.  `message`: what the trace shows, in one sentence; `provenance`: beside the usual entries.
     """
     revision = judged_by or worlds.revision
-    config = {_DELAY: worlds.scope.delay_ticks * TICK_MS}
+    config = worlds.scope.config()
     verdict = judge(revision, config, list(run.events), lag_ms=0).verdict()
     return TraceFile(
         revision=revision.name,

@@ -82,6 +82,15 @@ def restart_with_no_protocol_in_common(s: Script) -> None:
     s.beat("B1")
 
 
+@case("JOIN-PROTOCOLS-INCONSISTENT", "HEARTBEAT-STABLE", isolated=True)
+def change_to_no_protocol_in_common(s: Script) -> None:
+    """A member that changes to what the others don't support is refused, and stays as it was."""
+    s.stable("A1", "B1")
+    s.join("A1", protocols=ROUNDROBIN, wait=True)
+    s.beat("A1")
+    s.beat("B1")
+
+
 @case("JOIN-PROTOCOLS-INCONSISTENT", isolated=True)
 def a_type_is_needed(s: Script) -> None:
     """The first member must name a protocol type."""

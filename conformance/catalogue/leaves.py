@@ -197,6 +197,18 @@ def leader_leaves(s: Script) -> None:
     s.beat("C1")
 
 
+@case("LEAVE-MEMBER", "JOIN-STATIC-EMPTY-NEW", apis=_V3)
+def somebody_new_when_the_leader_left(s: Script) -> None:
+    """When the leader leaves one of those that are there leads, not who comes next."""
+    s.stable("a", "b")
+    s.leave("a")
+    s.join("C1")
+    s.settle()
+    s.join("b")
+    s.wait("b", "C1")
+    s.synced("b", "C1")
+
+
 @case("LEAVE-MEMBER", "JOIN-PHASE-ALL-LEFT", apis=_V3)
 def last_member_leaves(s: Script) -> None:
     """The last member leaves: the group is Empty, one generation on, and can be joined."""

@@ -13,6 +13,8 @@ CASES = Registry()
 case = CASES.case
 
 SHORT, LONG = Ms("short session"), Ms("rebalance")
+_TEN_MINUTES = {"group.initial.rebalance.delay.ms": 600_000}
+_LONGER = 1_000_000
 
 
 @case("SESSION-EXPIRED", "HEARTBEAT-PREPARING", "JOIN-UNKNOWN-MEMBER")
@@ -297,3 +299,21 @@ def pending_id_expires(s: Script) -> None:
     s.pause("short session")
     s.join("n", wait=True)
     s.beat("A1")
+
+
+@case("JOIN-STATIC-EMPTY-NEW", "JOIN-PHASE-ALL-JOINED")
+def first_join_waits_longer_than_a_session(s: Script) -> None:
+    """A member whose first join waits is no silent one, however short its session is."""
+    s.stable("a")
+    s.join("N1", session=SHORT)
+    s.settle()
+    s.outlast("short session", beating=("a",))
+    s.join("a")
+    s.wait("a", "N1")
+    s.synced("a", "N1")
+
+
+@case("SESSION-EXPIRED-PREPARING", config=_TEN_MINUTES, delayed=True, isolated=True)
+def first_join_waits_for_minutes(s: Script) -> None:
+    """A member whose first join waits is removed after five minutes."""
+    s.join("A1", rebalance=_LONGER, wait=True)

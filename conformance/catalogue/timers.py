@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fencepost.conformance.catalogue.registry import Registry
 from fencepost.conformance.catalogue.script import Script
-from fencepost.conformance.plan import Ms
+from fencepost.conformance.plan import Ms, Pause
 
 CASES = Registry()
 case = CASES.case
@@ -261,6 +261,19 @@ def delay_ends_with_the_rebalance_timeout(s: Script) -> None:
     s.settle()
     s.join("B1")
     s.wait("A1", "B1")
+
+
+@case("JOIN-PHASE-DELAY-OVER", "JOIN-PHASE-DELAY-EXTENDED", delayed=True)
+def delay_ends_though_others_come(s: Script) -> None:
+    """Whoever comes, the initial delay ends with the rebalance timeout."""
+    s.says("A1", "B1", "C1", rebalance=Ms("two ticks"))
+    s.join("A1")
+    s.steps.append(Pause((Ms("delay"),), margins=0, parts=2))
+    s.join("B1")
+    s.settle()
+    s.pause("delay", margins=0)
+    s.join("C1")
+    s.wait("A1", "B1", "C1")
 
 
 @case("JOIN-PHASE-DELAY-OVER", "JOIN-PHASE-ALL-LEFT", delayed=True)
