@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 from rich.table import Table as Grid
@@ -21,6 +21,9 @@ from fencepost.conformance.targets import find_revision
 from fencepost.model.revision import Revision
 from fencepost.properties import formulas
 from fencepost.properties.mutants_abstract import abstract_twists
+from fencepost.properties.reaching import reach
+from fencepost.properties.registry import PROPERTIES
+from fencepost.traces.run_trace import run_lines
 
 if TYPE_CHECKING:
     from fencepost.properties.proof_results import Obligation, Proof
@@ -59,10 +62,12 @@ def prove_command(revision: str, names: tuple[str, ...], as_json: bool) -> int:
     start = time.monotonic()
     proof = _proof(found, names)
     seconds = time.monotonic() - start
+    runs = _runs(found, proof)
     if as_json:
-        click.echo(json.dumps(proof.to_json(), indent=2, ensure_ascii=False))
+        said = {**proof.to_json(), "runs": [runs[one] for one in sorted(runs)]}
+        click.echo(json.dumps(said, indent=2, ensure_ascii=False))
     else:
-        _show(proof, seconds)
+        _show(proof, seconds, runs)
     if proof.failures:
         return _EXIT_FAILED
     return _EXIT_UNKNOWN if proof.uncovered else 0
@@ -74,7 +79,31 @@ def _proof(revision: Revision, names: tuple[str, ...]) -> Proof:
     return prove(revision, names, overrides=abstract_twists(revision))
 
 
-def _show(proof: Proof, seconds: float) -> None:
+Runs = dict[tuple[str, str], dict[str, Any]]
+"""(property, rule) of a failure with a counterexample → whether a run gets there, and which."""
+
+
+def _runs(revision: Revision, proof: Proof) -> Runs:
+    runs: Runs = {}
+    for one in proof.failures:
+        if one.counterexample is None or one.about not in PROPERTIES:
+            continue
+        found = reach(revision, PROPERTIES[one.about], one.rule)
+        row: dict[str, Any] = {"property": one.about, "rule": one.rule, "worlds": found.states}
+        if found.run is not None and found.worlds is not None and found.question is not None:
+            row["question"] = found.question.name
+            row["run"] = [line.strip() for line in run_lines(found.worlds, found.run)]
+        runs[one.about, one.rule] = row
+    return runs
+
+
+def _run_words(row: dict[str, Any]) -> list[str]:
+    if "run" not in row:
+        return [f"no run gets there in the {row['worlds']:,} worlds that were looked at"]
+    return [f"a run that gets there ({row['question']}):", *(f"  {line}" for line in row["run"])]
+
+
+def _show(proof: Proof, seconds: float, runs: Runs) -> None:
     from fencepost.properties.proof_results import FAILURES, Result  # noqa: PLC0415  (as above)
 
     screen = console()
@@ -101,7 +130,7 @@ def _show(proof: Proof, seconds: float) -> None:
             screen.print(f"\n{title}", style="bold")
         for one in chosen:
             if one.counterexample is not None or not one.rule or one.result not in repeated:
-                _show_one(one)
+                _show_one(one, runs)
     proved = sum(one.result is Result.PROVED for one in proof.obligations)
     screen.print(
         f"\n{proof.revision}: {len(proof.obligations)} obligations, {proved} proved, "
@@ -111,10 +140,13 @@ def _show(proof: Proof, seconds: float) -> None:
     click.echo(f"({seconds:.1f} s)", err=True)
 
 
-def _show_one(one: Obligation) -> None:
+def _show_one(one: Obligation, runs: Runs) -> None:
     screen = console()
     screen.print(Text(f"  {one.about}, by {one.step or one.kind}: {one.result.value}"))
     if one.detail:
         screen.print(Text(f"    {one.detail}"))
     for line in one.counterexample.words() if one.counterexample is not None else ():
+        screen.print(Text(f"      {line}"))
+    row = runs.get((one.about, one.rule))
+    for line in _run_words(row) if one.failed and row is not None else ():
         screen.print(Text(f"      {line}"))
