@@ -48,6 +48,9 @@ KINDS: tuple[str, ...] = (
 _OFTEN = {"join": 4, "sync": 4, "tick": 2}
 """Without these nothing comes about that could be disturbed."""
 
+_CARRIED_SINCE = {"pose": ("JoinGroup", 5), "claim": ("Heartbeat", 3), "batch": ("LeaveGroup", 3)}
+"""Odd acts that name an instance, or several members."""
+
 
 class Choice(NamedTuple):
     """An act as it is drawn: its kind, whose it is (-1: nobody's), which outcome."""
@@ -81,7 +84,9 @@ class Ground:
         reference: Revision | None = None,
     ) -> None:
         given = tuple(properties)
-        self.scope = replace(scope, fold=False)  # folded, an act's client is another one each time
+        acts = tuple(kind for kind in scope.acts if _can_say(kind, scope, revision))
+        # Folded, an act's client would be another one each time.
+        self.scope = replace(scope, acts=acts, fold=False)
         self.judging = Judging(given, revision)
         held = [p for p in given if excused_rules(p, revision) is not None]
         self.states = [p for p in self.judging.of_worlds if p in held]
@@ -137,6 +142,12 @@ class Ground:
             if one.holds is not None and (sentence := one.holds(reading)) is not None:
                 return Finding(one.id, sentence)
         return None
+
+
+def _can_say(kind: str, scope: Scope, revision: Revision) -> bool:
+    """Whether everybody's versions can carry an act."""
+    api, least = _CARRIED_SINCE.get(kind, ("JoinGroup", 0))
+    return all(seat.versions.get(api, 0) >= least for seat in scope.seats(revision))
 
 
 def _essence(done: Transition) -> tuple[object, ...]:
