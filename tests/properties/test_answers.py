@@ -303,7 +303,7 @@ def test_a_sentence_names_the_requests() -> None:
 
 
 MODELS = ("kafka-4", "kip-345", "kafka-3.9", "two-list-leave-draft", "comment-table-2")
-FEW = settings(max_examples=25, suppress_health_check=list(HealthCheck), deadline=None)
+FEW = settings(max_examples=12, suppress_health_check=list(HealthCheck), deadline=None)
 
 
 @pytest.mark.parametrize("scope", SCOPES, ids=("one instance", "zombie", "old and dynamic"))
