@@ -140,3 +140,26 @@ def test_the_canonical_form_of_a_canonical_form_is_itself(name: str) -> None:
             assert again.group == world.group
             assert again.shift == 0
             assert dict(again.ids) == dict(unchanged(world.group).ids)
+
+
+@pytest.mark.parametrize("name", ["kafka-4", "comment-table-1", "kip-345", "kafka-2.3"])
+def test_only_a_failover_ends_a_group(name: str) -> None:
+    """Generations are shifted from one group to the same group later: there is no second one."""
+    for scope in SCOPES.values():
+        if "failover" in scope.acts:
+            continue
+        worlds = Worlds(revisions.find(name), scope)
+        for _, world in everything(worlds):
+            if world.group is not None:
+                assert all(after.group is not None for _, after in worlds.successors(world))
+
+
+@pytest.mark.parametrize("name", ["kafka-4", "comment-table-1", "kip-345"])
+def test_no_client_is_ahead_of_its_group_where_generations_are_shifted(name: str) -> None:
+    """What is cut off at "earlier" is only ever asked whether it is the present one."""
+    for scope in SCOPES.values():
+        if "failover" in scope.acts:
+            continue
+        for _, world in everything(Worlds(revisions.find(name), scope)):
+            now = 0 if world.group is None else world.group.generation_id
+            assert all(client.generation <= now for client in world.clients)
