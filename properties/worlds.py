@@ -15,34 +15,31 @@ lassos are looked for without folding.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from fencepost.model.group import Group, Timer
-from fencepost.model.machine import Machine
+from fencepost.model.group import Group
 from fencepost.model.revision import Revision
-from fencepost.model.work import Emission, Incoming, Outcome, Span
+from fencepost.model.work import Emission, Incoming
 from fencepost.properties import client as asks
-from fencepost.properties.client import TICK_MS, Ask, Client, Seat, told
+from fencepost.properties.client import Ask, Client, Seat, told
 from fencepost.properties.naming import (
     FRESH,
     NOW,
     Naming,
     known_as,
-    named,
     order,
     settled,
-    unchanged,
 )
 from fencepost.properties.odd_acts import ODD_ACTS
 from fencepost.properties.scope import ACTS, ActKind, Scope
-from fencepost.properties.views import Event, Failover, StepView
 from fencepost.properties.worlds_compact import CompactWorlds
 from fencepost.properties.worlds_learnt import Note
+from fencepost.properties.worlds_outcomes import Judge, Outcomes, Transition
+
+__all__ = ["STRANGE", "Act", "Transition", "World", "Worlds"]
 
 STRANGE = "strange"
-_INSTANT = Span(0, 0)
 
 
 class World(NamedTuple):
@@ -65,20 +62,6 @@ class Act(NamedTuple):
     about: tuple[str, ...] = ()
 
 
-class Transition(NamedTuple):
-    """One outcome for the group: its steps, whom they answer, and the names afterwards."""
-
-    naming: Naming
-    emissions: tuple[Emission, ...]
-    views: tuple[StepView, ...]
-    faults: tuple[str, ...]
-    about: tuple[str, ...]
-
-
-_Found = tuple[Group | None, tuple[Emission, ...], tuple[StepView, ...]]
-Judge = Callable[[StepView], tuple[Iterable[str], Iterable[str]]]
-
-
 class Worlds:
     """A revision within a scope; `judge` makes the notes on each step."""
 
@@ -86,13 +69,10 @@ class Worlds:
         self.revision = revision
         self.scope = scope
         self.seats = scope.seats(revision)
-        self.machine = Machine(revision, scope.config())
-        self._rules = {rule.id: rule for _, rule in revision.rules()}
-        self._judge = judge
+        self._outcomes = Outcomes(revision, scope, judge)
+        self.machine = self._outcomes.machine
         self._known: dict[tuple[object, ...], tuple[Transition, ...]] = {}
         self._kinds = _alike(self.seats, scope.newcomers())
-        self._same: Naming | None = None
-        self._keeps_generations = "failover" in scope.acts
 
     # The system, as the explorer wants it.
 
@@ -225,12 +205,12 @@ class Worlds:
 
     def _found(self, world: World, kind: str, index: int) -> tuple[Transition, ...]:
         if kind == "tick":
-            return self._tick(world.group)
+            return self._outcomes.tick(world.group)
         if kind == "failover":
-            return self._failover(world.group)
+            return self._outcomes.failover(world.group)
         ask = self.ask(world.clients[index], kind, index)
         incoming = Incoming(NOW, "", ask.api, ask.version, ask.message, FRESH)
-        return self._request(world.group, incoming)
+        return self._outcomes.request(world.group, incoming)
 
     def ask(self, client: Client, kind: str, index: int) -> Ask:
         """The request that a client sends in this act."""
@@ -266,104 +246,6 @@ class Worlds:
             return client._replace(leads=False, roster=(), assignment=None)
         return client
 
-    # What an act does to the group.
-
-    def _request(self, group: Group | None, incoming: Incoming) -> tuple[Transition, ...]:
-        outcomes = self.machine.handle(group, incoming, _INSTANT, group_id=asks.GROUP)
-        return self._made(
-            group,
-            (
-                after
-                for outcome in outcomes
-                for after in self._fired(
-                    outcome.group, outcome.emissions, (self.view(group, incoming, outcome),), 0
-                )
-            ),
-        )
-
-    def _failover(self, group: Group | None) -> tuple[Transition, ...]:
-        outcomes = self.machine.failover(group, _INSTANT)
-        return self._made(
-            group,
-            (
-                (outcome.group, outcome.emissions, (self.view(group, Failover(), outcome),))
-                for outcome in outcomes
-            ),
-        )
-
-    def _tick(self, group: Group | None) -> tuple[Transition, ...]:
-        return self._made(
-            group,
-            (
-                (_earlier(after), emissions, views)
-                for after, emissions, views in self._fired(group, (), (), TICK_MS)
-            ),
-        )
-
-    def _fired(
-        self,
-        group: Group | None,
-        emissions: tuple[Emission, ...],
-        views: tuple[StepView, ...],
-        until: int,
-    ) -> Iterator[_Found]:
-        """Timers that are due fire, each at its deadline, those due together in every order."""
-        timers = () if group is None else group.timers
-        first = min((t.earliest for t in timers), default=until + 1)
-        if first > until:
-            yield group, emissions, views
-            return
-        assert group is not None
-        for timer in timers:
-            if timer.earliest == first:
-                for outcome in self.machine.expire(group, timer, Span(first, first)):
-                    view = self.view(group, timer, outcome)
-                    answers = (*emissions, *outcome.emissions)
-                    yield from self._fired(outcome.group, answers, (*views, view), until)
-
-    def view(self, group: Group | None, event: Event, outcome: Outcome) -> StepView:
-        """A step as properties see it."""
-        rules = tuple(self._rules[r] for r in outcome.rules)
-        return StepView(group, event, outcome.group, outcome.emissions, rules)
-
-    def _made(self, before: Group | None, found: Iterable[_Found]) -> tuple[Transition, ...]:
-        """What was found, judged, in canonical form, each once.  `before` is in canonical form."""
-        every = tuple(self._judged(before, *one) for one in found)
-        if len(every) == 1:
-            return every
-        made: dict[tuple[object, ...], Transition] = {}
-        for one in every:
-            ids = tuple(sorted(one.naming.ids.items()))
-            key = (one.naming.group, ids, one.emissions, one.faults, one.about)
-            made.setdefault(key, one)
-        return tuple(made.values())
-
-    def _judged(
-        self,
-        before: Group | None,
-        group: Group | None,
-        emissions: tuple[Emission, ...],
-        views: tuple[StepView, ...],
-    ) -> Transition:
-        if group is before:
-            naming = self._unchanged(group)
-        else:
-            naming = named(group, keep_generations=self._keeps_generations)
-        if self._judge is None:
-            return Transition(naming, emissions, views, (), ())
-        faults: set[str] = set()
-        about: set[str] = set()
-        for view in views:
-            against, reached = self._judge(view)
-            faults.update(against)
-            about.update(reached)
-        return Transition(naming, emissions, views, tuple(sorted(faults)), tuple(sorted(about)))
-
-    def _unchanged(self, group: Group | None) -> Naming:
-        if self._same is None or self._same.group is not group:
-            self._same = unchanged(group)
-        return self._same
-
     # What it means to the clients.
 
     def _after(self, world: World, kind: str, index: int, done: Transition) -> World:
@@ -394,7 +276,7 @@ class Worlds:
         client = clients[index]
         knows_nothing = Client(offers=client.offers)
         clients[index] = knows_nothing if kind == "restart" else client._replace(waits="")
-        return self._unchanged(world.group), clients
+        return self._outcomes.unchanged(world.group), clients
 
     def places(
         self, world: World, act: Act, done: Transition | None
@@ -446,14 +328,6 @@ def _asked(client: Client, done: Transition) -> Client:
         if emission.request_id == NOW:
             return told(client, emission.message)
     return client._replace(waits=done.naming.waits)
-
-
-def _earlier(group: Group | None) -> Group | None:
-    """A group whose deadlines have come nearer by a tick."""
-    if group is None:
-        return None
-    timers = tuple(Timer(t[0], t[1], t[2] - TICK_MS, t[3] - TICK_MS) for t in group.timers)
-    return replace(group, timers=timers)
 
 
 def _alike(seats: Sequence[Seat], clients: Sequence[Client]) -> tuple[tuple[int, ...], ...]:
