@@ -291,5 +291,6 @@ ID_PROPERTIES = (
         "after a failover is left out under a real clock: a coordinator that loads answers NONE",
         _let_in,
         _a_stranger_asks,
+        expected={"comment-table-2": "row 5 takes an unknown id with an instance for a member"},
     ),
 )

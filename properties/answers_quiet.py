@@ -195,6 +195,10 @@ QUIET_PROPERTIES = (
         _SCOPE + "; all members' first protocol is the selected one, so that no tie is voted anew",
         _loud,
         _restarted_in_calm,
+        expected={
+            "member-name-draft": "a leader that restarts causes a rebalance in this draft",
+            "comment-table-1": "the stored id is told with MEMBER_ID_REQUIRED; no answer yet",
+        },
     ),
     history_property(
         "rebalance-has-a-visible-cause",

@@ -41,16 +41,20 @@ _FETCH_VERSION = 7
 class OddAct:
     """An act: what it is, the request, who can do it, and whether it is a join.
 
-    `member`: only who was given a generation; else anybody.
+    `member`: only who was given a generation; else anybody.  `since`: the API and the version from
+    which its request can be said.
     """
 
     about: str
     ask: Callable[[Seat, Client], Ask]
     member: bool = True
     joins: bool = False
+    since: tuple[str, int] | None = None
 
-    def can(self, client: Client) -> bool:
+    def can(self, seat: Seat, client: Client) -> bool:
         """Whether a client that waits for nothing can do it."""
+        if self.since is not None and seat.versions[self.since[0]] < self.since[1]:
+            return False
         return not self.member or (bool(client.member_id) and client.generation >= 0)
 
 
@@ -120,14 +124,27 @@ def _batch(seat: Seat, client: Client) -> Ask:
 
 
 ODD_ACTS: Mapping[str, OddAct] = {
-    "pose": OddAct("JoinGroup under its id, with an instance that nobody has", _pose, joins=True),
-    "claim": OddAct("Heartbeat under its id, with an instance that nobody has", _claim),
+    "pose": OddAct(
+        "JoinGroup under its id, with an instance that nobody has",
+        _pose,
+        joins=True,
+        since=("JoinGroup", 5),
+    ),
+    "claim": OddAct(
+        "Heartbeat under its id, with an instance that nobody has",
+        _claim,
+        since=("Heartbeat", 3),
+    ),
     "overlong": OddAct(
-        "JoinGroup with a session timeout above the maximum", _overlong, member=False, joins=True
+        "JoinGroup with a session timeout above the maximum",
+        _overlong,
+        member=False,
+        joins=True,
+        since=("JoinGroup", 5),
     ),
     "mislead": OddAct("SyncGroup with a protocol that was not selected", _mislead),
     "assign": OddAct("SyncGroup that assigns everything to its sender, who may not lead", _assign),
-    "batch": OddAct("LeaveGroup of a stranger and of itself", _batch),
+    "batch": OddAct("LeaveGroup of a stranger and of itself", _batch, since=("LeaveGroup", 3)),
     "save": OddAct("OffsetCommit of an operator, without member and generation", _save, False),
     "fetch": OddAct("OffsetFetch of an operator", _fetch, member=False),
     "describe": OddAct("DescribeGroups", _describe, member=False),

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from fencepost.model.coordinator import CONFIG_DEFAULTS
 from fencepost.model.errors import Error
 from fencepost.model.group import SESSION, Group, Member, Timer
 from fencepost.model.messages import (
@@ -23,6 +24,8 @@ from fencepost.model.work import Incoming
 from fencepost.properties.views import StepView
 
 NONE = Error.NONE.value
+_SHORTEST = CONFIG_DEFAULTS["group.min.session.timeout.ms"] or 0
+_LONGEST = CONFIG_DEFAULTS["group.max.session.timeout.ms"] or 0
 
 
 def members(group: Group | None) -> tuple[Member, ...]:
@@ -151,6 +154,8 @@ def restarted(view: StepView) -> tuple[Member, JoinGroupRequest] | None:
         return None
     if message.member_id or message.group_instance_id is None:
         return None
+    if not _SHORTEST <= message.session_timeout_ms <= _LONGEST:
+        return None  # refused before anything else is looked at
     holder = before.member(before.holder(message.group_instance_id) or "")
     if holder is None or holder.protocols != message.protocols:
         return None

@@ -28,12 +28,14 @@ Event = Incoming | Timer | Failover
 class WorldView:
     """A group and its clients at one moment: who they are, and what they know.
 
-    Requests that wait are named as in `fencepost.properties.naming`.
+    Requests that wait are named as in `fencepost.properties.naming`.  `fails_over`: whether the
+    coordinator may have failed over, after which a generation that was never stored is used again.
     """
 
     group: Group | None
     clients: tuple[Client, ...]
     seats: tuple[Seat, ...]
+    fails_over: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -115,7 +115,8 @@ class Ground:
     def of_world(self, world: World) -> Finding | None:
         """What is wrong with a world."""
         if self.states and world not in self._seen:
-            view = WorldView(world.group, world.clients, self.worlds.seats)
+            fails_over = "failover" in self.scope.acts
+            view = WorldView(world.group, world.clients, self.worlds.seats, fails_over)
             said = ((one.id, broken(one, view)) for one in self.states)
             self._seen[world] = next((Finding(i, s) for i, s in said if s is not None), None)
         return self._seen.get(world)

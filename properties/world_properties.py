@@ -72,9 +72,9 @@ def _two_consumers(view: WorldView) -> str | None:
 
 
 def _current(view: WorldView) -> list[tuple[Client, Seat]]:
-    """The clients that were told the group's present generation."""
+    """The clients that were told the group's present generation; after a failover who knows?"""
     group = view.group
-    if group is None:
+    if group is None or view.fails_over:
         return []
     pairs = zip(view.clients, view.seats, strict=True)
     return [(c, s) for c, s in pairs if c.generation == group.generation_id]
@@ -209,6 +209,7 @@ def _has_members(view: WorldView) -> bool:
 _BELOW_V9 = (
     "a restarted leader that speaks JoinGroup below 9 is told the id from before, so it follows"
 )
+_ANEW = "without failover, after which a generation that was never stored is used again"
 WORLD_PROPERTIES = (
     _property(
         "one-client-per-id",
@@ -230,7 +231,8 @@ WORLD_PROPERTIES = (
         "one-leading-seat",
         "In one generation at most one seat is told that it leads.",
         f"{src.KIP_BACKGROUND}; {src.KIP_814}",
-        f"seats are instances where given, since ids change within a generation; {_BELOW_V9}",
+        "seats are instances where given, since ids change within a generation; "
+        f"{_BELOW_V9}; {_ANEW}",
         _leading_seats,
         lambda view: any(client.leads for client, _ in _current(view)),
     ),
@@ -238,7 +240,7 @@ WORLD_PROPERTIES = (
         "one-protocol-per-generation",
         "All that are told one generation are told the same protocol.",
         src.KIP_BACKGROUND,
-        "the group's present generation",
+        f"the group's present generation; {_ANEW}",
         _protocols,
         _two_current,
     ),
@@ -246,7 +248,7 @@ WORLD_PROPERTIES = (
         "one-assignment-per-seat",
         "Within one generation a seat is always told the same assignment.",
         src.KIP_NON_GOAL,
-        "the group's present generation; an instance keeps its seat when it restarts",
+        f"the group's present generation; an instance keeps its seat when it restarts; {_ANEW}",
         _assignments,
         lambda view: any(client.assignment is not None for client, _ in _current(view)),
     ),

@@ -144,7 +144,7 @@ class Worlds:
             case "remove":
                 return seat.instance is not None
             case odd if odd in ODD_ACTS:
-                return ODD_ACTS[odd].can(client)
+                return ODD_ACTS[odd].can(seat, client)
             case _:
                 return bool(client.member_id) and client.generation >= 0
 
