@@ -91,7 +91,7 @@ class CompactWorlds:
         self.count = count
         self.bits = BITS * count
         self.shifts = tuple(BITS * (count - 1 - i) for i in range(count))
-        kinds = [(s.instance, tuple(sorted(s.versions.items()))) for s in worlds.seats]
+        kinds = [(s.instance, tuple(sorted(s.versions.items())), s.patience) for s in worlds.seats]
         self._like = tuple(kinds.index(kind) for kind in kinds)
         """For each client the first one that asks as it does."""
         self._world = worlds.world
