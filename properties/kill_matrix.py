@@ -11,7 +11,7 @@ All searches are bounded by states and examples, never by time, and are the same
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from fencepost.model.revision import Revision
@@ -19,6 +19,7 @@ from fencepost.model.revision_base import KAFKA_4
 from fencepost.properties.compare_versions import spoken
 from fencepost.properties.exploration import Check, Exploration
 from fencepost.properties.explorer import explore
+from fencepost.properties.invariants_stored import STORED
 from fencepost.properties.judging import EXCUSED, Judging, is_quiet
 from fencepost.properties.kill_questions import COMPARED, LASTING, QUESTIONS
 from fencepost.properties.lasso import Lasso
@@ -27,18 +28,19 @@ from fencepost.properties.lockstep import Doing, Lockstep, Parted, State
 from fencepost.properties.machines import find_violation
 from fencepost.properties.mutant import Mutant
 from fencepost.properties.mutants_abstract import abstract_twists
-from fencepost.properties.property import Engine
+from fencepost.properties.property import Engine, Kind, Property
 from fencepost.properties.registry import PROPERTIES
+from fencepost.properties.scope import Scope
 from fencepost.properties.unfold import Run, unfold
 from fencepost.properties.worlds import Act, World, Worlds
 
-STATES = 1500
+STATES = 1000
 """How many worlds are visited at most for one question."""
 
-PAIRS = 500
+PAIRS = 300
 """How many pairs of worlds, side by side, are visited at most for one question."""
 
-EXAMPLES = 60
+EXAMPLES = 40
 """How many walks Hypothesis tries at most in each world."""
 
 EXPLORE = "explore"
@@ -83,6 +85,11 @@ class Killing:
 # By properties alone.
 
 
+def _held(scope: Scope) -> tuple[Property, ...]:
+    """What must hold in a world: worlds in which nothing fails over don't keep what is stored."""
+    return (*PROPERTIES.values(), *(STORED if "failover" in scope.acts else ()))
+
+
 def explored(revision: Revision, states: int = STATES) -> Killing:
     """The shortest run of all questions that breaks a property, else a promise that isn't kept."""
     best: tuple[int, str, Worlds, tuple[tuple[Act | None, World], ...]] | None = None
@@ -90,7 +97,7 @@ def explored(revision: Revision, states: int = STATES) -> Killing:
     for question in QUESTIONS:
         if best is not None and best[0] <= 1:
             break
-        judging = Judging(PROPERTIES.values(), revision)
+        judging = Judging(_held(question.scope), revision)
         worlds = Worlds(revision, question.scope, judging.judge)
         result = explore(
             worlds,
@@ -130,13 +137,25 @@ def _path_of(lasso: Lasso[World, Act]) -> tuple[tuple[Act | None, World], ...]:
 
 def searched(revision: Revision, examples: int = EXAMPLES) -> Killing:
     """A walk that breaks a property, as short as shrinking makes it."""
+    cost = 0
+    for properties, scopes in _stages():
+        found = find_violation(revision, properties, scopes=scopes, max_examples=examples)
+        if found is not None:
+            cost += found.examples
+            shown = Evidence(Worlds(revision, replace(found.scope, fold=False)), found.run)
+            name = found.finding.property_id
+            return Killing(SEARCH, True, len(found), cost, name, evidence=shown)
+        cost += examples * len(scopes)
+    return Killing(SEARCH, killed=False, cost=cost)
+
+
+def _stages() -> Iterator[tuple[tuple[Property, ...], list[Scope]]]:
+    """What is held to what, in which worlds; whole histories last, since they take longer."""
     scopes = [question.scope for question in QUESTIONS]
-    found = find_violation(revision, PROPERTIES.values(), scopes=scopes, max_examples=examples)
-    if found is None:
-        return Killing(SEARCH, killed=False, cost=examples * len(scopes))
-    shown = Evidence(Worlds(revision, replace(found.scope, fold=False)), found.run)
-    name = found.finding.property_id
-    return Killing(SEARCH, True, len(found), found.examples, name, evidence=shown)
+    failing = [scope for scope in scopes if "failover" in scope.acts]
+    for some in ([scope for scope in scopes if scope not in failing], failing):
+        yield tuple(p for p in _held(some[0]) if p.kind is not Kind.HISTORY), some
+    yield tuple(p for p in PROPERTIES.values() if p.kind is Kind.HISTORY), scopes
 
 
 # By comparison.
@@ -232,7 +251,8 @@ class Row:
     @property
     def missed(self) -> tuple[str, ...]:
         """Engines that claim to see what the mutant breaks, were asked, and did not see it."""
-        broken = [PROPERTIES[name] for name in self.mutant.breaks if name in PROPERTIES]
+        known = (*PROPERTIES.values(), *STORED)
+        broken = [one for one in known if one.id in self.mutant.breaks]
         return tuple(
             engine
             for engine, claim in _CLAIMS.items()
