@@ -13,6 +13,7 @@ from conformance.runs import KAFKA_4, result_of
 
 from fencepost.conformance.cli import main
 from fencepost.conformance.recording_trace import trace_of
+from fencepost.conformance.replay import rejudge
 from fencepost.conformance.target import Provenance
 from fencepost.traces.trace_file import TraceFile
 
@@ -56,6 +57,22 @@ def replayed(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str
 
 
 Replayed = Callable[..., tuple[int, str, str]]
+
+
+def test_a_rule_named_by_a_narrower_lag_than_the_files_is_the_same_verdict(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    recorded = trace(DRAFT)
+    verdict = recorded.judge()
+    assert verdict.violation is not None
+    right, *_ = verdict.violation.allowed
+    later = replace(right, rule="JOIN-LEADER-STABLE")
+    both = replace(verdict, violation=replace(verdict.violation, allowed=(later, right)))
+    monkeypatch.setattr(TraceFile, "judge", lambda _: both)
+
+    assert rejudge(recorded).same
+    named = replace(recorded.verdict, rule="JOIN-PENDING")
+    assert not rejudge(replace(recorded, verdict=named)).same
 
 
 def changed(path: Path, change: Callable[[dict[str, Any]], None]) -> Path:
