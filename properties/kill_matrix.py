@@ -11,7 +11,7 @@ All searches are bounded by states and examples, never by time, and are the same
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from fencepost.model.revision import Revision
@@ -25,7 +25,7 @@ from fencepost.properties.kill_questions import COMPARED, LASTING, QUESTIONS
 from fencepost.properties.lasso import Lasso
 from fencepost.properties.liveness import look
 from fencepost.properties.lockstep import Doing, Lockstep, Parted, State
-from fencepost.properties.machines import find_violation
+from fencepost.properties.machines import Found, find_violation
 from fencepost.properties.mutant import Mutant
 from fencepost.properties.mutants_abstract import abstract_twists
 from fencepost.properties.property import Engine, Kind, Property
@@ -52,6 +52,11 @@ BY_PROPERTIES = (EXPLORE, SEARCH)
 BY_COMPARISON = (COMPARE, DIFFER)
 
 _PARTED = "the answers differ"
+_SHORT = 4
+"""A walk of so few acts is not looked for again in other worlds."""
+
+_AGAIN = 2
+"""In other worlds so many times fewer walks are tried."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,11 +147,28 @@ def searched(revision: Revision, examples: int = EXAMPLES) -> Killing:
         found = find_violation(revision, properties, scopes=scopes, max_examples=examples)
         if found is not None:
             cost += found.examples
+            found = _shortest(revision, properties, scopes, found, examples // _AGAIN)
             shown = Evidence(Worlds(revision, replace(found.scope, fold=False)), found.run)
             name = found.finding.property_id
             return Killing(SEARCH, True, len(found), cost, name, evidence=shown)
         cost += examples * len(scopes)
     return Killing(SEARCH, killed=False, cost=cost)
+
+
+def _shortest(
+    revision: Revision,
+    properties: Iterable[Property],
+    scopes: Iterable[Scope],
+    first: Found,
+    examples: int,
+) -> Found:
+    """The same or shorter: what is long after shrinking may be short in another world."""
+    best = first
+    for scope in scopes:
+        if len(best) > _SHORT and scope != first.scope:
+            found = find_violation(revision, properties, scopes=[scope], max_examples=examples)
+            best = best if found is None else min(best, found, key=len)
+    return best
 
 
 def _stages() -> Iterator[tuple[tuple[Property, ...], list[Scope]]]:
@@ -266,4 +288,5 @@ class Row:
         return any(e in self.killings and self.killings[e].killed for e in engines)
 
 
-_CLAIMS = {EXPLORE: Engine.EXPLORATION, SEARCH: Engine.HYPOTHESIS, PROVE: Engine.PROOF}
+_CLAIMS = {EXPLORE: Engine.EXPLORATION, PROVE: Engine.PROOF}
+"""Who claims to see whatever breaks its properties.  Walks at random claim nothing of the kind."""

@@ -12,9 +12,8 @@ from fencepost.properties.mutants import MUTANTS
 CASE = "JOIN-STATIC-EMPTY-PREPARING/*"
 
 
-@pytest.mark.parametrize("arguments", [(), ("--list",)])
-def test_all_are_listed(arguments: tuple[str, ...]) -> None:
-    ran = run("mutants", *arguments)
+def test_all_are_listed() -> None:
+    ran = run("mutants", "--list")
     assert ran.code == 0
     assert all(name in ran.out for name in MUTANTS)
     assert f"{len(MUTANTS)} mutants" in ran.out
@@ -29,7 +28,7 @@ def test_the_list_as_json_is_complete() -> None:
 
 
 def test_one_is_shown_with_what_it_changes() -> None:
-    ran = run("mutants", "kafka-8715")
+    ran = run("mutants", "kafka-8715", "--list")
     assert "last change of state" in ran.out
     assert "performs wrongly" in ran.out
 
