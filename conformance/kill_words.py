@@ -110,7 +110,7 @@ def print_one(row: Row, engines: Sequence[str], screen: Console) -> None:
         found = _cell(killing) + (f"  {killing.by or killing.note}".rstrip())
         screen.print(Text.assemble((f"{engine:<16}", "bold"), f" {found}"))
         for line in killing.lines:
-            screen.print(Text(f"  {line}"))
+            screen.print(Text(f"  {line}"), soft_wrap=True)
     screen.print()
     print_totals([row], engines, screen)
 
