@@ -105,7 +105,9 @@ class ModelCoordinator(Coordinator):
         emissions: list[Emission] = []
         replies: list[Message] = []
         named = groups_of(message, request.version)
-        for group_id in sorted({*self._groups, ""}) if named is None else named:
+        if named is None:  # all groups; the one of no name stands for those that don't exist
+            named = list(dict.fromkeys([*sorted(self._groups), ""]))
+        for group_id in named:
             group = self._groups.get(group_id)
             outcome = self._machine.handle(group, incoming, span, group_id=group_id)[0]
             self._take(group_id, outcome)

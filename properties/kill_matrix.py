@@ -34,13 +34,13 @@ from fencepost.properties.scope import Scope
 from fencepost.properties.unfold import Run, unfold
 from fencepost.properties.worlds import Act, World, Worlds
 
-STATES = 1000
+STATES = 600
 """How many worlds are visited at most for one question."""
 
-PAIRS = 300
+PAIRS = 200
 """How many pairs of worlds, side by side, are visited at most for one question."""
 
-EXAMPLES = 40
+EXAMPLES = 20
 """How many walks Hypothesis tries at most in each world."""
 
 EXPLORE = "explore"
@@ -52,6 +52,8 @@ BY_PROPERTIES = (EXPLORE, SEARCH)
 BY_COMPARISON = (COMPARE, DIFFER)
 
 _PARTED = "the answers differ"
+_READ = 5
+"""In so many worlds whole histories are read: that takes long."""
 _SHORT = 4
 """A walk of so few acts is not looked for again in other worlds."""
 
@@ -177,7 +179,7 @@ def _stages() -> Iterator[tuple[tuple[Property, ...], list[Scope]]]:
     failing = [scope for scope in scopes if "failover" in scope.acts]
     for some in ([scope for scope in scopes if scope not in failing], failing):
         yield tuple(p for p in _held(some[0]) if p.kind is not Kind.HISTORY), some
-    yield tuple(p for p in PROPERTIES.values() if p.kind is Kind.HISTORY), scopes
+    yield tuple(p for p in PROPERTIES.values() if p.kind is Kind.HISTORY), scopes[:_READ]
 
 
 # By comparison.
@@ -238,7 +240,10 @@ def proved(revision: Revision) -> Killing:
         return Killing(PROVE, killed=None, note="Z3 is not installed")
     from fencepost.properties.proofs import prove  # noqa: PLC0415  (Z3 is an extra)
 
-    proof = prove(revision, overrides=abstract_twists(revision), with_traces=False)
+    rules = _touched(revision)
+    if not rules:
+        return Killing(PROVE, killed=None, note="no step that proofs know of is taken otherwise")
+    proof = prove(revision, rules=rules, overrides=abstract_twists(revision), with_traces=False)
     failed = sorted(proof.failures, key=lambda one: one.kind not in {"state", "step"})
     cost = len(proof.obligations)
     if failed:
@@ -247,6 +252,16 @@ def proved(revision: Revision) -> Killing:
         note = "not covered: what a twisted step means to the proofs is not said"
         return Killing(PROVE, killed=None, cost=cost, note=note)
     return Killing(PROVE, killed=False, cost=cost)
+
+
+def _touched(revision: Revision) -> frozenset[str]:
+    """The rules whose steps a mutant takes otherwise: other data, or a verb performed otherwise."""
+    theirs = {rule.id: rule for _, rule in KAFKA_4.rules()}
+    return frozenset(
+        rule.id
+        for _, rule in revision.rules()
+        if theirs.get(rule.id) is not rule or set(rule.effect) & set(revision.twists)
+    )
 
 
 MODEL_ENGINES: Mapping[str, Callable[[Revision], Killing]] = {
