@@ -34,8 +34,14 @@ from fencepost.properties.scope import Scope
 from fencepost.properties.unfold import Run, unfold
 from fencepost.properties.worlds import Act, World, Worlds
 
-STATES = 600
+STATES = 400
 """How many worlds are visited at most for one question."""
+
+LASTING_STATES = 1000
+"""How many worlds are visited at most for a promise: a cycle must fit in."""
+
+DEEP = {"old versions": 1200, "protocols": 1200}
+"""Questions whose answers lie deeper."""
 
 PAIRS = 200
 """How many pairs of worlds, side by side, are visited at most for one question."""
@@ -109,7 +115,7 @@ def explored(revision: Revision, states: int = STATES) -> Killing:
         result = explore(
             worlds,
             [check for check in judging.checks(worlds) if not check.name.startswith(EXCUSED)],
-            max_states=states,
+            max_states=max(states, DEEP.get(question.name, 0)),
             max_depth=None if best is None else best[0] - 1,
             stop_at_first=True,
             quiet=is_quiet,
@@ -122,7 +128,7 @@ def explored(revision: Revision, states: int = STATES) -> Killing:
         length, name, worlds, path = best
         shown = Evidence(worlds, unfold(worlds, path))
         return Killing(EXPLORE, killed=True, length=length, cost=cost, by=name, evidence=shown)
-    return _promised(revision, states, cost)
+    return _promised(revision, LASTING_STATES, cost)
 
 
 def _promised(revision: Revision, states: int, cost: int) -> Killing:
@@ -255,13 +261,21 @@ def proved(revision: Revision) -> Killing:
 
 
 def _touched(revision: Revision) -> frozenset[str]:
-    """The rules whose steps a mutant takes otherwise: other data, or a verb performed otherwise."""
+    """The rules whose steps a mutant takes otherwise.
+
+    Those with other data or a verb performed otherwise; with a check that is other, gone or in
+    another place all rules of its table, since each applies where no earlier check did.
+    """
     theirs = {rule.id: rule for _, rule in KAFKA_4.rules()}
-    return frozenset(
+    touched = {
         rule.id
         for _, rule in revision.rules()
         if theirs.get(rule.id) is not rule or set(rule.effect) & set(revision.twists)
-    )
+    }
+    for name, table in revision.tables.items():
+        if table.checks != KAFKA_4.tables[name].checks:
+            touched |= {rule.id for rule in table.rules()}
+    return frozenset(touched)
 
 
 MODEL_ENGINES: Mapping[str, Callable[[Revision], Killing]] = {
