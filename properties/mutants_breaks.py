@@ -91,6 +91,8 @@ BREAKS: Mapping[str, tuple[str, ...]] = {
     "nobody-joined-generation": ("sync-timer-has-a-debtor",),
     "join-timer-lost": ("join-phase-has-a-timer",),
     "generation-not-counted": ("one-protocol-per-generation",),
+    "leader-without-members": ("exactly-one-leader-is-given-members",),
+    "leave-keeps-pending": ("leave-takes-effect",),
     "leader-not-kept": ("lead-changes-only-for-the-absent",),
     "absent-leader-leads": ("every-request-is-answered",),
     "newcomer-leads": ("leader-is-member",),
