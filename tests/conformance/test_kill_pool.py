@@ -85,7 +85,7 @@ def test_every_engine_says_what_its_figures_are() -> None:
 
 
 def test_an_engines_error_is_raised_with_a_mutants_name() -> None:
-    with pytest.raises(RuntimeError, match="(kafka-8500|tansu-same-id): KeyError"):
+    with pytest.raises(RuntimeError, match=r"(kafka-8500|tansu-same-id): KeyError"):
         rows(["kafka-8500", "tansu-same-id"], ["nothing like it"], jobs=2)
 
 
