@@ -31,7 +31,7 @@ def run(capsys: pytest.CaptureFixture[str]) -> Run:
 
     def running(*arguments: str) -> Ran:
         with pytest.raises(SystemExit) as ended:
-            main(arguments)
+            main(list(arguments))
         said = capsys.readouterr()
         code = ended.value.code
         return Ran(code if isinstance(code, int) else 0, said.out, said.err)

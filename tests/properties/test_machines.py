@@ -105,7 +105,9 @@ def shortest(name: str, scope: Scope) -> int:
     def wrong(_before: World, act: Act, after: World) -> str | None:
         finding = ground.of_world(after)
         faults = [fault for fault in act.faults if not fault.startswith("~")]
-        return faults[0] if faults else finding and finding.sentence
+        if faults:
+            return faults[0]
+        return None if finding is None else finding.sentence
 
     folded: Worlds = Worlds(ground.worlds.revision, scope, ground.judging.judge)
     result = explore(folded, [Check("any", step=wrong)], stop_at_first=True, max_depth=8)
@@ -257,10 +259,10 @@ def test_the_environment_chooses_the_profile(monkeypatch: pytest.MonkeyPatch) ->
     try:
         monkeypatch.delenv("HYPOTHESIS_PROFILE", raising=False)
         assert load_profile("ci") == "ci"
-        assert settings.default.derandomize
+        assert settings().derandomize
         monkeypatch.setenv("HYPOTHESIS_PROFILE", "nightly")
         assert load_profile("ci") == "nightly"
-        assert settings.default.max_examples == PROFILES["nightly"]["max_examples"]
+        assert settings().max_examples == PROFILES["nightly"]["max_examples"]
     finally:
         settings.load_profile(before)
 
