@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from fencepost.properties.explorer import explore
 from fencepost.properties.explorer_parallel import WorkerLostError
 
 BIG = 72
+PATIENCE_S = 120
 """A grid of this size has levels wide enough for two processes."""
 JOBS = pytest.mark.parametrize("jobs", [1, 2])
 
@@ -130,7 +132,7 @@ def test_workers_end_with_their_parent(tmp_path: Path, number: signal.Signals) -
     script.write_text(
         textwrap.dedent(
             """
-            import os, sys
+            import os, signal, sys
             from fencepost.properties.explorer import explore
 
             class Endless:
@@ -142,6 +144,8 @@ def test_workers_end_with_their_parent(tmp_path: Path, number: signal.Signals) -
                         os.write(held, b"x")
                     return [("add", state + 10_000)]
 
+            # As from a terminal, even if these tests run where SIGINT is ignored.
+            signal.signal(signal.SIGINT, signal.default_int_handler)
             home, held = os.getpid(), int(sys.argv[1])
             explore(Endless(), jobs=2)
             """
@@ -156,9 +160,12 @@ def test_workers_end_with_their_parent(tmp_path: Path, number: signal.Signals) -
         start_new_session=True,
     )
     os.close(writer)
+    patience = threading.Timer(PATIENCE_S, process.kill)
+    patience.start()
     with process, os.fdopen(reader, "rb", buffering=0) as pipe:
         assert pipe.read(1) == b"x"
         process.send_signal(number)
         while pipe.read(4096):
             pass
         assert process.wait() == -number
+    patience.cancel()
