@@ -280,6 +280,7 @@ ID_PROPERTIES = (
         "the lists in joins and in DescribeGroups, as of one moment each",
         _double,
         _static_roster,
+        expected={"comment-table-2": "row 4.2 gives a known member any instance that it brings"},
     ),
     history_property(
         "only-ids-that-were-given-count",

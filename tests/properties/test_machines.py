@@ -72,7 +72,7 @@ def config_of(scope: Scope) -> dict[str, int | None]:
 
 def test_answers_alone_show_a_model_that_forgets_a_restart() -> None:
     mutant = find_revision("mutant:kafka-10284")
-    found = find_violation(mutant, HISTORY_PROPERTIES, max_examples=250, scopes=SCOPES[:1])
+    found = find_violation(mutant, HISTORY_PROPERTIES, max_examples=1500, scopes=SCOPES[:1])
 
     assert found is not None
     assert found.finding.property_id == "a-replaced-id-stays-out"
