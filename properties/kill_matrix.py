@@ -46,7 +46,7 @@ DEEP = {"old versions": 1200, "protocols": 1200}
 PAIRS = 200
 """How many pairs of worlds, side by side, are visited at most for one question."""
 
-EXAMPLES = 15
+EXAMPLES = 20
 """How many walks Hypothesis tries at most in each world."""
 
 EXPLORE = "explore"
