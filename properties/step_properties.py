@@ -6,42 +6,16 @@ formulas (`fencepost.properties.steps`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from functools import partial
 
 from fencepost.model.rules import sources as src
 from fencepost.properties import refusal_checks as refusals
 from fencepost.properties import step_checks as checks
-from fencepost.properties.property import Engine, Kind, Property
-from fencepost.properties.views import StepView
+from fencepost.properties.property import Kind
+from fencepost.properties.run_property import run_property
 
-_ENGINES = frozenset({Engine.EXPLORATION, Engine.HYPOTHESIS})
 _NO_BYTES = "a proof knows no answers' fields, bytes or deadlines"
-_SISTER = "answers alone are held to the sister property in fencepost.properties.answers"
-
-
-def _property(
-    name: str,
-    meaning: str,
-    source: str,
-    scope: str,
-    holds: Callable[[StepView], str | None],
-    premise: Callable[[StepView], bool],
-    *,
-    answers: str = _SISTER,
-    expected: Mapping[str, str] | None = None,
-) -> Property:
-    return Property(
-        id=name,
-        meaning=meaning,
-        source=source,
-        kind=Kind.STEP,
-        scope=scope,
-        engines=_ENGINES,
-        holds=holds,
-        premise=premise,
-        not_by={Engine.PROOF: _NO_BYTES, Engine.ANSWERS: answers},
-        expected=expected or {},
-    )
+_property = partial(run_property, Kind.STEP, proof=_NO_BYTES)
 
 
 STEP_PROPERTIES = (

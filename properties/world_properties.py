@@ -6,47 +6,22 @@ of answers alone some have a sister in `fencepost.properties.answers`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
+from functools import partial
 
 from fencepost.model.group import JOIN, SESSION, SYNC, Group
 from fencepost.model.rules import sources as src
 from fencepost.model.vocabulary import GroupState
 from fencepost.properties.client import Client, Seat
 from fencepost.properties.naming import request_name
-from fencepost.properties.property import Engine, Kind, Property
+from fencepost.properties.property import Kind
+from fencepost.properties.run_property import run_property
 from fencepost.properties.views import WorldView
 
 _NO_CLIENTS = "a proof speaks of the coordinator alone, and this is about what clients know"
 _NO_TIME = "a proof knows no deadlines"
+_property = partial(run_property, Kind.STATE, proof=_NO_CLIENTS)
 _INSIDE = "what the group is can't be seen from outside"
-_SISTER = "answers alone are held to the sister property in fencepost.properties.answers"
-_ENGINES = frozenset({Engine.EXPLORATION, Engine.HYPOTHESIS})
-
-
-def _property(
-    name: str,
-    meaning: str,
-    source: str,
-    scope: str,
-    holds: Callable[[WorldView], str | None],
-    premise: Callable[[WorldView], bool],
-    *,
-    proof: str = _NO_CLIENTS,
-    answers: str = _SISTER,
-    expected: Mapping[str, str] | None = None,
-) -> Property:
-    return Property(
-        id=name,
-        meaning=meaning,
-        source=source,
-        kind=Kind.STATE,
-        scope=scope,
-        engines=_ENGINES,
-        holds=holds,
-        premise=premise,
-        not_by={Engine.PROOF: proof, Engine.ANSWERS: answers},
-        expected=expected or {},
-    )
 
 
 def _known(view: WorldView) -> list[tuple[int, Client]]:
