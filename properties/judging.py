@@ -188,8 +188,7 @@ class _Views:
     """Worlds as properties see them; many look at the same one."""
 
     def __init__(self, worlds: Worlds) -> None:
-        self._seats = worlds.seats
-        self._fails_over = "failover" in worlds.scope.acts
+        self._worlds = worlds
         self._world: World | None = None
         self._view: WorldView | None = None
 
@@ -197,7 +196,7 @@ class _Views:
         """The view of a world."""
         if self._view is None or world is not self._world:
             self._world = world
-            self._view = WorldView(world.group, world.clients, self._seats, self._fails_over)
+            self._view = self._worlds.look(world)
         return self._view
 
 

@@ -100,7 +100,7 @@ class Killing:
 
 def _held(scope: Scope) -> tuple[Property, ...]:
     """What must hold in a world: worlds in which nothing fails over don't keep what is stored."""
-    return (*PROPERTIES.values(), *(STORED if "failover" in scope.acts else ()))
+    return (*PROPERTIES.values(), *(STORED if scope.fails_over else ()))
 
 
 def explored(revision: Revision, states: int = STATES) -> Killing:
@@ -182,7 +182,7 @@ def _shortest(
 def _stages() -> Iterator[tuple[tuple[Property, ...], list[Scope]]]:
     """What is held to what, in which worlds; whole histories last, since they take longer."""
     scopes = [question.scope for question in QUESTIONS]
-    failing = [scope for scope in scopes if "failover" in scope.acts]
+    failing = [scope for scope in scopes if scope.fails_over]
     for some in ([scope for scope in scopes if scope not in failing], failing):
         yield tuple(p for p in _held(some[0]) if p.kind is not Kind.HISTORY), some
     yield tuple(p for p in PROPERTIES.values() if p.kind is Kind.HISTORY), scopes[:_READ]

@@ -150,11 +150,16 @@ class Scope:
             for i in range(self.clients)
         )
 
+    @property
+    def fails_over(self) -> bool:
+        """Whether the coordinator may fail over: then generations may come back."""
+        return "failover" in self.acts
+
     def allows(self, group: Group | None) -> bool:
         """Whether a group is within the bounds."""
         if group is None:
             return True
-        if "failover" in self.acts and group.generation_id > self.generations:
+        if self.fails_over and group.generation_id > self.generations:
             return False
         return len(group.members) + len(group.pending) <= self.members
 

@@ -21,7 +21,6 @@ from fencepost.properties.readings import read
 from fencepost.properties.scope import ACTS, Scope
 from fencepost.properties.unfold import Run, unfold
 from fencepost.properties.verdict import Violation
-from fencepost.properties.views import WorldView
 from fencepost.properties.worlds import Act, Transition, World, Worlds
 
 SIMPLEST_FIRST: tuple[str, ...] = (
@@ -115,8 +114,7 @@ class Ground:
     def of_world(self, world: World) -> Finding | None:
         """What is wrong with a world."""
         if self.states and world not in self._seen:
-            fails_over = "failover" in self.scope.acts
-            view = WorldView(world.group, world.clients, self.worlds.seats, fails_over)
+            view = self.worlds.look(world)
             said = ((one.id, broken(one, view)) for one in self.states)
             self._seen[world] = next((Finding(i, s) for i, s in said if s is not None), None)
         return self._seen.get(world)

@@ -33,6 +33,7 @@ from fencepost.properties.naming import (
 )
 from fencepost.properties.odd_acts import ODD_ACTS
 from fencepost.properties.scope import ACTS, ActKind, Scope
+from fencepost.properties.views import WorldView
 from fencepost.properties.worlds_compact import CompactWorlds
 from fencepost.properties.worlds_learnt import Note
 from fencepost.properties.worlds_outcomes import Judge, Outcomes, Transition
@@ -108,6 +109,10 @@ class Worlds:
             return None
         return Act(kind, index, choice, done.faults, done.about), after, done
 
+    def look(self, world: World) -> WorldView:
+        """A world as properties see it."""
+        return WorldView(world.group, world.clients, self.seats, self.scope.fails_over)
+
     def enabled(self, world: World) -> Iterator[tuple[ActKind, int]]:
         """The kinds of acts that can happen now, and whose they are."""
         for index, client in enumerate(world.clients):
@@ -121,7 +126,7 @@ class Worlds:
         if group is not None:
             if "tick" in self.scope.acts and group.timers:
                 yield "tick"
-            if "failover" in self.scope.acts:
+            if self.scope.fails_over:
                 yield "failover"
 
     def _can(self, group: Group | None, client: Client, kind: str, seat: Seat) -> bool:

@@ -45,7 +45,7 @@ class Outcomes:
         self._rules = {rule.id: rule for _, rule in revision.rules()}
         self._judge = judge
         self._same: Naming | None = None
-        self._keeps_generations = "failover" in scope.acts
+        self._keeps_generations = scope.fails_over
 
     def request(self, group: Group | None, incoming: Incoming) -> tuple[Transition, ...]:
         """What a request can come to."""
