@@ -141,11 +141,7 @@ class CaseRun:
             case Await():
                 await self._await(step.labels)
             case Pause():
-                total = sum(map(self._times.of, step.times)) // step.parts
-                margin = step.margins * self._times.margin
-                late = self._times.tick if step.times and step.margins else 0
-                after = total - margin if step.minus else total + margin + late
-                await self._let_pass(max(0, after))
+                await self._let_pass(pause_ms(step, self._times))
             case Settle():
                 if not self._virtual:
                     await self._let_pass(self._times.settle)
@@ -169,29 +165,7 @@ class CaseRun:
             self._open.pop(request_id, None)
 
     async def _ask(self, step: Ask, number: int) -> None:
-        bounds = self._hello.apis.get(step.api)
-        if bounds is None:
-            raise CaseUnsupportedError(f"the target has no {step.api}")
-        version = step.version
-        if version is None:
-            version = bounds[1] if step.at_most is None else min(bounds[1], step.at_most)
-        if not bounds[0] <= version <= bounds[1]:
-            raise CaseUnsupportedError(
-                f"{step.api} v{version}; the target has v{bounds[0]} to v{bounds[1]}"
-            )
-        kind = ALL_APIS[step.api].request
-        carried = {name for name, form in wire_fields(kind) if form.carried_by(version)}
-        values = {
-            name: self._knowledge.value(value)
-            for name, value in step.fields.items()
-            if name in carried or not isinstance(value, ProtocolOf)
-        }
-        try:
-            body = _in_version(kind(**values), version).to_body(version)
-        except ShapeError as error:
-            raise CaseUnsupportedError(
-                f"a {step.api} that can say {error.path}; v{version} can't"
-            ) from error
+        version, body = asked(step, self._hello, self._knowledge)
         request_id = f"r{number}"
         connection = step.connection or step.who
         request = Send(request_id, connection, "fencepost", step.api, version, body)
@@ -282,6 +256,44 @@ class CaseRun:
             await self._advance(0)
         else:
             await self._let_pass(self._times.margin)
+
+
+def asked(step: Ask, hello: Hello, knowledge: Knowledge) -> tuple[int, dict[str, Any]]:
+    """The version and body that a request has for a target, by what its sender knows.
+
+    Raises CaseUnsupportedError where the target hasn't, or the version can't.
+    """
+    bounds = hello.apis.get(step.api)
+    if bounds is None:
+        raise CaseUnsupportedError(f"the target has no {step.api}")
+    version = step.version
+    if version is None:
+        version = bounds[1] if step.at_most is None else min(bounds[1], step.at_most)
+    if not bounds[0] <= version <= bounds[1]:
+        raise CaseUnsupportedError(
+            f"{step.api} v{version}; the target has v{bounds[0]} to v{bounds[1]}"
+        )
+    kind = ALL_APIS[step.api].request
+    carried = {name for name, form in wire_fields(kind) if form.carried_by(version)}
+    values = {
+        name: knowledge.value(value)
+        for name, value in step.fields.items()
+        if name in carried or not isinstance(value, ProtocolOf)
+    }
+    try:
+        return version, _in_version(kind(**values), version).to_body(version)
+    except ShapeError as error:
+        raise CaseUnsupportedError(
+            f"a {step.api} that can say {error.path}; v{version} can't"
+        ) from error
+
+
+def pause_ms(step: Pause, times: Times) -> int:
+    """How long a pause lasts."""
+    total = sum(map(times.of, step.times)) // step.parts
+    margin = step.margins * times.margin
+    late = times.tick if step.times and step.margins else 0
+    return max(0, total - margin if step.minus else total + margin + late)
 
 
 def _in_version(message: Message, version: int) -> Message:
