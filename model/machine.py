@@ -7,7 +7,7 @@ all outcomes are given.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -80,11 +80,18 @@ def missing_topic(name: str) -> bool:
 class Machine:
     """A revision of the protocol with a broker's settings.
 
-    `config`: Kafka's names, ms; what is left out has Kafka's default.
+    `config`: Kafka's names, ms; what is left out has Kafka's default.  `missing`: whether a topic
+    doesn't exist.
     """
 
-    def __init__(self, revision: Revision, config: Config | None = None) -> None:
+    def __init__(
+        self,
+        revision: Revision,
+        config: Config | None = None,
+        missing: Callable[[str], bool] = missing_topic,
+    ) -> None:
         self.revision = revision
+        self._missing = missing
         self.config: dict[str, int | None] = {**CONFIG_DEFAULTS, **(config or {})}
         self._tables = revision.tables
         self._distort = revision.distort
@@ -233,7 +240,7 @@ class Machine:
         span: Span,
         here: Availability,
     ) -> Iterable[Work]:
-        known, missing = answers.split_topics(message, missing_topic)
+        known, missing = answers.split_topics(message, self._missing)
         point = (
             request.version,
             not known.topics and bool(message.topics),

@@ -253,13 +253,13 @@ class World:
 
     @property
     def machine(self) -> Machine:
-        return self.coordinator._machine
+        return self.coordinator._running.machine
 
     def group(self, name: str = "g") -> Group:
-        return self.coordinator._groups[name]
+        return self.coordinator._running.groups[name]
 
     def exists(self, name: str = "g") -> bool:
-        return name in self.coordinator._groups
+        return name in self.coordinator._running.groups
 
     @property
     def state(self) -> str:
