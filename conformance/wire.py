@@ -139,30 +139,54 @@ class RequestFrame:
     findings: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class RequestHeader:
+    """What every request begins with, whatever its API and version."""
+
+    key: int
+    version: int
+    correlation_id: int
+    client_id: str | None
+    size: int
+    """Bytes of it, without its tagged fields."""
+
+
 _NAMES = {key: name for name, key in API_KEYS.items()}
 _HEADER = struct.Struct(">hhih")
 
 
-def decode_request(frame: bytes) -> RequestFrame:
-    """A request, for what plays a broker.  Raises ShapeError for bytes that are none."""
+def decode_header(frame: bytes) -> RequestHeader:
+    """The header of a request.  Raises ShapeError for bytes that are none."""
     if len(frame) < _HEADER.size:
         raise ShapeError("header", f"has {len(frame)} bytes")
     key, version, correlation_id, size = _HEADER.unpack_from(frame)
-    api = _NAMES.get(key)
-    if api is None:
-        raise ShapeError("header", f"names API {key}, which this project doesn't speak")
     end = _HEADER.size + max(size, 0)
+    if size < -1 or end > len(frame):
+        raise ShapeError("header", f"has a client id of {size} bytes")
     try:
         client_id = None if size < 0 else frame[_HEADER.size : end].decode()
-        reader = Reader(frame[end:])
+    except UnicodeDecodeError as error:
+        raise ShapeError("header", f"has a client id that is no UTF-8: {error}") from error
+    return RequestHeader(key, version, correlation_id, client_id, end)
+
+
+def decode_request(frame: bytes) -> RequestFrame:
+    """A request, for what plays a broker.  Raises ShapeError for bytes that are none."""
+    header = decode_header(frame)
+    api, version = _NAMES.get(header.key), header.version
+    if api is None:
+        raise ShapeError("header", f"names API {header.key}, which this project doesn't speak")
+    try:
+        reader = Reader(frame[header.size :], strict=True)
         if within(version, schema(f"{api}Request").flexible):
             reader.skip_tags("header ")
         body = reader.message(f"{api}Request", version)
-    except (GarbageError, UnicodeDecodeError) as error:
+    except GarbageError as error:
         raise ShapeError(f"{api}Request", f"version {version}: {error}") from error
     if reader.left:
         reader.find(f"{reader.left} bytes are left over after the request ({api} v{version}).")
-    return RequestFrame(api, version, correlation_id, client_id, body, tuple(reader.findings))
+    findings = tuple(reader.findings)
+    return RequestFrame(api, version, header.correlation_id, header.client_id, body, findings)
 
 
 def _message_class(name: str) -> Any:

@@ -7,6 +7,7 @@ that so many bytes are there, and takes no more than `MAX_ITEMS` items out of on
 garbage costs neither memory nor time.
 
 A null where none is allowed is read as empty, with a finding: what follows it is worth reading.
+A strict reader takes it for garbage, as a broker does.
 
 Source: Kafka's protocol guide (primitive types), KIP-482 (flexible versions).
 """
@@ -113,8 +114,9 @@ def _carried(fields: tuple[Field, ...], version: int) -> tuple[tuple[Field, ...]
 class Reader:
     """One pass over the bytes of one message; `findings` grows with it, up to a bound."""
 
-    def __init__(self, data: bytes) -> None:
+    def __init__(self, data: bytes, *, strict: bool = False) -> None:
         self._data = data
+        self._strict = strict
         self._at = 0
         self._items = 0
         self.findings: list[str] = []
@@ -203,6 +205,8 @@ class Reader:
     def _field(self, field: Field, version: int, flexible: bool, path: str) -> Any:
         value = self._value(field, version, flexible, path)
         if value is None and not within(version, field.nullable):
+            if self._strict:
+                raise GarbageError(f"{path} is null, which version {version} doesn't allow")
             self.find(f"{path} is null, which version {version} doesn't allow (read as empty).")
             return [] if field.is_list else ""
         if field.name == "errorCode" and value not in KNOWN_CODES:
