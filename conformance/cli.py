@@ -22,6 +22,7 @@ from fencepost.conformance.cli_explore import (
 from fencepost.conformance.cli_mutants import mutants_command
 from fencepost.conformance.cli_prove import prove_command
 from fencepost.conformance.cli_run import adapter_command, bench_group
+from fencepost.conformance.cli_serve import serve_command
 from fencepost.conformance.cli_show import (
     cases_command,
     explain_command,
@@ -68,6 +69,7 @@ for _command in (
     explore_command,
     properties_command,
     adapter_command,
+    serve_command,
     bench_group,
 ):
     fencepost.add_command(_command)

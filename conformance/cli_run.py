@@ -19,8 +19,21 @@ from fencepost.conformance.targets import (
     find_revision,
 )
 from fencepost.conformance.versions import own_version
+from fencepost.model.revision import Revision
 from fencepost.properties.bounds import BOUNDS
 from fencepost.properties.kip345_small import CONFIGURATIONS
+
+
+def find_model(name: str) -> Revision:
+    """The revision of `model[:REVISION]` or `mutant:NAME`.  Raises UnknownTargetError."""
+    kind, _, revision = name.partition(":")
+    match kind:
+        case "model":
+            return find_revision(revision or DEFAULT_REVISION)
+        case "mutant":
+            return find_revision(name)
+        case _:
+            raise UnknownTargetError(f"no model {name!r}; there is model[:REVISION], mutant:NAME")
 
 
 @click.command("adapter")
@@ -31,15 +44,7 @@ def adapter_command(name: str) -> int:
     Open choices are resolved in a fixed order: the first leader by member id, the first protocol by
     name.  New member ids are the instance id (or client id) and a running number.
     """
-    kind, _, revision = name.partition(":")
-    match kind:
-        case "model":
-            found = find_revision(revision or DEFAULT_REVISION)
-        case "mutant":
-            found = find_revision(name)
-        case _:
-            raise UnknownTargetError(f"no adapter {name!r}; there is model[:REVISION], mutant:NAME")
-    coordinator = ModelCoordinator(found, own_version())
+    coordinator = ModelCoordinator(find_model(name), own_version())
     return serve(coordinator, sys.stdin.buffer, sys.stdout.buffer)
 
 
