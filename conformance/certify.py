@@ -21,7 +21,7 @@ from fencepost.conformance.coverage import coverage_of
 from fencepost.conformance.explain import sentence, signature
 from fencepost.conformance.lag import Control, LagMeter
 from fencepost.conformance.outcome import CaseResult, Certificate, Outcome
-from fencepost.conformance.plan import Case, times_for
+from fencepost.conformance.plan import Case, Restart, times_for
 from fencepost.conformance.runner import CaseRun, CaseUnsupportedError, Recording, unmet_need
 from fencepost.conformance.target import Target
 from fencepost.model.coordinator import (
@@ -203,7 +203,12 @@ class Suite:
 
     async def _attempt(self, entry: Entry, case: Case, *, last: bool) -> CaseResult:
         try:
-            async with self._target.scope(case.id, isolated=case.isolated) as coordinator:
+            scope = self._target.scope(
+                case.id,
+                isolated=case.isolated,
+                restarts=any(isinstance(step, Restart) for step in case.steps),
+            )
+            async with scope as coordinator:
                 try:
                     config = (await coordinator.reset(self._wanted_config(entry))).config
                 except UnsupportedError as error:

@@ -29,6 +29,7 @@ from fencepost.conformance.cli_show import (
     revisions_command,
     table_command,
 )
+from fencepost.conformance.cli_start import start_command
 from fencepost.conformance.known_failures import KnownFailuresError
 from fencepost.conformance.outcome import EXIT_OWN_FAULT, EXIT_UNAVAILABLE, EXIT_USAGE
 from fencepost.conformance.plan_json import PlanError
@@ -69,6 +70,7 @@ for _command in (
     explore_command,
     properties_command,
     adapter_command,
+    start_command,
     serve_command,
     bench_group,
 ):

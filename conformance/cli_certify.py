@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Self
@@ -15,33 +15,49 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from fencepost.conformance.catalogue.registry import Entry
 from fencepost.conformance.certify import Options, certify
-from fencepost.conformance.cli_show import console, json_option, revision_option, suite_option
+from fencepost.conformance.cli_show import console, json_option, suite_option
 from fencepost.conformance.known_failures import apply, load
 from fencepost.conformance.outcome import CaseResult, Certificate, Outcome
 from fencepost.conformance.replay import rejudge, replay
 from fencepost.conformance.report import certificate_json, print_certificate, write_report
 from fencepost.conformance.suites import Chosen, find_suite
-from fencepost.conformance.targets import TargetOptions, find_revision, find_target
+from fencepost.conformance.targets import (
+    TargetOptions,
+    find_revision,
+    find_target,
+    revision_for,
+)
 from fencepost.conformance.versions import all_versions
 from fencepost.model.coordinator import CONFIG_DEFAULTS
 from fencepost.model.table import Level
 from fencepost.traces.trace_file import TraceFile
 
 
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What `--set` said: of the group settings, and of a broker's other properties."""
+
+    group: dict[str, int | None]
+    other: dict[str, str]
+
+
 def _settings(
     context: click.Context, parameter: click.Parameter, values: tuple[str, ...]
-) -> dict[str, int | None]:
+) -> Settings:
     del context, parameter
-    settings: dict[str, int | None] = {}
+    settings = Settings({}, {})
     for value in values:
-        key, equals, number = value.partition("=")
-        if key not in CONFIG_DEFAULTS or not equals:
+        key, equals, text = value.partition("=")
+        if not key or not equals:
             known = ", ".join(CONFIG_DEFAULTS)
-            raise click.BadParameter(f"{value!r} is no KEY=MS; the keys are {known}")
+            raise click.BadParameter(f"{value!r} is no KEY=VALUE; the group settings are {known}")
+        if key not in CONFIG_DEFAULTS:
+            settings.other[key] = text
+            continue
         try:
-            settings[key] = None if number == "none" else int(number)
+            settings.group[key] = None if text == "none" else int(text)
         except ValueError:
-            raise click.BadParameter(f"{value!r}: {number!r} is no whole number") from None
+            raise click.BadParameter(f"{value!r}: {text!r} is no whole number") from None
     return settings
 
 
@@ -54,7 +70,8 @@ settings_option = click.option(
     multiple=True,
     callback=_settings,
     metavar="KEY=VALUE",
-    help="A group setting of the target that can't be learnt from it.",
+    help="A group setting that can't be learnt from the target; any setting of a broker that is "
+    "started here.",
 )
 jobs_option = click.option(
     "--jobs",
@@ -63,9 +80,16 @@ jobs_option = click.option(
 )
 
 
+revision_of_target_option = click.option(
+    "--revision",
+    metavar="R",
+    help="The revision that judges [default: kafka-4; for kafka:V the release profile of V].",
+)
+
+
 @click.command("certify")
 @click.argument("target")
-@revision_option
+@revision_of_target_option
 @suite_option
 @click.option(
     "--level",
@@ -98,7 +122,7 @@ jobs_option = click.option(
 def certify_command(
     *,
     target: str,
-    revision: str,
+    revision: str | None,
     suite: str,
     level: str,
     cases: tuple[str, ...],
@@ -108,7 +132,7 @@ def certify_command(
     seed: int,
     jobs: int | None,
     remote: bool,
-    settings: dict[str, int | None],
+    settings: Settings,
     as_json: bool,
     report: Path | None,
 ) -> int:
@@ -117,12 +141,14 @@ def certify_command(
     The catalogue's cases are written by hand, one for each rule at least.  The suite `cover` walks
     every transition of small groups, `pairs` every two rules that can follow each other.
 
-    TARGET is mock, model[:REVISION], mutant:NAME, tcp://HOST:PORT or exec:COMMAND.  Exit code 0: it
-    holds (known failures aside); 1: a rule is violated; 2: unknown; 64: usage; 69: the target isn't
-    to be had.
+    TARGET is mock, model[:REVISION], mutant:NAME, kafka:VERSION[+old|+new], kfake, tcp://HOST:PORT
+    or exec:COMMAND.  Exit code 0: it holds (known failures aside); 1: a rule is violated; 2:
+    unknown; 64: usage; 69: the target isn't to be had.
     """
-    judge = find_revision(revision)
-    held = find_target(target, TargetOptions(remote, settings, jobs or 2))
+    judge = find_revision(revision or revision_for(target))
+    logs = None if report is None else report.absolute() / "logs"
+    told = TargetOptions(remote, settings.group, jobs or 2, settings.other, logs)
+    held = find_target(target, told)
     chosen = find_suite(suite, judge)
     entries = _chosen(chosen, cases)
     skipped = tuple(e.id for e in entries if any(fnmatchcase(e.id, glob) for glob in skip))
@@ -138,7 +164,8 @@ def certify_command(
     if unchosen:
         certificate = replace(certificate, notes=(f"{unchosen} cases were not chosen",))
     if not no_known_failures:
-        certificate = _with_known(certificate, target, lists)
+        aliases: frozenset[str] = getattr(held, "aliases", frozenset())
+        certificate = _with_known(certificate, target, lists, aliases)
     if report is not None:
         write_report(certificate, report)
     if as_json:
@@ -158,9 +185,11 @@ def _chosen(suite: Chosen, globs: tuple[str, ...]) -> list[Entry]:
     return [entry for entry in suite.entries if entry.id in wanted]
 
 
-def _with_known(certificate: Certificate, target: str, lists: tuple[Path, ...]) -> Certificate:
+def _with_known(
+    certificate: Certificate, target: str, lists: tuple[Path, ...], aliases: frozenset[str]
+) -> Certificate:
     version = certificate.provenance.version
-    known = load(target, version, lists)
+    known = load(target, version, lists, aliases)
     return replace(certificate, results=tuple(apply(certificate.results, known)))
 
 
@@ -206,7 +235,7 @@ def replay_command(
     target: str | None,
     *,
     remote: bool,
-    settings: dict[str, int | None],
+    settings: Settings,
     as_json: bool,
 ) -> int:
     """Run a trace again; exit 1 if its verdict is another than the file records.
@@ -218,7 +247,7 @@ def replay_command(
     if target is None:
         result = rejudge(trace)
     else:
-        held = find_target(target, TargetOptions(remote, settings))
+        held = find_target(target, TargetOptions(remote, settings.group, properties=settings.other))
         result = asyncio.run(replay(trace, held))
     if as_json:
         click.echo(json.dumps(result.to_json(), indent=2, ensure_ascii=False))

@@ -59,19 +59,25 @@ class KnownFailure:
     intermittent: bool = False
 
 
-def load(target_name: str, version: str, extra_files: Iterable[Path] = ()) -> list[KnownFailure]:
+def load(
+    target_name: str,
+    version: str,
+    extra_files: Iterable[Path] = (),
+    aliases: frozenset[str] = frozenset(),
+) -> list[KnownFailure]:
     """The entries for a target at a version: the shipped list, then those of the files.
 
-    Raises KnownFailuresError.
+    `aliases`: what else it is called in the lists.  Raises KnownFailuresError.
     """
     kind = target_name.partition(":")[0]
+    names = aliases | {kind, target_name}
     shipped = FOLDER / f"{kind}.json"
     files = [shipped] if re.fullmatch(r"[\w-]+", kind) and shipped.is_file() else []
     return [
         entry
         for path in (*files, *extra_files)
         for entry in read(path)
-        if entry.target in {kind, target_name} and matches(entry.versions, version)
+        if entry.target in names and matches(entry.versions, version)
     ]
 
 

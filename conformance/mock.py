@@ -143,6 +143,11 @@ class MockTarget(Target):
         return self._tcp
 
     @property
+    def address(self) -> str:
+        """Where it listens, as `HOST:PORT`.  While open only."""
+        return str(self.tcp.address)
+
+    @property
     def settings(self) -> dict[str, int | None]:
         """The settings in force."""
         return self.tcp.settings
@@ -209,8 +214,11 @@ class MockTarget(Target):
         return self.tcp.provenance()
 
     @asynccontextmanager
-    async def scope(self, label: str, *, isolated: bool = False) -> AsyncIterator[AsyncCoordinator]:
+    async def scope(
+        self, label: str, *, isolated: bool = False, restarts: bool = False
+    ) -> AsyncIterator[AsyncCoordinator]:
         """A scope on the common mock, or (`isolated`) on one that ends with the scope."""
+        del restarts
         async with AsyncExitStack() as stack:
             target = await self._start(stack, self.working) if isolated else self.tcp
             yield await stack.enter_async_context(target.scope(label))

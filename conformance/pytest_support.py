@@ -49,7 +49,7 @@ _NO_SLASHES = re.compile(r"[^A-Za-z0-9.]+")
 class _Openable(Protocol):
     """What tells a target from a function."""
 
-    def scope(self, label: str, *, isolated: bool = False) -> Any:
+    def scope(self, label: str, *, isolated: bool = False, restarts: bool = False) -> Any:
         """As a target has it."""
         ...
 
@@ -86,9 +86,11 @@ class FactoryTarget:
         return Provenance(self.name, *self._hello)
 
     @asynccontextmanager
-    async def scope(self, label: str, *, isolated: bool = False) -> AsyncIterator[AsyncCoordinator]:
+    async def scope(
+        self, label: str, *, isolated: bool = False, restarts: bool = False
+    ) -> AsyncIterator[AsyncCoordinator]:
         """A coordinator that nobody has used."""
-        del label, isolated
+        del label, isolated, restarts
         inner = self._make()
         try:
             hello = inner.hello()

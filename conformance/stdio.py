@@ -80,12 +80,15 @@ class ExecTarget:
         await asyncio.gather(*(self._end(c) for c in list(self._live)))
 
     @asynccontextmanager
-    async def scope(self, label: str, *, isolated: bool = False) -> AsyncIterator[AsyncCoordinator]:
+    async def scope(
+        self, label: str, *, isolated: bool = False, restarts: bool = False
+    ) -> AsyncIterator[AsyncCoordinator]:
         """A process, reset; `isolated`: a fresh one that nobody uses afterwards.
 
         Waits while `capacity` scopes are open.  Raises CoordinatorFailure where the adapter fails,
         TargetUnavailableError where no process can be started.
         """
+        del restarts
         self.hello()
         async with self._slots:
             coordinator = await self._taken(isolated=isolated)

@@ -69,7 +69,11 @@ class Target(Protocol):
         ...
 
     def scope(
-        self, label: str, *, isolated: bool = False
+        self, label: str, *, isolated: bool = False, restarts: bool = False
     ) -> AbstractAsyncContextManager[AsyncCoordinator]:
-        """A coordinator for one case; `isolated`: in a process of its own, which it may kill."""
+        """A coordinator for one case.
+
+        `isolated`: in a process of its own, which the case may kill; `restarts`: the case lets the
+        coordinator fail over.
+        """
         ...

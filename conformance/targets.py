@@ -7,18 +7,32 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 
+from fencepost.conformance.admin import NO_LIMIT
+from fencepost.conformance.brokers.kafka_target import KafkaTarget
+from fencepost.conformance.brokers.kafka_version import (
+    KafkaVersion,
+    KafkaVersionError,
+    parse_kafka_version,
+)
+from fencepost.conformance.brokers.kfake import KfakeTarget
 from fencepost.conformance.in_process import InProcessTarget
 from fencepost.conformance.mock import MockTarget
 from fencepost.conformance.stdio import ExecTarget
 from fencepost.conformance.target import Target
 from fencepost.conformance.tcp import TcpTarget
 from fencepost.conformance.versions import own_version
+from fencepost.model.coordinator import CONFIG_DEFAULTS
 from fencepost.model.revision import Revision
 from fencepost.properties import mutants
 
-FORMS = "mock, model[:REVISION], mutant:NAME, tcp://HOST:PORT, exec:COMMAND"
+FORMS = (
+    "mock, model[:REVISION], mutant:NAME, kafka:VERSION[+old|+new], kfake, tcp://HOST:PORT, "
+    "exec:COMMAND"
+)
 DEFAULT_REVISION = "kafka-4"
+_STARTED = ("kafka", "kfake")
 SIDE_BY_SIDE = 1000
 """How many cases a broker over TCP takes at once: each needs a few connections, no more."""
 
@@ -29,16 +43,35 @@ class UnknownTargetError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class TargetOptions:
-    """What a target may be told: that it may be remote, settings, and processes for `exec:`."""
+    """What a target may be told.
+
+    `remote`: a broker may be elsewhere; `settings`: group settings that a broker doesn't tell, or
+    of one that is started here; `properties`: other settings of one that is started here; `jobs`:
+    processes for `exec:`; `logs`: a folder for the logs of what is started.
+    """
 
     remote: bool = False
     settings: Mapping[str, int | None] = field(default_factory=dict)
     jobs: int = 2
+    properties: Mapping[str, str] = field(default_factory=dict)
+    logs: Path | None = None
+
+    def broker_properties(self) -> dict[str, str]:
+        """All settings for a broker that is started here, as its configuration has them."""
+        group = {k: str(NO_LIMIT if v is None else v) for k, v in self.settings.items()}
+        return group | dict(self.properties)
 
 
 def find_target(name: str, options: TargetOptions) -> Target:
     """The target of this name, not yet started.  Raises UnknownTargetError."""
     kind, colon, rest = name.partition(":")
+    if options.properties and kind not in _STARTED:
+        key, value = next(iter(options.properties.items()))
+        raise UnknownTargetError(
+            f"'{key}={value}' is no group setting; there are "
+            f"{', '.join(CONFIG_DEFAULTS)}. Only a broker that is started here "
+            f"({', '.join(_STARTED)}) takes others, and {name} isn't one"
+        )
     match kind, bool(colon):
         case "mock", False:
             return MockTarget(capacity=SIDE_BY_SIDE)
@@ -53,10 +86,36 @@ def find_target(name: str, options: TargetOptions) -> Target:
                 settings=options.settings,
                 capacity=SIDE_BY_SIDE,
             )
+        case "kafka", True:
+            return KafkaTarget(
+                kafka_version(name),
+                properties=options.broker_properties(),
+                logs=options.logs,
+                capacity=SIDE_BY_SIDE,
+            )
+        case "kfake", False:
+            properties = options.broker_properties()
+            return KfakeTarget(properties=properties, logs=options.logs, capacity=SIDE_BY_SIDE)
         case "exec", True if rest.strip():
             return ExecTarget(rest, jobs=options.jobs)
         case _:
             raise UnknownTargetError(f"no target {name!r}; a target is one of {FORMS}")
+
+
+def kafka_version(name: str) -> KafkaVersion:
+    """Which Kafka a target's name means.  Raises UnknownTargetError."""
+    try:
+        return parse_kafka_version(name.partition(":")[2])
+    except KafkaVersionError as error:
+        raise UnknownTargetError(str(error)) from None
+
+
+def revision_for(target_name: str) -> str:
+    """Who judges a target if nobody says: for a Kafka its release profile, else the base."""
+    if not target_name.startswith("kafka:"):
+        return DEFAULT_REVISION
+    version = kafka_version(target_name)
+    return DEFAULT_REVISION if version.has_new_coordinator else f"kafka-{version.release}"
 
 
 def find_revision(name: str) -> Revision:

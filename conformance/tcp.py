@@ -14,18 +14,25 @@ import asyncio
 import contextlib
 import itertools
 import secrets
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
 from types import TracebackType
 from typing import Self
 
 from fencepost.conformance.address import Address, AddressError, parse_address
 from fencepost.conformance.admin import DEADLINES, Admin, AdminError, Deadlines
+from fencepost.conformance.brokers.failovers import Failovers
 from fencepost.conformance.probe import Findings, probe, working_ranges
 from fencepost.conformance.renaming import Names
 from fencepost.conformance.target import Hints, Provenance, Target, TargetUnavailableError
 from fencepost.conformance.tcp_scope import TcpScope
-from fencepost.model.coordinator import CONFIG_DEFAULTS, AsyncCoordinator, Hello
+from fencepost.model.coordinator import (
+    CONFIG_DEFAULTS,
+    AsyncCoordinator,
+    CoordinatorFailure,
+    Hello,
+    UnsupportedError,
+)
 from fencepost.model.messages import APIS
 
 _BATCH = 100
@@ -37,6 +44,9 @@ class TcpTarget(Target):
     `settings`: the group settings that the user knows better than the broker tells.
     `probe`: whether to try each advertised version at entry; otherwise all of them count as
     working, unless `working` says otherwise.
+    `failovers`: how a broker of ours is restarted, for all scopes at once; `features` says that a
+    case can have one, here or on another broker of the same target.
+    `temporary`: the broker is thrown away afterwards, so nothing is cleaned up.
     """
 
     hints = Hints()
@@ -54,6 +64,9 @@ class TcpTarget(Target):
         probe: bool = True,
         working: Mapping[str, tuple[int, int]] | None = None,
         capacity: int = 8,
+        features: frozenset[str] = frozenset({"disconnect"}),
+        failovers: Failovers | None = None,
+        temporary: bool = False,
     ) -> None:
         if unknown := sorted(set(settings or {}) - set(CONFIG_DEFAULTS)):
             known = ", ".join(CONFIG_DEFAULTS)
@@ -81,6 +94,9 @@ class TcpTarget(Target):
         self._probe = probe
         self._given_working = working
         self._controller: Address | None = None
+        self._features = features
+        self._failovers = failovers
+        self._temporary = temporary
         self._has_topic = False
         self._numbers = itertools.count(1)
         self._groups: dict[str, Address] = {}
@@ -120,7 +136,8 @@ class TcpTarget(Target):
         trace: TracebackType | None,
     ) -> None:
         """Remove what this run left on the broker, as far as the broker lets it, within seconds."""
-        await self._clean_up()
+        if not self._temporary:
+            await self._clean_up()
 
     async def _learn_settings(self) -> None:
         told: dict[str, int | None] = {}
@@ -171,9 +188,7 @@ class TcpTarget(Target):
     def describe(self) -> Hello:
         """What each scope says of itself."""
         working = dict(self.working)
-        return Hello(
-            self._implementation, self._version, "real", working, frozenset({"disconnect"})
-        )
+        return Hello(self._implementation, self._version, "real", working, self._features)
 
     def new_names(self) -> Names:
         """A prefix for one life of a scope."""
@@ -188,14 +203,30 @@ class TcpTarget(Target):
         return Provenance(self.name, self._implementation, self._version, str(self.address))
 
     @asynccontextmanager
-    async def scope(self, label: str, *, isolated: bool = False) -> AsyncIterator[AsyncCoordinator]:
+    async def scope(
+        self, label: str, *, isolated: bool = False, restarts: bool = False
+    ) -> AsyncIterator[AsyncCoordinator]:
         """Group names and connections of its own; nothing isolates more, in one broker."""
         del label, isolated
-        scope = TcpScope(self)
-        try:
+        async with AsyncExitStack() as stack:
+            if restarts and self._failovers is not None:
+                await stack.enter_async_context(self._failovers.taking_part())
+            scope = TcpScope(self)
+            stack.push_async_callback(scope.close)
             yield scope
-        finally:
-            await scope.close()
+
+    async def restart(self, hang_up: Callable[[], None]) -> None:
+        """Let the broker fail over, together with all scopes that want it.
+
+        Raises UnsupportedError for a broker that is not ours, CoordinatorFailure for one that does
+        not come back.
+        """
+        if self._failovers is None:
+            raise UnsupportedError("restart: this broker was not started by fencepost")
+        try:
+            await self._failovers.wait(hang_up)
+        except TargetUnavailableError as error:
+            raise CoordinatorFailure(f"after a restart: {error}") from error
 
     async def _clean_up(self) -> None:
         """Best effort.  A group whose members are still being rebalanced is tried again."""

@@ -61,6 +61,10 @@ class Cluster(Protocol):
         """Note a group that must be removed in the end."""
         ...
 
+    async def restart(self, hang_up: Callable[[], None]) -> None:
+        """Let the broker fail over; `hang_up` is called just before."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class _Line:
@@ -243,8 +247,15 @@ class TcpScope(AsyncCoordinator):
         return Dropped(tuple(self._take()), () if request is None else (request.id,))
 
     async def restart(self) -> Dropped:
-        """A broker on a port can't be restarted from here."""
-        raise UnsupportedError("restart: this broker was not started by fencepost")
+        """The broker fails over; what was open is never answered.
+
+        Raises UnsupportedError for a broker that is not ours, CoordinatorFailure for one that does
+        not come back.
+        """
+        dropped: list[str] = []
+        await self._cluster.restart(lambda: dropped.extend(self._hang_up()))
+        self._coordinators.clear()
+        return Dropped(tuple(self._take()), tuple(dropped))
 
     async def close(self) -> None:
         """Hang up all connections."""

@@ -169,8 +169,10 @@ class RealClockTarget:
         return Provenance(self.name, f"fencepost-model:{self._revision.name}", "0")
 
     @asynccontextmanager
-    async def scope(self, label: str, *, isolated: bool = False) -> AsyncIterator[AsyncCoordinator]:
-        del isolated
+    async def scope(
+        self, label: str, *, isolated: bool = False, restarts: bool = False
+    ) -> AsyncIterator[AsyncCoordinator]:
+        del isolated, restarts
         self.scopes.append(label)
         if "/" in label:
             yield RealClockModel(

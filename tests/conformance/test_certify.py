@@ -73,8 +73,10 @@ class LyingTarget(InProcessTarget):
         self.scopes: list[str] = []
 
     @asynccontextmanager
-    async def scope(self, label: str, *, isolated: bool = False) -> AsyncIterator[AsyncCoordinator]:
-        del isolated
+    async def scope(
+        self, label: str, *, isolated: bool = False, restarts: bool = False
+    ) -> AsyncIterator[AsyncCoordinator]:
+        del isolated, restarts
         self.scopes.append(label)
         yield InProcessCoordinator(Liar("kafka-4", self.lie))
 

@@ -1,0 +1,106 @@
+"""A broker's process: started with a log of its own, ended with us.
+
+Decides where a child's output goes (a file, which a report can keep) and that it ends for certain:
+it is the child of a keeper (keeper.py), which kills it as soon as this process closes a pipe or is
+gone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import random
+import socket
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Self
+
+_KEEPER = Path(__file__).with_name("keeper.py")
+_END_S = 10.0
+_PORTS = range(10_000, 30_000)
+"""Below the ports that systems give to outgoing connections, which would take one while a broker
+restarts."""
+
+
+class Child:
+    """A running process; made by `start`."""
+
+    def __init__(self, process: asyncio.subprocess.Process, log: Path) -> None:
+        self._process = process
+        self.log = log
+
+    @classmethod
+    async def start(
+        cls,
+        command: Sequence[str],
+        log: Path,
+        *,
+        folder: Path | None = None,
+        env: Mapping[str, str] | None = None,
+    ) -> Self:
+        """Start a command in a folder; its stdout and stderr are added to the log.
+
+        `env`: variables beside those of this process.  Raises OSError.
+        """
+        with log.open("ab") as sink:
+            process = await asyncio.create_subprocess_exec(
+                sys.executable,
+                "-I",
+                "-S",
+                str(_KEEPER),
+                *command,
+                stdin=asyncio.subprocess.PIPE,
+                stdout=sink,
+                stderr=sink,
+                cwd=folder,
+                env=os.environ | dict(env or {}),
+                start_new_session=True,
+            )
+        return cls(process, log)
+
+    @property
+    def ended(self) -> bool:
+        """Whether it is over."""
+        return self._process.returncode is not None
+
+    async def wait(self, within_s: float) -> int:
+        """Its exit code.  Raises TimeoutError."""
+        async with asyncio.timeout(within_s):
+            return await self._process.wait()
+
+    async def end(self) -> None:
+        """End it now, and wait until it is gone."""
+        if self._process.stdin is not None:
+            self._process.stdin.close()
+        try:
+            await self.wait(_END_S)
+        except (TimeoutError, asyncio.CancelledError) as error:
+            with contextlib.suppress(ProcessLookupError):
+                self._process.kill()
+            await self._process.wait()
+            if isinstance(error, asyncio.CancelledError):
+                raise
+
+    def last_line(self, interesting: Callable[[str], bool] = lambda _: True) -> str:
+        """The last line of the log that says something; "no output" where there is none."""
+        text = self.log.read_text(encoding="utf-8", errors="replace")
+        lines = [line.strip() for line in text.splitlines() if line.strip() and interesting(line)]
+        return lines[-1] if lines else "no output"
+
+
+def free_ports(count: int) -> list[int]:
+    """Ports of the loopback that nobody listens at."""
+    found: list[int] = []
+    for port in random.sample(_PORTS, len(_PORTS)):
+        with socket.socket() as trial:
+            trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                trial.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+        found.append(port)
+        if len(found) == count:
+            return found
+    raise OSError("no free port on the loopback")

@@ -1,0 +1,100 @@
+"""Failovers that many cases share: one restart of a broker for all that wait for one.
+
+Decides when a shared broker is restarted: when every open scope waits for it.  A case that is still
+on its way to its failover, or has gone on after one, is waited for; one that comes while the broker
+is down waits at the door.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+
+HangUp = Callable[[], None]
+_QUIET_S = 0.5
+"""Cases begin one after the other; a failover waits for those that are just about to."""
+
+
+class Failovers:
+    """Counts the scopes of a broker.  `restart` is what restarts it; what it raises, all get."""
+
+    def __init__(self, restart: Callable[[], Awaitable[None]], quiet_s: float = _QUIET_S) -> None:
+        self._restart = restart
+        self._quiet_s = quiet_s
+        self._open = 0
+        self._waiting: list[tuple[HangUp, asyncio.Future[None]]] = []
+        self._up = asyncio.Event()
+        self._up.set()
+        self._changed = 0
+        self._tasks: set[asyncio.Task[None]] = set()
+        self.count = 0
+
+    @asynccontextmanager
+    async def taking_part(self) -> AsyncIterator[None]:
+        """A scope, from its first request to its last."""
+        await self._up.wait()
+        self._open += 1
+        self._look_soon()
+        try:
+            yield
+        finally:
+            self._open -= 1
+            self._look_soon()
+
+    async def wait(self, hang_up: HangUp) -> None:
+        """Take part in the next failover; `hang_up` is called when it begins."""
+        done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        entry = (hang_up, done)
+        self._waiting.append(entry)
+        self._look_soon()
+        try:
+            await done
+        finally:
+            if entry in self._waiting:
+                self._waiting.remove(entry)
+
+    async def close(self) -> None:
+        """Give up; who waits is cancelled."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        for _, done in self._waiting:
+            done.cancel()
+
+    def _look_soon(self) -> None:
+        self._changed += 1
+        task = asyncio.create_task(self._look(self._changed))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _look(self, changed: int) -> None:
+        """Restart if all wait and nothing changed for a while."""
+        await asyncio.sleep(self._quiet_s)
+        if changed != self._changed or not self._up.is_set():
+            return
+        if not self._waiting or len(self._waiting) < self._open:
+            return
+        batch, self._waiting = self._waiting, []
+        self._up.clear()
+        for hang_up, _ in batch:
+            hang_up()
+        try:
+            await self._restart()
+        except Exception as error:  # noqa: BLE001  (each of those that wait gets it)
+            self._end(batch, error)
+        else:
+            self._end(batch, None)
+
+    def _end(
+        self, batch: list[tuple[HangUp, asyncio.Future[None]]], error: Exception | None
+    ) -> None:
+        self.count += 1
+        self._up.set()
+        for _, done in batch:
+            if done.done():
+                continue
+            if error is None:
+                done.set_result(None)
+            else:
+                done.set_exception(error)

@@ -1,0 +1,89 @@
+"""The files that a Kafka of one node is started with.
+
+Decides the smallest broker that answers quickly: one node, one partition of the offsets topic, no
+initial rebalance delay and short sessions, so that timing cases take little time.  What the user
+sets comes last and wins.
+
+Source: Kafka's documentation, "Broker Configs"; ZooKeeper's administrator's guide.
+"""
+
+from __future__ import annotations
+
+import base64
+import secrets
+from collections.abc import Mapping
+from pathlib import Path
+
+from fencepost.conformance.brokers.kafka_version import KafkaVersion
+
+HOST = "127.0.0.1"
+_COMMON = {
+    "offsets.topic.replication.factor": "1",
+    "offsets.topic.num.partitions": "1",
+    "transaction.state.log.replication.factor": "1",
+    "transaction.state.log.min.isr": "1",
+    "group.initial.rebalance.delay.ms": "0",
+    "group.min.session.timeout.ms": "100",
+    "log.cleaner.enable": "false",
+    "auto.create.topics.enable": "false",
+}
+_PROTOCOLS = {"old": "classic", "new": "classic,consumer"}
+LOGGING = """\
+log4j.rootLogger=WARN, out
+log4j.appender.out=org.apache.log4j.ConsoleAppender
+log4j.appender.out.layout=org.apache.log4j.PatternLayout
+log4j.appender.out.layout.ConversionPattern=[%d] %p %m (%c)%n
+log4j.logger.kafka.coordinator.group=INFO
+log4j.logger.org.apache.kafka.coordinator.group=INFO
+"""
+
+
+def server_properties(
+    version: KafkaVersion, data: Path, port: int, other_port: int, extra: Mapping[str, str]
+) -> dict[str, str]:
+    """A broker's properties.  `other_port`: the controller's, or ZooKeeper's."""
+    here = f"PLAINTEXT://{HOST}:{port}"
+    known: dict[str, str] = {"log.dirs": str(data), "listeners": here, "advertised.listeners": here}
+    if version.has_zookeeper:
+        known |= {"broker.id": "1", "zookeeper.connect": f"{HOST}:{other_port}"}
+    else:
+        known |= {
+            "process.roles": "broker,controller",
+            "node.id": "1",
+            "controller.quorum.voters": f"1@{HOST}:{other_port}",
+            "listeners": f"{here},CONTROLLER://{HOST}:{other_port}",
+            "controller.listener.names": "CONTROLLER",
+            "inter.broker.listener.name": "PLAINTEXT",
+            "listener.security.protocol.map": "CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT",
+        }
+    if version.coordinator is not None:
+        known["group.coordinator.rebalance.protocols"] = _PROTOCOLS[version.coordinator]
+    return known | _COMMON | dict(extra)
+
+
+def zookeeper_properties(data: Path, port: int) -> dict[str, str]:
+    """The properties of a ZooKeeper beside the broker."""
+    return {
+        "tickTime": "500",
+        "dataDir": str(data),
+        "clientPort": str(port),
+        "clientPortAddress": HOST,
+        "admin.enableServer": "false",
+    }
+
+
+def write_properties(path: Path, properties: Mapping[str, str]) -> None:
+    """A file in Java's format; backslashes and line ends in values are escaped."""
+
+    def escaped(text: str) -> str:
+        return text.replace("\\", "\\\\").replace("\n", "\\n")
+
+    lines = [f"{key}={escaped(value)}\n" for key, value in properties.items()]
+    path.write_text("".join(lines), encoding="utf-8")
+
+
+def new_cluster_id() -> str:
+    """An id for `format`: 16 random bytes in URL-safe base64 that don't begin with a hyphen."""
+    while (text := base64.urlsafe_b64encode(secrets.token_bytes(16)).decode()[:22])[0] == "-":
+        pass
+    return text

@@ -1,0 +1,86 @@
+"""Which Apache Kafka a target's name means, and what is peculiar to that version.
+
+Decides what `kafka:VERSION[+old|+new]` may be: a release from 2.3.0 to 4.3.x, and one of the two
+group coordinators where a release has both (3.8 and 3.9).  What a version needs to run is data.
+
+Source: Kafka's upgrade notes (KIP-500, ZooKeeper gone in 4.0; KIP-848, the new coordinator: a
+preview in 3.7, chosen by `group.coordinator.rebalance.protocols` from 3.8 on, alone from 4.0 on).
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+FORM = "kafka:VERSION[+old|+new]"
+OLDEST, NEWEST = (2, 3, 0), (4, 3)
+_FORM = re.compile(r"(\d+)\.(\d+)\.(\d+)(?:\+(old|new))?", re.ASCII)
+_BOTH = ((3, 8), (3, 9))
+
+
+class KafkaVersionError(ValueError):
+    """No such version, or not for this project.  `str()` says which there are."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class KafkaVersion:
+    """A release and, where there is a choice, the coordinator."""
+
+    number: tuple[int, int, int]
+    coordinator: str | None = None
+
+    def __str__(self) -> str:
+        """As in the target's name."""
+        return self.release + (f"+{self.coordinator}" if self.coordinator else "")
+
+    @property
+    def release(self) -> str:
+        """The release alone, as Maven knows it."""
+        return ".".join(map(str, self.number))
+
+    @property
+    def has_zookeeper(self) -> bool:
+        """Whether it is run with ZooKeeper; KRaft is ready for that from 3.3 on."""
+        return self.number < (3, 3, 0)
+
+    @property
+    def has_new_coordinator(self) -> bool:
+        """Whether the coordinator of KIP-848 answers for classic groups."""
+        return self.coordinator == "new" or self.number >= (4, 0, 0)
+
+    @property
+    def scala(self) -> str:
+        """The Scala version in the name of the jar."""
+        return "2.12" if self.number < (2, 4, 0) else "2.13"
+
+    @property
+    def java(self) -> int:
+        """The least Java that runs it."""
+        return 17 if self.number >= (4, 0, 0) else 8
+
+    @property
+    def pins(self) -> dict[str, str]:
+        """What must be another version than the release asks for: `group:artifact` to version."""
+        if self.number < (2, 4, 0):  # its client fails on Java 14 and later
+            return {"org.apache.zookeeper:zookeeper": "3.5.10"}
+        return {}
+
+
+def parse_kafka_version(text: str) -> KafkaVersion:
+    """`4.3.0`, `3.9.1+new`.  Raises KafkaVersionError."""
+    found = _FORM.fullmatch(text)
+    if found is None:
+        raise KafkaVersionError(
+            f"{text!r} is no version of Kafka; write {FORM}, as in kafka:4.3.0 or kafka:3.9.1+new"
+        )
+    number = (int(found[1]), int(found[2]), int(found[3]))
+    if number < OLDEST or number[:2] > NEWEST:
+        raise KafkaVersionError(
+            f"Kafka {text} is out of range: static membership came with 2.3.0, "
+            "and 4.3 is the newest that was tried"
+        )
+    if found[4] and number[:2] not in _BOTH:
+        raise KafkaVersionError(
+            f"Kafka {text}: only 3.8 and 3.9 have a choice of coordinators, leave out +{found[4]}"
+        )
+    return KafkaVersion(number, found[4])

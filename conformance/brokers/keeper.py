@@ -1,0 +1,42 @@
+"""Keeps a child process: it ends when this program's stdin does, and so never outlives its parent.
+
+Decides how a broker ends: with all that it started, at once, and whatever happened to the process
+that had started it (an exception, Ctrl-C, even SIGKILL), since a pipe closes in any case.  Run as a
+script with the child's command line; it imports nothing but the standard library, to start quickly.
+The exit code is the child's, or 128 and the signal that ended it.
+"""
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import threading
+
+
+def _end(child: subprocess.Popen[bytes]) -> None:
+    """End the child's whole process group; a broker's data is thrown away, so nothing is lost."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(child.pid, signal.SIGKILL)
+
+
+def _when_stdin_ends(child: subprocess.Popen[bytes]) -> None:
+    while os.read(0, 4096):
+        pass
+    _end(child)
+
+
+def main(command: list[str]) -> int:
+    """Start the command, wait for it, and see to its end."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        # The parent decides: it closes the pipe, or dies, which closes it too.
+        signal.signal(number, signal.SIG_IGN)
+    child = subprocess.Popen(command, stdin=subprocess.DEVNULL, start_new_session=True)  # noqa: S603  (ours)
+    threading.Thread(target=_when_stdin_ends, args=(child,), daemon=True).start()
+    code = child.wait()
+    _end(child)
+    return code if code >= 0 else 128 - code
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,79 @@
+"""`start`: a target started on its own, for whoever wants to talk to it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Protocol, cast
+
+import click
+
+from fencepost.conformance.cli_certify import Settings, settings_option
+from fencepost.conformance.cli_show import json_option
+from fencepost.conformance.target import Target
+from fencepost.conformance.targets import TargetOptions, UnknownTargetError, find_target
+
+
+class _Listening(Target, Protocol):
+    """A target that is started here and listens on a port."""
+
+    @property
+    def address(self) -> str:
+        """`HOST:PORT`; while it is open."""
+        ...
+
+
+@click.command("start")
+@click.argument("target")
+@settings_option
+@json_option
+@click.option(
+    "--report",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="Keep the target's log there.",
+)
+def start_command(*, target: str, settings: Settings, as_json: bool, report: Path | None) -> int:
+    """Start a target, print its address, and stay until ended (Ctrl-C or SIGTERM).
+
+    TARGET is kafka:VERSION[+old|+new], kfake or mock.  Exit code 64: usage; 69: the target isn't to
+    be had.
+    """
+    logs = None if report is None else report.absolute()
+    options = TargetOptions(settings=settings.group, properties=settings.other, logs=logs)
+    held = find_target(target, options)
+    if not hasattr(type(held), "address"):
+        raise UnknownTargetError(
+            f"{target} is nothing that is started here and has an address: start kafka:VERSION, "
+            "kfake or mock; for the model itself see `fencepost serve`"
+        )
+    asyncio.run(_stay(cast("_Listening", held), as_json=as_json))
+    return 0
+
+
+async def _stay(held: _Listening, *, as_json: bool) -> None:
+    async with held as target:
+        told = target.provenance()
+        if as_json:
+            click.echo(json.dumps({"address": target.address, "version": told.version}))
+        else:
+            click.echo(target.address)
+        with _ended() as ended:
+            await ended.wait()
+
+
+@contextmanager
+def _ended() -> Iterator[asyncio.Event]:
+    """Set by Ctrl-C or SIGTERM."""
+    loop, event = asyncio.get_running_loop(), asyncio.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, event.set)
+    try:
+        yield event
+    finally:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.remove_signal_handler(number)
