@@ -21,7 +21,8 @@ from types import TracebackType
 from typing import Any, Self, TypeVar, cast
 
 from fencepost.conformance.address import Address
-from fencepost.conformance.broker_apis import Cluster
+from fencepost.conformance.broker_apis import PARTITIONS, Cluster
+from fencepost.conformance.broker_client import Client
 from fencepost.conformance.connection import MAX_FRAME
 from fencepost.conformance.running import RunningModel
 from fencepost.conformance.target import TargetUnavailableError
@@ -49,6 +50,7 @@ class Broker:
 
     `settings`: the group settings that are not Kafka's defaults.  `port` 0: any that is free.
     `advertised_port`: what clients are told, where something stands between them and the broker.
+    `topics`: those that there are from the beginning.
     """
 
     def __init__(
@@ -59,6 +61,7 @@ class Broker:
         seed: int = 0,
         port: int = 0,
         advertised_port: int | None = None,
+        topics: Sequence[str] = (),
         max_frame: int = MAX_FRAME,
     ) -> None:
         self.revision = revision
@@ -70,11 +73,12 @@ class Broker:
         self.settings: Config = dict(self._running.machine.config)
         """The group settings in force."""
         self._port = port
+        self._topics = tuple(topics)
         self._advertised_port = advertised_port
         self._server: asyncio.Server | None = None
         self._cluster: Cluster | None = None
-        self._clients: set[_Client] = set()
-        self._asked: dict[str, tuple[_Client, Send, int]] = {}
+        self._clients: set[Client] = set()
+        self._asked: dict[str, tuple[Client, Send, int]] = {}
         self._numbers = itertools.count(1)
         self._timer: asyncio.TimerHandle | None = None
         self._failed: asyncio.Future[None] | None = None
@@ -93,7 +97,7 @@ class Broker:
         self._failed = loop.create_future()
         self._begun = loop.time()
         try:
-            self._server = await loop.create_server(lambda: _Client(self), HOST, self._port)
+            self._server = await loop.create_server(lambda: Client(self), HOST, self._port)
         except OSError as error:
             raise TargetUnavailableError(
                 f"Port {self._port} can't be listened on ({error.strerror}): take another"
@@ -101,6 +105,7 @@ class Broker:
         told = Address(HOST, self._advertised_port or self.address.port)
         apis = {name: bounds for name, bounds in self.revision.apis.items() if name in APIS}
         self._cluster = Cluster(told, apis, self.settings, self._running.delete)
+        self._cluster.topics.update(dict.fromkeys(self._topics, PARTITIONS))
         return self
 
     async def __aexit__(
@@ -128,18 +133,18 @@ class Broker:
 
     # What a connection calls.
 
-    def came(self, client: _Client) -> str:
+    def came(self, client: Client) -> str:
         """A connection was made; its name."""
         self._clients.add(client)
         return f"connection-{next(self._numbers)}"
 
-    def went(self, client: _Client) -> None:
+    def went(self, client: Client) -> None:
         """A connection is over.  No group notices; what was asked will be answered to nobody."""
         self._clients.discard(client)
         for request_id in self._running.drop(client.name):
             self._asked.pop(request_id, None)
 
-    def receive(self, client: _Client, frame: bytes) -> None:
+    def receive(self, client: Client, frame: bytes) -> None:
         """A whole frame: answered now or later, or the end of its connection."""
         cluster = cast("Cluster", self._cluster)
         try:
@@ -161,14 +166,15 @@ class Broker:
         try:
             if message is None:
                 body = cluster.answer(request)
-                self._answer(client, api, request.version, request.correlation_id, body)
+                asked = client, api, request.version, request.correlation_id
+                client.after(cluster.wait_ms(request, body), lambda: self._answer(*asked, body))
             else:
                 self._ask(client, request, message)
         except Exception as error:  # noqa: BLE001 - whoever serves is told, see `serve`
             client.hang_up()
             self._fail(error)
 
-    def _ask(self, client: _Client, request: RequestFrame, message: Message) -> None:
+    def _ask(self, client: Client, request: RequestFrame, message: Message) -> None:
         send = Send(
             f"request-{next(self._numbers)}",
             client.name,
@@ -185,7 +191,7 @@ class Broker:
 
     @staticmethod
     def _answer(
-        client: _Client, api: str, version: int, correlation_id: int, body: Mapping[str, Any]
+        client: Client, api: str, version: int, correlation_id: int, body: Mapping[str, Any]
     ) -> None:
         try:
             frame = encode_message(api, "Response", version, correlation_id, body)
@@ -236,96 +242,3 @@ class Broker:
 
     def _is_missing(self, topic: str) -> bool:
         return self._cluster is None or topic not in self._cluster.topics
-
-
-class _Client(asyncio.Protocol):
-    """One connection: frames in, answers out, at most one request at a time."""
-
-    def __init__(self, broker: Broker) -> None:
-        self.name = ""
-        self._broker = broker
-        self._buffer = bytearray()
-        self._transport: asyncio.Transport | None = None
-        self._waits = False
-        """Whether a request is open."""
-        self._is_full = False
-        """Whether so many answers are unread that no more are written."""
-        self._reading = False
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Called by the event loop."""
-        self._transport = cast("asyncio.Transport", transport)
-        self.name = self._broker.came(self)
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        """Called by the event loop."""
-        del exc
-        self._over()
-
-    def pause_writing(self) -> None:
-        """Called by the event loop: the client doesn't read its answers."""
-        self._is_full = True
-
-    def resume_writing(self) -> None:
-        """Called by the event loop."""
-        self._is_full = False
-        self._read()
-
-    def data_received(self, data: bytes) -> None:
-        """Called by the event loop."""
-        self._buffer += data
-        self._read()
-        if self._transport is not None and len(self._buffer) > self._broker.max_frame + 4:
-            self._transport.pause_reading()
-
-    def answer(self, frame: bytes) -> None:
-        """The open request's answer; then the next one is read."""
-        self._waits = False
-        if self._transport is not None:
-            self._transport.write(frame)
-        if not self._reading:  # the event loop's own turn, so that nothing nests
-            asyncio.get_running_loop().call_soon(self._read)
-
-    def hang_up(self) -> None:
-        """End the connection once what was answered is written."""
-        if self._transport is not None:
-            self._transport.close()
-        self._over()
-
-    def abort(self) -> None:
-        """End the connection now."""
-        if self._transport is not None:
-            self._transport.abort()
-        self._over()
-
-    def _over(self) -> None:
-        self._transport = None
-        self._buffer.clear()
-        self._broker.went(self)
-
-    def _read(self) -> None:
-        """The frames that are there, until one waits for its answer."""
-        self._reading = True
-        while self._transport is not None and not self._waits and not self._is_full:
-            frame = self._next_frame()
-            if frame is None:
-                break
-            self._waits = True
-            self._broker.receive(self, frame)
-        self._reading = False
-        if self._transport is not None and len(self._buffer) <= self._broker.max_frame:
-            self._transport.resume_reading()
-
-    def _next_frame(self) -> bytes | None:
-        """What follows the four bytes of its length, when it is there to the end."""
-        if len(self._buffer) < 4:
-            return None
-        size = int.from_bytes(self._buffer[:4], signed=True)
-        if not 0 <= size <= self._broker.max_frame:
-            self.hang_up()
-            return None
-        if len(self._buffer) < 4 + size:
-            return None
-        frame = bytes(self._buffer[4 : 4 + size])
-        del self._buffer[: 4 + size]
-        return frame

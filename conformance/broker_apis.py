@@ -1,8 +1,8 @@
 """What a broker answers beside the group protocol: its versions, brokers, topics and settings.
 
 Decides how much of a cluster stands around the model that is served: one broker, which coordinates
-every group; topics that are names with partitions and hold nothing; the group settings, as far as
-DescribeConfigs is asked for them.  There is no log, so nothing can be produced or fetched.
+every group; topics that are names with partitions and hold nothing (`fencepost.conformance.
+broker_log`); the group settings, as far as DescribeConfigs is asked for them.
 
 Source: Kafka's message definitions; KIP-511 (ApiVersions: a version too high is answered in version
 0 with the versions that there are; the name of a client's software is held to a pattern).
@@ -17,6 +17,7 @@ from typing import Any
 
 from fencepost.conformance.address import Address
 from fencepost.conformance.admin import NO_LIMIT
+from fencepost.conformance.broker_log import fetched, list_offsets, wait_ms
 from fencepost.conformance.wire import API_KEYS, RequestFrame
 from fencepost.model.coordinator import Config
 
@@ -26,6 +27,8 @@ PARTITIONS = 4
 """Of a topic, where nobody says how many."""
 
 VERSIONS: Mapping[str, tuple[int, int]] = {
+    "Fetch": (4, 11),
+    "ListOffsets": (1, 7),
     "Metadata": (0, 9),
     "FindCoordinator": (0, 6),
     "ApiVersions": (0, 4),
@@ -99,6 +102,10 @@ class Cluster:
                 return self._metadata(request.version, body)
             case "FindCoordinator":
                 return self._find_coordinator(request.version, body)
+            case "ListOffsets":
+                return list_offsets(body, self.topics)
+            case "Fetch":
+                return fetched(body, self.topics)
             case "CreateTopics":
                 rows = [self._create(row, body["validateOnly"]) for row in body["topics"]]
                 return {"topics": rows}
@@ -110,6 +117,11 @@ class Cluster:
                 return {"results": [self._gone(name) for name in body["groupsNames"]]}
             case _:
                 raise ValueError(f"{request.api} is no API of a broker's surroundings")
+
+    @staticmethod
+    def wait_ms(request: RequestFrame, answer: Mapping[str, Any]) -> int:
+        """How long to wait with an answer."""
+        return wait_ms(answer, request.body) if request.api == "Fetch" else 0
 
     @staticmethod
     def too_high() -> dict[str, Any]:
@@ -247,8 +259,11 @@ def _setting(key: str, value: int | None) -> dict[str, Any]:
     }
 
 
-def _fault_of(name: str) -> Code:
+def may_name_a_topic(name: str) -> bool:
     """Whether a topic may have this name."""
     good = 0 < len(name) <= _LONGEST_NAME and name not in {".", ".."}
-    good = good and re.fullmatch(r"[a-zA-Z0-9._-]+", name) is not None
-    return Code.NONE if good else Code.INVALID_TOPIC_EXCEPTION
+    return good and re.fullmatch(r"[a-zA-Z0-9._-]+", name) is not None
+
+
+def _fault_of(name: str) -> Code:
+    return Code.NONE if may_name_a_topic(name) else Code.INVALID_TOPIC_EXCEPTION

@@ -11,6 +11,7 @@ import signal
 import click
 
 from fencepost.conformance.broker import Broker
+from fencepost.conformance.broker_apis import may_name_a_topic
 from fencepost.conformance.cli_run import find_model
 from fencepost.conformance.cli_show import json_option
 from fencepost.conformance.versions import own_version
@@ -51,6 +52,16 @@ def _settings(
     return settings
 
 
+def _topics(
+    context: click.Context, parameter: click.Parameter, values: tuple[str, ...]
+) -> tuple[str, ...]:
+    del context, parameter
+    for name in values:
+        if not may_name_a_topic(name):
+            raise click.BadParameter(f"{name!r}: a topic's name has letters, digits, '.', '_', '-'")
+    return values
+
+
 @click.command("serve")
 @click.argument("name", metavar="model[:REVISION]|mutant:NAME")
 @click.option("--port", type=_port, help="The port of the loopback [default: one that is free].")
@@ -68,6 +79,13 @@ def _settings(
     metavar="KEY=VALUE",
     help="A group setting, e.g. group.initial.rebalance.delay.ms=0 [default: Kafka's].",
 )
+@click.option(
+    "--topic",
+    "topics",
+    multiple=True,
+    metavar="NAME",
+    help="A topic that there is, of 4 partitions.",
+)
 @click.option("--seed", type=int, help="For open choices and member ids [default: drawn].")
 @json_option
 def serve_command(
@@ -76,17 +94,25 @@ def serve_command(
     port: int | None,
     advertise: int | None,
     settings: dict[str, int | None],
+    topics: tuple[str, ...],
     seed: int | None,
     as_json: bool,
 ) -> int:
     """Be a broker on a TCP port of the loopback, until interrupted.
 
     It answers as the model or as one that is broken on purpose, on a real clock.  Its address is
-    printed when it is ready.  There is no log: nothing can be produced or fetched.
+    printed when it is ready.  Topics hold nothing, and nothing can be produced.
     """
     revision = find_model(name)
     chosen = secrets.randbits(_SEED_BITS) if seed is None else seed
-    broker = Broker(revision, settings, seed=chosen, port=port or 0, advertised_port=advertise)
+    broker = Broker(
+        revision,
+        settings,
+        seed=chosen,
+        port=port or 0,
+        advertised_port=advertise,
+        topics=topics,
+    )
     asyncio.run(_stay(broker, revision, chosen, as_json=as_json))
     return 0
 

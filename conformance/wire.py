@@ -28,6 +28,8 @@ from fencepost.model.shapes import ShapeError
 
 API_KEYS: dict[str, int] = {
     **{name: api.key for name, api in APIS.items() if api.key is not None},
+    "Fetch": 1,
+    "ListOffsets": 2,
     "Metadata": 3,
     "FindCoordinator": 10,
     "ApiVersions": 18,
