@@ -16,14 +16,14 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
-from fencepost.conformance.catalogue.registry import Entry
+from fencepost.conformance.catalogue.registry import Entry, as_entry
 from fencepost.conformance.coverage import coverage_of
 from fencepost.conformance.explain import sentence, signature
 from fencepost.conformance.lag import Control, LagMeter
 from fencepost.conformance.outcome import CaseResult, Certificate, Outcome
 from fencepost.conformance.plan import Case, Restart, times_for
 from fencepost.conformance.runner import CaseRun, CaseUnsupportedError, Recording, unmet_need
-from fencepost.conformance.target import Target
+from fencepost.conformance.target import Provenance, Target
 from fencepost.model.coordinator import (
     AsyncCoordinator,
     Config,
@@ -150,7 +150,7 @@ class Suite:
         self._options = options
         self._meter = meter
         self._levels = {rule.id: rule.level for _, rule in revision.rules()}
-        self._places = asyncio.Semaphore(options.jobs or target.capacity)
+        self._places = asyncio.Semaphore(self.places)
 
     async def run(self, entries: Iterable[Entry]) -> list[CaseResult]:
         """All cases, in the catalogue's order."""
@@ -160,6 +160,37 @@ class Suite:
                 for number, entry in enumerate(entries)
             ]
         return [task.result() for task in tasks]
+
+    async def try_cases(self, cases: Sequence[Case]) -> list[CaseResult]:
+        """Cases that are written already, side by side, once each: judged, not retried or shown."""
+        async with asyncio.TaskGroup() as group:
+            tasks = [
+                group.create_task(self._once(case, number * _STAGGER_S))
+                for number, case in enumerate(cases)
+            ]
+        return [task.result() for task in tasks]
+
+    async def _once(self, case: Case, wait_s: float) -> CaseResult:
+        if self._meter is not None:
+            await asyncio.sleep(wait_s)
+        async with self._places:
+            began = time.monotonic()
+            result = await self._attempt(as_entry(case), case, last=False)
+            return replace(result, seconds=time.monotonic() - began)
+
+    @property
+    def revision(self) -> Revision:
+        """The revision that judges."""
+        return self._revision
+
+    @property
+    def places(self) -> int:
+        """How many cases run side by side."""
+        return self._options.jobs or self._target.capacity
+
+    def provenance(self) -> Provenance:
+        """The target and the versions of its parts."""
+        return self._target.provenance()
 
     def _wanted_config(self, entry: Entry) -> dict[str, int | None]:
         wanted: dict[str, int | None] = dict(entry.needs.config)

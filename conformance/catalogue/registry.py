@@ -52,6 +52,17 @@ class Entry:
         )
 
 
+def as_entry(case: Case) -> Entry:
+    """A case that is written already, the same for any target."""
+
+    def write(script: Script) -> None:
+        script.steps.extend(case.steps)
+
+    return Entry(
+        case.id, case.about, case.rules, case.needs, case.isolated, case.level, None, write
+    )
+
+
 class Registry:
     """The cases of one module, in order."""
 
