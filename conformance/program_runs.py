@@ -22,19 +22,16 @@ from fencepost.conformance.difference import names_of
 from fencepost.conformance.explain import explain
 from fencepost.conformance.outcome import CaseResult, Outcome
 from fencepost.conformance.program_cases import entry_of
-from fencepost.conformance.recording_trace import trace_of
-from fencepost.conformance.replay import rejudge
+from fencepost.conformance.replay import sound_trace
 from fencepost.conformance.runner import Recording
 from fencepost.conformance.target import Target
-from fencepost.conformance.versions import own_version
 from fencepost.model.history import Sent
 from fencepost.model.revision import Revision
 from fencepost.model.table import LEVELS, Level
 from fencepost.properties.answers import broken_by
 from fencepost.properties.fired import Coverage
-from fencepost.properties.oracle import judge
 from fencepost.properties.programs import Program
-from fencepost.properties.verdict import Verdict, Wrong
+from fencepost.properties.verdict import Wrong
 from fencepost.traces.trace_file import TraceFile
 from fencepost.traces.words import with_names
 
@@ -169,26 +166,7 @@ class Court:
 
     def trace(self, ran: Ran) -> TraceFile | None:
         """The evidence; None where the target failed and left none."""
-        recording = ran.result.recording
-        if recording is None:
-            return None
-        trace = self._trace_of(recording, ran.result.verdict)
-        if rejudge(trace).same:
-            return trace
-        again = judge(
-            self.revision, recording.config, recording.history, lag_ms=recording.lag_ms
-        )  # what was said rests on a narrower measure of lateness, too; a file has one
-        return self._trace_of(recording, again.verdict())
-
-    def _trace_of(self, recording: Recording, verdict: Verdict | None) -> TraceFile:
-        return trace_of(
-            recording,
-            verdict,
-            self.revision,
-            self.target.provenance(),
-            seed=0,
-            tool_version=own_version(),
-        )
+        return sound_trace(ran.result, self.revision, self.target.provenance())
 
 
 def _for_people(sentence: str, recording: Recording) -> str:

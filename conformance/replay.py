@@ -10,16 +10,17 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from fencepost.conformance.catalogue.registry import Entry
-from fencepost.conformance.catalogue.script import Script
+from fencepost.conformance.catalogue.registry import as_entry
 from fencepost.conformance.certify import Options, certify
 from fencepost.conformance.explain import broken_rule
 from fencepost.conformance.outcome import CaseResult, Outcome
 from fencepost.conformance.plan_json import case_from_json
 from fencepost.conformance.recording_trace import trace_of
-from fencepost.conformance.target import Target
+from fencepost.conformance.target import Provenance, Target
 from fencepost.conformance.targets import find_revision
 from fencepost.conformance.versions import own_version
+from fencepost.model.revision import Revision
+from fencepost.properties.oracle import judge
 from fencepost.properties.verdict import Verdict
 from fencepost.traces.trace_file import TraceFile, TraceFileError, TraceVerdict
 
@@ -98,20 +99,37 @@ def _outcome(verdict: Verdict) -> str:
     return "unknown" if verdict.unknown is not None else "holds"
 
 
+def sound_trace(
+    result: CaseResult, revision: Revision, provenance: Provenance, *, seed: int = 0
+) -> TraceFile | None:
+    """The evidence of a result as a file that says the same when it is judged again.
+
+    None where nothing was recorded.  What was said of a run on a real clock may rest on a narrower
+    measure of lateness, too; a file has one, so where that tells, it decides.
+    """
+    recording = result.recording
+    if recording is None:
+        return None
+
+    def trace(verdict: Verdict | None) -> TraceFile:
+        return trace_of(
+            recording, verdict, revision, provenance, seed=seed, tool_version=own_version()
+        )
+
+    first = trace(result.verdict)
+    if rejudge(first).same:
+        return first
+    lag_ms = recording.lag_ms
+    return trace(judge(revision, recording.config, recording.history, lag_ms=lag_ms).verdict())
+
+
 async def replay(trace: TraceFile, target: Target) -> Replayed:
     """The recorded plan, run against a target.  Raises TraceFileError if the file has no plan."""
     if trace.plan is None:
         raise TraceFileError(
             "the trace", "plan", "is null", "replay it without a target, or record it again"
         )
-    case = case_from_json(dict(trace.plan))
-
-    def write(script: Script) -> None:
-        script.steps.extend(case.steps)
-
-    entry = Entry(
-        case.id, case.about, case.rules, case.needs, case.isolated, case.level, None, write
-    )
+    entry = as_entry(case_from_json(dict(trace.plan)))
     revision = find_revision(trace.revision)
     certificate = await certify(target, revision, [entry], Options())
     result = certificate.results[0]
