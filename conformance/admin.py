@@ -16,7 +16,9 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from fencepost.conformance.address import Address, resolve
-from fencepost.conformance.connection import Answered, Ended, ask, is_readable
+from fencepost.conformance.connection import Answered, Connection, Ended, Event, is_readable
+from fencepost.conformance.door import Door, ask
+from fencepost.conformance.security import PLAINTEXT, Security, SecurityError
 from fencepost.conformance.wire import API_KEYS
 from fencepost.model.coordinator import CONFIG_DEFAULTS
 from fencepost.model.errors import Error, error_name
@@ -67,12 +69,20 @@ class AdminError(Exception):
 class Admin:
     """The questions.  `open` first; then `advertised` holds what the broker says it can do."""
 
-    def __init__(self, bootstrap: Address, *, remote: bool, deadlines: Deadlines) -> None:
+    def __init__(
+        self,
+        bootstrap: Address,
+        *,
+        remote: bool,
+        deadlines: Deadlines,
+        security: Security = PLAINTEXT,
+    ) -> None:
         self.bootstrap = bootstrap
         self.advertised: dict[str, tuple[int, int]] = {}
         self._remote = remote
         self._deadlines = deadlines
-        self._resolved: dict[Address, Address] = {}
+        self._security = security
+        self._doors: dict[Address, Door] = {}
 
     async def open(self) -> None:
         """Ask ApiVersions, in version 3 and then in 0.  Raises AdminError, AddressError."""
@@ -83,7 +93,7 @@ class Admin:
             async with asyncio.timeout(most):
                 for version, body in ((3, client), (0, {})):
                     event = await self._ask(where, "ApiVersions", version, body, most)
-                    problem = _problem(event)
+                    problem = self._problem(event)
                     if isinstance(event, Answered) and not problem and event.decoded.body:
                         self._take_versions(event.decoded.body)
                         return
@@ -91,6 +101,8 @@ class Admin:
             raise AdminError(
                 f"{where} did not answer ApiVersions within {most:g} s: is it a Kafka broker?"
             ) from None
+        except SecurityError as error:
+            raise AdminError(str(error)) from error
         except OSError as error:
             raise AdminError(
                 f"{where} can't be reached ({error.strerror or error}): "
@@ -106,19 +118,22 @@ class Admin:
             if row["apiKey"] in names
         }
 
-    async def endpoint(self, address: Address) -> Address:
-        """An address by number, held to the loopback rule.  Raises AddressError, OSError."""
-        if address not in self._resolved:
-            self._resolved[address] = await resolve(
-                address, remote=self._remote, timeout_s=self._deadlines.connect_s
-            )
-        return self._resolved[address]
+    async def door(self, address: Address) -> Door:
+        """The way in to a broker, held to the loopback rule.  Raises AddressError, OSError."""
+        if address not in self._doors:
+            at = await resolve(address, remote=self._remote, timeout_s=self._deadlines.connect_s)
+            self._doors[address] = Door(at, address.host, self._security)
+        return self._doors[address]
+
+    async def connect(self, address: Address, on_event: Callable[[Event], None]) -> Connection:
+        """A connection to a broker, signed in.  Raises AddressError, OSError."""
+        door = await self.door(address)
+        return await door.open(on_event, timeout_s=self._deadlines.connect_s)
 
     async def _ask(
         self, at: Address, api: str, version: int, body: Mapping[str, Any], timeout_s: float
     ) -> Answered | Ended:
-        to = await self.endpoint(at)
-        return await ask(to.host, to.port, api, version, body, timeout_s=timeout_s)
+        return await ask(await self.door(at), api, version, body, timeout_s=timeout_s)
 
     def version_of(self, api: str) -> int:
         """The highest version that both sides speak.  Raises AdminError where there is none."""
@@ -137,11 +152,23 @@ class Admin:
             event = await self._ask(where, api, version, body, self._deadlines.answer_s)
         except TimeoutError:
             raise AdminError(f"{where} did not answer {api} in time") from None
+        except SecurityError as error:
+            raise AdminError(str(error)) from error
         except OSError as error:
             raise AdminError(f"{where} can't be reached ({error.strerror or error})") from error
         if isinstance(event, Ended) or event.decoded.body is None:
-            raise AdminError(f"{where} did not answer {api}: {_problem(event)}")
+            raise AdminError(f"{where} did not answer {api}: {self._problem(event).rstrip('.')}")
         return event.decoded.body
+
+    def _problem(self, event: Answered | Ended) -> str:
+        """What is wrong with an answer, in a sentence; empty where nothing is."""
+        if isinstance(event, Ended):
+            return f"{event.reason}{self._security.if_closed}"
+        body = event.decoded.body
+        if body is None or not is_readable(event.decoded):
+            return " ".join(event.decoded.findings)
+        code = body.get("errorCode", 0)
+        return f"it answered {error_name(code)}." if code else ""
 
     async def find_coordinator(self, group_id: str) -> Address:
         """Where a group's coordinator is, asked until it answers NONE.
@@ -265,14 +292,3 @@ async def _repeat(attempt: Callable[[], Awaitable[_T | None]], most_s: float) ->
 def _is_led(topic: Mapping[str, Any]) -> bool:
     led = all(p["leaderId"] >= 0 for p in topic["partitions"])
     return bool(topic["errorCode"] == 0 and topic["partitions"] and led)
-
-
-def _problem(event: Answered | Ended) -> str:
-    """What is wrong with an answer, in a sentence; empty where nothing is."""
-    if isinstance(event, Ended):
-        return event.reason
-    body = event.decoded.body
-    if body is None or not is_readable(event.decoded):
-        return " ".join(event.decoded.findings)
-    code = body.get("errorCode", 0)
-    return f"it answered {error_name(code)}." if code else ""

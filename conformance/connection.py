@@ -11,17 +11,21 @@ Source: Kafka's protocol guide, "Network": a broker handles one request of a con
 from __future__ import annotations
 
 import asyncio
-import contextlib
+import ssl
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Self, cast
+from typing import Self, cast
 
-from fencepost.conformance.wire import Decoded, decode_message, decode_response, encode_message
+from fencepost.conformance.security import tls_problem
+from fencepost.conformance.wire import Decoded, decode_message, decode_response
 from fencepost.model.messages import APIS
 
 MAX_FRAME = 16 * 1024 * 1024
 """Bytes of one frame; a broker that announces more is hung up on."""
+
+_TLS_ALERT = b"\x15\x03"
+"""How an answer in TLS begins, to whoever speaks plain text: no frame is of such a length."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,14 +100,27 @@ class Connection(asyncio.Protocol):
         *,
         timeout_s: float,
         max_frame: int = MAX_FRAME,
+        tls: ssl.SSLContext | None = None,
+        server_name: str | None = None,
     ) -> Self:
-        """Connect.  Raises OSError (TimeoutError after `timeout_s`)."""
+        """Connect; with `tls`, to a broker whose certificate is for `server_name`.
+
+        Raises OSError (TimeoutError after `timeout_s`).
+        """
         loop = asyncio.get_running_loop()
         async with asyncio.timeout(timeout_s):
             _, protocol = await loop.create_connection(
-                lambda: cls(on_event, max_frame=max_frame), host, port
+                lambda: cls(on_event, max_frame=max_frame),
+                host,
+                port,
+                ssl=tls,
+                server_hostname=None if tls is None else server_name,
             )
         return protocol
+
+    def hand_over(self, on_event: Callable[[Event], None]) -> None:
+        """Give the events to somebody else from now on."""
+        self._on_event = on_event
 
     @property
     def is_ended(self) -> bool:
@@ -149,7 +166,11 @@ class Connection(asyncio.Protocol):
         """Called by the event loop."""
         if self._ended:
             return
-        how = "closed the connection" if exc is None else f"broke the connection ({exc})"
+        how = "closed the connection"
+        if isinstance(exc, ssl.SSLError):
+            how = f"ended TLS: {tls_problem(exc)}"
+        elif exc is not None:
+            how = f"broke the connection ({exc})"
         cut = f", {len(self._buffer)} bytes into a frame" if self._buffer else ""
         self._end(f"The broker {how}{cut}")
 
@@ -159,6 +180,9 @@ class Connection(asyncio.Protocol):
             return
         at = self._clock()
         self._buffer += data
+        if self._buffer.startswith(_TLS_ALERT):
+            self._end("The broker answered in TLS: pass --security-protocol SSL or SASL_SSL")
+            return
         while len(self._buffer) >= 4 and not self._ended:
             size = int.from_bytes(self._buffer[:4], signed=True)
             if not 0 <= size <= self._max_frame:
@@ -202,32 +226,3 @@ class Connection(asyncio.Protocol):
         if self._transport is not None:
             self._transport.abort()
         self._on_event(Ended(request, f"{reason}.", self._clock()))
-
-
-async def ask(
-    host: str,
-    port: int,
-    api: str,
-    version: int,
-    body: Mapping[str, Any],
-    *,
-    timeout_s: float,
-    client_id: str = "fencepost",
-) -> Answered | Ended:
-    """One request on a connection of its own.  Raises OSError as `Connection.open` does.
-
-    `timeout_s` bounds it all; an answer that does not come by then is a TimeoutError.
-    """
-    got: asyncio.Queue[Event] = asyncio.Queue()
-    async with asyncio.timeout(timeout_s):
-        connection = await Connection.open(host, port, got.put_nowait, timeout_s=timeout_s)
-        with contextlib.closing(connection):
-            connection.send(
-                "ask",
-                api,
-                version,
-                lambda i: encode_message(api, "Request", version, i, body, client_id=client_id),
-            )
-            while isinstance(event := await got.get(), Stray):
-                pass
-            return event

@@ -24,6 +24,7 @@ from fencepost.conformance.admin import DEADLINES, Admin, AdminError, Deadlines
 from fencepost.conformance.brokers.failovers import Failovers
 from fencepost.conformance.probe import Findings, probe, working_ranges
 from fencepost.conformance.renaming import Names
+from fencepost.conformance.security import PLAINTEXT, Security
 from fencepost.conformance.target import Hints, Provenance, Target, TargetUnavailableError
 from fencepost.conformance.tcp_scope import TcpScope
 from fencepost.model.coordinator import (
@@ -47,6 +48,7 @@ class TcpTarget(Target):
     `failovers`: how a broker of ours is restarted, for all scopes at once; `features` says that a
     case can have one, here or on another broker of the same target.
     `temporary`: the broker is thrown away afterwards, so nothing is cleaned up.
+    `security`: what each connection begins with.
     """
 
     hints = Hints()
@@ -67,6 +69,7 @@ class TcpTarget(Target):
         features: frozenset[str] = frozenset({"disconnect"}),
         failovers: Failovers | None = None,
         temporary: bool = False,
+        security: Security = PLAINTEXT,
     ) -> None:
         if unknown := sorted(set(settings or {}) - set(CONFIG_DEFAULTS)):
             known = ", ".join(CONFIG_DEFAULTS)
@@ -75,7 +78,7 @@ class TcpTarget(Target):
         self.name = name or f"tcp://{self.address}"
         self.capacity = capacity
         self.deadlines = deadlines
-        self.admin = Admin(self.address, remote=remote, deadlines=deadlines)
+        self.admin = Admin(self.address, remote=remote, deadlines=deadlines, security=security)
         self.settings: dict[str, int | None] = dict(CONFIG_DEFAULTS)
         self.settings_source: dict[str, str] = dict.fromkeys(CONFIG_DEFAULTS, "default")
         """Where each setting is from: `describe-configs`, `option` or `default` (unknown)."""
@@ -117,7 +120,7 @@ class TcpTarget(Target):
         try:
             await self.admin.open()
             self.anchor = await self.admin.find_coordinator(f"fencepost-{self.run}")
-            await self.admin.endpoint(self.anchor)
+            await self.admin.door(self.anchor)
             await self._learn_settings()
             await self._learn_versions()
             await self._make_topic()
@@ -166,10 +169,10 @@ class TcpTarget(Target):
 
     async def probe_versions(self) -> Findings:
         """Try every advertised version; API → version → why it is broken, or None."""
-        at = await self.admin.endpoint(self.anchor)
+        door = await self.admin.door(self.anchor)
         prefix = f"fencepost-{self.run}-probe-"
         return await probe(
-            at,
+            door,
             self.advertised,
             prefix,
             join_s=self.deadlines.probe_s,

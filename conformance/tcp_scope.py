@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from fencepost.conformance.address import Address, AddressError
-from fencepost.conformance.admin import Admin, AdminError, Deadlines
+from fencepost.conformance.admin import Admin, AdminError
 from fencepost.conformance.connection import Answered, Connection, Event, Stray
 from fencepost.conformance.renaming import Names, groups_in
 from fencepost.conformance.wire import encode_request
@@ -45,7 +45,6 @@ class Cluster(Protocol):
     """What a scope needs of its target."""
 
     admin: Admin
-    deadlines: Deadlines
     settings: dict[str, int | None]
     anchor: Address
 
@@ -163,13 +162,7 @@ class TcpScope(AsyncCoordinator):
             if line is not None:
                 line.connection.close()
             try:
-                to = await self._cluster.admin.endpoint(broker)
-                connection = await Connection.open(
-                    to.host,
-                    to.port,
-                    self._taker(name),
-                    timeout_s=self._cluster.deadlines.connect_s,
-                )
+                connection = await self._cluster.admin.connect(broker, self._taker(name))
             except (OSError, AddressError) as error:
                 self._coordinators.clear()
                 if attempt == 2:

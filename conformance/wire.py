@@ -20,7 +20,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from kafka.protocol import admin, consumer, metadata
+from kafka.protocol import admin, consumer, metadata, sasl
 
 from fencepost.conformance.wire_reader import Field, GarbageError, Reader, schema, within
 from fencepost.model.messages import APIS
@@ -32,10 +32,12 @@ API_KEYS: dict[str, int] = {
     "ListOffsets": 2,
     "Metadata": 3,
     "FindCoordinator": 10,
+    "SaslHandshake": 17,
     "ApiVersions": 18,
     "CreateTopics": 19,
     "DeleteTopics": 20,
     "DescribeConfigs": 32,
+    "SaslAuthenticate": 36,
     "DeleteGroups": 42,
 }
 """The APIs that can be encoded: those of the model, and what a target needs around them."""
@@ -192,7 +194,7 @@ def decode_request(frame: bytes) -> RequestFrame:
 
 
 def _message_class(name: str) -> Any:
-    for module in (consumer, metadata, admin):
+    for module in (consumer, metadata, admin, sasl):
         if hasattr(module, name):
             return getattr(module, name)
     raise ShapeError(name, "is no message that this project writes")

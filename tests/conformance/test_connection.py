@@ -21,7 +21,9 @@ from conformance.liars import (
     serve,
 )
 
-from fencepost.conformance.connection import Answered, Connection, Ended, Event, Stray, ask
+from fencepost.conformance.address import Address
+from fencepost.conformance.connection import Answered, Connection, Ended, Event, Stray
+from fencepost.conformance.door import Door, ask
 from fencepost.conformance.wire import RequestFrame, encode_request
 
 LONG_S = 30.0
@@ -191,11 +193,23 @@ async def test_nobody_there_is_an_os_error() -> None:
 async def test_silence_has_its_deadline() -> None:
     async with serve(lambda *_: PARK) as broker:
         with pytest.raises(TimeoutError):
-            await ask("127.0.0.1", broker.port, "Heartbeat", 3, BEAT, timeout_s=0.05)
+            await ask(
+                Door(Address("127.0.0.1", broker.port), "localhost"),
+                "Heartbeat",
+                3,
+                BEAT,
+                timeout_s=0.05,
+            )
 
 
 @pytest.mark.parametrize("handle", [closing, saying(b"x"), saying(b"HTTP/1.1 400\r\n")])
 async def test_a_question_to_no_broker_has_an_end(handle: Handler) -> None:
     async with raw(handle) as broker:
-        event = await ask("127.0.0.1", broker.port, "Heartbeat", 3, BEAT, timeout_s=LONG_S)
+        event = await ask(
+            Door(Address("127.0.0.1", broker.port), "localhost"),
+            "Heartbeat",
+            3,
+            BEAT,
+            timeout_s=LONG_S,
+        )
     assert isinstance(event, Ended)

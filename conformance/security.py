@@ -1,0 +1,138 @@
+"""How a broker lets clients in: TLS, SASL, both or neither.
+
+Decides which settings make sense together, what is kept of a password (it is in no `repr`, so in no
+message and no report), and what is said when TLS comes to nothing: each way has its remedy.
+
+Source: Kafka's documentation, "Security"; Python's `ssl`.
+"""
+
+from __future__ import annotations
+
+import ssl
+from dataclasses import dataclass, field
+from pathlib import Path
+
+PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
+MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
+
+_OTHER_NAME = {62, 64}
+"""OpenSSL's verify codes for a certificate of another host name or address."""
+
+
+class SecurityError(OSError):
+    """A broker does not let us in, or isn't whom we trust.
+
+    `str()` is a sentence without its full stop, with a remedy.
+    """
+
+
+class SecurityOptionError(ValueError):
+    """Options that can't be meant (exit code 64).  `str()` names the option and the remedy."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sasl:
+    """A user.  `mechanism` is one of `MECHANISMS`."""
+
+    mechanism: str
+    username: str
+    password: str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Security:
+    """What every connection to a cluster begins with.  `tls`: None for plain text."""
+
+    tls: ssl.SSLContext | None = None
+    sasl: Sasl | None = None
+
+    @property
+    def protocol(self) -> str:
+        """Kafka's name for it, one of `PROTOCOLS`."""
+        transport = "SSL" if self.tls else "PLAINTEXT"
+        if self.sasl is None:
+            return transport
+        return f"SASL_{transport}"
+
+    @property
+    def if_closed(self) -> str:
+        """What else to try where a broker closes a connection without a word; may be empty."""
+        if self.sasl is not None:
+            return ""
+        protocol = "SASL_SSL" if self.tls else "another (SSL, SASL_PLAINTEXT, SASL_SSL)"
+        return f" If its listener has {protocol}, pass that as --security-protocol."
+
+
+PLAINTEXT = Security()
+
+
+def tls_context(
+    *,
+    ca: Path | None = None,
+    cert: Path | None = None,
+    key: Path | None = None,
+    key_password: str = "",
+    any_name: bool = False,
+) -> ssl.SSLContext:
+    """TLS as a client; all files are PEM.
+
+    `ca`: whom to trust instead of the system's authorities.  `cert` and `key`: who we are; the key
+    may be in the same file.  `any_name`: trust a certificate that was made for another host.
+    Raises SecurityOptionError.
+    """
+    context = _trusting(ca)
+    context.check_hostname = not any_name
+    if cert is not None:
+        try:
+            context.load_cert_chain(cert, key, password=key_password)
+        except (OSError, ValueError) as error:
+            files = f"--tls-cert {cert}" + (f" with --tls-key {key}" if key else "")
+            raise SecurityOptionError(
+                f"{files} can't be used ({_words(error)}): give a certificate and its key as PEM "
+                "files; for a key that is encrypted set FENCEPOST_TLS_KEY_PASSWORD"
+            ) from None
+    elif key is not None:
+        raise SecurityOptionError(f"--tls-key {key} needs --tls-cert with its certificate")
+    return context
+
+
+def _trusting(ca: Path | None) -> ssl.SSLContext:
+    try:
+        return ssl.create_default_context(cafile=ca)
+    except (OSError, ValueError) as error:
+        raise SecurityOptionError(
+            f"--tls-ca {ca} can't be used ({_words(error)}): give a PEM file (from a Java key "
+            "store: keytool -exportcert -rfc)"
+        ) from None
+
+
+def tls_problem(error: OSError) -> str:
+    """Why TLS failed, and what to do about it.  No full stop."""
+    if isinstance(error, ssl.SSLCertVerificationError):
+        if error.verify_code in _OTHER_NAME:
+            return (
+                f"its certificate is for another host ({error.verify_message.rstrip('.')}): use "
+                "the name that it is for, or pass --tls-insecure-hostname"
+            )
+        return (
+            f"its certificate is not trusted ({error.verify_message}): pass the certificate of "
+            "its authority with --tls-ca"
+        )
+    words = _words(error)
+    if "alert" in words:
+        return (
+            f"it refused our side of TLS ({words}): if it wants a certificate, pass one that it "
+            "trusts with --tls-cert and --tls-key"
+        )
+    return (
+        f"it doesn't speak TLS, it seems ({words}): pass --security-protocol "
+        "PLAINTEXT or SASL_PLAINTEXT"
+    )
+
+
+def _words(error: Exception) -> str:
+    """What happened, without OpenSSL's file and line."""
+    if isinstance(error, ssl.SSLError) and error.reason:
+        return error.reason.replace("_", " ").lower()
+    said = getattr(error, "strerror", None) or str(error)
+    return said or type(error).__name__
