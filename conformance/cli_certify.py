@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Self
@@ -16,6 +16,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from fencepost.conformance.catalogue.registry import Entry
 from fencepost.conformance.certify import Options, certify
 from fencepost.conformance.cli_show import console, json_option, suite_option
+from fencepost.conformance.cli_target import target_options
 from fencepost.conformance.known_failures import apply, load
 from fencepost.conformance.outcome import CaseResult, Certificate, Outcome
 from fencepost.conformance.replay import rejudge, replay
@@ -28,51 +29,9 @@ from fencepost.conformance.targets import (
     revision_for,
 )
 from fencepost.conformance.versions import all_versions
-from fencepost.model.coordinator import CONFIG_DEFAULTS
 from fencepost.model.table import Level
 from fencepost.traces.trace_file import TraceFile
 
-
-@dataclass(frozen=True, slots=True)
-class Settings:
-    """What `--set` said: of the group settings, and of a broker's other properties."""
-
-    group: dict[str, int | None]
-    other: dict[str, str]
-
-
-def _settings(
-    context: click.Context, parameter: click.Parameter, values: tuple[str, ...]
-) -> Settings:
-    del context, parameter
-    settings = Settings({}, {})
-    for value in values:
-        key, equals, text = value.partition("=")
-        if not key or not equals:
-            known = ", ".join(CONFIG_DEFAULTS)
-            raise click.BadParameter(f"{value!r} is no KEY=VALUE; the group settings are {known}")
-        if key not in CONFIG_DEFAULTS:
-            settings.other[key] = text
-            continue
-        try:
-            settings.group[key] = None if text == "none" else int(text)
-        except ValueError:
-            raise click.BadParameter(f"{value!r}: {text!r} is no whole number") from None
-    return settings
-
-
-remote_option = click.option(
-    "--remote", is_flag=True, help="Allow a broker that is not on the loopback."
-)
-settings_option = click.option(
-    "--set",
-    "settings",
-    multiple=True,
-    callback=_settings,
-    metavar="KEY=VALUE",
-    help="A group setting that can't be learnt from the target; any setting of a broker that is "
-    "started here.",
-)
 jobs_option = click.option(
     "--jobs",
     type=click.IntRange(min=1),
@@ -110,8 +69,7 @@ revision_of_target_option = click.option(
 @click.option("--no-known-failures", is_flag=True, help="Use no list, not even the shipped one.")
 @click.option("--seed", default=0, show_default=True, help="Recorded in the certificate.")
 @jobs_option
-@remote_option
-@settings_option
+@target_options
 @json_option
 @click.option(
     "--report",
@@ -131,8 +89,7 @@ def certify_command(
     no_known_failures: bool,
     seed: int,
     jobs: int | None,
-    remote: bool,
-    settings: Settings,
+    told: TargetOptions,
     as_json: bool,
     report: Path | None,
 ) -> int:
@@ -147,8 +104,7 @@ def certify_command(
     """
     judge = find_revision(revision or revision_for(target))
     logs = None if report is None else report.absolute() / "logs"
-    told = TargetOptions(remote, settings.group, jobs or 2, settings.other, logs)
-    held = find_target(target, told)
+    held = find_target(target, replace(told, jobs=jobs or told.jobs, logs=logs))
     chosen = find_suite(suite, judge)
     entries = _chosen(chosen, cases)
     skipped = tuple(e.id for e in entries if any(fnmatchcase(e.id, glob) for glob in skip))
@@ -227,15 +183,13 @@ class _progress:  # noqa: N801  (used as a context manager, reads as a function)
 @click.command("replay")
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.argument("target", required=False)
-@remote_option
-@settings_option
+@target_options
 @json_option
 def replay_command(
     file: Path,
     target: str | None,
     *,
-    remote: bool,
-    settings: Settings,
+    told: TargetOptions,
     as_json: bool,
 ) -> int:
     """Run a trace again; exit 1 if its verdict is another than the file records.
@@ -247,8 +201,7 @@ def replay_command(
     if target is None:
         result = rejudge(trace)
     else:
-        held = find_target(target, TargetOptions(remote, settings.group, properties=settings.other))
-        result = asyncio.run(replay(trace, held))
+        result = asyncio.run(replay(trace, find_target(target, told)))
     if as_json:
         click.echo(json.dumps(result.to_json(), indent=2, ensure_ascii=False))
     else:

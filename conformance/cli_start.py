@@ -12,8 +12,8 @@ from typing import Protocol, cast
 
 import click
 
-from fencepost.conformance.cli_certify import Settings, settings_option
 from fencepost.conformance.cli_show import json_option
+from fencepost.conformance.cli_target import Settings, settings_option
 from fencepost.conformance.target import Target
 from fencepost.conformance.targets import TargetOptions, UnknownTargetError, find_target
 

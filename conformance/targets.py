@@ -19,6 +19,7 @@ from fencepost.conformance.brokers.kafka_version import (
 from fencepost.conformance.brokers.kfake import KfakeTarget
 from fencepost.conformance.in_process import InProcessTarget
 from fencepost.conformance.mock import MockTarget
+from fencepost.conformance.security import PLAINTEXT, Security
 from fencepost.conformance.stdio import ExecTarget
 from fencepost.conformance.target import Target
 from fencepost.conformance.tcp import TcpTarget
@@ -47,7 +48,8 @@ class TargetOptions:
 
     `remote`: a broker may be elsewhere; `settings`: group settings that a broker doesn't tell, or
     of one that is started here; `properties`: other settings of one that is started here; `jobs`:
-    processes for `exec:`; `logs`: a folder for the logs of what is started.
+    processes for `exec:`; `logs`: a folder for the logs of what is started; `security`: what a
+    broker at an address wants of each connection.
     """
 
     remote: bool = False
@@ -55,6 +57,7 @@ class TargetOptions:
     jobs: int = 2
     properties: Mapping[str, str] = field(default_factory=dict)
     logs: Path | None = None
+    security: Security = PLAINTEXT
 
     def broker_properties(self) -> dict[str, str]:
         """All settings for a broker that is started here, as its configuration has them."""
@@ -85,6 +88,7 @@ def find_target(name: str, options: TargetOptions) -> Target:
                 remote=options.remote,
                 settings=options.settings,
                 capacity=SIDE_BY_SIDE,
+                security=options.security,
             )
         case "kafka", True:
             return KafkaTarget(
