@@ -22,7 +22,7 @@ from fencepost.model.messages import APIS
 
 _AT_ONCE = 32
 _ATTEMPTS = 3
-"""A connection that ends may be the link's fault; so often at the same version it is the broker's."""
+"""A connection may end by the link's fault; so often at one version, it is the broker's."""
 _MEMBER = "fencepost-probe"
 _MAY_PARK = "JoinGroup"
 
@@ -84,7 +84,13 @@ async def probe(
     async def one(name: str, version: int) -> str | None:
         async with gate:
             timeout_s = join_s if name == _MAY_PARK else answer_s
-            return await _broken(door, name, version, f"{prefix}{name}-{version}", timeout_s)
+            group_id = f"{prefix}{name}-{version}"
+            reason = None
+            for _ in range(_ATTEMPTS):
+                reason, ended = await _broken(door, name, version, group_id, timeout_s)
+                if not ended:
+                    break
+            return reason
 
     reasons = await asyncio.gather(*(one(*pair) for pair in pairs))
     found: Findings = {}
@@ -95,17 +101,19 @@ async def probe(
 
 async def _broken(
     door: Door, api: str, version: int, group_id: str, timeout_s: float
-) -> str | None:
+) -> tuple[str | None, bool]:
+    """Why the version is broken, or None; and whether the connection ended or was never made."""
     body = harmless(api, version, group_id)
     try:
         event = await ask(door, api, version, body, timeout_s=timeout_s)
     except TimeoutError:
-        return None if api == _MAY_PARK else f"It was not answered within {timeout_s:g} s."
+        silent = f"It was not answered within {timeout_s:g} s."
+        return (None if api == _MAY_PARK else silent), False
     except OSError as error:
-        return f"The connection failed ({error})."
+        return f"The connection failed ({error}).", True
     if isinstance(event, Ended):
-        return event.reason
-    return None if is_readable(event.decoded) else " ".join(event.decoded.findings)
+        return event.reason, True
+    return (None if is_readable(event.decoded) else " ".join(event.decoded.findings)), False
 
 
 def working_ranges(found: Findings) -> dict[str, tuple[int, int]]:
