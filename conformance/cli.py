@@ -19,6 +19,7 @@ from fencepost.conformance.cli_explore import (
     explore_command,
     properties_command,
 )
+from fencepost.conformance.cli_fuzz import fuzz_command
 from fencepost.conformance.cli_mutants import mutants_command
 from fencepost.conformance.cli_prove import prove_command
 from fencepost.conformance.cli_run import adapter_command, bench_group
@@ -65,6 +66,7 @@ for _command in (
     revisions_command,
     mutants_command,
     prove_command,
+    fuzz_command,
     diff_command,
     check_command,
     explore_command,

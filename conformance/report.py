@@ -8,6 +8,7 @@ nothing there tells how long it took.
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -37,6 +38,7 @@ __all__ = [
     "traces",
     "verdict_line",
     "write_report",
+    "write_texts",
 ]
 
 FORMAT = "fencepost-certificate"
@@ -149,6 +151,11 @@ def write_report(certificate: Certificate, directory: Path) -> None:
         "junit.xml": junit_xml(certificate),
         **{name: trace.text() for name, trace in traces(certificate).items()},
     }
+    write_texts(texts, directory, "--report")
+
+
+def write_texts(texts: Mapping[str, str], directory: Path, option: str) -> None:
+    """Write files into a folder, made if missing.  Raises ReportError that names the option."""
     for name, text in texts.items():
         path = directory / name
         try:
@@ -157,7 +164,7 @@ def write_report(certificate: Certificate, directory: Path) -> None:
         except OSError as error:
             reason = error.strerror or str(error)
             raise ReportError(
-                f"{path}: can't be written ({reason}); give --report another folder"
+                f"{path}: can't be written ({reason}); give {option} another folder"
             ) from error
 
 

@@ -1,0 +1,135 @@
+"""`fuzz`: search a target for violations that no case of the catalogue shows."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from fencepost.conformance.cli_certify import revision_of_target_option
+from fencepost.conformance.cli_show import json_option
+from fencepost.conformance.cli_target import target_options
+from fencepost.conformance.fuzz import Fuzzed, Wish, fuzz
+from fencepost.conformance.fuzz_corpus import read_corpus, write_corpus
+from fencepost.conformance.fuzz_report import fuzz_json, lines, progress_line, write_report
+from fencepost.conformance.fuzz_run import Budget, Tally
+from fencepost.conformance.known_failures import KnownFailure, load
+from fencepost.conformance.target import Target
+from fencepost.conformance.targets import (
+    TargetOptions,
+    find_revision,
+    find_target,
+    revision_for,
+)
+
+_REQUESTS = 10_000
+_EVERY_S = 2.0
+
+
+@click.command("fuzz")
+@click.argument("target")
+@click.option("--minutes", type=click.FloatRange(min=0, min_open=True), help="How long to search.")
+@click.option(
+    "--requests",
+    type=click.IntRange(min=1),
+    help=f"How many requests to send [default: {_REQUESTS}, unless --minutes is given].",
+)
+@click.option("--seed", default=0, show_default=True, help="Another seed, other plans.")
+@click.option(
+    "--corpus",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="Begin with the plans there; write those there that bring something new.",
+)
+@revision_of_target_option
+@click.option(
+    "--known-failures",
+    "lists",
+    multiple=True,
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="A list of known failures, beside the shipped one.",
+)
+@click.option("--no-known-failures", is_flag=True, help="Use no list, not even the shipped one.")
+@target_options
+@json_option
+@click.option(
+    "--report",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="Write fuzz.json and a trace of each finding there.",
+)
+def fuzz_command(
+    *,
+    target: str,
+    minutes: float | None,
+    requests: int | None,
+    seed: int,
+    corpus: Path | None,
+    revision: str | None,
+    lists: tuple[Path, ...],
+    no_known_failures: bool,
+    told: TargetOptions,
+    as_json: bool,
+    report: Path | None,
+) -> int:
+    """Search a target for violations, by plans that nobody thought of.
+
+    Plans are drawn with the model in the loop, towards rules, pairs of rules and states that were
+    not reached yet; each is judged as certify judges.  What is found is made as small as it gets
+    and tried again.  The same seed draws the same plans.
+
+    Exit code 0: nothing was found (known failures aside); 1: a rule is violated; 2: something is
+    wrong now and then; 64: usage; 69: the target isn't to be had.
+    """
+    judge = find_revision(revision or revision_for(target))
+    if requests is None and minutes is None:
+        requests = _REQUESTS
+
+    def known(held: Target) -> Sequence[KnownFailure]:
+        if no_known_failures:
+            return ()
+        aliases: frozenset[str] = getattr(held, "aliases", frozenset())
+        return load(target, held.provenance().version, lists, aliases)
+
+    wish = Wish(
+        judge,
+        Budget(requests, None if minutes is None else minutes * 60),
+        seed,
+        known,
+        read_corpus(corpus) if corpus is not None else (),
+        _Progress(),
+    )
+    fuzzed = asyncio.run(fuzz(lambda: find_target(target, told), wish))
+    _write(fuzzed, corpus, report)
+    if as_json:
+        click.echo(json.dumps(fuzz_json(fuzzed), indent=2, ensure_ascii=False))
+    else:
+        for line in lines(fuzzed):
+            click.echo(line)
+    return fuzzed.exit_code()
+
+
+def _write(fuzzed: Fuzzed, corpus: Path | None, report: Path | None) -> None:
+    if corpus is not None:
+        write_corpus(fuzzed.tally.novel, corpus)
+    if report is not None:
+        write_report(fuzzed, report)
+
+
+class _Progress:
+    """A line on stderr every few seconds, where that is a terminal."""
+
+    def __init__(self) -> None:
+        self._is_seen = sys.stderr.isatty()
+        self._last = time.monotonic()
+
+    def __call__(self, tally: Tally) -> None:
+        """One more plan is done."""
+        if self._is_seen and time.monotonic() - self._last >= _EVERY_S:
+            self._last = time.monotonic()
+            click.echo(progress_line(tally), err=True)

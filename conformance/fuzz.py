@@ -1,0 +1,192 @@
+"""Fuzz: plans that nobody thought of, against one target, until the budget is spent.
+
+Decides the course of a run: open the target, run plans, open it again where it died, then make each
+new failure as small as it gets and confirm it.  A known failure is counted, not examined.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from fencepost.conformance.certify import Options, Suite, opened
+from fencepost.conformance.findings import Finding, Findings, findings_from, trace_of_finding
+from fencepost.conformance.fuzz_known import Look, known_looks, look_of
+from fencepost.conformance.fuzz_plans import Planner
+from fencepost.conformance.fuzz_run import Budget, Fuzzer, Tally, Told, ground_of
+from fencepost.conformance.known_failures import KnownFailure
+from fencepost.conformance.outcome import EXIT_CODES, CaseResult, Outcome, Overall
+from fencepost.conformance.plan import Case
+from fencepost.conformance.reachable import unreachable
+from fencepost.conformance.target import Provenance, Target, TargetUnavailableError
+from fencepost.model.revision import Revision
+from fencepost.model.table import LEVELS, Level
+from fencepost.traces.trace_file import TraceFile
+
+_DEATHS = 5
+"""A target that dies so often is opened no more."""
+
+_LEVEL = Level.SHOULD
+_TRIES = 400
+_SUSPECTS_AT_ONCE = 8
+
+ListOf = Callable[[Target], Sequence[KnownFailure]]
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What the user asked for.
+
+    `known`: the known failures of a target that is open; `corpus`: plans to begin with; `told`: is
+    shown the tally as it grows.
+    """
+
+    revision: Revision
+    budget: Budget
+    seed: int = 0
+    known: ListOf = lambda _: ()
+    corpus: Iterable[Case] = ()
+    told: Told | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Fuzzed:
+    """What came of it.
+
+    `known`: how often each listed failure was met, by its reason; `unreachable`: rules that this
+    target can't be led to, with the reason; `traces`: the evidence of each finding; `gave_up`: why
+    the target was opened no more, "" if it could be.
+    """
+
+    provenance: Provenance
+    clock: str
+    revision: Revision
+    seed: int
+    tally: Tally
+    findings: Findings
+    known: Mapping[str, int]
+    unreachable: Mapping[str, str]
+    traces: Mapping[str, TraceFile]
+    gave_up: str = ""
+
+    @property
+    def never(self) -> tuple[str, ...]:
+        """Rules that could have been reached and were not, in the table's order."""
+        covered = self.tally.covered.rules
+        return tuple(
+            rule.id
+            for _, rule in self.revision.rules()
+            if rule.id not in covered and rule.id not in self.unreachable
+        )
+
+    @property
+    def found(self) -> tuple[Finding, ...]:
+        """Findings that hold each time, then those that don't."""
+        return (*self.findings.findings, *self.findings.flaky)
+
+    def exit_code(self) -> int:
+        """Violated if something was found, or the target could not be kept alive; 2 if flaky."""
+        if self.findings.findings or self.gave_up:
+            return EXIT_CODES[Overall.VIOLATED]
+        return EXIT_CODES[Overall.UNKNOWN if self.findings.flaky else Overall.HOLDS]
+
+
+@dataclass(slots=True)
+class _Course:
+    """A run on its way: what is kept when the target has to be opened again."""
+
+    wish: Wish
+    tally: Tally = field(default_factory=Tally)
+    planner: Planner | None = None
+    known: Mapping[Look, KnownFailure] = field(default_factory=dict)
+    met: dict[str, int] = field(default_factory=dict)
+
+    def looks_like(self, result: CaseResult) -> Look | None:
+        """What a new failure looks like; None for anything else."""
+        if result.outcome is not Outcome.FAIL:
+            return None
+        if LEVELS.index(result.level) > LEVELS.index(_LEVEL):
+            return None
+        look = look_of(result, self.wish.revision)
+        if (entry := self.known.get(look)) is not None:
+            self.met[entry.why] = self.met.get(entry.why, 0) + 1
+            return None
+        return look
+
+    def budget(self) -> Budget:
+        """What is left."""
+        whole = self.wish.budget
+        requests, seconds = whole.requests, whole.seconds
+        return Budget(
+            None if requests is None else requests - self.tally.requests,
+            None if seconds is None else seconds - self.tally.seconds,
+        )
+
+
+async def fuzz(open_target: Callable[[], Target], wish: Wish) -> Fuzzed:
+    """Search until the budget is spent.  Raises TargetUnavailableError if it can't be opened."""
+    course = _Course(wish)
+    suspects: list[Case] | None = []
+    fuzzed: Fuzzed | None = None
+    while suspects is not None:
+        target = open_target()
+        try:
+            async with opened(target, wish.revision, Options(attempts=1)) as suite:
+                fuzzed, suspects = await _session(course, target, suite, suspects)
+        except TargetUnavailableError as error:
+            if fuzzed is None:
+                raise
+            return replace(fuzzed, gave_up=f"It died, and then: {error}")
+        if course.tally.died >= _DEATHS:
+            return replace(fuzzed, gave_up=f"It died {course.tally.died} times.")
+    assert fuzzed is not None  # noqa: S101  (the loop runs once at least)
+    return fuzzed
+
+
+async def _session(
+    course: _Course, target: Target, suite: Suite, suspects: Sequence[Case]
+) -> tuple[Fuzzed, list[Case] | None]:
+    """Run plans while the target lives, then examine what was found; else who may be to blame."""
+    wish = course.wish
+    course.known = known_looks(wish.known(target))
+    ground = await ground_of(target, suite)
+    if course.planner is None:
+        course.planner = Planner(ground, wish.seed, wish.corpus)
+    course.planner.ground = ground
+    await _questioned(course, suite, suspects)
+    fuzzer = Fuzzer(target, suite, course.planner, course.tally, course.looks_like, wish.told)
+    to_blame = await fuzzer.run(course.budget())
+    findings = Findings((), (), {})
+    if to_blame is None:
+        failures = [result for alike in course.tally.failures.values() for result in alike]
+        findings = await findings_from(failures, suite, level=_LEVEL, tries=_TRIES)
+    fuzzed = Fuzzed(
+        provenance=suite.provenance(),
+        clock=suite.hello.clock,
+        revision=wish.revision,
+        seed=wish.seed,
+        tally=course.tally,
+        findings=findings,
+        known=course.met,
+        unreachable=unreachable(
+            wish.revision, suite.hello, [config for _, config in ground.configs]
+        ),
+        traces=_traces(findings, suite, wish.seed),
+    )
+    return fuzzed, to_blame
+
+
+async def _questioned(course: _Course, suite: Suite, suspects: Sequence[Case]) -> None:
+    """Try those again that may have ended the target, where it can be alone with the target."""
+    alone = [replace(case, isolated=True) for case in suspects]
+    for start in range(0, len(alone), _SUSPECTS_AT_ONCE):
+        for result in await suite.try_cases(alone[start : start + _SUSPECTS_AT_ONCE]):
+            look = course.looks_like(result)
+            if look is not None:
+                course.tally.keep(look, result)
+
+
+def _traces(findings: Findings, suite: Suite, seed: int) -> dict[str, TraceFile]:
+    found = (*findings.findings, *findings.flaky)
+    made = ((f.case.id, trace_of_finding(f, suite, seed=seed)) for f in found)
+    return {name: trace for name, trace in made if trace is not None}

@@ -1,0 +1,158 @@
+"""What a fuzz run says: lines for people, JSON for programs, files for whoever looks into it.
+
+Decides the words and the figures.  On a virtual clock all of it is the same for the same seed, so
+how long it took is told only where the clock is real.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from fencepost.conformance.findings import Finding
+from fencepost.conformance.fuzz import Fuzzed
+from fencepost.conformance.fuzz_run import Tally
+from fencepost.conformance.outcome import Outcome
+from fencepost.conformance.report import trace_name, write_texts
+
+FORMAT = "fencepost-fuzz"
+VERSION = 1
+_LONGEST_LIST = 12
+
+
+def fuzz_json(fuzzed: Fuzzed) -> dict[str, Any]:
+    """A run as a JSON object."""
+    tally, provenance = fuzzed.tally, fuzzed.provenance
+    document: dict[str, Any] = {
+        "format": FORMAT,
+        "format_version": VERSION,
+        "target": provenance.target,
+        "implementation": provenance.implementation,
+        "version": provenance.version,
+        "revision": fuzzed.revision.name,
+        "seed": fuzzed.seed,
+        "clock": fuzzed.clock,
+        "exit_code": fuzzed.exit_code(),
+        "plans": tally.plans,
+        "requests": tally.requests,
+        "outcomes": {outcome.value: n for outcome in Outcome if (n := tally.outcomes[outcome])},
+        "unknown": dict(sorted(tally.unknown.items())),
+        "died": tally.died,
+        "gave_up": fuzzed.gave_up,
+        "sent": dict(sorted(tally.words.items())),
+        "coverage": {
+            "rules": sorted(tally.covered.rules),
+            "pairs": len(tally.covered.pairs),
+            "states": len(tally.covered.states),
+            "never": list(fuzzed.never),
+            "unreachable": dict(sorted(fuzzed.unreachable.items())),
+        },
+        "findings": [_finding(finding, fuzzed) for finding in fuzzed.findings.findings],
+        "flaky": [_finding(finding, fuzzed) for finding in fuzzed.findings.flaky],
+        "known": dict(sorted(fuzzed.known.items())),
+    }
+    if fuzzed.clock == "real":
+        document["seconds"] = round(tally.seconds, 1)
+        document["requests_per_second"] = round(rate(tally))
+    return document
+
+
+def _finding(finding: Finding, fuzzed: Fuzzed) -> dict[str, Any]:
+    return {
+        "case": finding.case.id,
+        "rule": finding.shape.rule,
+        "level": finding.result.level.value,
+        "shape": str(finding.shape),
+        "message": finding.sentence,
+        "seen": finding.seen,
+        "first": finding.first,
+        "failed": finding.failed,
+        "runs": finding.runs,
+        "trace": trace_name(finding.case.id) if finding.case.id in fuzzed.traces else None,
+    }
+
+
+def rate(tally: Tally) -> float:
+    """Requests per second, all told."""
+    return tally.requests / tally.seconds if tally.seconds else 0.0
+
+
+def progress_line(tally: Tally) -> str:
+    """How far a run has come."""
+    covered = tally.covered
+    failed = f", {len(tally.failures)} kinds of failure" if tally.failures else ""
+    return (
+        f"{tally.requests} requests in {tally.plans} plans: {len(covered.rules)} rules, "
+        f"{len(covered.pairs)} pairs, {len(covered.states)} states{failed}"
+    )
+
+
+def lines(fuzzed: Fuzzed) -> Iterator[str]:
+    """A run for people."""
+    tally, provenance = fuzzed.tally, fuzzed.provenance
+    yield (
+        f"{provenance.target} ({provenance.implementation} {provenance.version}), judged by "
+        f"{fuzzed.revision.name}, seed {fuzzed.seed}"
+    )
+    speed = ""
+    if fuzzed.clock == "real":
+        speed = f" in {tally.seconds:.0f} s, {rate(tally):.0f} per second"
+    outcomes = ", ".join(f"{tally.outcomes[o]} {o.value}" for o in Outcome if tally.outcomes[o])
+    yield f"{tally.requests} requests in {tally.plans} plans{speed}: {outcomes}"
+    covered = tally.covered
+    least = len(fuzzed.never) + len(covered.rules)
+    yield (
+        f"covered: {len(covered.rules)} of {least} rules that can be reached, "
+        f"{len(covered.pairs)} pairs of rules, {len(covered.states)} states of a group"
+    )
+    if fuzzed.never:
+        yield f"never reached: {_listed(fuzzed.never)}"
+    reasons: dict[str, list[str]] = {}
+    for rule, why in fuzzed.unreachable.items():
+        reasons.setdefault(why, []).append(rule)
+    for why, rules in sorted(reasons.items()):
+        yield f"out of reach, {why}: {_listed(rules)}"
+    for why, times in sorted(tally.unknown.items()):
+        yield f"nothing can be said of {times}: {why}"
+    for why, times in sorted(fuzzed.known.items()):
+        yield f"known, {times} times: {why}"
+    if tally.died:
+        yield f"the target died {tally.died} times"
+    if fuzzed.gave_up:
+        yield fuzzed.gave_up
+    for number, finding in enumerate(fuzzed.found, start=1):
+        yield ""
+        kind = "flaky finding" if finding.is_flaky else "finding"
+        yield (
+            f"{kind} {number}: {finding.shape} (seen {finding.seen} times; failed "
+            f"{finding.failed} of {finding.runs} times more)"
+        )
+        yield finding.sentence
+        for step in finding.steps(fuzzed.revision):
+            yield f"  {step}"
+    yield ""
+    yield _verdict(fuzzed)
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _LONGEST_LIST} more" if len(names) > _LONGEST_LIST else ""
+    return ", ".join(names[:_LONGEST_LIST]) + more
+
+
+def _verdict(fuzzed: Fuzzed) -> str:
+    findings, flaky = len(fuzzed.findings.findings), len(fuzzed.findings.flaky)
+    if not findings and not flaky and not fuzzed.gave_up:
+        return "no violation found"
+    parts = [f"{findings} violations found"] if findings else []
+    parts += [f"{flaky} that don't come each time"] if flaky else []
+    parts += ["the target could not be kept alive"] if fuzzed.gave_up else []
+    return "; ".join(parts)
+
+
+def write_report(fuzzed: Fuzzed, directory: Path) -> None:
+    """Write fuzz.json and a trace for each finding.  Raises ReportError."""
+    texts = {"fuzz.json": json.dumps(fuzz_json(fuzzed), indent=1) + "\n"}
+    texts |= {trace_name(case): trace.text() for case, trace in fuzzed.traces.items()}
+    write_texts(texts, directory, "--report")

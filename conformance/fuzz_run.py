@@ -1,0 +1,265 @@
+"""The fuzzer at work: plans to a target, many side by side, until the budget is spent.
+
+Decides what is counted.  A plan counts as covered what the judge's explanations of it all used; the
+pairs and states on its way count too, where the explanations used every rule of the way.  A target
+that dies is a finding: it is opened again, as often as that leads anywhere, and what was on its way
+when it died is tried again, one by one, to see which of it was to blame.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+from fencepost.conformance.certify import Suite
+from fencepost.conformance.fuzz_plans import SETTINGS, Ground, Plan, Planner
+from fencepost.conformance.outcome import CaseResult, Outcome
+from fencepost.conformance.plan import Ask, Case
+from fencepost.conformance.rehearsal import Reached
+from fencepost.conformance.target import Target
+from fencepost.model.coordinator import (
+    AsyncCoordinator,
+    Config,
+    CoordinatorFailure,
+    Send,
+    UnsupportedError,
+)
+from fencepost.model.history import Sent
+from fencepost.model.messages import HeartbeatRequest
+from fencepost.properties.verdict import Wrong
+
+_GRACE_S = 20.0
+"""How long plans that are on their way may take once the time is over."""
+
+_ALIVE_S = 5.0
+_SUSPECTS = 40
+_NEVER = 1 << 40
+_KEPT_EACH = 4
+"""So many failures that look alike are kept, the shortest."""
+
+Told = Callable[["Tally"], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """When to stop: after so many requests, or seconds; None: no limit of this kind."""
+
+    requests: int | None = None
+    seconds: float | None = None
+
+
+@dataclass(slots=True)
+class Tally:
+    """What came of a run.
+
+    `words`: how often each kind of request was sent; `outcomes`: of plans; `covered`: what was
+    shown of the model; `novel`: plans that brought something new; `failures`: some of each kind;
+    `unknown`: why nothing could be said, and how often; `died`: how often the target did.
+    """
+
+    plans: int = 0
+    requests: int = 0
+    words: Counter[str] = field(default_factory=Counter)
+    outcomes: Counter[Outcome] = field(default_factory=Counter)
+    covered: Reached = field(default_factory=Reached)
+    novel: list[Case] = field(default_factory=list)
+    failures: dict[tuple[str, str], list[CaseResult]] = field(default_factory=dict)
+    unknown: Counter[str] = field(default_factory=Counter)
+    died: int = 0
+    seconds: float = 0.0
+
+    def add(self, plan: Plan, result: CaseResult, seen_as: tuple[str, str] | None) -> None:
+        """One more plan was run; `seen_as`: what its failure looks like, None if it didn't fail."""
+        self.plans += 1
+        self.outcomes[result.outcome] += 1
+        sent = _sent(result)
+        self.requests += sent
+        self.words.update(plan.words[:sent])
+        verdict = result.verdict
+        if result.outcome is Outcome.PASS and verdict is not None:
+            if plan.reached.rules <= verdict.used:
+                self.covered.add(plan.reached)
+            else:
+                self.covered.rules.update(verdict.used)
+        if plan.is_novel:
+            self.novel.append(plan.case)
+        if result.outcome is Outcome.UNKNOWN:
+            self.unknown[result.message.partition(":")[0]] += 1
+        if seen_as is not None:
+            self.keep(seen_as, result)
+
+    def keep(self, seen_as: tuple[str, str], result: CaseResult) -> None:
+        """A failure, if it is one of the shortest that look like it."""
+        alike = self.failures.setdefault(seen_as, [])
+        alike.append(result)
+        alike.sort(key=_length)
+        del alike[_KEPT_EACH:]
+
+
+def _sent(result: CaseResult) -> int:
+    if result.recording is None:
+        return 0
+    return sum(isinstance(event, Sent) for event in result.recording.history)
+
+
+def _length(result: CaseResult) -> tuple[int, str]:
+    return sum(isinstance(step, Ask) for step in result.case.steps), result.case.id
+
+
+class Fuzzer:
+    """Runs the plans of a planner against a target that is open."""
+
+    def __init__(
+        self,
+        target: Target,
+        suite: Suite,
+        planner: Planner,
+        tally: Tally,
+        looks_like: Callable[[CaseResult], tuple[str, str] | None],
+        told: Told | None = None,
+    ) -> None:
+        self._target = target
+        self._suite = suite
+        self._planner = planner
+        self._tally = tally
+        self._looks_like = looks_like
+        self._told = told
+        self._planned = 0
+        self._results: dict[int, tuple[Plan, CaseResult]] = {}
+        self._next = 0
+        self._dead = False
+        self._victims: list[CaseResult] = []
+
+    async def run(self, budget: Budget) -> list[Case] | None:
+        """Until the budget is spent: None; or until the target died: who may be to blame."""
+        began = time.monotonic()
+        plans = self._plans(budget, began)
+        workers = {asyncio.create_task(self._work(plans)) for _ in range(self._suite.places)}
+        try:
+            await self._until_done(workers, budget, began)
+        finally:
+            for worker in workers:
+                worker.cancel()
+            await asyncio.gather(*workers, return_exceptions=True)
+            self._tally.seconds += time.monotonic() - began
+        self._account(everything=True)
+        if not self._dead:
+            return None
+        self._tally.died += 1
+        return suspects(self._victims)
+
+    async def _until_done(
+        self, workers: Iterable[asyncio.Task[None]], budget: Budget, began: float
+    ) -> None:
+        limit = None if budget.seconds is None else budget.seconds + _GRACE_S
+        pending = set(workers)
+        while pending:
+            left = None if limit is None else limit - (time.monotonic() - began)
+            if left is not None and left <= 0:
+                self._tally.unknown["it took longer than the time that was left"] += len(pending)
+                return
+            done, pending = await asyncio.wait(
+                pending, timeout=left, return_when=asyncio.FIRST_EXCEPTION
+            )
+            for task in done:
+                task.result()
+            if self._dead:
+                await asyncio.wait(pending, timeout=_ALIVE_S) if pending else None
+                return
+
+    def _plans(self, budget: Budget, began: float) -> Iterable[tuple[int, Plan]]:
+        requests = number = 0
+        while not self._dead:
+            if budget.seconds is not None and time.monotonic() - began >= budget.seconds:
+                return
+            if budget.requests is not None and requests >= budget.requests:
+                return
+            plan = self._planner.next()
+            requests += plan.requests
+            yield number, plan
+            number += 1
+
+    async def _work(self, plans: Iterable[tuple[int, Plan]]) -> None:
+        for number, plan in plans:
+            (result,) = await self._suite.try_cases([plan.case])
+            if _is_suspicious(result) and (self._dead or not await self._is_alive()):
+                self._dead = True
+                self._victims.append(result)
+                return
+            self._results[number] = plan, result
+            self._account()
+
+    def _account(self, *, everything: bool = False) -> None:
+        """Count what has ended, in the order in which it was planned."""
+        if everything:
+            self._results = dict(sorted(self._results.items()))
+        while self._results:
+            number = next(iter(self._results)) if everything else self._next
+            if number not in self._results:
+                return
+            plan, result = self._results.pop(number)
+            self._next = number + 1
+            self._tally.add(plan, result, self._looks_like(result))
+            if self._told is not None:
+                self._told(self._tally)
+
+    async def _is_alive(self) -> bool:
+        """Whether the target still answers anything."""
+        if self._suite.hello.clock == "virtual":
+            return True  # what ends a process there ends one case
+        try:
+            async with asyncio.timeout(_ALIVE_S), self._target.scope("alive") as coordinator:
+                await coordinator.reset({})
+                return await _answers(coordinator, self._suite.hello.apis["Heartbeat"][0])
+        except (TimeoutError, CoordinatorFailure, UnsupportedError):
+            return False
+
+
+async def _answers(coordinator: AsyncCoordinator, version: int) -> bool:
+    body = HeartbeatRequest(group_id="alive", generation_id=1, member_id="nobody").to_body(version)
+    send = Send("alive", "alive", "fencepost", "Heartbeat", version, body)
+    answers = list(await coordinator.send(send))
+    while not answers:
+        answers = list(await coordinator.advance(1000))
+    return answers[0].body is not None
+
+
+def suspects(victims: Iterable[CaseResult]) -> list[Case]:
+    """Who may have ended the target, likeliest first: who asked something just before its end."""
+
+    def quiet_ms(result: CaseResult) -> int:
+        history = [] if result.recording is None else result.recording.history
+        sent = max((event.at_ms for event in history if isinstance(event, Sent)), default=None)
+        return _NEVER if sent is None else history[-1].at_ms - sent
+
+    ordered = sorted(victims, key=lambda result: (quiet_ms(result), result.case.id))
+    return [result.case for result in ordered[:_SUSPECTS]]
+
+
+def _is_suspicious(result: CaseResult) -> bool:
+    """Whether the target may have died of it."""
+    if result.outcome is not Outcome.FAIL:
+        return False
+    violation = result.verdict.violation if result.verdict is not None else None
+    return violation is None or violation.wrong is Wrong.CLOSED
+
+
+async def ground_of(target: Target, suite: Suite) -> Ground:
+    """What plans can be made for: a target's abilities, and the settings that it can be given."""
+    configs: list[tuple[dict[str, int | None], Config]] = []
+    if suite.hello.clock == "virtual":
+        async with target.scope("settings") as coordinator:
+            for settings in SETTINGS:
+                with contextlib.suppress(UnsupportedError):
+                    configs.append((dict(settings), (await coordinator.reset(settings)).config))
+    return Ground(
+        suite.revision,
+        suite.hello,
+        target.hints,
+        suite.lag_ms,
+        configs or [({}, suite.config)],
+    )
