@@ -10,9 +10,9 @@ way round), another generation, id, leader, member list or assignment is no matc
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import permutations
+from itertools import permutations, product
 from typing import Any
 
 from fencepost.model.errors import Error, error_name
@@ -162,19 +162,23 @@ def _plain(value: Any) -> str:
     return value if isinstance(value, str) else repr(value)
 
 
-def _rows(message: Message) -> tuple[Any, ...]:
-    match message:
-        case JoinGroupResponse():
-            return message.members
-        case DescribeGroupsResponse() if len(message.groups) == 1:
-            return message.groups[0].members
+def _member_orders(expected: Message, observed: Message) -> Iterator[tuple[Any, ...]]:
+    """Every way to put the expected members beside the observed ones that could fit.
+
+    For an answer about several groups, an order for each of them.
+    """
+    match expected, observed:
+        case JoinGroupResponse(), JoinGroupResponse():
+            yield from _orders(expected.members, observed.members)
+        case DescribeGroupsResponse(), DescribeGroupsResponse():
+            theirs = {g.group_id: g.members for g in observed.groups}
+            each = (_orders(g.members, theirs.get(g.group_id, ())) for g in expected.groups)
+            yield from product(*each)
         case _:
-            return ()
+            yield ()
 
 
-def _member_orders(expected: Message, observed: Message) -> Iterator[tuple[int, ...]]:
-    """Every way to put the expected members beside the observed ones that could fit."""
-    wanted, got = _rows(expected), _rows(observed)
+def _orders(wanted: Sequence[Any], got: Sequence[Any]) -> Iterator[tuple[int, ...]]:
     if len(wanted) != len(got):
         yield ()
         return
@@ -205,7 +209,7 @@ def _seat(row: Any) -> str | None:
     return seat
 
 
-def _compare(m: _Matcher, expected: Message, observed: Message, order: tuple[int, ...]) -> None:
+def _compare(m: _Matcher, expected: Message, observed: Message, order: tuple[Any, ...]) -> None:
     match expected, observed:
         case JoinGroupResponse(), JoinGroupResponse():
             _join(m, expected, observed, order)
@@ -225,10 +229,10 @@ def _compare(m: _Matcher, expected: Message, observed: Message, order: tuple[int
         case DescribeGroupsResponse(), DescribeGroupsResponse():
             m.same("groups", len(expected.groups), len(observed.groups))
             ours = {g.group_id: g for g in observed.groups}
-            for row in expected.groups:
+            for row, places in zip(expected.groups, order, strict=True):
                 if row.group_id not in ours:
                     m.differs("groups", row.group_id, sorted(ours))
-                _describe(m, row, ours[row.group_id], order)
+                _describe(m, row, ours[row.group_id], places)
         case ListGroupsResponse(), ListGroupsResponse():
             m.error("errorCode", expected.error_code, observed.error_code)
             m.same("groups", _listed(expected), _listed(observed))

@@ -197,6 +197,30 @@ def test_metadata_and_assignment_of_a_description_count_in_stable_only() -> None
     assert found(answer("Stable", b"a"), answer(preparing, b"a")) == []
 
 
+def test_groups_described_together_have_their_members_each() -> None:
+    def answer(*members: tuple[str, str]) -> DescribeGroupsResponse:
+        rows = tuple(
+            DescribedGroup(
+                error_code=0,
+                group_id=group_id,
+                group_state="Stable",
+                members=tuple(
+                    DescribedMember(member_id=member_id)
+                    for name, member_id in members
+                    if name == group_id
+                ),
+            )
+            for group_id in ("g", "h")
+        )
+        return DescribeGroupsResponse(groups=rows)
+
+    model = answer(("g", NEW), ("g", "a"), ("h", "b"))
+    (match,) = found(model, answer(("g", "a"), ("g", "n"), ("h", "b")))
+    assert match.bindings == {NEW: "n"}
+    assert found(model, answer(("g", "a"), ("h", "n"), ("h", "b"))) == []
+    assert found(answer(("g", "a")), answer(("g", "a"))) != []
+
+
 def test_another_kind_of_answer_is_no_match() -> None:
     assert found(HeartbeatResponse(error_code=0), SyncGroupResponse(error_code=0)) == []
 
