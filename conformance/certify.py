@@ -59,7 +59,7 @@ class Options:
     """What the user asked for.
 
     `jobs` None: as many side by side as the target takes.  `attempts`: how often what stays unknown
-    under a real clock is tried.
+    under a real clock is tried.  `persists`: after a violation, too, a plan is run to its end.
     """
 
     level: Level = Level.SHOULD
@@ -68,6 +68,7 @@ class Options:
     skip: tuple[str, ...] = ()
     progress: Progress | None = None
     attempts: int = _ATTEMPTS
+    persists: bool = False
 
 
 @asynccontextmanager
@@ -186,6 +187,11 @@ class Suite:
         return self._revision
 
     @property
+    def chooses_settings(self) -> bool:
+        """Whether a case can be given settings of its own."""
+        return self.hello.clock == "virtual"
+
+    @property
     def places(self) -> int:
         """How many cases run side by side."""
         return self._options.jobs or self._target.capacity
@@ -274,7 +280,16 @@ class Suite:
         hints = self._target.hints
         if last:
             hints = replace(hints, patience_ms=max(hints.patience_ms, _LAST_PATIENCE_MS))
-        run = CaseRun(case, coordinator, self.hello, config, self._revision, lag, hints)
+        run = CaseRun(
+            case,
+            coordinator,
+            self.hello,
+            config,
+            self._revision,
+            lag,
+            hints,
+            persists=self._options.persists,
+        )
         try:
             recording = await run.run()
         except (CaseUnsupportedError, UnsupportedError) as error:

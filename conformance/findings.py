@@ -7,7 +7,6 @@ as flaky, with its rate, for it may be the weather.  Known shapes are only count
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -17,7 +16,7 @@ from fencepost.conformance.explain import explained
 from fencepost.conformance.minimise import AT_ONCE, TRIES, Minimal, Shown, smallest
 from fencepost.conformance.outcome import CaseResult
 from fencepost.conformance.plan import Case
-from fencepost.conformance.plan_weight import DELAY, steps_key, weight
+from fencepost.conformance.plan_weight import DELAY, steps_digest, weight
 from fencepost.conformance.replay import sound_trace
 from fencepost.conformance.shape import Shape, shape_of
 from fencepost.model.revision import Revision
@@ -27,8 +26,6 @@ from fencepost.traces.trace_file import TraceFile
 CONFIRMATIONS = 3
 _FLAKY_RUNS = 9
 """What doesn't fail each time is run so often in all, so that its rate says something."""
-
-_DIGEST = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +172,7 @@ def self_contained(failure: CaseResult, suite: Suite) -> Case:
     It asks for no rule, since it is not there to pass.
     """
     case = replace(failure.case, rules=())
-    if failure.recording is None or suite.hello.clock != "virtual":
+    if failure.recording is None or not suite.chooses_settings:
         return case
     config = {DELAY: failure.recording.config.get(DELAY), **case.needs.config}
     return replace(case, needs=replace(case.needs, config=config))
@@ -183,12 +180,16 @@ def self_contained(failure: CaseResult, suite: Suite) -> Case:
 
 def _named(result: CaseResult, case: Case, shape: Shape) -> CaseResult:
     """The result of a minimal case under an id that stays while the plan does."""
-    digest = hashlib.sha256(steps_key(case.steps).encode()).hexdigest()[:_DIGEST]
-    renamed = replace(case, id=f"found/{digest}-{shape.rule or shape.wrong}", about=str(shape))
+    name = f"found/{steps_digest(case.steps)}-{shape.rule or shape.wrong}"
+    return under(result, replace(case, id=name, about=str(shape)))
+
+
+def under(result: CaseResult, case: Case) -> CaseResult:
+    """The result, as one of this case, whose steps are the same."""
     recording = result.recording
     if recording is not None:
-        recording = replace(recording, case=renamed)
-    return replace(result, case=renamed, recording=recording)
+        recording = replace(recording, case=case)
+    return replace(result, case=case, recording=recording)
 
 
 def trace_of_finding(finding: Finding, suite: Suite, *, seed: int) -> TraceFile | None:

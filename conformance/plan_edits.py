@@ -16,6 +16,7 @@ from fencepost.conformance.plan_merges import (
     merged_instances,
     merged_members,
     own_connections,
+    plain_names,
 )
 from fencepost.conformance.plan_says import lower_versions, no_delay, plain_bodies, shorter_waits
 from fencepost.conformance.plan_tidy import overlaps, with_steps
@@ -134,5 +135,6 @@ EDITS: tuple[Edit, ...] = (
     no_delay,
     lower_versions,
     plain_bodies,
+    plain_names,
 )
 """Every kind of change, in the order in which they are tried."""

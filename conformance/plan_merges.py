@@ -30,6 +30,7 @@ from fencepost.conformance.plan_weight import (
     groups_of_plan,
     instances_of,
     members_of_plan,
+    plainly_named,
 )
 
 
@@ -124,3 +125,9 @@ def renamed(case: Case, members: Mapping[str, str], instances: Mapping[str, str]
                 return old
 
     return with_steps(case, tuple(map(step, case.steps)))
+
+
+def plain_names(case: Case, apis: Versions) -> Iterator[Case]:
+    """Instances A, B, …, their processes by number, dynamic members a, b, … as they appear."""
+    del apis
+    yield renamed(case, *plainly_named(case.steps))

@@ -63,6 +63,15 @@ def lower_versions(case: Case, apis: Versions) -> Iterator[Case]:
                     yield put(case, place, replace(step, version=version, at_most=None))
 
 
+def fitted(case: Case, apis: Versions) -> Case:
+    """The case with no version above those, where a lower one can say the same."""
+
+    def low_enough(ask: Ask) -> Ask:
+        return _lowered(ask, ask.api, apis[ask.api][1], apis) if ask.api in apis else ask
+
+    return asking(case, low_enough)
+
+
 def _lowered(ask: Ask, api: str, version: int, apis: Versions) -> Ask:
     if ask.api != api or version_of(ask, apis) <= version or not _can_say(ask, version):
         return ask

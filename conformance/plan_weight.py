@@ -7,11 +7,15 @@ makes plans smaller goes down in this order, so it comes to an end.
 
 from __future__ import annotations
 
+import hashlib
 import json
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import fields
+from string import ascii_lowercase, ascii_uppercase
 from typing import Any
 
+from fencepost.conformance.catalogue.script import instance_of
 from fencepost.conformance.plan import (
     Ask,
     Case,
@@ -44,6 +48,7 @@ WAITS = (
 """The named times, the shortest first, so far as that can be said without a target."""
 
 GROUP = "g"
+_DIGEST = 10
 PROTOCOLS = (JoinProtocol(name="range", metadata=b""),)
 DELAY = "group.initial.rebalance.delay.ms"
 
@@ -61,13 +66,45 @@ def weight(case: Case, apis: Versions) -> Weight:
         int(bool(case.needs.config.get(DELAY))),
         sum(version_of(ask, apis) for ask in asks),
         sum(oddness(ask) for ask in asks),
+        sum(old != new for names in plainly_named(case.steps) for old, new in names.items()),
         len(steps_key(case.steps)),
     )
+
+
+def plainly_named(steps: tuple[Step, ...]) -> tuple[dict[str, str], dict[str, str]]:
+    """Members and instances that join, each with the plainest name; others keep theirs."""
+    members: dict[str, str] = {}
+    instances: dict[str, str] = {}
+    count = Counter[str]()
+    joiners = dict.fromkeys(a.who for a in asks_of(steps) if a.api.startswith("JoinGroup"))
+    for who in joiners:
+        if (old := instance_of(who)) is None:
+            members[who] = _letter(count, ascii_lowercase)
+            continue
+        if old not in instances:
+            instances[old] = _letter(count, ascii_uppercase)
+        instance = instances[old]
+        count[instance] += 1
+        members[who] = f"{instance}{count[instance]}"
+    taken = set(members.values()) & (set(members_of_plan(steps)) - set(members))
+    return ({}, {}) if taken else (members, instances)
+
+
+def _letter(count: Counter[str], letters: str) -> str:
+    """The next letter; after the last one the last with a number."""
+    place = count[letters]
+    count[letters] += 1
+    return letters[place] if place < len(letters) else f"{letters[-1]}x{place}"
 
 
 def steps_key(steps: tuple[Step, ...]) -> str:
     """The steps as text: two plans with the same are the same."""
     return json.dumps([step_json(step) for step in steps], sort_keys=True)
+
+
+def steps_digest(steps: tuple[Step, ...]) -> str:
+    """The same in a few letters, for an id."""
+    return hashlib.sha256(steps_key(steps).encode()).hexdigest()[:_DIGEST]
 
 
 def asks_of(steps: tuple[Step, ...]) -> list[Ask]:

@@ -76,13 +76,16 @@ class Recording:
     began: float = 0.0
     ended: float = 0.0
     written_for_ms: int = 0
+    step_ends: list[int] = field(default_factory=list)
+    """When each step of the plan that was taken was over."""
 
 
 class CaseRun:
     """Runs one case.
 
     `lag_ms`: what the target's clock can't tell apart, which times are scaled by; 0 for a virtual
-    clock.  `hints`: how the target is best asked.
+    clock.  `hints`: how the target is best asked.  `persists`: after a violation, too, the plan is
+    run to its end, for what else can be seen.
     """
 
     def __init__(
@@ -94,7 +97,10 @@ class CaseRun:
         revision: Revision,
         lag_ms: int,
         hints: Hints = _NO_HINTS,
+        *,
+        persists: bool = False,
     ) -> None:
+        self._persists = persists
         self._case = case
         self._coordinator = coordinator
         self._hello = hello
@@ -119,9 +125,10 @@ class CaseRun:
         """
         self.recording.began = time.monotonic()
         for number, step in enumerate(self._case.steps, start=1):
-            if not self._oracle.open():
+            if not self._goes_on():
                 break
             await self._step(step, number)
+            self.recording.step_ends.append(self._clock())
             if self.recording.stopped:
                 break
         else:
@@ -133,6 +140,9 @@ class CaseRun:
     def verdict(self) -> Verdict:
         """What the oracle says by now; on a real clock it was patient, see `patience_ms`."""
         return self._oracle.verdict()
+
+    def _goes_on(self) -> bool:
+        return self._persists or self._oracle.open()
 
     async def _step(self, step: Step, number: int) -> None:
         match step:
@@ -157,10 +167,15 @@ class CaseRun:
     async def _restart(self) -> None:
         begun = self._clock()
         dropped = await self._coordinator.restart()
-        self._record(Restarted(begun, self._clock(), dropped.dropped))
-        moved = self.recording.moved
-        self._take(dropped.answers)
-        self.recording.moved = moved  # to be sent away by the restart itself is as it should be
+        if dropped.spell is None:
+            self._record(Restarted(begun, self._clock(), dropped.dropped))
+            moved = self.recording.moved
+            self._take(dropped.answers)
+            self.recording.moved = moved  # to be sent away by the restart is as it should be
+        else:
+            begun, down = map(self._since_origin, dropped.spell)
+            self._take(dropped.answers, begun)
+            self._record(Restarted(begun, self._clock(), dropped.dropped, down + 1))
         for request_id in dropped.dropped:
             self._open.pop(request_id, None)
 
@@ -168,6 +183,9 @@ class CaseRun:
         version, body = asked(step, self._hello, self._knowledge)
         request_id = f"r{number}"
         connection = step.connection or step.who
+        if any((ask.connection or ask.who) == connection for ask in self._open.values()):
+            self.recording.stopped = f"{step.label}: its connection waits for another answer"
+            return
         request = Send(request_id, connection, "fencepost", step.api, version, body)
         self._open[request_id] = step
         self._bodies[request_id] = body
@@ -183,15 +201,19 @@ class CaseRun:
     def _clock(self) -> int:
         if self._virtual:
             return self._now
-        return int((time.monotonic() - self._origin) * 1000)
+        return self._since_origin(time.monotonic())
+
+    def _since_origin(self, seconds: float) -> int:
+        return int((seconds - self._origin) * 1000)
 
     def _record(self, event: Event) -> None:
         self.recording.history.append(event)
         self._oracle.observe(event)
 
-    def _take(self, answers: Sequence[Answer]) -> None:
+    def _take(self, answers: Sequence[Answer], read_ms: int | None = None) -> None:
+        """`read_ms`: real clock: when they had been read by, if not by now."""
         for answer in answers:
-            read = answer if self._virtual else self._stamped(answer)
+            read = answer if self._virtual else self._stamped(answer, read_ms)
             self._record(Answered(read))
             ask = self._open.pop(answer.id, None)
             if ask is None or answer.body is None:
@@ -199,10 +221,10 @@ class CaseRun:
             self.recording.moved |= answer.body.get("errorCode") in _MOVED
             self._knowledge.learn(ask.who, ask.api, answer.body, self._bodies[answer.id])
 
-    def _stamped(self, answer: Answer) -> Answer:
+    def _stamped(self, answer: Answer, read_ms: int | None) -> Answer:
         """Real clock: when we read it, by the clock that stamped the sending."""
-        at = int((time.monotonic() - self._origin) * 1000) + 1
-        return Answer(answer.id, at, answer.body, answer.findings)
+        at = self._clock() if read_ms is None else read_ms
+        return Answer(answer.id, at + 1, answer.body, answer.findings)
 
     async def _advance(self, ms: int) -> None:
         before = self._clock()
@@ -228,18 +250,23 @@ class CaseRun:
         if self._virtual:
             await self._advance(ms)
             return
-        while (left := end - self._clock()) > 0 and self._oracle.open():
+        while (left := end - self._clock()) > 0 and self._goes_on():
             await self._advance(min(left, _SLICE_MS))
 
     async def _await(self, labels: tuple[str, ...]) -> None:
         begun = self._clock()
         cap = VIRTUAL_CAP_MS if self._virtual else WAIT_CAP_MS
-        while self._oracle.open() and (waiting := self._waiting(labels)):
+        while self._goes_on() and (waiting := self._waiting(labels)):
+            if not self._oracle.open():  # nobody can say what is due: whatever timer there may be
+                cap = self._times.session + self._times.rebalance
             if self._clock() - begun > cap:
                 self.recording.stopped = f"{', '.join(waiting)} waited for in vain"
                 return
             if not self._virtual:
                 await self._advance(_SLICE_MS)
+                continue
+            if not self._oracle.open():
+                await self._advance(self._times.short_rebalance)
                 continue
             deadline = self._oracle.next_deadline_ms()
             if deadline is None:
