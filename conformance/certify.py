@@ -4,7 +4,7 @@ Decides what a run of a case is worth.  A pass needs that every remaining explan
 that the case is about.  A violation that no lag explains counts at once; one that rests on how late
 something was counts only while the control group shows a quick target, and only as SHOULD if what
 came was right.  What a bad link does, too (something is late, a connection ends), must be seen at
-the same request in each attempt.  All else is unknown and is tried again; it is never a pass.
+the same request again and again.  All else is unknown and is tried again; it is never a pass.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from fencepost.conformance.lag import Control, LagMeter
 from fencepost.conformance.outcome import CaseResult, Certificate, Outcome
 from fencepost.conformance.plan import Case, Restart, times_for
 from fencepost.conformance.runner import CaseRun, CaseUnsupportedError, Recording, unmet_need
-from fencepost.conformance.suspicion import may_be_the_link, weighed
+from fencepost.conformance.suspicion import Suspicions, may_be_the_link
 from fencepost.conformance.target import Provenance, Target
 from fencepost.model.coordinator import (
     AsyncCoordinator,
@@ -222,18 +222,21 @@ class Suite:
         if entry.id in self._options.skip:
             return CaseResult(case, Outcome.SKIPPED, case.level, "skipped by the user")
         result = CaseResult(case, Outcome.UNKNOWN, case.level)
-        suspicions: list[CaseResult] = []
-        for attempt in range(1, self._options.attempts + 1):
+        suspicions = Suspicions(self._options.attempts)
+        attempt = 0
+        while attempt < suspicions.most_attempts:
+            attempt += 1
             began = time.monotonic()
-            result = await self._attempt(entry, case, last=attempt == _ATTEMPTS)
+            result = await self._attempt(entry, case, last=attempt >= _ATTEMPTS)
             result = replace(result, attempts=attempt, seconds=time.monotonic() - began)
             if self._meter is None:
                 return result
             if may_be_the_link(result):
-                suspicions.append(result)
+                if suspicions.confirmed_by(result):
+                    return result
             elif result.outcome is not Outcome.UNKNOWN:
                 break
-        return weighed(result, suspicions)
+        return suspicions.weighed(result)
 
     def _written(self, entry: Entry, config: Config) -> Case:
         """The case as it is written for this target."""

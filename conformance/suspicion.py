@@ -1,17 +1,19 @@
 """What a failure is worth that a bad link makes as well as a bad broker.
 
 Decides when lateness and the end of a connection count.  No control group shows what happens to one
-connection alone: a packet lost, a stall, a cut.  But a broker does wrong at the same request each
-time, and a link anywhere; so such a failure counts if every attempt has it at the same request.
+connection alone: a packet lost, a stall, a cut.  But a broker does wrong at the same request again
+and again, and a link anywhere; so such a failure counts when it was seen `SIGHTS` times at the same
+request, and no attempt passed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 from fencepost.conformance.outcome import CaseResult, Outcome
 from fencepost.properties.verdict import Wrong
+
+SIGHTS = 3
 
 
 def may_be_the_link(result: CaseResult) -> bool:
@@ -22,20 +24,41 @@ def may_be_the_link(result: CaseResult) -> bool:
     return not violation or violation.late or violation.wrong is Wrong.CLOSED
 
 
-def weighed(result: CaseResult, suspicions: Sequence[CaseResult]) -> CaseResult:
-    """The last attempt's result, in the light of those that a bad link may have spoiled.
+@dataclass(slots=True)
+class Suspicions:
+    """The failures of one case that may be the link's.
 
-    A broker does wrong at the same request each time; a link does so anywhere.
+    `attempts`: how often the case is tried anyway; it bounds the sights that are asked for.
     """
-    if not suspicions:
-        return result
-    if result is not suspicions[-1]:
-        notes = (*result.notes, *(f"not seen again: {s.message}" for s in suspicions))
-        return replace(result, notes=notes)
-    if len(suspicions) == result.attempts and len({_where(s) for s in suspicions}) == 1:
-        return result
-    why = f"not seen each time, so it may be the link: {result.message}"
-    return replace(result, outcome=Outcome.UNKNOWN, message=why, level=result.case.level)
+
+    attempts: int
+    seen: list[CaseResult] = field(default_factory=list)
+
+    @property
+    def sights(self) -> int:
+        """How often a failure must be seen at the same request."""
+        return min(SIGHTS, self.attempts)
+
+    @property
+    def most_attempts(self) -> int:
+        """How often the case is tried: more often, once there is something to look for."""
+        return self.attempts + (self.sights - 1 if self.seen else 0)
+
+    def confirmed_by(self, result: CaseResult) -> bool:
+        """Note a failure; whether it was seen often enough by now."""
+        self.seen.append(result)
+        where = _where(result)
+        return sum(_where(before) == where for before in self.seen) >= self.sights
+
+    def weighed(self, result: CaseResult) -> CaseResult:
+        """The last attempt's result, where none of these was confirmed."""
+        if not self.seen:
+            return result
+        if result is not self.seen[-1]:
+            notes = (*result.notes, *(f"not seen again: {s.message}" for s in self.seen))
+            return replace(result, notes=notes)
+        why = f"not seen at the same request each time, so it may be the link: {result.message}"
+        return replace(result, outcome=Outcome.UNKNOWN, message=why, level=result.case.level)
 
 
 def _where(result: CaseResult) -> tuple[object, ...]:
