@@ -13,6 +13,7 @@ import click
 
 from fencepost.conformance.address import AddressError
 from fencepost.conformance.cli_certify import certify_command, replay_command
+from fencepost.conformance.cli_compare import compare_command
 from fencepost.conformance.cli_diff import diff_command
 from fencepost.conformance.cli_explore import (
     check_command,
@@ -67,6 +68,7 @@ for _command in (
     mutants_command,
     prove_command,
     fuzz_command,
+    compare_command,
     diff_command,
     check_command,
     explore_command,

@@ -35,8 +35,8 @@ Versions = Mapping[str, tuple[int, int]]
 Weight = tuple[int, ...]
 
 WAITS = (
-    "tick of time",
     "short rebalance",
+    "tick of time",
     "two ticks",
     "three ticks",
     "short session",

@@ -1,0 +1,69 @@
+"""Where differences are looked for, in order: suites that are written, and plans that are made.
+
+Decides the order within a suite: as it is written for the catalogue, short walks first for those
+that are made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from fencepost.conformance.catalogue.registry import Entry
+from fencepost.conformance.compare import Stage
+from fencepost.conformance.fuzz_plans import Ground, Planner
+from fencepost.conformance.pair import Pair
+from fencepost.conformance.plan import Case
+from fencepost.conformance.suites import CATALOGUE, find_suite
+from fencepost.model.revision import Revision
+
+
+def stage_of(name: str, entries: Sequence[Entry], *, whole: bool) -> Stage:
+    """The cases of a suite."""
+
+    def write(pair: Pair) -> Iterator[Case | str]:
+        for entry in entries:
+            case, lacks = pair.written(entry)
+            yield lacks if case is None else case
+
+    return Stage(name, write, whole)
+
+
+def walks_stage(name: str, revision: Revision) -> Stage:
+    """A suite that is made when it is needed, the shortest walks first."""
+
+    def write(pair: Pair) -> Iterator[Case | str]:
+        entries = find_suite(name, revision).entries
+        lengths = {entry.id: len(entry.case({}, delayed=False).steps) for entry in entries}
+        shortest = sorted(entries, key=lambda entry: lengths[entry.id])
+        yield from stage_of(name, shortest, whole=False).write(pair)
+
+    return Stage(name, write)
+
+
+def plans_stage(seed: int) -> Stage:
+    """Plans that nobody thought of, as `fuzz` draws them, without end."""
+
+    def write(pair: Pair) -> Iterator[Case | str]:
+        planner = Planner(ground_of(pair), seed)
+        while True:
+            yield pair.fitted(planner.next().case)
+
+    return Stage("made up", write)
+
+
+def ground_of(pair: Pair) -> Ground:
+    """What plans can be made for: what both can do, under settings that both can have."""
+    configs = [(wanted, {**pair.suites[0].config, **wanted}) for wanted in pair.choices()]
+    lag_ms = max(suite.lag_ms for suite in pair.suites)
+    hello = pair.suites[0].hello
+    return Ground(pair.suites[0].revision, hello, pair.hints, lag_ms, configs)
+
+
+def usual_stages(revision: Revision, seed: int) -> list[Stage]:
+    """The catalogue, whatever the budget; then every transition; then what nobody thought of."""
+    catalogue = find_suite(CATALOGUE, revision).entries
+    return [
+        stage_of(CATALOGUE, catalogue, whole=True),
+        walks_stage("cover", revision),
+        plans_stage(seed),
+    ]
