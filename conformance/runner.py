@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from fencepost.conformance.listening import SELDOM_S, Listener
 from fencepost.conformance.plan import (
     Ask,
     Await,
@@ -49,6 +50,9 @@ WAIT_CAP_MS = 120_000
 
 VIRTUAL_CAP_MS = 3_600_000
 _SLICE_MS = 50
+_LONGEST_SLICE_MS = 400
+"""The longer a wait, the seldomer it is looked whether it can end; an answer ends it at once."""
+
 _NO_HINTS = Hints()
 _BATCHES_SINCE = 3
 _MOVED = {14, 15, 16}
@@ -111,7 +115,8 @@ class CaseRun:
         )
         self._knowledge = Knowledge(self._times)
         patience = 0 if self._virtual else max(lag, hints.patience_ms)
-        self._oracle = Oracle(revision, config, lag_ms=patience)
+        every_s = 0.0 if self._virtual or case.rules else SELDOM_S
+        self._oracle = Listener(Oracle(revision, config, lag_ms=patience), every_s)
         self._now = 0
         self._origin = time.monotonic()
         self._open: dict[str, Ask] = {}
@@ -250,12 +255,15 @@ class CaseRun:
         if self._virtual:
             await self._advance(ms)
             return
+        slice_ms = _SLICE_MS
         while (left := end - self._clock()) > 0 and self._goes_on():
-            await self._advance(min(left, _SLICE_MS))
+            await self._advance(min(left, slice_ms))
+            slice_ms = min(2 * slice_ms, _LONGEST_SLICE_MS)
 
     async def _await(self, labels: tuple[str, ...]) -> None:
         begun = self._clock()
         cap = VIRTUAL_CAP_MS if self._virtual else WAIT_CAP_MS
+        slice_ms = _SLICE_MS
         while self._goes_on() and (waiting := self._waiting(labels)):
             if not self._oracle.open():  # nobody can say what is due: whatever timer there may be
                 cap = self._times.session + self._times.rebalance
@@ -263,7 +271,8 @@ class CaseRun:
                 self.recording.stopped = f"{', '.join(waiting)} waited for in vain"
                 return
             if not self._virtual:
-                await self._advance(_SLICE_MS)
+                await self._advance(slice_ms)
+                slice_ms = min(2 * slice_ms, _LONGEST_SLICE_MS)
                 continue
             if not self._oracle.open():
                 await self._advance(self._times.short_rebalance)

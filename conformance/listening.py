@@ -1,0 +1,57 @@
+"""The oracle as a running case asks it: each time at once, or now and then.
+
+Decides how often a history on a real clock is judged while it is made.  A case of a suite ends at
+its first violation, so the oracle hears each event at once.  Of thousands of plans that are about
+nothing in particular most hold, and each is judged when it has ended anyway; the oracle hears of
+those only where they last, so that no violation is waited out.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+
+from fencepost.model.history import Event
+from fencepost.properties.oracle import Oracle
+from fencepost.properties.verdict import Verdict
+
+SELDOM_S = 5.0
+"""A plan that lasts is listened to so often."""
+
+
+class Listener:
+    """An oracle that may lag behind what it is told.  `every_s` 0: it never does."""
+
+    def __init__(self, oracle: Oracle, every_s: float) -> None:
+        self._oracle = oracle
+        self._every_s = every_s
+        self._heard = time.monotonic()
+        self._untold: deque[Event] = deque()
+
+    def observe(self, event: Event) -> None:
+        """Something happened."""
+        if self._every_s:
+            self._untold.append(event)
+        else:
+            self._oracle.observe(event)
+
+    def open(self) -> bool:
+        """Whether all is explained, as far as was heard."""
+        if self._untold and time.monotonic() - self._heard >= self._every_s:
+            self._catch_up()
+        return self._oracle.open()
+
+    def next_deadline_ms(self) -> int | None:
+        """As the oracle has it, of all that happened."""
+        self._catch_up()
+        return self._oracle.next_deadline_ms()
+
+    def verdict(self) -> Verdict:
+        """The oracle's, of all that happened."""
+        self._catch_up()
+        return self._oracle.verdict()
+
+    def _catch_up(self) -> None:
+        while self._untold:
+            self._oracle.observe(self._untold.popleft())
+        self._heard = time.monotonic()

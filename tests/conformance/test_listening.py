@@ -1,0 +1,53 @@
+"""A plan that is about nothing in particular is listened to now and then, and misses nothing."""
+
+from __future__ import annotations
+
+import pytest
+
+from fencepost.conformance import listening
+from fencepost.conformance.listening import Listener
+from fencepost.model.coordinator import Answer, Send
+from fencepost.model.history import Answered, Sent
+from fencepost.model.messages import HeartbeatRequest, HeartbeatResponse
+from fencepost.model.revision_base import KAFKA_4
+from fencepost.properties.oracle import Oracle
+
+_ASKED = HeartbeatRequest(group_id="g", generation_id=1, member_id="nobody").to_body(4)
+_LIE = HeartbeatResponse(error_code=0).to_body(4)
+_EVENTS = (
+    Sent(0, Send("r1", "a", "fencepost", "Heartbeat", 4, _ASKED)),
+    Answered(Answer("r1", 0, _LIE)),
+)
+
+
+@pytest.fixture
+def seconds(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """A clock that stands still."""
+    now = [0.0]
+    monkeypatch.setattr(listening.time, "monotonic", lambda: now[0])
+    return now
+
+
+def listener(every_s: float) -> Listener:
+    heard = Listener(Oracle(KAFKA_4, {}, lag_ms=0), every_s)
+    for event in _EVENTS:
+        heard.observe(event)
+    return heard
+
+
+def test_a_case_of_a_suite_is_heard_at_once(seconds: list[float]) -> None:
+    assert seconds == [0.0]
+    assert not listener(0).open()
+
+
+def test_a_plan_is_heard_when_it_lasts(seconds: list[float]) -> None:
+    heard = listener(5)
+    assert heard.open()
+    seconds[0] = 5.0
+    assert not heard.open()
+
+
+def test_the_verdict_is_of_everything(seconds: list[float]) -> None:
+    assert seconds == [0.0]
+    assert listener(5).verdict() == listener(0).verdict()
+    assert listener(5).verdict().violation is not None
