@@ -13,7 +13,7 @@ from random import Random
 from typing import Any, NamedTuple
 
 from fencepost.conformance.catalogue.script import BOTH, RENEWED, ROUNDROBIN, subscription
-from fencepost.conformance.plan import AssignmentsToAll, GenerationOf, IdOf, Ms
+from fencepost.conformance.plan import Ask, AssignmentsToAll, GenerationOf, IdOf, Ms
 from fencepost.model.coordinator import Config
 from fencepost.model.messages import (
     CommitPartition,
@@ -202,3 +202,14 @@ def draw_edge(random: Random, api: str, fields: Iterable[str]) -> Edge | None:
     if edge.rare and random.randrange(_RARE):
         return random.choice([e for e in edges if not e.rare])
     return edge
+
+
+def is_about_nobodys_group(ask: Ask) -> bool:
+    """Whether a request is about what the group of no name holds.
+
+    That group has the same name for everybody who shares a broker, so it may hold anything.
+    """
+    if ask.api not in {"OffsetCommit", "OffsetFetch", "DescribeGroups"}:
+        return False
+    named = [ask.fields.get("group_id"), *ask.fields.get("groups", ())]
+    return "" in [getattr(name, "group_id", name) for name in named]

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from random import Random
 
+from fencepost.conformance.fuzz_edges import is_about_nobodys_group
 from fencepost.conformance.fuzz_moves import Cast, Drawer, draw_cast, home_of
 from fencepost.conformance.plan import Ask, Case, Needs, Restart, Step, Times, times_for
 from fencepost.conformance.plan_json import step_json
@@ -30,6 +31,7 @@ _FRESH = 0.35
 _OFTEN = 3
 _REDRAWS = 3
 _DIGEST = 12
+_FAILOVER_EACH = 500
 _NAMED = "fuzz"
 
 SETTINGS: tuple[Mapping[str, int | None], ...] = (
@@ -93,6 +95,7 @@ class Planner:
     _corpus: list[_Kept] = field(default_factory=list)
     _seen: Counter[object] = field(default_factory=Counter)
     _waiting: list[_Kept] = field(default_factory=list)
+    _number: int = 0
 
     def __post_init__(self) -> None:
         """Known plans come first, as they are."""
@@ -150,7 +153,7 @@ class Planner:
         random = self._random
         config = self._config(wanted)
         rehearsal = Rehearsal(
-            self.ground.revision, self.ground.hello, config, self.ground.times(config)
+            self.ground.revision, self._hello(), config, self.ground.times(config)
         )
         cast = draw_cast(random, config)
         known = [act.step.who for act in acts if isinstance(act.step, Ask)]
@@ -159,10 +162,16 @@ class Planner:
         bend = random.randrange(len(acts)) if acts and random.random() < 0.4 else -1
         for number, act in enumerate(acts[: 2 * _LONGEST]):
             bent = drawer.bent(act) if number == bend else None
-            rehearsal.play(bent or act)
+            self._play(rehearsal, bent or act)
         for _ in range(more):
-            rehearsal.play(self._unusual(drawer, rehearsal))
+            self._play(rehearsal, self._unusual(drawer, rehearsal))
         return self._finished(rehearsal, wanted)
+
+    def _play(self, rehearsal: Rehearsal, act: Act) -> None:
+        """Add an act, if it can be done, and means the same for everybody who shares the target."""
+        shared = self.ground.hello.clock == "real"
+        if not (shared and isinstance(act.step, Ask) and is_about_nobodys_group(act.step)):
+            rehearsal.play(act)
 
     def _unusual(self, drawer: Drawer, rehearsal: Rehearsal) -> Act:
         """An act that was not drawn often in a group like this one, if chance gives one soon."""
@@ -179,6 +188,14 @@ class Planner:
         key = shape_of(rehearsal.group(home)), act.word
         self._seen[key] += 1
         return act, self._seen[key]
+
+    def _hello(self) -> Hello:
+        """What the target can do; a failover takes it seconds on a real clock, so few plans may."""
+        hello = self.ground.hello
+        self._number += 1
+        if hello.clock == "virtual" or self._number % _FAILOVER_EACH == 0:
+            return hello
+        return replace(hello, features=hello.features - {"restart"})
 
     def _config(self, wanted: Mapping[str, int | None]) -> Config:
         """What is in force; what a plan of elsewhere asks for and can't have is left out."""

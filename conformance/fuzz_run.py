@@ -36,6 +36,10 @@ _GRACE_S = 20.0
 """How long plans that are on their way may take once the time is over."""
 
 _ALIVE_S = 5.0
+_BREATH_S = 0.001
+_LATE_S = 0.05
+"""Where this process is as late as that, no more plans are begun for a while."""
+
 _SUSPECTS = 40
 _NEVER = 1 << 40
 _KEPT_EACH = 4
@@ -137,14 +141,16 @@ class Fuzzer:
     async def run(self, budget: Budget) -> list[Case] | None:
         """Until the budget is spent: None; or until the target died: who may be to blame."""
         began = time.monotonic()
-        plans = self._plans(budget, began)
-        workers = {asyncio.create_task(self._work(plans)) for _ in range(self._suite.places)}
+        running: set[asyncio.Task[None]] = set()
         try:
-            await self._until_done(workers, budget, began)
+            for number, plan in self._plans(budget, began):
+                await self._room(running)
+                running.add(asyncio.create_task(self._run(number, plan)))
+            await self._ending(running, budget, began)
         finally:
-            for worker in workers:
-                worker.cancel()
-            await asyncio.gather(*workers, return_exceptions=True)
+            for task in running:
+                task.cancel()
+            await asyncio.gather(*running, return_exceptions=True)
             self._tally.seconds += time.monotonic() - began
         self._account(everything=True)
         if not self._dead:
@@ -152,24 +158,39 @@ class Fuzzer:
         self._tally.died += 1
         return suspects(self._victims)
 
-    async def _until_done(
-        self, workers: Iterable[asyncio.Task[None]], budget: Budget, began: float
-    ) -> None:
-        limit = None if budget.seconds is None else budget.seconds + _GRACE_S
-        pending = set(workers)
-        while pending:
-            left = None if limit is None else limit - (time.monotonic() - began)
-            if left is not None and left <= 0:
-                self._tally.unknown["it took longer than the time that was left"] += len(pending)
+    async def _room(self, running: set[asyncio.Task[None]]) -> None:
+        """Until one more plan can run: there is a place, and this process keeps up.
+
+        Raises what a plan's run raised, which is our own fault.
+        """
+        while True:
+            if self._suite.hello.clock == "real":
+                due = time.monotonic() + _BREATH_S
+                await asyncio.sleep(_BREATH_S)
+                late = time.monotonic() - due
+                if late > _LATE_S:
+                    await asyncio.sleep(late)
+                    continue
+            for task in [task for task in running if task.done()]:
+                running.remove(task)
+                task.result()
+            if len(running) < self._suite.places:
                 return
-            done, pending = await asyncio.wait(
-                pending, timeout=left, return_when=asyncio.FIRST_EXCEPTION
-            )
+            await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
+
+    async def _ending(self, running: set[asyncio.Task[None]], budget: Budget, began: float) -> None:
+        """Until what is still under way has ended, or has had its time."""
+        limit = None
+        if self._dead:
+            limit = _ALIVE_S
+        elif budget.seconds is not None:
+            limit = max(0.0, began + budget.seconds + _GRACE_S - time.monotonic())
+        if running:
+            done, pending = await asyncio.wait(running, timeout=limit)
             for task in done:
                 task.result()
-            if self._dead:
-                await asyncio.wait(pending, timeout=_ALIVE_S) if pending else None
-                return
+            if pending and not self._dead:
+                self._tally.unknown["it took longer than the time that was left"] += len(pending)
 
     def _plans(self, budget: Budget, began: float) -> Iterable[tuple[int, Plan]]:
         requests = number = 0
@@ -183,15 +204,14 @@ class Fuzzer:
             yield number, plan
             number += 1
 
-    async def _work(self, plans: Iterable[tuple[int, Plan]]) -> None:
-        for number, plan in plans:
-            (result,) = await self._suite.try_cases([plan.case])
-            if _is_suspicious(result) and (self._dead or not await self._is_alive()):
-                self._dead = True
-                self._victims.append(result)
-                return
-            self._results[number] = plan, result
-            self._account()
+    async def _run(self, number: int, plan: Plan) -> None:
+        (result,) = await self._suite.try_cases([plan.case])
+        if _is_suspicious(result) and (self._dead or not await self._is_alive()):
+            self._dead = True
+            self._victims.append(result)
+            return
+        self._results[number] = plan, result
+        self._account()
 
     def _account(self, *, everything: bool = False) -> None:
         """Count what has ended, in the order in which it was planned."""
