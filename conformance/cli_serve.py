@@ -83,6 +83,7 @@ def _topics(
     "--topic",
     "topics",
     multiple=True,
+    callback=_topics,
     metavar="NAME",
     help="A topic that there is, of 4 partitions.",
 )
