@@ -115,8 +115,8 @@ class Work:
         self.emissions.append(Emission(request_id, message, self.rule))
 
     def set_timer(self, kind: str, subject: str, ms: int) -> None:
-        """Start a timer that runs for so long from now."""
-        span = self.span
+        """Start a timer that runs for so long from now; for less than no time: for none."""
+        span, ms = self.span, max(ms, 0)
         self.group = self.group.with_timer(kind, subject, span.earliest + ms, span.latest + ms)
 
     def outcome(self) -> Outcome:

@@ -35,6 +35,9 @@ _REQUIRED = Error.MEMBER_ID_REQUIRED.value
 FRESH = "\x00"
 """How ids begin that the model made up; no id on a wire has it."""
 
+MOST_NEW = 6
+"""Of more new members in one answer it can't be said who is who."""
+
 
 @dataclass(frozen=True, slots=True)
 class Deviation:
@@ -178,6 +181,18 @@ def _member_orders(expected: Message, observed: Message) -> Iterator[tuple[Any, 
             yield ()
 
 
+def has_too_many_new(message: Message) -> bool:
+    """Whether more members are new in some group than can be told apart by trying all orders."""
+    match message:
+        case JoinGroupResponse():
+            rows = [message.members]
+        case DescribeGroupsResponse():
+            rows = [group.members for group in message.groups]
+        case _:
+            return False
+    return any(sum(r.member_id.startswith(FRESH) for r in row) > MOST_NEW for row in rows)
+
+
 def _orders(wanted: Sequence[Any], got: Sequence[Any]) -> Iterator[tuple[int, ...]]:
     if len(wanted) != len(got):
         yield ()
@@ -197,7 +212,7 @@ def _orders(wanted: Sequence[Any], got: Sequence[Any]) -> Iterator[tuple[int, ..
         if all(j in fits for j, fits in zip(chosen, fitting, strict=True)):
             order = {**fixed, **dict(zip(free, chosen, strict=True))}
             yield tuple(int(order[i] or 0) for i in range(len(wanted)))
-            if len(free) > 4:  # names of so many new members can't matter; one order is enough
+            if len(free) > MOST_NEW:
                 return
     if not rest:
         return

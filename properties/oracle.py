@@ -36,7 +36,14 @@ from fencepost.model.shapes import Message, ShapeError
 from fencepost.model.table import Level
 from fencepost.model.work import Incoming, Span
 from fencepost.properties.candidate import Candidate, Emitted, merged
-from fencepost.properties.matching import FRESH, Deviation, Match, first_difference, matches
+from fencepost.properties.matching import (
+    FRESH,
+    Deviation,
+    Match,
+    first_difference,
+    has_too_many_new,
+    matches,
+)
 from fencepost.properties.search import Request, Search, TooManyError
 from fencepost.properties.verdict import Allowed, Verdict, Violation, Wrong
 
@@ -188,6 +195,8 @@ class Oracle:
         except ShapeError as error:
             self._violate(Wrong.SHAPE, answer.id, answer.at_ms, body, reached, str(error))
             return
+        if any(self._is_too_much(c, answer.id) for c in reached):
+            raise TooManyError
         kept = [m for c in reached for m in self._matching(c, answer, observed)]
         if not kept:
             wrong = Wrong.ANSWER if reached else Wrong.EARLY
@@ -200,6 +209,15 @@ class Oracle:
         least = min(c.gravity() for c in kept)
         bearable = max(least, 2)  # what is graver than SHOULD is followed only if nothing better is
         self._candidates = merged([c for c in kept if c.gravity() <= bearable])
+
+    @staticmethod
+    def _is_too_much(candidate: Candidate, request_id: str) -> bool:
+        emitted = candidate.emission(request_id)
+        return (
+            emitted is not None
+            and emitted.message is not None
+            and has_too_many_new(emitted.message)
+        )
 
     def _matching(self, candidate: Candidate, answer: Answer, observed: Message) -> list[Candidate]:
         request_id = answer.id
@@ -225,8 +243,10 @@ class Oracle:
         """The candidate once an answer of its own was matched with what was read."""
         request_id = emitted.request_id
         group_id = self._group_of(request_id)
-        same_group = [r for r in self._search.requests if self._group_of(r) == group_id]
-        agreed = candidate.bound(match.bindings).shifted(group_id, match.shift, same_group)
+        agreed = candidate.bound(match.bindings)
+        if match.shift is not None:
+            same_group = [r for r in self._search.requests if self._group_of(r) == group_id]
+            agreed = agreed.shifted(group_id, match.shift, same_group)
         if isinstance(observed, JoinGroupResponse) and observed.error_code == 0:
             agreed = agreed.telling(group_id, observed.generation_id)
         deviations = ((request_id, replace(d, rule=emitted.rule)) for d in match.deviations)

@@ -145,8 +145,10 @@ class Search:
             states = following
         if not request.group_ids:
             answer = Emission(request_id, about_nothing(request.incoming.message), "")
-            nothing = Outcome(None, (answer,), ())
-            states = [self.became(state, "", nothing, span) for state in states]
+            states = [
+                self.became(state, "", Outcome(state.group(""), (answer,), ()), span)
+                for state in states
+            ]
         yield from states
 
     def became(
