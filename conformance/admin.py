@@ -15,6 +15,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from fencepost.conformance.access import NEEDED, refusal
 from fencepost.conformance.address import Address, resolve
 from fencepost.conformance.connection import Answered, Connection, Ended, Event, is_readable
 from fencepost.conformance.door import Door, ask
@@ -66,6 +67,13 @@ class AdminError(Exception):
     """The cluster can't be asked, or refuses.  `str()` is a sentence without its full stop."""
 
 
+class AccessError(AdminError):
+    """The user may not do what is needed."""
+
+    def __init__(self, at: Address, api: str, refused: str) -> None:
+        super().__init__(f"{at} answered {api} with {refused}: {NEEDED}")
+
+
 class Admin:
     """The questions.  `open` first; then `advertised` holds what the broker says it can do."""
 
@@ -108,7 +116,9 @@ class Admin:
                 f"{where} can't be reached ({error.strerror or error}): "
                 "start the broker, or correct the address"
             ) from error
-        raise AdminError(f"{where} is no Kafka broker, it seems. Asked for ApiVersions: {problem}")
+        raise AdminError(
+            f"{where} is no Kafka broker, it seems, or lets nobody in so: {problem.rstrip('. ')}"
+        )
 
     def _take_versions(self, body: Mapping[str, Any]) -> None:
         names = {key: name for name, key in API_KEYS.items()}
@@ -158,12 +168,20 @@ class Admin:
             raise AdminError(f"{where} can't be reached ({error.strerror or error})") from error
         if isinstance(event, Ended) or event.decoded.body is None:
             raise AdminError(f"{where} did not answer {api}: {self._problem(event).rstrip('.')}")
+        if refused := refusal(event.decoded.body):
+            raise AccessError(where, api, refused)
         return event.decoded.body
+
+    async def check_deletion(self, group_id: str, at: Address) -> None:
+        """Whether the user may delete such a group, and so clean up.  Raises AdminError."""
+        if "DeleteGroups" in self.advertised:
+            await self.call("DeleteGroups", {"groupsNames": [group_id]}, at)
 
     def _problem(self, event: Answered | Ended) -> str:
         """What is wrong with an answer, in a sentence; empty where nothing is."""
         if isinstance(event, Ended):
-            return f"{event.reason}{self._security.if_closed}"
+            has_remedy = "--" in event.reason
+            return event.reason if has_remedy else f"{event.reason} {self._security.if_closed}"
         body = event.decoded.body
         if body is None or not is_readable(event.decoded):
             return " ".join(event.decoded.findings)
@@ -185,6 +203,8 @@ class Admin:
             nonlocal problem, reached
             try:
                 answer = await self.call("FindCoordinator", key)
+            except AccessError:
+                raise
             except AdminError as error:
                 problem = str(error)
                 if time.monotonic() - reached > self._deadlines.connect_s:

@@ -197,6 +197,7 @@ class MockTarget(Target):
                 probe=working is None,
                 working=working,
                 capacity=self.capacity,
+                temporary=True,
             )
         )
 

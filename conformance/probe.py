@@ -16,6 +16,8 @@ import asyncio
 from collections.abc import Mapping
 from typing import Any
 
+from fencepost.conformance.access import refusal
+from fencepost.conformance.admin import AccessError
 from fencepost.conformance.connection import Ended, is_readable
 from fencepost.conformance.door import Door, ask
 from fencepost.model.messages import APIS
@@ -69,7 +71,8 @@ async def probe(
 ) -> Findings:
     """Ask every advertised version that the model knows, side by side.
 
-    `join_s`: how long a join is waited for; `answer_s`: how long all others are.
+    `join_s`: how long a join is waited for; `answer_s`: how long all others are.  Raises
+    AccessError where the user may not ask.
     """
     gate = asyncio.Semaphore(_AT_ONCE)
     pairs = [
@@ -92,9 +95,11 @@ async def probe(
                     break
             return reason
 
-    reasons = await asyncio.gather(*(one(*pair) for pair in pairs))
+    reasons = await asyncio.gather(*(one(*pair) for pair in pairs), return_exceptions=True)
     found: Findings = {}
     for (name, version), reason in zip(pairs, reasons, strict=True):
+        if isinstance(reason, BaseException):
+            raise reason
         found.setdefault(name, {})[version] = reason
     return found
 
@@ -113,7 +118,11 @@ async def _broken(
         return f"The connection failed ({error}).", True
     if isinstance(event, Ended):
         return event.reason, True
-    return (None if is_readable(event.decoded) else " ".join(event.decoded.findings)), False
+    if event.decoded.body is None or not is_readable(event.decoded):
+        return " ".join(event.decoded.findings), False
+    if refused := refusal(event.decoded.body):
+        raise AccessError(door.at, api, refused)
+    return None, False
 
 
 def working_ranges(found: Findings) -> dict[str, tuple[int, int]]:

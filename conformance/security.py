@@ -57,10 +57,13 @@ class Security:
     @property
     def if_closed(self) -> str:
         """What else to try where a broker closes a connection without a word; may be empty."""
-        if self.sasl is not None:
-            return ""
-        protocol = "SASL_SSL" if self.tls else "another (SSL, SASL_PLAINTEXT, SASL_SSL)"
-        return f" If its listener has {protocol}, pass that as --security-protocol."
+        hints = []
+        if self.tls is not None:
+            hints.append("If it wants a certificate, pass one with --tls-cert and --tls-key.")
+        if self.sasl is None:
+            protocol = "SASL_SSL" if self.tls else "another (SSL, SASL_PLAINTEXT, SASL_SSL)"
+            hints.append(f"If its listener has {protocol}, pass that as --security-protocol.")
+        return " ".join(hints)
 
 
 PLAINTEXT = Security()

@@ -19,6 +19,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from types import TracebackType
 from typing import Self
 
+from fencepost.conformance.access import PREFIX
 from fencepost.conformance.address import Address, AddressError, parse_address
 from fencepost.conformance.admin import DEADLINES, Admin, AdminError, Deadlines
 from fencepost.conformance.brokers.failovers import Failovers
@@ -88,7 +89,7 @@ class TcpTarget(Target):
         self.broken: dict[str, dict[int, str]] = {}
         """What is advertised but broken: API → version → why."""
         self.run = secrets.token_hex(4)
-        self.topic = f"fencepost-{self.run}-topic"
+        self.topic = f"{PREFIX}{self.run}-topic"
         self.topic_problem: str | None = None
         """Why there is no topic to commit offsets for, if there is none."""
         self._options = dict(settings or {})
@@ -100,6 +101,8 @@ class TcpTarget(Target):
         self._features = features
         self._failovers = failovers
         self._temporary = temporary
+        self.may_refuse = not temporary
+        """Whether there may be rules of access, so that a refusal is no fault of the protocol."""
         self._has_topic = False
         self._numbers = itertools.count(1)
         self._groups: dict[str, Address] = {}
@@ -119,7 +122,7 @@ class TcpTarget(Target):
         """Reach it.  Raises TargetUnavailableError; AddressError for one that needs `--remote`."""
         try:
             await self.admin.open()
-            self.anchor = await self.admin.find_coordinator(f"fencepost-{self.run}")
+            self.anchor = await self.admin.find_coordinator(f"{PREFIX}{self.run}")
             await self.admin.door(self.anchor)
             await self._learn_settings()
             await self._learn_versions()
@@ -160,6 +163,8 @@ class TcpTarget(Target):
             self.working = dict(self._given_working or self.advertised)
             return
         found = await self.probe_versions()
+        if not self._temporary:
+            await self.admin.check_deletion(f"{PREFIX}{self.run}", self.anchor)
         self.working = working_ranges(found)
         self.broken = {
             api: {v: why for v, why in versions.items() if why is not None}
@@ -168,9 +173,12 @@ class TcpTarget(Target):
         }
 
     async def probe_versions(self) -> Findings:
-        """Try every advertised version; API → version → why it is broken, or None."""
+        """Try every advertised version; API → version → why it is broken, or None.
+
+        Raises AccessError.
+        """
         door = await self.admin.door(self.anchor)
-        prefix = f"fencepost-{self.run}-probe-"
+        prefix = f"{PREFIX}{self.run}-probe-"
         return await probe(
             door,
             self.advertised,
@@ -195,7 +203,7 @@ class TcpTarget(Target):
 
     def new_names(self) -> Names:
         """A prefix for one life of a scope."""
-        return Names(f"fencepost-{self.run}-{next(self._numbers)}-", self.topic)
+        return Names(f"{PREFIX}{self.run}-{next(self._numbers)}-", self.topic)
 
     def made(self, group_id: str, at: Address) -> None:
         """Note a group of ours and its coordinator."""
@@ -218,8 +226,8 @@ class TcpTarget(Target):
             stack.push_async_callback(scope.close)
             yield scope
 
-    async def restart(self, hang_up: Callable[[], None]) -> None:
-        """Let the broker fail over, together with all scopes that want it.
+    async def restart(self, hang_up: Callable[[], None]) -> float:
+        """Let the broker fail over, together with all scopes that want it; when it had ended.
 
         Raises UnsupportedError for a broker that is not ours, CoordinatorFailure for one that does
         not come back.
@@ -227,7 +235,7 @@ class TcpTarget(Target):
         if self._failovers is None:
             raise UnsupportedError("restart: this broker was not started by fencepost")
         try:
-            await self._failovers.wait(hang_up)
+            return await self._failovers.wait(hang_up)
         except TargetUnavailableError as error:
             raise CoordinatorFailure(f"after a restart: {error}") from error
 

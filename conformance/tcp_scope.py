@@ -13,10 +13,11 @@ from __future__ import annotations
 import asyncio
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from fencepost.conformance.access import codes_in, refusal
 from fencepost.conformance.address import Address, AddressError
 from fencepost.conformance.admin import Admin, AdminError
 from fencepost.conformance.connection import Answered, Connection, Event, Stray
@@ -47,6 +48,7 @@ class Cluster(Protocol):
     admin: Admin
     settings: dict[str, int | None]
     anchor: Address
+    may_refuse: bool
 
     def describe(self) -> Hello:
         """What the broker can do."""
@@ -60,8 +62,11 @@ class Cluster(Protocol):
         """Note a group that must be removed in the end."""
         ...
 
-    async def restart(self, hang_up: Callable[[], None]) -> None:
-        """Let the broker fail over; `hang_up` is called just before."""
+    async def restart(self, hang_up: Callable[[], None]) -> float:
+        """Let the broker fail over; `hang_up` is called just before.
+
+        When it had ended, in seconds of the monotonic clock.
+        """
         ...
 
 
@@ -90,6 +95,7 @@ class TcpScope(AsyncCoordinator):
         self._ids: set[str] = set()
         self._last_ms = 0
         self._pending_strays: list[str] = []
+        self._refused: str | None = None
         self.strays: list[str] = []
         """What the broker sent unasked, in sentences; each is a finding of the next answer too."""
         self._begun = self._clock()
@@ -208,8 +214,10 @@ class TcpScope(AsyncCoordinator):
             request, raw = event.request, event.decoded.body
             body = None if raw is None else self._names.answer(request.api, raw)
             findings = event.decoded.findings
-            if raw is not None and _says(raw, Error.NOT_COORDINATOR.value):
+            if raw is not None and Error.NOT_COORDINATOR.value in codes_in(raw):
                 self._coordinators.clear()
+            if raw is not None and self._cluster.may_refuse and (why := refusal(raw)):
+                self._refused = f"access: {request.api} was answered {why}"
         else:
             request, body, findings = event.request, None, (event.reason,)
         self._last_ms = max(self._last_ms, math.ceil((event.at - self._begun) * 1000))
@@ -219,7 +227,10 @@ class TcpScope(AsyncCoordinator):
         self._arrived.set()
 
     def _take(self) -> list[Answer]:
+        """What came in.  Raises UnsupportedError once access was refused to anything."""
         self._arrived.clear()
+        if self._refused is not None:
+            raise UnsupportedError(self._refused)
         answers, self._ready = self._ready, []
         return answers
 
@@ -245,10 +256,19 @@ class TcpScope(AsyncCoordinator):
         Raises UnsupportedError for a broker that is not ours, CoordinatorFailure for one that does
         not come back.
         """
+        answers: list[Answer] = []
         dropped: list[str] = []
-        await self._cluster.restart(lambda: dropped.extend(self._hang_up()))
+        began = 0.0
+
+        def hang_up() -> None:
+            nonlocal began
+            dropped.extend(self._hang_up())
+            answers.extend(self._take())
+            began = time.monotonic()
+
+        ended = await self._cluster.restart(hang_up)
         self._coordinators.clear()
-        return Dropped(tuple(self._take()), tuple(dropped))
+        return Dropped(tuple(answers), tuple(dropped), (began, ended))
 
     async def close(self) -> None:
         """Hang up all connections."""
@@ -258,11 +278,3 @@ class TcpScope(AsyncCoordinator):
         requests = [line.connection.close() for line in self._lines.values()]
         self._lines.clear()
         return tuple(request.id for request in requests if request is not None)
-
-
-def _says(body: Mapping[str, Any], code: int) -> bool:
-    """Whether an answer holds an error code, at the top or in any row."""
-    if body.get("errorCode") == code:
-        return True
-    rows = [row for value in body.values() if isinstance(value, list) for row in value]
-    return any(isinstance(row, dict) and _says(row, code) for row in rows)
