@@ -141,7 +141,7 @@ class _SignIn:
         why = event.reason if isinstance(event, Ended) else " ".join(event.decoded.findings)
         raise self._error(
             f"it did not take part in {api} ({why.rstrip('.')}): pass the --security-protocol "
-            f"that its listener has; this was {self._door.security.protocol}"
+            f"that its listener has, which is hardly {self._door.security.protocol}"
         )
 
     def _error(self, words: str) -> SecurityError:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import ssl
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -113,7 +114,7 @@ Handler = Callable[[Broker, asyncio.StreamReader, asyncio.StreamWriter], Any]
 
 
 @asynccontextmanager
-async def raw(handle: Handler) -> AsyncIterator[Broker]:
+async def raw(handle: Handler, *, tls: ssl.SSLContext | None = None) -> AsyncIterator[Broker]:
     """Any server; its connections are closed when `handle` returns and at the end."""
     broker = Broker()
     tasks: set[asyncio.Task[Any]] = set()
@@ -129,7 +130,7 @@ async def raw(handle: Handler) -> AsyncIterator[Broker]:
         with contextlib.suppress(OSError, asyncio.CancelledError):
             await writer.wait_closed()
 
-    server = await asyncio.start_server(connected, "127.0.0.1", 0)
+    server = await asyncio.start_server(connected, "127.0.0.1", 0, ssl=tls)
     broker.port = server.sockets[0].getsockname()[1]
     try:
         yield broker
