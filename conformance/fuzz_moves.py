@@ -46,6 +46,7 @@ _INSTANCES = ("A", "B")
 _PROCESSES = ("A1", "A2", "B1", "B2", "A3")
 _DYNAMIC = ("a", "b", "c")
 _ELSEWHERE = ("C1", "d")
+_DUTIFUL = 0.5
 _BENT, _OLD, _HURRY, _AGAIN, _TWO_GROUPS, _RESTART = 0.22, 0.45, 0.07, 0.05, 0.3, 0.01
 _FETCH_GROUPS_SINCE, _ROWS_SINCE = 8, 3
 _SECOND = " again"
@@ -87,8 +88,9 @@ def home_of(who: str) -> str:
 
 def draw_cast(random: Random, config: Config) -> Cast:
     """Some processes of one or two instances and some dynamic members; at times a second group."""
-    statics = list(_PROCESSES[: random.randint(0, len(_PROCESSES))])
-    dynamics = list(_DYNAMIC[: random.randint(0 if statics else 1, len(_DYNAMIC))])
+    few = random.choice([2, 3, len(_PROCESSES)])
+    statics = random.sample(_PROCESSES, random.randint(0, few))
+    dynamics = list(_DYNAMIC[: random.randint(0 if statics else 1, min(few, len(_DYNAMIC)))])
     homes = dict.fromkeys([*statics, *dynamics], "g")
     if random.random() < _TWO_GROUPS:
         homes |= {who: home_of(who) for who in _ELSEWHERE}
@@ -107,7 +109,7 @@ class Drawer:
     def draw(self) -> Act:
         """An act; its word says what it is, and in what it is odd."""
         random = self._random
-        who = random.choice(list(self._cast.homes))
+        who = self._somebody()
         if self._rehearsal.waits(who):
             return self._of_one_who_waits(who)
         chance = random.random()
@@ -142,6 +144,21 @@ class Drawer:
         if self._rehearsal.waits(who + _SECOND):
             return Act(Disconnect(who + _SECOND), word="disconnect")
         return self._request(who, self._kind(who), who + _SECOND)
+
+    def _somebody(self) -> str:
+        """Half of the time one that its group waits for, or it would never get anywhere."""
+        everybody = list(self._cast.homes)
+        if self._random.random() < _DUTIFUL:
+            everybody = [who for who in everybody if self._is_due(who)] or everybody
+        return self._random.choice(everybody)
+
+    def _is_due(self, who: str) -> bool:
+        group, member = self._rehearsal.group(self._cast.homes[who]), self._seat(who)
+        if group is None or member is None or self._rehearsal.waits(who):
+            return False
+        if group.state is GroupState.PREPARING:
+            return member.joining is None
+        return member.owes_sync
 
     def _pause(self) -> Pause:
         choices = (*_PAUSES, *_LONG_PAUSES) if self._virtual else _PAUSES
@@ -186,9 +203,9 @@ class Drawer:
         if member is None:
             weights["join"] = 9.0
         elif state is GroupState.PREPARING and member.joining is None:
-            weights["join"] = 8.0
-        elif state is GroupState.COMPLETING:
-            weights["sync"] = 9.0
+            weights["join"] = 16.0
+        elif member.owes_sync:
+            weights["sync"] = 24.0
         kinds = list(weights)
         return self._random.choices(kinds, [weights[kind] for kind in kinds])[0]
 

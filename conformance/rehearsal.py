@@ -182,10 +182,10 @@ class Rehearsal:
         self._asked[request_id] = ask, body
         self._parked[connection] = ask.label
         message = ALL_APIS[step.api].request.from_body(body, version)
-        self._take(self._model.advance_to(self._now))
         request = Send(request_id, connection, "fencepost", step.api, version, body)
         self._take(self._model.handle(request, message))
         if not hurry:
+            self._take(self._model.advance_to(self._now))
             self._read()
             if connection in self._parked:
                 self.steps.append(Settle())
