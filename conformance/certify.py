@@ -13,7 +13,7 @@ import asyncio
 import contextlib
 import time
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -25,7 +25,7 @@ from fencepost.conformance.outcome import CaseResult, Certificate, Outcome
 from fencepost.conformance.plan import Case, Restart, times_for
 from fencepost.conformance.runner import CaseRun, CaseUnsupportedError, Recording, unmet_need
 from fencepost.conformance.suspicion import Suspicions, may_be_the_link
-from fencepost.conformance.target import Provenance, Target
+from fencepost.conformance.target import Configurable, Needed, Provenance, Target
 from fencepost.model.coordinator import (
     AsyncCoordinator,
     Config,
@@ -48,7 +48,7 @@ _TOO_LATE = 2
 """Behind more than so many times the lag that its waits are written for, a case passes nothing."""
 
 _STAGGER_S = 0.01
-_VIRTUAL_DELAY_MS = 3000
+_DELAY_MS = 3000
 _MEMBER_ID_REQUIRED_SINCE = 4
 
 Progress = Callable[[CaseResult], None]
@@ -153,10 +153,17 @@ class Suite:
         self._options = options
         self._meter = meter
         self._levels = {rule.id: rule.level for _, rule in revision.rules()}
+        self._idle = {r.id: r.defensive for _, r in revision.rules() if r.defensive is not None}
         self._places = asyncio.Semaphore(self.places)
 
     async def run(self, entries: Iterable[Entry]) -> list[CaseResult]:
-        """All cases, in the catalogue's order."""
+        """All cases, in the catalogue's order.  Raises TargetUnavailableError."""
+        entries = list(entries)
+        if isinstance(self._target, Configurable):
+            wanted = [entry for entry in entries if entry.id not in self._options.skip]
+            await self._target.prepare(
+                [_needed(self._written(e, self.config), self._wanted_config(e)) for e in wanted]
+            )
         async with asyncio.TaskGroup() as group:
             tasks = [
                 group.create_task(self._case(entry, number * _STAGGER_S))
@@ -166,6 +173,8 @@ class Suite:
 
     async def try_cases(self, cases: Sequence[Case]) -> list[CaseResult]:
         """Cases that are written already, side by side, once each: judged, not retried or shown."""
+        if isinstance(self._target, Configurable):
+            await self._target.prepare([_needed(case, case.needs.config) for case in cases])
         async with asyncio.TaskGroup() as group:
             tasks = [
                 group.create_task(self._once(case, number * _STAGGER_S))
@@ -189,7 +198,7 @@ class Suite:
     @property
     def chooses_settings(self) -> bool:
         """Whether a case can be given settings of its own."""
-        return self.hello.clock == "virtual"
+        return self.hello.clock == "virtual" or isinstance(self._target, Configurable)
 
     @property
     def places(self) -> int:
@@ -202,10 +211,8 @@ class Suite:
 
     def _wanted_config(self, entry: Entry) -> dict[str, int | None]:
         wanted: dict[str, int | None] = dict(entry.needs.config)
-        if self.hello.clock == "virtual" and entry.delayed is not None:
-            wanted.setdefault(
-                "group.initial.rebalance.delay.ms", _VIRTUAL_DELAY_MS if entry.delayed else 0
-            )
+        if self.chooses_settings and entry.delayed is not None:
+            wanted.setdefault("group.initial.rebalance.delay.ms", _DELAY_MS if entry.delayed else 0)
         return wanted
 
     async def _case(self, entry: Entry, wait_s: float) -> CaseResult:
@@ -221,6 +228,9 @@ class Suite:
         case = self._written(entry, self.config)
         if entry.id in self._options.skip:
             return CaseResult(case, Outcome.SKIPPED, case.level, "skipped by the user")
+        for rule_id in case.rules:
+            if (why := self._idle.get(rule_id)) is not None:
+                return _unsupported(case, f"{rule_id} under {self._revision.name}: {why}")
         result = CaseResult(case, Outcome.UNKNOWN, case.level)
         suspicions = Suspicions(self._options.attempts)
         attempt = 0
@@ -244,20 +254,22 @@ class Suite:
         at_once = oldest < _MEMBER_ID_REQUIRED_SINCE
         return entry.case(self._levels, delayed=self._delay(config) > 0, at_once=at_once)
 
+    def _scope(self, case: Case, wanted: Config) -> AbstractAsyncContextManager[AsyncCoordinator]:
+        needed = _needed(case, wanted)
+        if isinstance(self._target, Configurable):
+            return self._target.scope_with(case.id, needed)
+        return self._target.scope(case.id, isolated=needed.isolated, restarts=needed.restarts)
+
     @staticmethod
     def _delay(config: Config) -> int:
         return config.get("group.initial.rebalance.delay.ms") or 0
 
     async def _attempt(self, entry: Entry, case: Case, *, last: bool) -> CaseResult:
         try:
-            scope = self._target.scope(
-                case.id,
-                isolated=case.isolated,
-                restarts=any(isinstance(step, Restart) for step in case.steps),
-            )
-            async with scope as coordinator:
+            settings = self._wanted_config(entry)
+            async with self._scope(case, settings) as coordinator:
                 try:
-                    config = (await coordinator.reset(self._wanted_config(entry))).config
+                    config = (await coordinator.reset(settings)).config
                 except UnsupportedError as error:
                     return _unsupported(case, f"the setting {error}")
                 case = self._written(entry, config)
@@ -369,6 +381,11 @@ class Suite:
             why = f"an explanation without {', '.join(missing)} is left"
         outcome = Outcome.PASS if why is None else Outcome.UNKNOWN
         return CaseResult(outcome=outcome, level=case.level, message=why or "", **common)
+
+
+def _needed(case: Case, wanted: Config) -> Needed:
+    restarts = any(isinstance(step, Restart) for step in case.steps)
+    return Needed(case.isolated, restarts, wanted)
 
 
 def _sharpened(violation: Violation, tight: Violation) -> Violation:

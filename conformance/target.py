@@ -7,10 +7,11 @@ left running.
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import TracebackType
-from typing import Protocol, Self
+from typing import Protocol, Self, runtime_checkable
 
 from fencepost.model.coordinator import AsyncCoordinator
 
@@ -76,4 +77,31 @@ class Target(Protocol):
         `isolated`: in a process of its own, which the case may kill; `restarts`: the case lets the
         coordinator fail over.
         """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Needed:
+    """What a case needs of the coordinator that it gets; `isolated`, `restarts`: as in `scope`.
+
+    `settings`: the group settings that matter to it, with their values.
+    """
+
+    isolated: bool = False
+    restarts: bool = False
+    settings: Mapping[str, int | None] = field(default_factory=dict)
+
+
+@runtime_checkable
+class Configurable(Protocol):
+    """A target that can give a case a coordinator with settings of its own."""
+
+    async def prepare(self, needs: Collection[Needed]) -> None:
+        """Make ready what these cases need.  Raises TargetUnavailableError."""
+        ...
+
+    def scope_with(
+        self, label: str, needed: Needed
+    ) -> AbstractAsyncContextManager[AsyncCoordinator]:
+        """A coordinator for one case; where the settings can't be had, one with others."""
         ...

@@ -82,10 +82,16 @@ class Reset:
 
 @dataclass(frozen=True, slots=True)
 class Dropped:
-    """What a disconnect or restart led to: answers, and requests that will never get one."""
+    """What a disconnect or restart led to: answers, and requests that will never get one.
+
+    `spell`: of a restart that did not begin at once (many may share one, and wait for each other),
+    when it began and when the old coordinator had ended, in seconds of the monotonic clock.  The
+    answers had come before.
+    """
 
     answers: tuple[Answer, ...]
     dropped: tuple[str, ...]
+    spell: tuple[float, float] | None = None
 
 
 class Coordinator(Protocol):

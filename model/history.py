@@ -57,11 +57,15 @@ class Disconnected:
 
 @dataclass(frozen=True, slots=True)
 class Restarted:
-    """The coordinator failed over some time between `begun_ms` and `at_ms`."""
+    """The coordinator failed over some time between `begun_ms` and `at_ms`.
+
+    `down_ms`: when the one before had certainly ended, where that is known better.
+    """
 
     begun_ms: int
     at_ms: int
     dropped: tuple[str, ...]
+    down_ms: int | None = None
 
 
 Event = Sent | Answered | Handled | Passed | Disconnected | Restarted

@@ -128,7 +128,7 @@ class Oracle:
                 case Passed():
                     self._passed(event.at_ms, timers=True)
                 case Disconnected():
-                    self._search.dropped.update(event.dropped)
+                    self._search.dropped |= dict.fromkeys(event.dropped, event.at_ms)
                 case Restarted():
                     self._restarted(event)
         except TooManyError:
@@ -289,10 +289,13 @@ class Oracle:
         return self._search.requests[request_id].sent_ms, request_id
 
     def _restarted(self, event: Restarted) -> None:
-        self._search.dropped.update(event.dropped)
-        before = self._search.explore(
-            self._candidates, event.at_ms, lambda _: False, everything=True
-        )
+        self._search.dropped |= dict.fromkeys(event.dropped, event.begun_ms)
+        if not self.exact:
+            self._passed(event.begun_ms, timers=True)
+            if not self.open():
+                return
+        down = event.at_ms if event.down_ms is None else event.down_ms
+        before = self._search.explore(self._candidates, down, lambda _: False, everything=True)
         after: list[Candidate] = []
         for candidate in before:
             start = max(candidate.now, event.begun_ms)

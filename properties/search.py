@@ -51,7 +51,8 @@ class TooManyError(Exception):
 class Search:
     """The steps of one history.
 
-    `requests`: all that were sent; `dropped`: those whose connection is gone; `decided`: the rules
+    `requests`: all that were sent; `dropped`: those whose connection is gone, and since when;
+    `decided`: the rules
     that took each request in, on any path; `still`: timers wait, a request is being handled
     (virtual clock); `limit`: how many states may be looked at for one event.
     """
@@ -60,7 +61,7 @@ class Search:
     lag_ms: int
     limit: int
     requests: dict[str, Request] = field(default_factory=dict)
-    dropped: set[str] = field(default_factory=set)
+    dropped: dict[str, int] = field(default_factory=dict)
     decided: dict[str, set[str]] = field(default_factory=dict)
     still: bool = False
 
@@ -99,8 +100,9 @@ class Search:
         steps = []
         for request_id in candidate.unapplied:
             request = self.requests[request_id]
-            dropped = request_id in self.dropped
-            latest = FOREVER if dropped else request.written_ms + self.lag_ms
+            latest = request.written_ms + self.lag_ms
+            if self.dropped.get(request_id, FOREVER) <= latest:
+                latest = FOREVER  # it may have been lost with its connection
             steps.append(Step(request.sent_ms, latest, request_id=request_id))
         for group_id, group in candidate.groups:
             if self.still:

@@ -249,7 +249,7 @@ class TraceFile:
                     "do": "restart",
                     "at_ms": [event.begun_ms, event.at_ms],
                     "dropped": list(event.dropped),
-                }
+                } | ({} if event.down_ms is None else {"down_ms": event.down_ms})
             case Handled():
                 return {"step": number, "do": "handled", "at_ms": [event.at_ms] * 2}
             case Passed():
@@ -278,7 +278,7 @@ def _event(step: Mapping[str, Any], senders: dict[str, str]) -> Event:
         case "disconnect":
             return Disconnected(latest, step["connection"], tuple(step["dropped"]))
         case "restart":
-            return Restarted(earliest, latest, tuple(step["dropped"]))
+            return Restarted(earliest, latest, tuple(step["dropped"]), step.get("down_ms"))
         case "handled":
             return Handled(latest)
         case _:

@@ -8,6 +8,7 @@ is down waits at the door.
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 
@@ -17,13 +18,22 @@ _QUIET_S = 0.5
 
 
 class Failovers:
-    """Counts the scopes of a broker.  `restart` is what restarts it; what it raises, all get."""
+    """Counts the scopes of a broker.
 
-    def __init__(self, restart: Callable[[], Awaitable[None]], quiet_s: float = _QUIET_S) -> None:
-        self._restart = restart
+    `end`: ends it; `start`: starts it again.  What they raise, all get.
+    """
+
+    def __init__(
+        self,
+        end: Callable[[], Awaitable[None]],
+        start: Callable[[], Awaitable[None]],
+        quiet_s: float = _QUIET_S,
+    ) -> None:
+        self._end_broker = end
+        self._start_broker = start
         self._quiet_s = quiet_s
         self._open = 0
-        self._waiting: list[tuple[HangUp, asyncio.Future[None]]] = []
+        self._waiting: list[tuple[HangUp, asyncio.Future[float]]] = []
         self._up = asyncio.Event()
         self._up.set()
         self._changed = 0
@@ -42,14 +52,17 @@ class Failovers:
             self._open -= 1
             self._look_soon()
 
-    async def wait(self, hang_up: HangUp) -> None:
-        """Take part in the next failover; `hang_up` is called when it begins."""
-        done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+    async def wait(self, hang_up: HangUp) -> float:
+        """Take part in the next failover; `hang_up` is called when it begins.
+
+        When the broker had ended, in seconds of the monotonic clock.
+        """
+        done: asyncio.Future[float] = asyncio.get_running_loop().create_future()
         entry = (hang_up, done)
         self._waiting.append(entry)
         self._look_soon()
         try:
-            await done
+            return await done
         finally:
             if entry in self._waiting:
                 self._waiting.remove(entry)
@@ -79,22 +92,19 @@ class Failovers:
         self._up.clear()
         for hang_up, _ in batch:
             hang_up()
+        result: float | Exception
         try:
-            await self._restart()
+            await self._end_broker()
+            result = time.monotonic()
+            await self._start_broker()
         except Exception as error:  # noqa: BLE001  (each of those that wait gets it)
-            self._end(batch, error)
-        else:
-            self._end(batch, None)
-
-    def _end(
-        self, batch: list[tuple[HangUp, asyncio.Future[None]]], error: Exception | None
-    ) -> None:
+            result = error
         self.count += 1
         self._up.set()
         for _, done in batch:
             if done.done():
                 continue
-            if error is None:
-                done.set_result(None)
+            if isinstance(result, Exception):
+                done.set_exception(result)
             else:
-                done.set_exception(error)
+                done.set_result(result)

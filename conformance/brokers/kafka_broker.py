@@ -52,15 +52,28 @@ QUICK_FAILOVER = {
 
 
 class KafkaBroker:
-    """A broker (and its ZooKeeper, where it needs one) in a folder; `start` first, `end` last."""
+    """A broker (and its ZooKeeper, where it needs one) in a folder; `start` first, `end` last.
+
+    `ports`: its own and the controller's (or ZooKeeper's), where other nodes must know them, and
+    then `cluster_id` too; None: any that are free.
+    """
 
     def __init__(
-        self, version: KafkaVersion, folder: Path, log: Path, properties: Mapping[str, str]
+        self,
+        version: KafkaVersion,
+        folder: Path,
+        log: Path,
+        properties: Mapping[str, str],
+        *,
+        ports: tuple[int, int] | None = None,
+        cluster_id: str | None = None,
     ) -> None:
         self.version = version
         self.log = log
         self._folder = folder
         self._extra = properties
+        self._ports = ports
+        self._cluster_id = cluster_id
         self._port = 0
         self._java: list[str] = []
         self._zookeeper: Child | None = None
@@ -91,10 +104,13 @@ class KafkaBroker:
             else:
                 return
 
-    async def restart(self, ready_s: float = READY_S) -> None:
-        """Kill it, start it on the same data.  Raises TargetUnavailableError."""
+    async def kill(self) -> None:
+        """End the broker as a crash does; its data stays, and its ZooKeeper."""
         if self._broker is not None:
             await self._broker.end()
+
+    async def run_again(self, ready_s: float = READY_S) -> None:
+        """Start it again on the same data.  Raises TargetUnavailableError."""
         # ZooKeeper takes the killed broker for alive until its session is over, and the next one
         # for a double.
         attempts = _ATTEMPTS if self.version.has_zookeeper else 1
@@ -115,12 +131,13 @@ class KafkaBroker:
 
     async def _set_up(self) -> None:
         """Ports, files and, for KRaft, formatted data."""
-        self._port, other = free_ports(2)
+        self._port, other = self._ports or free_ports(2)
         data = self._folder / f"data-{self._port}"
         known = server_properties(self.version, data, self._port, other, self._extra)
         write_properties(self._server_file, known)
         if not self.version.has_zookeeper:
-            tool = [*self._java, "kafka.tools.StorageTool", "format", "-t", new_cluster_id()]
+            cluster_id = self._cluster_id or new_cluster_id()
+            tool = [*self._java, "kafka.tools.StorageTool", "format", "-t", cluster_id]
             await run_tool([*tool, "-c", str(self._server_file)], _FORMAT_S, self._folder)
             return
         file = self._folder / "zoo.cfg"

@@ -9,22 +9,20 @@ from __future__ import annotations
 import asyncio
 import re
 import shutil
-import tempfile
 import time
-from collections.abc import AsyncIterator, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import Mapping
+from contextlib import AsyncExitStack
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
 from fencepost.conformance.address import Address
-from fencepost.conformance.admin import DEADLINES, Admin, AdminError, Deadlines
+from fencepost.conformance.admin import Admin, AdminError, Deadlines
 from fencepost.conformance.brokers.cache import cached
 from fencepost.conformance.brokers.child import Child, free_ports
+from fencepost.conformance.brokers.started import Kind, StartedTarget
 from fencepost.conformance.brokers.tools import find_tool, run_tool
-from fencepost.conformance.target import Hints, Provenance, Target, TargetUnavailableError
+from fencepost.conformance.target import TargetUnavailableError
 from fencepost.conformance.tcp import TcpTarget
-from fencepost.model.coordinator import AsyncCoordinator
+from fencepost.model.coordinator import CONFIG_DEFAULTS
 
 SOURCE = Path(__file__).with_name("kfake_program")
 _HOST = "127.0.0.1"
@@ -59,14 +57,11 @@ async def built() -> Path:
     return await cached("kfake", locked_version(), build) / "kfake"
 
 
-class KfakeTarget(Target):
-    """kfake, one broker; everything is gone with it.
+class KfakeTarget(StartedTarget):
+    """kfake, one broker; what it knew is gone with it."""
 
-    `properties`: broker configurations; `logs`: a folder for its output (None: thrown away).
-    """
-
-    name = "kfake"
-    hints = Hints()
+    settable = frozenset(CONFIG_DEFAULTS) - {"group.initial.rebalance.delay.ms"}
+    fragile = True
 
     def __init__(
         self,
@@ -74,64 +69,23 @@ class KfakeTarget(Target):
         properties: Mapping[str, str] | None = None,
         logs: Path | None = None,
         capacity: int = 8,
-        deadlines: Deadlines = DEADLINES,
     ) -> None:
-        self.capacity = capacity
-        self._properties = _OURS | dict(properties or {})
-        self._logs = logs
-        self._deadlines = deadlines
-        self._stack = AsyncExitStack()
-        self._tcp: TcpTarget | None = None
+        super().__init__("kfake", _OURS | dict(properties or {}), logs, capacity)
 
-    @property
-    def tcp(self) -> TcpTarget:
-        """The broker.  While open only."""
-        if self._tcp is None:
-            raise RuntimeError("kfake is not open: use it in `async with`")
-        return self._tcp
-
-    @property
-    def address(self) -> str:
-        """Where it listens, as `HOST:PORT`.  While open only."""
-        return str(self.tcp.address)
-
-    @property
-    def settings_source(self) -> dict[str, str]:
-        """Where each group setting is from."""
-        return self.tcp.settings_source
-
-    @property
-    def advertised(self) -> dict[str, tuple[int, int]]:
-        """The versions that it says it speaks."""
-        return self.tcp.advertised
-
-    async def __aenter__(self) -> Self:
-        """Build it if need be, and start it.  Raises TargetUnavailableError."""
-        try:
-            self._tcp = await self._start(self._stack, None)
-        except BaseException:
-            await self._stack.aclose()
-            raise
-        return self
-
-    async def __aexit__(
+    async def start_broker(
         self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        """End it."""
-        await self._stack.aclose()
-        self._tcp = None
-
-    async def _start(self, stack: AsyncExitStack, settled: TcpTarget | None) -> TcpTarget:
+        kind: Kind,
+        stack: AsyncExitStack,
+        folder: Path,
+        log: Path,
+        working: Mapping[str, tuple[int, int]] | None,
+    ) -> TcpTarget:
+        """Build it if need be, and start it.  Raises TargetUnavailableError."""
         program = await built()
-        folder = tempfile.TemporaryDirectory(prefix="fencepost-", ignore_cleanup_errors=True)
-        log = (self._logs or Path(stack.enter_context(folder))) / "kfake.log"
-        log.parent.mkdir(parents=True, exist_ok=True)
         port = free_ports(1)[0]
-        configs = [f"{key}={value}" for key, value in self._properties.items()]
-        child = await Child.start([str(program), str(port), *configs], log)
+        properties = self._properties | kind.properties()
+        configs = [f"{key}={value}" for key, value in properties.items()]
+        child = await Child.start([str(program), str(port), *configs], log, folder=folder)
         stack.push_async_callback(child.end)
         await _ready(child, Address(_HOST, port))
         tcp = TcpTarget(
@@ -140,27 +94,13 @@ class KfakeTarget(Target):
             settings=_UNTOLD,
             implementation="kfake",
             version=locked_version(),
-            deadlines=self._deadlines,
-            probe=settled is None,
-            working=None if settled is None else settled.working,
+            deadlines=self.deadlines,
+            probe=working is None,
+            working=working,
             capacity=self.capacity,
             temporary=True,
         )
         return await stack.enter_async_context(tcp)
-
-    def provenance(self) -> Provenance:
-        """The version that is locked."""
-        return self.tcp.provenance()
-
-    @asynccontextmanager
-    async def scope(
-        self, label: str, *, isolated: bool = False, restarts: bool = False
-    ) -> AsyncIterator[AsyncCoordinator]:
-        """A scope on the common broker, or (`isolated`) on one that ends with the scope."""
-        async with AsyncExitStack() as stack:
-            target = await self._start(stack, self.tcp) if isolated else self.tcp
-            scope = target.scope(label, isolated=isolated, restarts=restarts)
-            yield await stack.enter_async_context(scope)
 
 
 async def _ready(child: Child, address: Address) -> None:
