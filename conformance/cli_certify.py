@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from dataclasses import replace
 from fnmatch import fnmatchcase
@@ -17,6 +16,7 @@ from fencepost.conformance.catalogue.registry import Entry
 from fencepost.conformance.certify import Options, certify
 from fencepost.conformance.cli_show import console, json_option, suite_option
 from fencepost.conformance.cli_target import target_options
+from fencepost.conformance.interrupts import run
 from fencepost.conformance.known_failures import apply, load
 from fencepost.conformance.outcome import CaseResult, Certificate, Outcome
 from fencepost.conformance.replay import rejudge, replay
@@ -115,7 +115,7 @@ def certify_command(
             console().print(line, soft_wrap=True)
     with _progress(len(entries)) as show:
         options = Options(Level[level.upper()], jobs, seed, skipped, show)
-        certificate = asyncio.run(certify(held, judge, entries, options))
+        certificate = run(certify(held, judge, entries, options))
     certificate = replace(certificate, versions=all_versions(), suite=chosen.figures)
     if unchosen:
         certificate = replace(certificate, notes=(f"{unchosen} cases were not chosen",))
@@ -198,10 +198,7 @@ def replay_command(
     the revision that the file names.
     """
     trace = TraceFile.read(file)
-    if target is None:
-        result = rejudge(trace)
-    else:
-        result = asyncio.run(replay(trace, find_target(target, told)))
+    result = rejudge(trace) if target is None else run(replay(trace, find_target(target, told)))
     if as_json:
         click.echo(json.dumps(result.to_json(), indent=2, ensure_ascii=False))
     else:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import sys
 from pathlib import Path
@@ -15,6 +14,7 @@ from fencepost.conformance.cli_target import target_options
 from fencepost.conformance.compare import Comparison, Confirmed, Stage, Tally, Wish, compare
 from fencepost.conformance.compare_stages import stage_of, usual_stages, walks_stage
 from fencepost.conformance.compare_words import compare_json, text
+from fencepost.conformance.interrupts import run
 from fencepost.conformance.replay import sound_trace
 from fencepost.conformance.report import write_texts
 from fencepost.conformance.suites import CATALOGUE, NAMES, find_suite
@@ -87,7 +87,7 @@ def compare_command(
         seed,
         _progress,
     )
-    found = asyncio.run(compare(find_target(one, told), find_target(other, told), wish))
+    found = run(compare(find_target(one, told), find_target(other, told), wish))
     if report is not None:
         write_texts(_files(found), report, "--report")
     if as_json:

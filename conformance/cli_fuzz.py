@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import sys
 import time
@@ -18,6 +17,7 @@ from fencepost.conformance.fuzz import Fuzzed, Wish, fuzz
 from fencepost.conformance.fuzz_corpus import read_corpus, write_corpus
 from fencepost.conformance.fuzz_report import fuzz_json, lines, progress_line, write_report
 from fencepost.conformance.fuzz_run import Budget, Tally
+from fencepost.conformance.interrupts import run
 from fencepost.conformance.known_failures import KnownFailure, load
 from fencepost.conformance.target import Target
 from fencepost.conformance.targets import (
@@ -104,7 +104,7 @@ def fuzz_command(
         read_corpus(corpus) if corpus is not None else (),
         _Progress(),
     )
-    fuzzed = asyncio.run(fuzz(lambda: find_target(target, told), wish))
+    fuzzed = run(fuzz(lambda: find_target(target, told), wish))
     _write(fuzzed, corpus, report)
     if as_json:
         click.echo(json.dumps(fuzz_json(fuzzed), indent=2, ensure_ascii=False))

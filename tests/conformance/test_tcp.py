@@ -557,9 +557,17 @@ async def test_nothing_of_ours_stays() -> None:
             broker.got.clear()
             await broker.got.wait()
         created = said(broker, "CreateTopics", "topics")[0][0]["name"]
-    assert said(broker, "LeaveGroup", "memberId") == ["m1", "m2"]
+    (left,) = said(broker, "LeaveGroup", "members")
+    assert [row["memberId"] for row in left] == ["m1", "m2"]
     assert said(broker, "DeleteGroups", "groupsNames") == [joined]
     assert said(broker, "DeleteTopics", "topicNames") == [[created]]
+
+
+async def test_nor_on_a_broker_that_knows_no_batches() -> None:
+    script = advertising(cleaning, **CLEANS, LeaveGroup=(0, 2))
+    async with scoped(script) as (scope, broker):
+        await scope.send(send("JoinGroup", 5, JOIN))
+    assert said(broker, "LeaveGroup", "memberId") == ["m1", "m2"]
 
 
 async def test_nor_after_a_cancellation() -> None:

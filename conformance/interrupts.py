@@ -1,0 +1,38 @@
+"""A command's event loop, and its end by a signal.
+
+Decides that SIGTERM is as Ctrl-C: what runs is cancelled, and what a target has on a cluster is
+cleaned up before the process ends.  Whoever can't wait for that sends the signal again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from collections.abc import Coroutine
+from typing import Any, TypeVar
+
+_T = TypeVar("_T")
+
+
+def run(main: Coroutine[Any, Any, _T]) -> _T:
+    """What the coroutine returns.  Raises KeyboardInterrupt after SIGINT or SIGTERM."""
+    terminated = False
+
+    async def watched() -> _T:
+        task = asyncio.current_task()
+
+        def terminate() -> None:
+            nonlocal terminated
+            terminated = True
+            if task is not None:
+                task.cancel()
+
+        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, terminate)
+        return await main
+
+    try:
+        return asyncio.run(watched())
+    except asyncio.CancelledError:
+        if terminated:
+            raise KeyboardInterrupt from None
+        raise

@@ -1,0 +1,58 @@
+"""Whatever ends a run against a broker of somebody else: nothing of ours is left there."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import pytest
+from conformance.left_behind import IGNORING, MINE, certify, end, on
+from conformance.test_cli import PATIENCE_S, RUN
+
+QUICK = ("group.initial.rebalance.delay.ms=0", "group.min.session.timeout.ms=100")
+BUSY = 20
+"""So many groups, and the run is in its midst."""
+
+
+@pytest.fixture(scope="module")
+def served() -> Iterator[str]:
+    """The address of a broker that goes on after the run."""
+    settings = [word for setting in QUICK for word in ("--set", setting)]
+    command = [sys.executable, "-c", RUN, "serve", "model", "--json", *settings]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None
+            yield json.loads(process.stdout.readline())["address"].removeprefix("tcp://")
+        finally:
+            process.terminate()
+
+
+async def in_its_midst(address: str, process: subprocess.Popen[str]) -> None:
+    async with asyncio.timeout(PATIENCE_S):
+        while len(await on([address])) < BUSY:
+            assert process.poll() is None, process.communicate()
+            await asyncio.sleep(0.02)
+
+
+@pytest.mark.parametrize(
+    ("number", "how"),
+    [(signal.SIGINT, MINE), (signal.SIGTERM, MINE), (signal.SIGTERM, IGNORING)],
+    ids=["ctrl-c", "sigterm", "sigterm-in-the-background"],
+)
+async def test_nothing_is_left_on_the_broker(served: str, number: int, how: str) -> None:
+    process = certify(served, how=how)
+    await in_its_midst(served, process)
+    code, err = end(process, number)
+    assert (code, err.strip()) == (130, "interrupted")
+    assert await on([served]) == []
+
+
+async def test_what_is_left_would_be_seen(served: str) -> None:
+    process = certify(served)
+    await in_its_midst(served, process)
+    end(process, signal.SIGKILL)
+    assert len(await on([served])) >= BUSY
