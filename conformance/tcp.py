@@ -146,17 +146,31 @@ class TcpTarget(Target):
             await self._clean_up()
 
     async def _learn_settings(self) -> None:
-        told: dict[str, int | None] = {}
-        with contextlib.suppress(AdminError):
-            brokers = await self.admin.brokers()
-            self._controller = brokers.pop(-1, None)
-            for node_id, address in brokers.items():
-                if address == self.anchor or len(brokers) == 1:
-                    told = await self.admin.group_settings(node_id, address)
-                    break
+        told = await self._told_settings()
         for source, known in (("describe-configs", told), ("option", self._options)):
             self.settings.update(known)
             self.settings_source.update(dict.fromkeys(known, source))
+
+    async def _told_settings(self) -> dict[str, int | None]:
+        """What the brokers tell.  Raises TargetUnavailableError where they don't agree."""
+        brokers: dict[int, Address] = {}
+        with contextlib.suppress(AdminError):
+            brokers = await self.admin.brokers()
+        self._controller = brokers.pop(-1, None)
+        told: dict[str, int | None] = {}
+        by: dict[str, int] = {}
+        for node_id, address in brokers.items():
+            settings: dict[str, int | None] = {}
+            with contextlib.suppress(AdminError):
+                settings = await self.admin.group_settings(node_id, address)
+            for key, value in settings.items():
+                if told.setdefault(key, value) != value and key not in self._options:
+                    raise TargetUnavailableError(
+                        f"{key} is {told[key]} at broker {by[key]} and {value} at {node_id}: give "
+                        "all brokers the same settings, for each has some of the groups"
+                    )
+                by.setdefault(key, node_id)
+        return told
 
     async def _learn_versions(self) -> None:
         if not self._probe:

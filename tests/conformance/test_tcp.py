@@ -275,6 +275,36 @@ async def test_settings_are_the_options_then_the_brokers_then_the_defaults() -> 
         }
 
 
+async def test_brokers_that_differ_in_a_setting_are_no_target() -> None:
+    key = "group.min.session.timeout.ms"
+    values = {"1": "100", "2": "6000"}
+
+    def rest(broker: Broker, request: RequestFrame) -> bytes | None:
+        match request.api:
+            case "Metadata":
+                at = {"host": "127.0.0.1", "port": broker.port}
+                nodes = [{"nodeId": 1, **at}, {"nodeId": 2, **at}]
+                return answer(request, {"brokers": nodes, "topics": []})
+            case "DescribeConfigs":
+                (asked,) = request.body["resources"]
+                configs = [{"name": key, "value": values[asked["resourceName"]]}]
+                row = {"errorCode": 0, **asked, "configs": configs}
+                row.pop("configurationKeys")
+                return answer(request, {"results": [row]})
+            case _:
+                return None
+
+    async with serve(advertising(rest, DescribeConfigs=(1, 4))) as broker:
+        with pytest.raises(TargetUnavailableError, match="100 at broker 1 and 6000 at 2"):
+            async with target(broker):
+                pass
+        async with target(broker, settings={key: 6000}) as opened:
+            assert opened.settings[key] == 6000
+        values["2"] = "100"
+        async with target(broker) as opened:
+            assert opened.settings[key] == 100
+
+
 async def test_a_broker_that_tells_no_settings_has_the_defaults() -> None:
     async with serve() as broker, target(broker) as opened:
         assert opened.settings == CONFIG_DEFAULTS
