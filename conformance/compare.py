@@ -8,6 +8,7 @@ each time.  It is then made as small as it gets against both, and stays the same
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager
@@ -235,8 +236,8 @@ class _Course:
         """The simplest of some kinds of difference, made small; those that don't last apart."""
         simplest = [min(alike, key=self._weight) for alike in self.found.values()]
         simplest.sort(key=self._weight)
-        told = [await self._examined(difference) for difference in simplest[:EXAMINED]]
-        told.sort(key=lambda c: self._weight(c.difference))
+        examined = await asyncio.gather(*(self._examined(d) for d in simplest[:EXAMINED]))
+        told = sorted(examined, key=lambda c: self._weight(c.difference))
         steady = tuple(c for c in told if c.again == c.runs)
         return steady, tuple(c for c in told if c.again < c.runs)
 

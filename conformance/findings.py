@@ -7,6 +7,7 @@ as flaky, with its rate, for it may be the weather.  Known shapes are only count
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -24,6 +25,7 @@ from fencepost.model.table import LEVELS, Level
 from fencepost.traces.trace_file import TraceFile
 
 CONFIRMATIONS = 3
+_EXAMINED_AT_ONCE = 4
 _FLAKY_RUNS = 9
 """What doesn't fail each time is run so often in all, so that its rate says something."""
 
@@ -94,11 +96,14 @@ async def findings_from(
         if shape is not None and LEVELS.index(result.level) <= LEVELS.index(level):
             shapes.setdefault(shape, []).append(result)
     counted = Counter({s: len(rs) for s, rs in shapes.items() if s in known})
-    found = [
-        await _finding(shape, results, suite, tries)
-        for shape, results in sorted(shapes.items())
-        if shape not in known
-    ]
+    examining = asyncio.Semaphore(_EXAMINED_AT_ONCE)
+
+    async def examined(shape: Shape, results: Sequence[CaseResult]) -> Finding:
+        async with examining:
+            return await _finding(shape, results, suite, tries)
+
+    new = [(shape, results) for shape, results in sorted(shapes.items()) if shape not in known]
+    found = list(await asyncio.gather(*(examined(*each) for each in new)))
     found.sort(key=lambda f: (weight(f.case, suite.hello.apis), f.shape))
     steady = tuple(finding for finding in found if not finding.is_flaky)
     return Findings(steady, tuple(f for f in found if f.is_flaky), counted)

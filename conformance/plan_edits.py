@@ -37,9 +37,11 @@ Edit = Callable[[Case, Versions], Iterator[Case]]
 
 
 def single_steps(case: Case) -> Iterator[Case]:
-    """The plan without each of its steps, and without what that takes with it."""
-    for place in reversed(range(len(case.steps))):
-        yield with_steps(case, (*case.steps[:place], *case.steps[place + 1 :]))
+    """The plan without each of its steps, and what that takes with it, where that can be run."""
+    before = overlaps(case.steps)
+    for smaller in _singles(case, {}):
+        if overlaps(smaller.steps) <= before:
+            yield smaller
 
 
 def sensible(edit: Edit, case: Case, apis: Versions) -> Iterator[Case]:
@@ -108,8 +110,10 @@ def _chunks(case: Case, apis: Versions) -> Iterator[Case]:
 
 
 def _singles(case: Case, apis: Versions) -> Iterator[Case]:
+    """Without each step, the last first."""
     del apis
-    yield from single_steps(case)
+    for place in reversed(range(len(case.steps))):
+        yield with_steps(case, (*case.steps[:place], *case.steps[place + 1 :]))
 
 
 def _pairs(case: Case, apis: Versions) -> Iterator[Case]:

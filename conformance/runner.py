@@ -117,6 +117,8 @@ class CaseRun:
         patience = 0 if self._virtual else max(lag, hints.patience_ms)
         every_s = 0.0 if self._virtual or case.rules else SELDOM_S
         self._oracle = Listener(Oracle(revision, config, lag_ms=patience), every_s)
+        timers = self._times.session + self._times.rebalance
+        self._unjudged_cap = timers if self._virtual else patience
         self._now = 0
         self._origin = time.monotonic()
         self._open: dict[str, Ask] = {}
@@ -265,8 +267,8 @@ class CaseRun:
         cap = VIRTUAL_CAP_MS if self._virtual else WAIT_CAP_MS
         slice_ms = _SLICE_MS
         while self._goes_on() and (waiting := self._waiting(labels)):
-            if not self._oracle.open():  # nobody can say what is due: whatever timer there may be
-                cap = self._times.session + self._times.rebalance
+            if not self._oracle.open():  # nobody can say any more what is due
+                cap = self._unjudged_cap
             if self._clock() - begun > cap:
                 self.recording.stopped = f"{', '.join(waiting)} waited for in vain"
                 return
