@@ -3,7 +3,7 @@
 Decides how a broker ends: with all that it started, at once, and whatever happened to the process
 that had started it (an exception, Ctrl-C, even SIGKILL), since a pipe closes in any case.  Run as a
 script with the child's command line; it imports nothing but the standard library, to start quickly.
-The exit code is the child's, or 128 and the signal that ended it.
+The exit code is the child's, or 128 and the signal that ended it; 127 if it can't be started.
 """
 
 import contextlib
@@ -12,6 +12,8 @@ import signal
 import subprocess
 import sys
 import threading
+
+_NOT_STARTED = 127
 
 
 def _end(child: subprocess.Popen[bytes]) -> None:
@@ -31,7 +33,11 @@ def main(command: list[str]) -> int:
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         # The parent decides: it closes the pipe, or dies, which closes it too.
         signal.signal(number, signal.SIG_IGN)
-    child = subprocess.Popen(command, stdin=subprocess.DEVNULL, start_new_session=True)  # noqa: S603  (ours)
+    try:
+        child = subprocess.Popen(command, stdin=subprocess.DEVNULL, start_new_session=True)  # noqa: S603  (ours)
+    except OSError as error:
+        sys.stderr.write(f"{command[0]}: {error.strerror}\n")
+        return _NOT_STARTED
     threading.Thread(target=_when_stdin_ends, args=(child,), daemon=True).start()
     code = child.wait()
     _end(child)
