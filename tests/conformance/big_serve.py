@@ -2,7 +2,7 @@
 
 Some minutes: `tox -e serve`.  What is served is certified over TCP and, with the same settings, in
 this process.  The model never fails.  A mutant fails over TCP in a case that it fails here, and in
-no other; what it fails here and passes over TCP has a reason that stands below.
+no other; what may pass over TCP though it fails here stands below, with the reason.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from multiprocessing import get_context
 import pytest
 from conformance.over_tcp import (
     AT_ONCE,
+    DELAYED,
     Results,
     Settings,
     by_settings,
@@ -45,12 +46,34 @@ AT_MOST = {(True, False): 6, (True, True): 2, (False, False): 8, (False, True): 
 """So many cases for a mutant: of those that kill it or not, and that wait for timers or not."""
 SHAKEN = ("kafka-8500", "zombie-commits")
 
-ONLY_BY_FAILOVER: frozenset[str] = frozenset()
-"""Mutants that show themselves only when a coordinator fails over, which a port can't be asked."""
-PASSES_OVER_TCP: dict[tuple[str, str], str] = {}
-"""What a mutant fails in process and passes over TCP, and why."""
-FAILS_OVER_TCP: dict[tuple[str, str], str] = {}
-"""What it passes in process and rightly fails over TCP, and why."""
+ONLY_BY_FAILOVER = frozenset(
+    {
+        "assignment-not-stored",
+        "emptiness-not-stored",
+        "failover-forgets-generation",
+        "failover-forgets-map",
+        "failover-forgets-offsets",
+        "failover-forgets-sessions",
+        "kafka-10284",
+    }
+)
+"""They show themselves only when a coordinator fails over, which a port can't be asked for."""
+WITH_A_DELAY = frozenset({"no-initial-delay"})
+"""On a real clock, a delay of 0 ms can't be told from none."""
+BY_CHANCE = frozenset({"leader-not-kept"})
+"""The new leader is drawn, so now and then it is the one that the model has; cases may pass."""
+BY_LATENESS = frozenset({"initial-delay-without-end", "join-timer-restarts"})
+"""One case each sees them, by an answer that is some lags late; a busy machine must allow that."""
+RIGHTLY = frozenset(
+    {
+        (
+            "initial-delay-not-extended",
+            "JOIN-PHASE-DELAY-OVER/delay-ends-with-the-rebalance-timeout",
+        )
+    }
+)
+"""What may fail over TCP alone.  R grows with the lag, and one that is longer than the delay has it
+extended, which this mutant doesn't."""
 
 
 @dataclass
@@ -78,6 +101,8 @@ def busy(processes: int) -> Iterator[None]:
 def killers(name: str) -> tuple[Settings, dict[str, Outcome]] | None:
     """The settings with which it can be killed, and how all cases end with them in process."""
     for settings, cases in by_settings().values():
+        if name.removeprefix("mutant:") in WITH_A_DELAY and settings != DELAYED:
+            continue
         here = in_process(name, settings, cases)
         if Outcome.FAIL in here.values():
             return settings, here
@@ -130,21 +155,15 @@ def test_a_mutant_is_killed_and_wronged_in_nothing(name: str, matrix: dict[str, 
     if name in ONLY_BY_FAILOVER:
         assert not found.here
         return
-    wrong = {
-        case: message
-        for case, message in failed(found.there).items()
-        if found.here[case] is not Outcome.FAIL and (name, case) not in FAILS_OVER_TCP
-    }
-    assert not wrong
-    assert failed(found.there)
+    wrong = {c: m for c, m in failed(found.there).items() if found.here[c] is not Outcome.FAIL}
+    assert {(name, case) for case in wrong} <= RIGHTLY, wrong
+    assert failed(found.there) or name in BY_LATENESS
     missed = [
         case
         for case, result in found.there.items()
-        if result.outcome is Outcome.PASS
-        and found.here[case] is Outcome.FAIL
-        and (name, case) not in PASSES_OVER_TCP
+        if result.outcome is Outcome.PASS and found.here[case] is Outcome.FAIL
     ]
-    assert not missed
+    assert not missed or name in BY_CHANCE | BY_LATENESS
 
 
 @pytest.mark.parametrize("load", [0, 2])
