@@ -12,6 +12,7 @@ from conformance.real_clock import RealClockModel
 
 from fencepost.conformance import lag
 from fencepost.conformance.lag import LEAST_LAG_MS, Control, LagMeter
+from fencepost.conformance.targets import find_revision
 from fencepost.model.coordinator import Answer, CoordinatorFailure, Send
 
 PATIENCE_S = 60
@@ -137,6 +138,13 @@ async def test_timers_are_seen_to_fire() -> None:
     meter = await running(await control(RealClockModel()), lambda meter: len(meter.expiries) > 1)
     assert [fired for _, fired in meter.expiries] == [True] * len(meter.expiries)
     assert meter.samples
+
+
+async def test_a_lost_first_timer_is_not_the_controls_business() -> None:
+    forgetful = RealClockModel(find_revision("mutant:kafka-9752"))
+    measured = await control(RealClockModel(), forgetful)
+    meter = await running(measured, lambda meter: meter.expiries)
+    assert {fired for _, fired in meter.expiries} == {True}
 
 
 async def test_timers_are_seen_not_to_fire() -> None:
