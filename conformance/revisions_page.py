@@ -45,8 +45,10 @@ its assignment goes, static or not.""",
 LeaveGroup learnt of instances one release after the rest: before that, a leave could neither name
 an instance nor be fenced.""",
     ("kafka-2.4", "kafka-2.8"): """\
-Since 2.8.1 a member that was told its generation and never sends SyncGroup is removed
-(KAFKA-12890).""",
+Since 2.6.1 a heartbeat between join and sync is answered as any other; before, it was told of a
+rebalance and kept nobody alive (KAFKA-10134).  That let a leader that heartbeats and never syncs
+hold up its group for ever, so since 2.8.1 a member that was told its generation and never sends
+SyncGroup is removed (KAFKA-12890).""",
     ("kafka-3.9", "kafka-4"): """\
 An offset commit in the newest version to a group that is gone has an error of its own.""",
 }

@@ -53,6 +53,21 @@ GATES = (
             ),
         ),
     ),
+    Gate(
+        (2, 6, 1),
+        "a heartbeat between join and sync is a heartbeat (KAFKA-10134)",
+        (
+            Change(
+                "Heartbeat",
+                RULES["HEARTBEAT-COMPLETING"].but(
+                    effect=(),
+                    answer=Error.REBALANCE_IN_PROGRESS,
+                    because="a rebalance is in progress until the leader has assigned",
+                ),
+                src.KAFKA_10134,
+            ),
+        ),
+    ),
 )
 
 # Highest versions by first release: JoinGroup, SyncGroup, Heartbeat, LeaveGroup, OffsetCommit,

@@ -28,6 +28,7 @@ KAFKA_ADMIN = "Kafka: administration of groups"
 KAFKA_TIMERS = "Kafka: timers of the group coordinator"
 KAFKA_FAILOVER = "Kafka: loading of groups by a new coordinator"
 KAFKA_9801 = "KAFKA-9801"
+KAFKA_10134 = "KAFKA-10134, since 2.6.1"
 KAFKA_12890 = "KAFKA-12890, since 2.8.1"
 KAFKA_8487 = "KAFKA-8487"
 

@@ -6,6 +6,7 @@ import pytest
 from model.world import PARKED, R, World, offers
 
 from fencepost.model import revisions
+from fencepost.model.messages import HeartbeatRequest
 from fencepost.model.revision import Change, Difference, Drop, derive
 from fencepost.model.table import TableError
 
@@ -79,6 +80,30 @@ def test_since_2_8_1_a_member_that_never_syncs_is_removed(name: str, removes: bo
     world.wait(R)
     assert bool(world.group().members) is not removes
     assert world.state == ("Empty" if removes else "CompletingRebalance")
+
+
+@pytest.mark.parametrize(
+    ("name", "counts"),
+    [
+        ("kafka-2.3", False),
+        ("kafka-2.5", False),
+        ("kafka-2.6.0", False),
+        ("kafka-2.6.1", True),
+        ("kafka-2.7.0", True),
+        ("kafka-4", True),
+    ],
+)
+def test_since_2_6_1_a_heartbeat_between_join_and_sync_counts(name: str, counts: bool) -> None:
+    world = World(name)
+    reply = world.join("A", s=6_000, r=60_000, version=5)
+    world.wait(3_000)
+    assert world.state == "CompletingRebalance"
+    world.wait(4_000)
+    told = "NONE" if counts else "REBALANCE_IN_PROGRESS"
+    beat = HeartbeatRequest(group_id="g", generation_id=1, member_id=reply.mid)
+    assert world.ask("A", beat, 3).error == told
+    world.wait(4_000)
+    assert world.state == ("CompletingRebalance" if counts else "Empty")
 
 
 @pytest.mark.parametrize(
