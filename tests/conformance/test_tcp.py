@@ -147,6 +147,22 @@ def _found(request: RequestFrame, row: Mapping[str, Any]) -> dict[str, Any]:
     return {"coordinators": [row]} if request.version >= 4 else dict(row)
 
 
+async def test_and_so_does_any_other_broker_of_the_cluster() -> None:
+    def script(broker: Broker, request: RequestFrame) -> bytes | None:
+        if request.api == "DescribeConfigs":
+            return answer(request, {"results": []})
+        if request.api != "Metadata":
+            return None
+        here = {"nodeId": 1, "host": "127.0.0.1", "port": broker.port}
+        away = {"nodeId": 2, "host": "192.0.2.1", "port": 9092}
+        return answer(request, {"brokers": [here, away], "topics": []})
+
+    async with serve(advertising(script, DescribeConfigs=(1, 4))) as broker:
+        with pytest.raises(AddressError, match=r"192\.0\.2\.1:9092 is not on this machine"):
+            async with target(broker):
+                pass
+
+
 def test_an_unknown_setting_is_refused() -> None:
     with pytest.raises(AddressError, match=r"group\.min\.session\.timeout\.ms"):
         TcpTarget("tcp://localhost:1", settings={"group.foo": 1})
@@ -281,7 +297,7 @@ async def test_brokers_that_differ_in_a_setting_are_no_target() -> None:
 
     def rest(broker: Broker, request: RequestFrame) -> bytes | None:
         match request.api:
-            case "Metadata":
+            case "Metadata" if not request.body["topics"]:
                 at = {"host": "127.0.0.1", "port": broker.port}
                 nodes = [{"nodeId": 1, **at}, {"nodeId": 2, **at}]
                 return answer(request, {"brokers": nodes, "topics": []})
