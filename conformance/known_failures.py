@@ -104,7 +104,8 @@ def read(path: Path) -> list[KnownFailure]:
 def apply(results: Iterable[CaseResult], known: Sequence[KnownFailure]) -> tuple[CaseResult, ...]:
     """The results with failures that are listed marked as known, and lists that are wrong as stale.
 
-    What is unknown, unsupported or skipped stays so: it says nothing about the list.
+    What is unknown, unsupported or skipped stays so: it says nothing about the list.  But a fault
+    that comes now and then, and is unknown because it did not come each time, is the listed one.
     """
     by_case: dict[str, list[KnownFailure]] = {}
     for entry in known:
@@ -148,13 +149,16 @@ def matches(versions: str, version: str) -> bool:
 
 
 def _applied(result: CaseResult, entries: Sequence[KnownFailure]) -> CaseResult:
+    for entry in entries:
+        # One that comes now and then is unknown if it didn't come each time.
+        seen = result.outcome is Outcome.FAIL or (
+            result.outcome is Outcome.UNKNOWN and entry.intermittent
+        )
+        if seen and entry.observed == result.observed:
+            note = f"known failure: {entry.why} ({entry.link})"
+            return replace(result, outcome=Outcome.KNOWN_FAILURE, notes=(*result.notes, note))
     if not entries or result.outcome not in {Outcome.PASS, Outcome.FAIL}:
         return result
-    if result.outcome is Outcome.FAIL:
-        for entry in entries:
-            if entry.observed == result.observed:
-                note = f"known failure: {entry.why} ({entry.link})"
-                return replace(result, outcome=Outcome.KNOWN_FAILURE, notes=(*result.notes, note))
     listed = " or ".join(f'"{entry.observed}"' for entry in entries)
     if result.outcome is Outcome.PASS and any(entry.intermittent for entry in entries):
         why = next(entry.why for entry in entries if entry.intermittent)

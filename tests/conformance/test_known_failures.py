@@ -57,6 +57,14 @@ def test_an_intermittent_failure_may_pass_and_says_so() -> None:
     assert failed.outcome is Outcome.KNOWN_FAILURE
 
 
+def test_an_intermittent_failure_that_did_not_come_each_time_is_known() -> None:
+    sometimes = replace(FAILS, outcome=Outcome.UNKNOWN)
+    intermittent = replace(listed(), intermittent=True)
+    assert apply([sometimes], [intermittent])[0].outcome is Outcome.KNOWN_FAILURE
+    otherwise = replace(intermittent, observed="something else")
+    assert apply([sometimes], [listed(), otherwise]) == (sometimes,)
+
+
 def test_an_intermittent_failure_that_fails_otherwise_is_stale() -> None:
     intermittent = replace(listed(observed="something else"), intermittent=True)
     (result,) = apply([FAILS], [intermittent])
