@@ -343,7 +343,7 @@ async def test_what_is_advertised_but_broken_is_found() -> None:
 
     async with (
         serve(script) as broker,
-        target(broker, probe=True, deadlines=Deadlines(answer_s=0.6, probe_s=0.3)) as opened,
+        target(broker, probe=True, deadlines=Deadlines(answer_s=2, probe_s=2)) as opened,
         opened.scope("case") as scope,
     ):
         apis = (await scope.hello()).apis
