@@ -56,9 +56,12 @@ def extend_delay(work: Work, initial_delay_ms: int) -> None:
 
 
 def postpone(work: Work) -> None:
-    """Only absent static members are left: R once more."""
+    """Only absent static members are left: R once more.
+
+    A ms at least: time has to pass, or it would be put off for ever at one instant.
+    """
     work.group = replace(work.group, delay=None)
-    work.set_timer(JOIN, "", work.group.rebalance_timeout_ms())
+    work.set_timer(JOIN, "", max(work.group.rebalance_timeout_ms(), 1))
 
 
 def join_members(group: Group) -> tuple[JoinMember, ...]:

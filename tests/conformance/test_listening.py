@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from fencepost.conformance import listening
 from fencepost.conformance.listening import Listener
 from fencepost.model.coordinator import Answer, Send
 from fencepost.model.history import Answered, Sent
@@ -24,7 +23,7 @@ _EVENTS = (
 def seconds(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """A clock that stands still."""
     now = [0.0]
-    monkeypatch.setattr(listening.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr("fencepost.conformance.listening.time.monotonic", lambda: now[0])
     return now
 
 

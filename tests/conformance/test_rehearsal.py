@@ -28,6 +28,8 @@ from fencepost.model.messages import JoinProtocol
 from fencepost.model.revision_base import KAFKA_4
 from fencepost.model.table import Level
 
+_SHORT = Ms("short rebalance")
+
 
 def rehearsal(**settings: Any) -> Rehearsal:
     config = Machine(KAFKA_4, {"group.initial.rebalance.delay.ms": 0, **settings}).config
@@ -40,14 +42,20 @@ def ask(who: str, api: str, *, version: int | None = None, **fields: Any) -> Ask
     return Ask("", who, api, said, version)
 
 
-def join(who: str, instance: str | None = None, version: int | None = None) -> Act:
+def join(
+    who: str,
+    instance: str | None = None,
+    *,
+    version: int | None = None,
+    rebalance: Ms | int = _SHORT,
+) -> Act:
     return Act(
         ask(
             who,
             "JoinGroup",
             group_instance_id=instance,
             session_timeout_ms=Ms("short session"),
-            rebalance_timeout_ms=Ms("short rebalance"),
+            rebalance_timeout_ms=rebalance,
             protocol_type="consumer",
             protocols=(JoinProtocol(name="range", metadata=b""),),
             version=version,
@@ -153,3 +161,12 @@ def test_the_shape_of_a_group_forgets_names_and_numbers() -> None:
     assert shape(join("A1", "A"), 1) == shape(join("A1", "A"), 3)  # in another generation
     assert shape(join("A1", "A")) != shape(join("a", version=3))
     assert shape_of(None) == ("absent",)
+
+
+def test_a_rebalance_of_no_time_is_not_put_off_for_ever_at_one_instant() -> None:
+    made = rehearsal()
+    for act in (join("A1", "A", rebalance=0), sync("A1"), join("a", version=3)):
+        made.play(act)
+    made.play(Act(ask("a", "LeaveGroup", version=2)))
+    made.play(Act(Pause((Ms("short session"),))))
+    assert shape_of(made.group("g"))[0] == "Empty"
