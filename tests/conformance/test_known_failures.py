@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -148,7 +149,7 @@ def test_entries_of_the_target_and_version_are_loaded(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("path", sorted(FOLDER.glob("*.json")), ids=lambda p: p.name)
 def test_the_shipped_lists_can_be_read_and_name_their_target(path: Path) -> None:
-    assert {entry.target.partition(":")[0] for entry in read(path)} <= {path.stem}
+    assert {re.split("[:+]", entry.target)[0] for entry in read(path)} <= {path.stem}
 
 
 def test_there_is_a_list_for_the_mock() -> None:
