@@ -35,7 +35,7 @@ def seen_in(observed: str) -> str:
     """A signature without the names of members, lists of them, and numbers."""
     text = _SENDER.sub(lambda found: f"{found['api']}: ", observed)
     text = _LIST.sub("[…]", text)
-    return _MEMBER.sub("…", _NUMBER.sub("…", text))
+    return _NUMBER.sub("…", _MEMBER.sub("…", text))
 
 
 def known_looks(entries: Iterable[KnownFailure]) -> dict[Look, KnownFailure]:

@@ -46,7 +46,7 @@ _INSTANCES = ("A", "B")
 _PROCESSES = ("A1", "A2", "B1", "B2", "A3")
 _DYNAMIC = ("a", "b", "c")
 _ELSEWHERE = ("C1", "d")
-_DUTIFUL = 0.5
+_DUTIFUL = 0.7
 _BENT, _OLD, _HURRY, _AGAIN, _TWO_GROUPS, _RESTART = 0.22, 0.45, 0.07, 0.05, 0.3, 0.01
 _FETCH_GROUPS_SINCE, _ROWS_SINCE = 8, 3
 _SECOND = " again"
@@ -146,7 +146,7 @@ class Drawer:
         return self._request(who, self._kind(who), who + _SECOND)
 
     def _somebody(self) -> str:
-        """Half of the time one that its group waits for, or it would never get anywhere."""
+        """Mostly one that its group waits for, or it would never get anywhere."""
         everybody = list(self._cast.homes)
         if self._random.random() < _DUTIFUL:
             everybody = [who for who in everybody if self._is_due(who)] or everybody
@@ -201,11 +201,14 @@ class Drawer:
             "list": 0.3,
         }
         if member is None:
-            weights["join"] = 9.0
+            replaces = group is not None and group.holder(instance_of(who) or "") is not None
+            weights["join"] = 4.0 if state is GroupState.STABLE and not replaces else 12.0
         elif state is GroupState.PREPARING and member.joining is None:
             weights["join"] = 16.0
         elif member.owes_sync:
             weights["sync"] = 24.0
+        elif state is GroupState.STABLE:
+            weights |= {"join": 1.5, "beat": 3.0}
         kinds = list(weights)
         return self._random.choices(kinds, [weights[kind] for kind in kinds])[0]
 

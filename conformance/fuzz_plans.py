@@ -27,7 +27,10 @@ from fencepost.model.table import Level
 
 ABOUT = "what the fuzzer drew"
 _LONGEST = 32
-_FRESH = 0.35
+_PREFIX = 12
+_FURTHER = (4, 24)
+_FRESH = 0.5
+_BENT = 0.4
 _OFTEN = 3
 _REDRAWS = 3
 _DIGEST = 12
@@ -120,7 +123,7 @@ class Planner:
             return self._played((), wanted, more=random.randint(3, _LONGEST))
         kept = self._parent()
         acts = self._mutated(list(kept.acts))
-        return self._played(acts, kept.wanted, more=random.randint(0, 8))
+        return self._played(acts[:_PREFIX], kept.wanted, more=random.randint(*_FURTHER))
 
     def _parent(self) -> _Kept:
         """One of the corpus, more likely a late one."""
@@ -159,7 +162,7 @@ class Planner:
         known = [act.step.who for act in acts if isinstance(act.step, Ask)]
         homes = {**{who: home_of(who) for who in known if who != "admin"}, **cast.homes}
         drawer = Drawer(random, rehearsal, Cast(homes, config))
-        bend = random.randrange(len(acts)) if acts and random.random() < 0.4 else -1
+        bend = random.randrange(len(acts)) if acts and more and random.random() < _BENT else -1
         for number, act in enumerate(acts[: 2 * _LONGEST]):
             bent = drawer.bent(act) if number == bend else None
             self._play(rehearsal, bent or act)
