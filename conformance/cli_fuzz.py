@@ -13,8 +13,9 @@ import click
 from fencepost.conformance.cli_certify import revision_of_target_option
 from fencepost.conformance.cli_show import json_option
 from fencepost.conformance.cli_target import target_options
-from fencepost.conformance.fuzz import Fuzzed, Wish, fuzz
+from fencepost.conformance.fuzz import Fuzzed, fuzz
 from fencepost.conformance.fuzz_corpus import read_corpus, write_corpus
+from fencepost.conformance.fuzz_course import Wish
 from fencepost.conformance.fuzz_report import fuzz_json, lines, progress_line, write_report
 from fencepost.conformance.fuzz_run import Budget, Tally
 from fencepost.conformance.interrupts import run
@@ -40,6 +41,13 @@ _EVERY_S = 2.0
     help=f"How many requests to send [default: {_REQUESTS}, unless --minutes is given].",
 )
 @click.option("--seed", default=0, show_default=True, help="Another seed, other plans.")
+@click.option(
+    "--jobs",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    help="Processes that search side by side, each with seeds of its own.",
+)
 @click.option(
     "--corpus",
     type=click.Path(file_okay=False, path_type=Path),
@@ -69,6 +77,7 @@ def fuzz_command(
     minutes: float | None,
     requests: int | None,
     seed: int,
+    jobs: int,
     corpus: Path | None,
     revision: str | None,
     lists: tuple[Path, ...],
@@ -103,6 +112,9 @@ def fuzz_command(
         known,
         read_corpus(corpus) if corpus is not None else (),
         _Progress(),
+        jobs,
+        target,
+        told,
     )
     fuzzed = run(fuzz(lambda: find_target(target, told), wish))
     _write(fuzzed, corpus, report)

@@ -6,47 +6,26 @@ new failure as small as it gets and confirm it.  A known failure is counted, not
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from fencepost.conformance.certify import Options, Suite, opened
 from fencepost.conformance.findings import Finding, Findings, findings_from, trace_of_finding
-from fencepost.conformance.fuzz_known import Look, known_looks, look_of
-from fencepost.conformance.fuzz_plans import Planner
-from fencepost.conformance.fuzz_run import Budget, Fuzzer, Tally, Told, ground_of
-from fencepost.conformance.known_failures import KnownFailure
-from fencepost.conformance.outcome import EXIT_CODES, CaseResult, Outcome, Overall
+from fencepost.conformance.fuzz_course import LEVEL, Course, Wish
+from fencepost.conformance.fuzz_jobs import helped
+from fencepost.conformance.fuzz_run import Tally
+from fencepost.conformance.outcome import EXIT_CODES, Overall
 from fencepost.conformance.plan import Case
 from fencepost.conformance.reachable import unreachable
 from fencepost.conformance.target import Provenance, Target, TargetUnavailableError
 from fencepost.model.revision import Revision
-from fencepost.model.table import LEVELS, Level
 from fencepost.traces.trace_file import TraceFile
 
 _DEATHS = 5
 """A target that dies so often is opened no more."""
 
-_LEVEL = Level.SHOULD
 _TRIES = 400
 _SUSPECTS_AT_ONCE = 8
-
-ListOf = Callable[[Target], Sequence[KnownFailure]]
-
-
-@dataclass(frozen=True, slots=True)
-class Wish:
-    """What the user asked for.
-
-    `known`: the known failures of a target that is open; `corpus`: plans to begin with; `told`: is
-    shown the tally as it grows.
-    """
-
-    revision: Revision
-    budget: Budget
-    seed: int = 0
-    known: ListOf = lambda _: ()
-    corpus: Iterable[Case] = ()
-    told: Told | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,41 +70,9 @@ class Fuzzed:
         return EXIT_CODES[Overall.UNKNOWN if self.findings.flaky else Overall.HOLDS]
 
 
-@dataclass(slots=True)
-class _Course:
-    """A run on its way: what is kept when the target has to be opened again."""
-
-    wish: Wish
-    tally: Tally = field(default_factory=Tally)
-    planner: Planner | None = None
-    known: Mapping[Look, KnownFailure] = field(default_factory=dict)
-    met: dict[str, int] = field(default_factory=dict)
-
-    def looks_like(self, result: CaseResult) -> Look | None:
-        """What a new failure looks like; None for anything else."""
-        if result.outcome is not Outcome.FAIL:
-            return None
-        if LEVELS.index(result.level) > LEVELS.index(_LEVEL):
-            return None
-        look = look_of(result, self.wish.revision)
-        if (entry := self.known.get(look)) is not None:
-            self.met[entry.why] = self.met.get(entry.why, 0) + 1
-            return None
-        return look
-
-    def budget(self) -> Budget:
-        """What is left."""
-        whole = self.wish.budget
-        requests, seconds = whole.requests, whole.seconds
-        return Budget(
-            None if requests is None else requests - self.tally.requests,
-            None if seconds is None else seconds - self.tally.seconds,
-        )
-
-
 async def fuzz(open_target: Callable[[], Target], wish: Wish) -> Fuzzed:
     """Search until the budget is spent.  Raises TargetUnavailableError if it can't be opened."""
-    course = _Course(wish)
+    course = Course(wish)
     suspects: list[Case] | None = []
     fuzzed: Fuzzed | None = None
     while suspects is not None:
@@ -144,22 +91,20 @@ async def fuzz(open_target: Callable[[], Target], wish: Wish) -> Fuzzed:
 
 
 async def _session(
-    course: _Course, target: Target, suite: Suite, suspects: Sequence[Case]
+    course: Course, target: Target, suite: Suite, suspects: Sequence[Case]
 ) -> tuple[Fuzzed, list[Case] | None]:
     """Run plans while the target lives, then examine what was found; else who may be to blame."""
     wish = course.wish
-    course.known = known_looks(wish.known(target))
-    ground = await ground_of(target, suite)
-    if course.planner is None:
-        course.planner = Planner(ground, wish.seed, wish.corpus)
-    course.planner.ground = ground
+    ground = await course.arrived(target, suite)
     await _questioned(course, suite, suspects)
-    fuzzer = Fuzzer(target, suite, course.planner, course.tally, course.looks_like, wish.told)
-    to_blame = await fuzzer.run(course.budget())
+    async with helped(course, target, suite) as helpers:
+        to_blame = await course.searched(target, suite, ground)
+        if to_blame is None:
+            to_blame = await helpers.join(course)
     findings = Findings((), (), {})
     if to_blame is None:
         failures = [result for alike in course.tally.failures.values() for result in alike]
-        findings = await findings_from(failures, suite, level=_LEVEL, tries=_TRIES)
+        findings = await findings_from(failures, suite, level=LEVEL, tries=_TRIES)
     fuzzed = Fuzzed(
         provenance=suite.provenance(),
         clock=suite.hello.clock,
@@ -176,7 +121,7 @@ async def _session(
     return fuzzed, to_blame
 
 
-async def _questioned(course: _Course, suite: Suite, suspects: Sequence[Case]) -> None:
+async def _questioned(course: Course, suite: Suite, suspects: Sequence[Case]) -> None:
     """Try those again that may have ended the target, where it can be alone with the target."""
     alone = [replace(case, isolated=True) for case in suspects]
     for start in range(0, len(alone), _SUSPECTS_AT_ONCE):

@@ -145,7 +145,7 @@ def _verdict(fuzzed: Fuzzed) -> str:
     findings, flaky = len(fuzzed.findings.findings), len(fuzzed.findings.flaky)
     if not findings and not flaky and not fuzzed.gave_up:
         return "no violation found"
-    parts = [f"{findings} violations found"] if findings else []
+    parts = [f"{findings} violation{'s' if findings > 1 else ''} found"] if findings else []
     parts += [f"{flaky} that don't come each time"] if flaky else []
     parts += ["the target could not be kept alive"] if fuzzed.gave_up else []
     return "; ".join(parts)

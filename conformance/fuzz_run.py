@@ -96,6 +96,22 @@ class Tally:
         if seen_as is not None:
             self.keep(seen_as, result)
 
+    def merge(self, other: Tally) -> None:
+        """Add what another process counted while this one did; its seconds were the same."""
+        self.plans += other.plans
+        self.requests += other.requests
+        self.words += other.words
+        self.outcomes += other.outcomes
+        self.covered.add(other.covered)
+        known = {case.id for case in self.novel}
+        self.novel += [case for case in other.novel if case.id not in known]
+        self.unknown += other.unknown
+        self.died += other.died
+        self.seconds = max(self.seconds, other.seconds)
+        for seen_as, results in other.failures.items():
+            for result in results:
+                self.keep(seen_as, result)
+
     def keep(self, seen_as: tuple[str, str], result: CaseResult) -> None:
         """A failure, if it is one of the shortest that look like it."""
         alike = self.failures.setdefault(seen_as, [])

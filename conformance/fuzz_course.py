@@ -1,0 +1,93 @@
+"""The course of a fuzz run: what is kept of it while targets come and go.
+
+Decides which failures are new.  A failure that binds less than SHOULD is none, and a known one is
+only counted.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from fencepost.conformance.certify import Suite
+from fencepost.conformance.fuzz_known import Look, known_looks, look_of
+from fencepost.conformance.fuzz_plans import Ground, Planner
+from fencepost.conformance.fuzz_run import Budget, Fuzzer, Tally, Told, ground_of
+from fencepost.conformance.known_failures import KnownFailure
+from fencepost.conformance.outcome import CaseResult, Outcome
+from fencepost.conformance.plan import Case
+from fencepost.conformance.target import Target
+from fencepost.conformance.targets import TargetOptions
+from fencepost.model.revision import Revision
+from fencepost.model.table import LEVELS, Level
+
+LEVEL = Level.SHOULD
+"""The least binding level that counts."""
+
+ListOf = Callable[[Target], Sequence[KnownFailure]]
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What the user asked for.
+
+    `known`: the known failures of a target that is open; `corpus`: plans to begin with; `told`: is
+    shown the tally as it grows.  `jobs`: processes that search; with more than one, `target` and
+    `options` say what the others open.
+    """
+
+    revision: Revision
+    budget: Budget
+    seed: int = 0
+    known: ListOf = lambda _: ()
+    corpus: Iterable[Case] = ()
+    told: Told | None = None
+    jobs: int = 1
+    target: str = ""
+    options: TargetOptions = field(default_factory=TargetOptions)
+
+
+@dataclass(slots=True)
+class Course:
+    """A run on its way: what is kept when the target has to be opened again."""
+
+    wish: Wish
+    tally: Tally = field(default_factory=Tally)
+    planner: Planner | None = None
+    known: Mapping[Look, KnownFailure] = field(default_factory=dict)
+    met: Counter[str] = field(default_factory=Counter)
+
+    def looks_like(self, result: CaseResult) -> Look | None:
+        """What a new failure looks like; None for anything else."""
+        if result.outcome is not Outcome.FAIL:
+            return None
+        if LEVELS.index(result.level) > LEVELS.index(LEVEL):
+            return None
+        look = look_of(result, self.wish.revision)
+        if (entry := self.known.get(look)) is not None:
+            self.met[entry.why] += 1
+            return None
+        return look
+
+    def budget(self) -> Budget:
+        """What is left."""
+        whole = self.wish.budget
+        requests, seconds = whole.requests, whole.seconds
+        return Budget(
+            None if requests is None else requests - self.tally.requests,
+            None if seconds is None else seconds - self.tally.seconds,
+        )
+
+    async def searched(self, target: Target, suite: Suite, ground: Ground) -> list[Case] | None:
+        """Run plans until the budget is spent: None; or the target died: who may be to blame."""
+        if self.planner is None:
+            self.planner = Planner(ground, self.wish.seed, self.wish.corpus)
+        self.planner.ground = ground
+        fuzzer = Fuzzer(target, suite, self.planner, self.tally, self.looks_like, self.wish.told)
+        return await fuzzer.run(self.budget())
+
+    async def arrived(self, target: Target, suite: Suite) -> Ground:
+        """A target was opened: what is known of it, and what plans can be made for it."""
+        self.known = known_looks(self.wish.known(target))
+        return await ground_of(target, suite)

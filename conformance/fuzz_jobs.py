@@ -1,0 +1,177 @@
+"""Several fuzzers at one target, each in a process of its own, with seeds of their own.
+
+Decides how a run is shared out: each process draws, runs and judges its own plans, for all of that
+takes the processor, and has its part of the requests.  A broker that was started here is shared
+through its address; of anything else each process opens its own.  What they found comes back in
+the order of their numbers, so on a virtual clock the sum is the same for the same seed and number.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import multiprocessing
+import os
+import threading
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from multiprocessing.connection import Connection
+from multiprocessing.context import SpawnProcess
+from typing import cast
+
+from fencepost.conformance.certify import Options, Suite, opened
+from fencepost.conformance.fuzz_course import Course, Wish
+from fencepost.conformance.fuzz_run import Budget, Tally
+from fencepost.conformance.known_failures import KnownFailure
+from fencepost.conformance.outcome import EXIT_OWN_FAULT
+from fencepost.conformance.plan import Case
+from fencepost.conformance.target import Target
+from fencepost.conformance.targets import TargetOptions, find_revision, find_target
+
+_SPAWN = multiprocessing.get_context("spawn")
+_END_S = 2.0
+_APART = 1 << 32
+"""So far apart are the seeds of the processes of one run."""
+
+Share = tuple[Tally, dict[str, int], list[Case] | None]
+
+
+class HelperLostError(Exception):
+    """A process ended before its work did, for example because the system needed its memory."""
+
+
+@dataclass(frozen=True, slots=True)
+class Errand:
+    """What a process is to do; all of it fits through a pipe."""
+
+    target: str
+    options: TargetOptions
+    revision: str
+    budget: Budget
+    seed: int
+    corpus: tuple[Case, ...]
+    known: tuple[KnownFailure, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Helpers:
+    """The processes beside this one."""
+
+    pipes: tuple[Connection, ...]
+
+    async def join(self, course: Course) -> list[Case] | None:
+        """Wait for all, and add what they found; None, or who may have ended their target."""
+        to_blame: list[Case] | None = None
+        for pipe in self.pipes:
+            tally, met, theirs = await asyncio.to_thread(_received, pipe)
+            course.tally.merge(tally)
+            course.met.update(met)
+            if theirs is not None:
+                to_blame = [*(to_blame or []), *theirs]
+        return to_blame
+
+
+@asynccontextmanager
+async def helped(course: Course, target: Target, suite: Suite) -> AsyncIterator[Helpers]:
+    """The processes that were wished for, at work while the body is; ended with it."""
+    wish = course.wish
+    if wish.jobs == 1 or course.tally.died:
+        yield Helpers(())
+        return
+    name, options = _shared(target, suite, wish)
+    known = tuple(wish.known(target))
+    budget = course.budget()
+    share = budget.requests
+    if share is not None:
+        share = -(-share // wish.jobs)
+        course.wish = replace(wish, budget=replace(wish.budget, requests=share))
+    processes: list[SpawnProcess] = []
+    pipes: list[Connection] = []
+    try:
+        for number in range(1, wish.jobs):
+            ours, theirs = _SPAWN.Pipe()
+            errand = Errand(
+                name,
+                options,
+                wish.revision.name,
+                Budget(share, budget.seconds),
+                wish.seed + number * _APART,
+                tuple(wish.corpus)[number :: wish.jobs],
+                known,
+            )
+            process = _SPAWN.Process(target=_work, args=(theirs, errand), daemon=True)
+            process.start()
+            theirs.close()
+            processes.append(process)
+            pipes.append(ours)
+        yield Helpers(tuple(pipes))
+    finally:
+        course.wish = wish
+        _end(processes, pipes)
+
+
+def _shared(target: Target, suite: Suite, wish: Wish) -> tuple[str, TargetOptions]:
+    """What the others open: the broker that this process started, or one of their own."""
+    address = getattr(target, "address", None)
+    if isinstance(address, str):
+        return f"tcp://{address}", TargetOptions(settings=dict(suite.config))
+    return wish.target, wish.options
+
+
+def _end(processes: list[SpawnProcess], pipes: list[Connection]) -> None:
+    for process in processes:
+        process.terminate()
+    for process in processes:
+        process.join(_END_S)
+        if process.exitcode is None:
+            process.kill()
+            process.join()
+    for pipe in pipes:
+        pipe.close()
+
+
+def _received(pipe: Connection) -> Share:
+    try:
+        result = pipe.recv()
+    except (EOFError, OSError):
+        raise HelperLostError(
+            "a process ended before its work did; if the system needed its memory, try fewer jobs"
+        ) from None
+    if isinstance(result, BaseException):
+        raise result
+    return cast("Share", result)
+
+
+def _work(pipe: Connection, errand: Errand) -> None:
+    """In a process of its own: do the errand, and end at once if nobody waits for it any more."""
+    threading.Thread(target=_watch, args=(pipe,), daemon=True).start()
+    result: Share | BaseException
+    try:
+        result = asyncio.run(_done(errand))
+    except Exception as error:  # noqa: BLE001  (whatever it is, it is the parent's to raise)
+        result = error
+    with contextlib.suppress(BrokenPipeError):
+        pipe.send(result)
+
+
+def _watch(pipe: Connection) -> None:
+    """Nothing is ever sent this way, so what can be read is the end."""
+    with contextlib.suppress(EOFError, OSError):
+        pipe.recv()
+    os._exit(EXIT_OWN_FAULT)
+
+
+async def _done(errand: Errand) -> Share:
+    wish = Wish(
+        find_revision(errand.revision),
+        errand.budget,
+        errand.seed,
+        lambda _: errand.known,
+        errand.corpus,
+    )
+    course = Course(wish)
+    target = find_target(errand.target, errand.options)
+    async with opened(target, wish.revision, Options(attempts=1)) as suite:
+        to_blame = await course.searched(target, suite, await course.arrived(target, suite))
+    return course.tally, dict(course.met), to_blame
