@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import re
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable
@@ -36,6 +37,7 @@ _GRACE_S = 20.0
 """How long plans that are on their way may take once the time is over."""
 
 _ALIVE_S = 5.0
+_NUMBER = re.compile(r"\d+")
 _BREATH_S = 0.001
 _LATE_S = 0.05
 """Where this process is as late as that, no more plans are begun for a while."""
@@ -92,7 +94,7 @@ class Tally:
         if plan.is_novel:
             self.novel.append(plan.case)
         if result.outcome is Outcome.UNKNOWN:
-            self.unknown[result.message.partition(":")[0]] += 1
+            self.unknown[_NUMBER.sub("…", result.message.partition(":")[0])] += 1
         if seen_as is not None:
             self.keep(seen_as, result)
 
