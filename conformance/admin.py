@@ -10,6 +10,7 @@ protocol.md section 9 (FindCoordinator until it answers NONE).
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,7 +19,7 @@ from typing import Any, TypeVar
 from fencepost.conformance.access import NEEDED, refusal
 from fencepost.conformance.address import Address, resolve
 from fencepost.conformance.connection import Answered, Connection, Ended, Event, is_readable
-from fencepost.conformance.door import Door, ask
+from fencepost.conformance.door import Door, ask, asked
 from fencepost.conformance.security import PLAINTEXT, Security, SecurityError
 from fencepost.conformance.wire import API_KEYS
 from fencepost.model.coordinator import CONFIG_DEFAULTS
@@ -44,9 +45,10 @@ _HIGHEST = {
     "DeleteGroups": 2,
     "DescribeGroups": 4,
     "LeaveGroup": 5,
+    "ListGroups": 2,
 }
 _BATCHES_SINCE = 3
-_AT_ONCE = 16
+_AT_ONCE = 8
 
 _T = TypeVar("_T")
 
@@ -59,7 +61,7 @@ class Deadlines:
     answer_s: float = 10.0
     coordinator_s: float = 30.0
     probe_s: float = 1.0
-    cleanup_s: float = 5.0
+    cleanup_s: float = 10.0
 
 
 DEADLINES = Deadlines()
@@ -174,6 +176,24 @@ class Admin:
             raise AccessError(where, api, refused)
         return event.decoded.body
 
+    async def _call_in_turn(
+        self, api: str, bodies: Sequence[Mapping[str, Any]], at: Address
+    ) -> None:
+        """Questions on one connection, their answers unread.  Raises AdminError, AddressError."""
+        version, most = self.version_of(api), self._deadlines.answer_s
+        events: asyncio.Queue[Event] = asyncio.Queue()
+        try:
+            async with asyncio.timeout(self._deadlines.connect_s):
+                connection = await self.connect(at, events.put_nowait)
+            with contextlib.closing(connection):
+                for body in bodies:
+                    async with asyncio.timeout(most):
+                        event = await asked(connection, events, api, version, body)
+                    if isinstance(event, Ended):
+                        raise AdminError(f"{at} did not answer {api}: {self._problem(event)}")
+        except OSError as error:
+            raise AdminError(f"{at} can't be asked for {api} ({error})") from error
+
     async def check_deletion(self, group_id: str, at: Address) -> None:
         """Whether the user may delete such a group, and so clean up.  Raises AdminError."""
         if "DeleteGroups" in self.advertised:
@@ -286,6 +306,12 @@ class Admin:
         """Delete a topic.  Raises AdminError."""
         await self.call("DeleteTopics", {"topicNames": [name], "timeoutMs": 1000}, at)
 
+    async def groups(self, prefix: str, at: Address) -> list[str]:
+        """The groups of this prefix that a broker coordinates.  Raises AdminError."""
+        answer = await self.call("ListGroups", {}, at)
+        named = (row["groupId"] for row in answer["groups"])
+        return [group_id for group_id in named if group_id.startswith(prefix)]
+
     def _leaves(self, group_id: str, member_ids: list[str]) -> list[dict[str, Any]]:
         """The requests that take members out of a group: one, where a version says so much."""
         if self.version_of("LeaveGroup") >= _BATCHES_SINCE:
@@ -296,18 +322,14 @@ class Admin:
     async def remove_groups(self, group_ids: Sequence[str], at: Address) -> list[str]:
         """Take the members out of groups, then delete them; those that stay.  Raises AdminError."""
         described = await self.call("DescribeGroups", {"groups": list(group_ids)}, at)
-        gate = asyncio.Semaphore(_AT_ONCE)
-
-        async def leave(group_id: str, member_ids: list[str]) -> None:
-            async with gate:
-                for body in self._leaves(group_id, member_ids):
-                    await self.call("LeaveGroup", body, at)
-
-        left = [
-            leave(group["groupId"], [member["memberId"] for member in group["members"]])
+        leaves = [
+            body
             for group in described["groups"]
+            for body in self._leaves(group["groupId"], [m["memberId"] for m in group["members"]])
         ]
-        for result in await asyncio.gather(*left, return_exceptions=True):
+        shares = [leaves[first::_AT_ONCE] for first in range(min(_AT_ONCE, len(leaves)))]
+        parts = (self._call_in_turn("LeaveGroup", share, at) for share in shares)
+        for result in await asyncio.gather(*parts, return_exceptions=True):
             if isinstance(result, BaseException):
                 raise result
         answer = await self.call("DeleteGroups", {"groupsNames": list(group_ids)}, at)

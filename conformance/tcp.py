@@ -269,6 +269,19 @@ class TcpTarget(Target):
         left: dict[Address, list[str]] = {}
         for group_id, at in self._groups.items():
             left.setdefault(at, []).append(group_id)
+        brokers = list(left)
+        await self._remove(left)
+        # What was on its way when a run was cut short may have made a group only now.
+        again = {at: await self._groups_at(at) for at in brokers}
+        await self._remove({at: group_ids for at, group_ids in again.items() if group_ids})
+
+    async def _groups_at(self, at: Address) -> list[str]:
+        with contextlib.suppress(AdminError):
+            return await self.admin.groups(f"{PREFIX}{self.run}", at)
+        return []
+
+    async def _remove(self, left: dict[Address, list[str]]) -> None:
+        """Remove groups from their coordinators, until none is left or no broker lets us."""
         while left:
             for at, group_ids in list(left.items()):
                 batch, rest = group_ids[:_BATCH], group_ids[_BATCH:]

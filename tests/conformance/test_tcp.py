@@ -660,6 +660,24 @@ async def test_a_group_that_is_not_empty_yet_is_tried_again() -> None:
     assert len(said(broker, "DeleteGroups", "groupsNames")) == 3
 
 
+async def test_a_group_that_comes_late_is_removed_too() -> None:
+    late: list[str] = []
+
+    def rest(broker: Broker, request: RequestFrame) -> bytes | None:
+        if request.api == "ListGroups":
+            rows = [{"groupId": name, "protocolType": ""} for name in (*late, "somebody-s")]
+            return answer(request, {"errorCode": 0, "groups": rows})
+        return cleaning(broker, request)
+
+    async with scoped(advertising(rest, **CLEANS)) as (scope, broker):
+        await scope.send(send("JoinGroup", 5, JOIN))
+        while not (joined := said(broker, "JoinGroup", "groupId")):
+            broker.got.clear()
+            await broker.got.wait()
+        late.append(f"{joined[0]}-late")
+    assert said(broker, "DeleteGroups", "groupsNames") == [joined, late]
+
+
 async def test_a_topic_that_cannot_be_made_is_a_known_problem() -> None:
     def rest(_: Broker, request: RequestFrame) -> bytes | None:
         rows = [{"name": "t", "errorCode": 29}]
