@@ -183,6 +183,7 @@ def _member_orders(expected: Message, observed: Message) -> Iterator[tuple[Any, 
 
 def has_too_many_new(message: Message) -> bool:
     """Whether more members are new in some group than can be told apart by trying all orders."""
+    rows: list[Sequence[Any]]
     match message:
         case JoinGroupResponse():
             rows = [message.members]
