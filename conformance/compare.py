@@ -259,8 +259,9 @@ class _Course:
         return Confirmed(small, seen, case.id, again, CONFIRMATIONS, minimal.is_minimal)
 
     async def _minimal(self, difference: Difference, times: int) -> Minimal[Difference]:
-        async def judge(cases: Sequence[Case]) -> list[Difference | None]:
-            return await self._shown(difference.gap, cases, times)
+        async def judge(case: Case) -> Difference | None:
+            shown = await self._shown(difference.gap, case, times)
+            return shown[0] if None not in shown else None
 
         return await smallest(
             Shown(difference.both.case, difference),
@@ -271,19 +272,13 @@ class _Course:
         )
 
     async def _again(self, gap: Gap, case: Case) -> int:
-        shown = await self._shown(gap, [case] * CONFIRMATIONS, 1)
+        shown = await self._shown(gap, case, CONFIRMATIONS)
         return sum(difference is not None for difference in shown)
 
-    async def _shown(self, gap: Gap, cases: Sequence[Case], times: int) -> list[Difference | None]:
-        """For each plan the difference, if it is this one in so many runs."""
-        runs = [
-            self._judged(both).differs
-            for both in await self._pair.run([case for case in cases for _ in range(times)])
-        ]
-        rows = [runs[n : n + times] for n in range(0, len(runs), times)]
-        return [
-            row[0] if all(d is not None and d.gap == gap for d in row) else None for row in rows
-        ]
+    async def _shown(self, gap: Gap, case: Case, times: int) -> list[Difference | None]:
+        """For each run of a plan the difference, if it is this one."""
+        found = [self._judged(both).differs for both in await self._pair.run([case] * times)]
+        return [d if d is not None and d.gap == gap else None for d in found]
 
 
 def _named(difference: Difference) -> Difference:

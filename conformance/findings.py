@@ -142,13 +142,10 @@ async def minimised(
     if shape is None:
         raise ValueError(f"{failure.case.id} did not fail, so nothing can be minimised")
 
-    async def judge(cases: Sequence[Case]) -> list[CaseResult | None]:
-        results = await suite.try_cases([case for case in cases for _ in range(times)])
-        rows = [results[n : n + times] for n in range(0, len(results), times)]
-        return [
-            row[0] if all(shape_of(r, suite.revision) == shape for r in row) else None
-            for row in rows
-        ]
+    async def judge(case: Case) -> CaseResult | None:
+        results = await suite.try_cases([case] * times)
+        same = all(shape_of(result, suite.revision) == shape for result in results)
+        return results[0] if same else None
 
     first = Shown(self_contained(failure, suite), failure)
     at_once = 1 if suite.hello.clock == "virtual" else min(AT_ONCE, suite.places)

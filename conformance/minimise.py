@@ -8,7 +8,8 @@ can be left out; or when enough was tried.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+import asyncio
+from collections.abc import Callable, Coroutine, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from typing import Generic, TypeVar
@@ -34,8 +35,8 @@ class Shown(Generic[T]):
     run: T
 
 
-Judge = Callable[[Sequence[Case]], Awaitable[Sequence[T | None]]]
-"""Plans → for each the run that showed what is looked for, None where it didn't show."""
+Judge = Callable[[Case], Coroutine[None, None, T | None]]
+"""A plan → the run that showed what is looked for, None where it didn't show."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,11 +86,16 @@ class _Work(Generic[T]):
         candidates = self._new(edit, place)
         while batch := list(islice(candidates, min(self._at_once, self._tries - self.tried))):
             self.tried += len(batch)
-            runs = await self._judge([case for _, case in batch])
-            for (at, case), run in zip(batch, runs, strict=True):
-                if run is not None:
-                    self.best = Shown(case, run)
-                    return at
+            runs = [asyncio.create_task(self._judge(case)) for _, case in batch]
+            try:
+                for (at, case), running in zip(batch, runs, strict=True):
+                    if (run := await running) is not None:
+                        self.best = Shown(case, run)
+                        return at
+            finally:
+                for running in runs:
+                    running.cancel()
+                await asyncio.gather(*runs, return_exceptions=True)
         return None
 
     def _new(self, edit: Edit, place: int) -> Iterator[tuple[int, Case]]:
