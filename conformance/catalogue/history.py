@@ -209,3 +209,13 @@ def timeouts_of_a_restart(s: Script) -> None:
     s.outlast("short session", beating=("A1",))
     s.beat("A1")
     s.beat("B2")
+
+
+@case("JOIN-LEADER-STABLE", "JOIN-PHASE-ALL-JOINED")
+def leader_that_knows_no_instances(s: Script) -> None:
+    """KAFKA-14422: a leader below version 5 got no answer once the group had a static member."""
+    s.says("a", at_most=3)
+    s.stable("a", "B1")
+    s.join("a")
+    s.join("B1")
+    s.wait("a", "B1")

@@ -122,7 +122,7 @@ def heartbeats_keep_alive(s: Script) -> None:
     s.join("B1", wait=True)
 
 
-@case("HEARTBEAT-COMPLETING", "SYNC-COMPLETING-LEADER")
+@case("HEARTBEAT-COMPLETING")
 def heartbeats_keep_alive_between_join_and_sync(s: Script) -> None:
     """Between join and sync heartbeats keep a member, too."""
     s.says("a", session=SHORT, rebalance=LONG)
