@@ -89,6 +89,7 @@ def waiting_first_join_is_sent_away(s: Script) -> None:
     """A join that waits for the first generation is sent to look for the coordinator."""
     s.join("A1")
     s.settle()
+    s.describe()  # it waits there, and was not just lost on its way
     s.restart()
     s.join("A2", wait=True)
 
@@ -186,8 +187,10 @@ def generation_without_assignments_is_forgotten(s: Script) -> None:
 def replacement_during_a_rebalance_is_forgotten(s: Script) -> None:
     """An instance that was replaced while a rebalance was prepared has its stored id again."""
     s.preparing("A1", "B1")
+    s.beat("A1")
     s.join("B2")
     s.settle()
+    s.beat("B1")  # replaced by now
     s.restart()
     s.beat("B1")
     s.beat("A1")
