@@ -263,7 +263,7 @@ def waiting_member_leaves(s: Script) -> None:
     s.preparing("a", "b")
     s.join("b")
     s.settle()
-    s.leave("b", connection="b again")
+    s.leave("admin", (IdOf("b"), None))
     s.wait("b")
     s.join("a")
     s.wait("a", "n")
