@@ -125,8 +125,10 @@ async def kafka_cluster(
                 "node.id": str(number),
                 "controller.quorum.voters": voters,
                 "offsets.topic.num.partitions": str(4 * nodes),
-                # So the topic can't be made, all of it on the first node, before the others are up.
+                # The first node up leads all partitions, until the others are given theirs.
                 "offsets.topic.replication.factor": str(nodes),
+                "leader.imbalance.check.interval.seconds": "1",
+                "leader.imbalance.per.broker.percentage": "0",
                 **more,
             }
             broker = KafkaBroker(
