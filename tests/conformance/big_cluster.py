@@ -31,8 +31,8 @@ async def cluster(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[lis
     async with kafka_cluster(tmp_path_factory.mktemp("cluster")) as brokers:
         addresses = [broker.address for broker in brokers]
         async with asyncio.timeout(PATIENCE_S):
-            while len(await coordinators(addresses[0], 40)) < len(addresses):
-                await asyncio.sleep(0.2)  # noqa: ASYNC110  (the cluster tells nobody)
+            while len(await coordinators(addresses[0], 40)) < len(addresses):  # noqa: ASYNC110  (the cluster tells nobody)
+                await asyncio.sleep(0.2)
         yield addresses
 
 
