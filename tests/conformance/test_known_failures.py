@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conformance.runs import certificate, result_of
+from conformance.runs import KAFKA_4, certificate, result_of
 from jsonschema import Draft202012Validator
 
+from fencepost.conformance.catalogue import ENTRIES
 from fencepost.conformance.known_failures import (
     FOLDER,
     SCHEMA_FILE,
@@ -152,8 +153,17 @@ def test_the_shipped_lists_can_be_read_and_name_their_target(path: Path) -> None
     assert {re.split("[:+]", entry.target)[0] for entry in read(path)} <= {path.stem}
 
 
-def test_there_is_a_list_for_the_mock() -> None:
-    assert (FOLDER / "mock.json").is_file()
+@pytest.mark.parametrize("path", sorted(FOLDER.glob("*.json")), ids=lambda p: p.name)
+def test_the_shipped_lists_are_about_the_catalogue_s_cases(path: Path) -> None:
+    cases, rules = {entry.id for entry in ENTRIES}, {rule.id for _, rule in KAFKA_4.rules()}
+    for entry in read(path):
+        assert entry.case in cases
+        assert entry.rule in rules, entry.case
+
+
+@pytest.mark.parametrize("target", ["mock", "kfake"])
+def test_there_is_a_list(target: str) -> None:
+    assert (FOLDER / f"{target}.json").is_file()
 
 
 def test_the_schema_is_one() -> None:
