@@ -176,7 +176,7 @@ def follower_syncs_twice_at_once(s: Script) -> None:
     s.sync("b")
     s.settle()
     s.sync("b", connection="b again")
-    s.settle()
+    s.pause()
     s.sync("a", assign=("a", "b"))
     s.wait("a", "b")
 
