@@ -226,7 +226,7 @@ def member_leaves_between_join_and_sync(s: Script) -> None:
     s.sync("b")
     s.sync("c")
     s.pause()
-    s.leave("b", (IdOf("b"), None), connection="b again")
+    s.leave("admin", (IdOf("b"), None))
     s.wait("b", "c")
     s.join("c")
     s.join("a")
