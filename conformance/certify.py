@@ -14,6 +14,7 @@ import contextlib
 import time
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -21,6 +22,7 @@ from fencepost.conformance.catalogue.registry import Entry, as_entry
 from fencepost.conformance.coverage import coverage_of
 from fencepost.conformance.explain import sentence, signature
 from fencepost.conformance.lag import Control, LagMeter
+from fencepost.conformance.lateness import verdict_of
 from fencepost.conformance.outcome import CaseResult, Certificate, Outcome
 from fencepost.conformance.plan import Case, Restart, times_for
 from fencepost.conformance.runner import CaseRun, CaseUnsupportedError, Recording, unmet_need
@@ -34,20 +36,20 @@ from fencepost.model.coordinator import (
     UnsupportedError,
 )
 from fencepost.model.revision import Revision
-from fencepost.model.table import LEVELS, Level
-from fencepost.properties.oracle import judge
-from fencepost.properties.verdict import Verdict, Violation
+from fencepost.model.table import Level
+from fencepost.properties.verdict import Verdict
 
 _ATTEMPTS = 3
 _LAST_PATIENCE_MS = 15_000
-_GENEROUS_MS = 30_000
 _SPIKE_MS = 3000
 """A case is written for no more passing lag than this: its waits grow with it, to minutes."""
 
 _TOO_LATE = 2
 """Behind more than so many times the lag that its waits are written for, a case passes nothing."""
 
-_STAGGER_S = 0.01
+STAGGER_S = 0.01
+"""Cases that run side by side begin so long after one another."""
+
 _DELAY_MS = 3000
 _MEMBER_ID_REQUIRED_SINCE = 4
 
@@ -60,6 +62,7 @@ class Options:
 
     `jobs` None: as many side by side as the target takes.  `attempts`: how often what stays unknown
     under a real clock is tried.  `persists`: after a violation, too, a plan is run to its end.
+    `eager`: on a real clock, too, every plan is judged while it runs, so that it can end at once.
     """
 
     level: Level = Level.SHOULD
@@ -69,6 +72,7 @@ class Options:
     progress: Progress | None = None
     attempts: int = _ATTEMPTS
     persists: bool = False
+    eager: bool = False
 
 
 @asynccontextmanager
@@ -150,7 +154,7 @@ class Suite:
         self.hello = hello
         self.config = config
         self.lag_ms = lag_ms
-        self._options = options
+        self.options = options
         self._meter = meter
         self._levels = {rule.id: rule.level for _, rule in revision.rules()}
         self._idle = {r.id: r.defensive for _, r in revision.rules() if r.defensive is not None}
@@ -160,29 +164,40 @@ class Suite:
         """All cases, in the catalogue's order.  Raises TargetUnavailableError."""
         entries = list(entries)
         if isinstance(self._target, Configurable):
-            wanted = [entry for entry in entries if entry.id not in self._options.skip]
+            wanted = [entry for entry in entries if entry.id not in self.options.skip]
             await self._target.prepare(
                 [_needed(self._written(e, self.config), self._wanted_config(e)) for e in wanted]
             )
         async with asyncio.TaskGroup() as group:
             tasks = [
-                group.create_task(self._case(entry, number * _STAGGER_S))
+                group.create_task(self._case(entry, number * STAGGER_S))
                 for number, entry in enumerate(entries)
             ]
         return [task.result() for task in tasks]
 
+    def with_options(self, options: Options) -> Suite:
+        """The same target, asked otherwise; it runs no more side by side than before."""
+        suite = copy(self)
+        suite.options = options
+        return suite
+
     async def try_cases(self, cases: Sequence[Case]) -> list[CaseResult]:
         """Cases that are written already, side by side, once each: judged, not retried or shown."""
-        if isinstance(self._target, Configurable):
-            await self._target.prepare([_needed(case, case.needs.config) for case in cases])
+        await self.prepare(cases)
         async with asyncio.TaskGroup() as group:
             tasks = [
-                group.create_task(self._once(case, number * _STAGGER_S))
+                group.create_task(self.try_case(case, number * STAGGER_S))
                 for number, case in enumerate(cases)
             ]
         return [task.result() for task in tasks]
 
-    async def _once(self, case: Case, wait_s: float) -> CaseResult:
+    async def prepare(self, cases: Iterable[Case]) -> None:
+        """Make ready what written cases need.  Raises TargetUnavailableError."""
+        if isinstance(self._target, Configurable):
+            await self._target.prepare([_needed(case, case.needs.config) for case in cases])
+
+    async def try_case(self, case: Case, wait_s: float = 0) -> CaseResult:
+        """One of those, after a wait where a clock runs."""
         if self._meter is not None:
             await asyncio.sleep(wait_s)
         async with self._places:
@@ -203,7 +218,7 @@ class Suite:
     @property
     def places(self) -> int:
         """How many cases run side by side."""
-        return self._options.jobs or self._target.capacity
+        return self.options.jobs or self._target.capacity
 
     def provenance(self) -> Provenance:
         """The target and the versions of its parts."""
@@ -220,19 +235,19 @@ class Suite:
             await asyncio.sleep(wait_s)
         async with self._places:
             result = await self._tried(entry)
-        if self._options.progress is not None:
-            self._options.progress(result)
+        if self.options.progress is not None:
+            self.options.progress(result)
         return result
 
     async def _tried(self, entry: Entry) -> CaseResult:
         case = self._written(entry, self.config)
-        if entry.id in self._options.skip:
+        if entry.id in self.options.skip:
             return CaseResult(case, Outcome.SKIPPED, case.level, "skipped by the user")
         for rule_id in case.rules:
             if (why := self._idle.get(rule_id)) is not None:
                 return _unsupported(case, f"{rule_id} under {self._revision.name}: {why}")
         result = CaseResult(case, Outcome.UNKNOWN, case.level)
-        suspicions = Suspicions(self._options.attempts)
+        suspicions = Suspicions(self.options.attempts)
         attempt = 0
         while attempt < suspicions.most_attempts:
             attempt += 1
@@ -303,51 +318,20 @@ class Suite:
             self._revision,
             lag,
             hints,
-            persists=self._options.persists,
+            persists=self.options.persists,
+            eager=self.options.eager,
         )
         try:
             recording = await run.run()
         except (CaseUnsupportedError, UnsupportedError) as error:
             return _unsupported(case, str(error))
         # On a virtual clock nothing is late, so the oracle that listened has the last word.
-        verdict = run.verdict() if self._meter is None else self._verdict(recording)
+        verdict = (
+            run.verdict()
+            if self._meter is None
+            else verdict_of(recording, self._revision, self._meter)
+        )
         return self._result(case, recording, verdict)
-
-    def _verdict(self, recording: Recording) -> Verdict:
-        """The oracle's, with the lag that was measured while the case ran.
-
-        Where that finds a violation, it is looked for with more and more patience: what remains
-        wrong then does not rest on lateness, and is what the target is told.
-        """
-        if self._meter is None:
-            return self._judge(recording, 0)
-        lag = max(recording.lag_ms, self._meter.lag_ms(recording.began, recording.ended))
-        tight = self._judge(recording, lag)
-        if tight.violation is None:
-            recording.lag_ms = lag
-            return tight
-        patience = max(recording.patience_ms, lag)
-        patient = self._judge(recording, patience)
-        if patient.violation is not None:
-            recording.lag_ms = patience
-            violation = _sharpened(patient.violation, tight.violation)
-            patient = replace(patient, violation=violation)
-            if self._judge(recording, max(_GENEROUS_MS, 10 * lag)).violation is not None:
-                return patient
-            found = replace(patient, violation=replace(violation, late=True))
-        else:
-            recording.lag_ms = lag
-            slow = max((tight.violation.level, Level.SHOULD), key=LEVELS.index)
-            found = replace(tight, violation=replace(tight.violation, late=True, level=slow))
-        if self._meter.trustworthy(recording.began, recording.ended, lag):
-            return found
-        recording.lag_ms = max(_GENEROUS_MS, 10 * lag)
-        why = "it rests on lateness while the control was late too, or its timers did not fire"
-        return replace(found, violation=None, unknown=why, used=frozenset())
-
-    def _judge(self, recording: Recording, lag_ms: int) -> Verdict:
-        history = recording.history
-        return judge(self._revision, recording.config, history, lag_ms=lag_ms).verdict()
 
     def _result(self, case: Case, recording: Recording, verdict: Verdict) -> CaseResult:
         common: dict[str, Any] = {
@@ -386,13 +370,6 @@ class Suite:
 def _needed(case: Case, wanted: Config) -> Needed:
     restarts = any(isinstance(step, Restart) for step in case.steps)
     return Needed(case.isolated, restarts, wanted)
-
-
-def _sharpened(violation: Violation, tight: Violation) -> Violation:
-    """What is wrong by any measure, beside what would have been right by the narrowest."""
-    rules = {a.rule for a in tight.allowed} if violation.request_id == tight.request_id else set()
-    allowed = tuple(a for a in violation.allowed if a.rule in rules)
-    return replace(violation, allowed=allowed or violation.allowed)
 
 
 def _unsupported(case: Case, lacks: str) -> CaseResult:

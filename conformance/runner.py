@@ -89,7 +89,8 @@ class CaseRun:
 
     `lag_ms`: what the target's clock can't tell apart, which times are scaled by; 0 for a virtual
     clock.  `hints`: how the target is best asked.  `persists`: after a violation, too, the plan is
-    run to its end, for what else can be seen.
+    run to its end, for what else can be seen.  `eager`: judge it as it goes, though it is about no
+    rule.
     """
 
     def __init__(
@@ -103,6 +104,7 @@ class CaseRun:
         hints: Hints = _NO_HINTS,
         *,
         persists: bool = False,
+        eager: bool = False,
     ) -> None:
         self._persists = persists
         self._case = case
@@ -115,7 +117,7 @@ class CaseRun:
         )
         self._knowledge = Knowledge(self._times)
         patience = 0 if self._virtual else max(lag, hints.patience_ms)
-        every_s = 0.0 if self._virtual or case.rules else SELDOM_S
+        every_s = 0.0 if self._virtual or case.rules or eager else SELDOM_S
         self._oracle = Listener(Oracle(revision, config, lag_ms=patience), every_s)
         timers = self._times.session + self._times.rebalance
         self._unjudged_cap = timers if self._virtual else patience

@@ -20,6 +20,7 @@ from fencepost.conformance.catalogue.script import Script
 from fencepost.conformance.certify import Options, Suite, certify
 from fencepost.conformance.in_process import InProcessCoordinator, InProcessTarget
 from fencepost.conformance.lag import LEAST_LAG_MS, LagMeter
+from fencepost.conformance.lateness import verdict_of
 from fencepost.conformance.outcome import CaseResult, Certificate, Outcome, Overall
 from fencepost.conformance.runner import Recording
 from fencepost.model.coordinator import Answer, AsyncCoordinator, CoordinatorFailure, Hello, Send
@@ -185,7 +186,7 @@ def verdict_and_lag(
     fired: Sequence[bool] = (True,),
 ) -> tuple[Any, int]:
     meter = LagMeter([(10.5, s) for s in samples], [(10.5, f) for f in fired])
-    return suite_with(meter)._verdict(recording), recording.lag_ms
+    return verdict_of(recording, KAFKA_4, meter), recording.lag_ms
 
 
 def suite_with(meter: LagMeter) -> Suite:
@@ -241,7 +242,7 @@ def test_silence_while_the_control_waits_too(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(time, "monotonic", lambda: 21.0)
     stalled = LagMeter([(10.1, 0.01)], [(10.2, True)], waiting=[10.5])
     silent = replace(heard(None, {}, passed_ms=11_000), ended=21.0)
-    assert suite_with(stalled)._verdict(silent).violation is None
+    assert verdict_of(silent, KAFKA_4, stalled).violation is None
 
 
 @pytest.mark.parametrize("fired", [(True,), (False,), ()])
