@@ -261,18 +261,22 @@ class Admin:
 
     async def group_settings(self, node_id: int, at: Address) -> dict[str, int | None]:
         """The group settings that a broker tells; empty where it tells none.  Raises AdminError."""
-        resource = {
-            "resourceType": _BROKER_RESOURCE,
-            "resourceName": str(node_id),
-            "configurationKeys": list(CONFIG_DEFAULTS),
-        }
-        answer = await self.call("DescribeConfigs", {"resources": [resource]}, at)
-        rows = [row for r in answer["results"] if r["errorCode"] == 0 for row in r["configs"]]
-        told: dict[str, int | None] = {
-            row["name"]: int(row["value"])
-            for row in rows
-            if row["name"] in CONFIG_DEFAULTS and (row["value"] or "").lstrip("-").isdigit()
-        }
+        told: dict[str, int | None] = {}
+        for names in (list(CONFIG_DEFAULTS), None):  # 2.7.0 finds no two at once (KAFKA-12235)
+            resource = {
+                "resourceType": _BROKER_RESOURCE,
+                "resourceName": str(node_id),
+                "configurationKeys": names,
+            }
+            answer = await self.call("DescribeConfigs", {"resources": [resource]}, at)
+            rows = [row for r in answer["results"] if r["errorCode"] == 0 for row in r["configs"]]
+            told |= {
+                row["name"]: int(row["value"])
+                for row in rows
+                if row["name"] in CONFIG_DEFAULTS and (row["value"] or "").lstrip("-").isdigit()
+            }
+            if told:
+                break
         if told.get("group.max.size") == NO_LIMIT:
             told["group.max.size"] = None
         return told

@@ -321,6 +321,24 @@ async def test_brokers_that_differ_in_a_setting_are_no_target() -> None:
             assert opened.settings[key] == 100
 
 
+async def test_a_broker_that_finds_no_two_settings_at_once_is_asked_for_all() -> None:
+    key = "group.min.session.timeout.ms"
+
+    def forgetful(_: Broker, request: RequestFrame) -> bytes | None:
+        if request.api != "DescribeConfigs":
+            return None
+        (asked,) = request.body["resources"]
+        found = [{"name": key, "value": "100"}] if asked["configurationKeys"] is None else []
+        row = {"errorCode": 0, "resourceType": 4, "resourceName": "1", "configs": found}
+        return answer(request, {"results": [row]})
+
+    async with (
+        serve(advertising(forgetful, DescribeConfigs=(1, 4))) as broker,
+        target(broker) as opened,
+    ):
+        assert opened.settings[key] == 100
+
+
 async def test_a_broker_that_tells_no_settings_has_the_defaults() -> None:
     async with serve() as broker, target(broker) as opened:
         assert opened.settings == CONFIG_DEFAULTS
