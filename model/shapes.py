@@ -10,6 +10,7 @@ import base64
 import binascii
 import dataclasses
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, ClassVar, Self
 
 
@@ -36,7 +37,7 @@ INT32 = Scalar("int32")
 INT64 = Scalar("int64")
 ERROR = Scalar("error")
 
-_INT_BITS = {"int32": 31, "int64": 63}
+_INT_BOUNDS = {"int32": 2**31, "int64": 2**63}
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,20 +114,23 @@ class Message:
         Raises ShapeError where the message says something that the version can't carry.
         """
         body: dict[str, Any] = {}
-        for attribute, form in wire_fields(type(self)):
+        carried, absent = _layout(type(self), version)
+        for attribute, form in absent:
             value = getattr(self, attribute)
-            where = f"{path}{form.name}"
-            if not form.carried_by(version):
-                if value != form.default and not form.lossy:
-                    raise ShapeError(where, f"version {version} can't carry {value!r}")
-                continue
+            if value != form.default and not form.lossy:
+                problem = f"version {version} can't carry {value!r}"
+                raise ShapeError(f"{path}{form.name}", problem)
+        for attribute, form, allows_null in carried:
+            value = getattr(self, attribute)
             if form.optional and value == form.default:
                 continue
-            if value is None and not form.allows_null(version):
-                if form.null_as is None:
-                    raise ShapeError(where, f"is null, which version {version} doesn't allow")
-                value = form.null_as
-            body[form.name] = None if value is None else _encode(form.type, value, version, where)
+            if value is None:
+                if not allows_null and form.null_as is None:
+                    problem = f"is null, which version {version} doesn't allow"
+                    raise ShapeError(f"{path}{form.name}", problem)
+                body[form.name] = None if allows_null else form.null_as
+            else:
+                body[form.name] = _encode(form, value, version, path)
         return body
 
     @classmethod
@@ -140,89 +144,93 @@ class Message:
                 path.removesuffix(".") or "body", f"is {type(body).__name__}, not an object"
             )
         values: dict[str, Any] = {}
-        names = set()
-        for attribute, form in wire_fields(cls):
-            where = f"{path}{form.name}"
-            if not form.carried_by(version):
-                continue
-            names.add(form.name)
+        optional = 0
+        carried, _ = _layout(cls, version)
+        for attribute, form, allows_null in carried:
             if form.name not in body:
-                if form.optional:
-                    continue
-                raise ShapeError(where, f"is missing; version {version} has it")
-            value = body[form.name]
-            if value is None:
-                if not form.allows_null(version):
-                    raise ShapeError(where, f"is null, which version {version} doesn't allow")
-                values[attribute] = None
+                if not form.optional:
+                    problem = f"is missing; version {version} has it"
+                    raise ShapeError(f"{path}{form.name}", problem)
+                optional += 1
                 continue
-            decoded = _decode(form.type, value, version, where)
-            absent = form.null_as is not None and not form.allows_null(version)
-            values[attribute] = None if absent and decoded == form.null_as else decoded
-        if unknown := sorted(set(body) - names):
-            raise ShapeError(
-                f"{path}{unknown[0]}", f"is a field that version {version} doesn't have"
-            )
+            value = body[form.name]
+            if value is not None:
+                value = _decode(form, value, version, path)
+                if not allows_null and form.null_as is not None and value == form.null_as:
+                    value = None
+            elif not allows_null:
+                problem = f"is null, which version {version} doesn't allow"
+                raise ShapeError(f"{path}{form.name}", problem)
+            values[attribute] = value
+        if len(body) > len(carried) - optional:
+            unknown = min(set(body) - {form.name for _, form, _ in carried})
+            raise ShapeError(f"{path}{unknown}", f"is a field that version {version} doesn't have")
         return cls(**values)
 
 
-_FIELDS: dict[type[Message], tuple[tuple[str, Wire], ...]] = {}
-
-
+@cache
 def wire_fields(cls: type[Message]) -> tuple[tuple[str, Wire], ...]:
     """The attributes of a message class with their wire forms, in wire order."""
-    fields = _FIELDS.get(cls)
-    if fields is None:
-        fields = tuple((f.name, f.metadata["wire"]) for f in dataclasses.fields(cls))
-        _FIELDS[cls] = fields
-    return fields
+    return tuple((f.name, f.metadata["wire"]) for f in dataclasses.fields(cls))
 
 
-def _encode(kind: Scalar | ListOf, value: Any, version: int, path: str) -> Any:
-    if isinstance(kind, ListOf):
-        return [_encode_item(kind.item, v, version, f"{path}[{i}]") for i, v in enumerate(value)]
-    return base64.b64encode(value).decode() if kind is BYTES else value
+@cache
+def _layout(
+    cls: type[Message], version: int
+) -> tuple[tuple[tuple[str, Wire, bool], ...], tuple[tuple[str, Wire], ...]]:
+    """The fields that a version has, each with whether it may be null there; then the others."""
+    fields = wire_fields(cls)
+    carried = ((a, form, form.allows_null(version)) for a, form in fields)
+    return (
+        tuple(each for each in carried if each[1].carried_by(version)),
+        tuple(each for each in fields if not each[1].carried_by(version)),
+    )
 
 
-def _encode_item(item: Scalar | type[Message], value: Any, version: int, path: str) -> Any:
+def _encode(form: Wire, value: Any, version: int, path: str) -> Any:
+    kind = form.type
+    if isinstance(kind, Scalar):
+        return base64.b64encode(value).decode() if kind is BYTES else value
+    item = kind.item
+    if item is BYTES:
+        return [base64.b64encode(each).decode() for each in value]
     if isinstance(item, Scalar):
-        return _encode(item, value, version, path)
-    body: dict[str, Any] = value.to_body(version, f"{path}.")
-    return body
+        return list(value)
+    return [v.to_body(version, f"{path}{form.name}[{i}].") for i, v in enumerate(value)]
 
 
-def _decode(kind: Scalar | ListOf, value: Any, version: int, path: str) -> Any:
-    if isinstance(kind, ListOf):
-        if not isinstance(value, list):
-            raise ShapeError(path, f"is {type(value).__name__}, not a list")
-        return tuple(
-            _decode_item(kind.item, v, version, f"{path}[{i}]") for i, v in enumerate(value)
-        )
-    return _decode_scalar(kind, value, path)
-
-
-def _decode_item(item: Scalar | type[Message], value: Any, version: int, path: str) -> Any:
+def _decode(form: Wire, value: Any, version: int, path: str) -> Any:
+    kind = form.type
+    if isinstance(kind, Scalar):
+        return _decode_scalar(kind, value, path, form.name)
+    if not isinstance(value, list):
+        raise ShapeError(f"{path}{form.name}", f"is {type(value).__name__}, not a list")
+    item = kind.item
     if isinstance(item, Scalar):
-        return _decode_scalar(item, value, path)
-    return item.from_body(value, version, f"{path}.")
+        each = enumerate(value)
+        return tuple(_decode_scalar(item, v, path, f"{form.name}[{i}]") for i, v in each)
+    return tuple(
+        item.from_body(v, version, f"{path}{form.name}[{i}].") for i, v in enumerate(value)
+    )
 
 
-def _decode_scalar(kind: Scalar, value: Any, path: str) -> Any:
+def _decode_scalar(kind: Scalar, value: Any, path: str, name: str) -> Any:
     match kind.name:
         case "string":
             good = isinstance(value, str)
+        case "bytes":
+            return _decode_bytes(value, f"{path}{name}")
         case "bool":
             good = isinstance(value, bool)
         case "error":
             good = isinstance(value, int | str) and not isinstance(value, bool)
-        case "bytes":
-            return _decode_bytes(value, path)
         case _:
             good = isinstance(value, int) and not isinstance(value, bool)
-            if good and not -(2 ** _INT_BITS[kind.name]) <= value < 2 ** _INT_BITS[kind.name]:
-                raise ShapeError(path, f"is {value}, which {kind.name} can't hold")
+            bound = _INT_BOUNDS[kind.name]
+            if good and not -bound <= value < bound:
+                raise ShapeError(f"{path}{name}", f"is {value}, which {kind.name} can't hold")
     if not good:
-        raise ShapeError(path, f"is {value!r}, not {kind.name}")
+        raise ShapeError(f"{path}{name}", f"is {value!r}, not {kind.name}")
     return value
 
 
