@@ -12,6 +12,7 @@ import asyncio
 import contextlib
 import itertools
 import time
+from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -66,7 +67,8 @@ class LagMeter:
 
     def worst_ms(self, began: float, ended: float) -> int:
         """The worst that was seen between two times, or just before and after, in ms."""
-        near = [s for at, s in self.samples if began - 1 <= at and at - s <= ended + 1]
+        first = bisect_left(self.samples, (began - 1,))
+        near = [s for at, s in itertools.islice(self.samples, first, None) if at - s <= ended + 1]
         now = time.monotonic()
         near += [now - begun for begun in self.waiting if begun <= ended + 1]
         return int(max(near, default=0.0) * 1000)
