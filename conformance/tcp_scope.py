@@ -22,7 +22,7 @@ from fencepost.conformance.address import Address, AddressError
 from fencepost.conformance.admin import Admin, AdminError
 from fencepost.conformance.connection import Answered, Connection, Event, Stray
 from fencepost.conformance.renaming import Names, groups_in
-from fencepost.conformance.wire import encode_request
+from fencepost.conformance.wire import encode_message
 from fencepost.model.coordinator import (
     Answer,
     AsyncCoordinator,
@@ -131,7 +131,9 @@ class TcpScope(AsyncCoordinator):
 
         def write(correlation_id: int) -> bytes:
             client = request.client_id
-            return encode_request(request.api, request.version, correlation_id, client, body)
+            return encode_message(
+                request.api, "Request", request.version, correlation_id, body, client_id=client
+            )
 
         try:
             line.connection.send(request.id, request.api, request.version, write)
