@@ -3,7 +3,7 @@
 Decides how often a history on a real clock is judged while it is made.  A case of a suite ends at
 its first violation, so the oracle hears each event at once.  Of thousands of plans that are about
 nothing in particular most hold, and each is judged when it has ended anyway; the oracle hears of
-those only where they last, so that no violation is waited out.
+those only where an answer is long in coming, so that none is waited for that never will.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from __future__ import annotations
 import time
 from collections import deque
 
-from fencepost.model.history import Event
+from fencepost.model.history import Event, Passed
 from fencepost.properties.oracle import Oracle
 from fencepost.properties.verdict import Verdict
 
 SELDOM_S = 5.0
-"""A plan that lasts is listened to so often."""
+"""A plan that waits is listened to so often."""
 
 
 class Listener:
@@ -30,13 +30,21 @@ class Listener:
 
     def observe(self, event: Event) -> None:
         """Something happened."""
-        if self._every_s:
-            self._untold.append(event)
-        else:
+        if not self._every_s:
             self._oracle.observe(event)
+            return
+        if not isinstance(event, Passed):
+            self._heard = time.monotonic()
+        elif self._untold and isinstance(self._untold[-1], Passed):
+            self._untold.pop()  # that nothing came for longer says all that it said
+        self._untold.append(event)
 
     def open(self) -> bool:
-        """Whether all is explained, as far as was heard."""
+        """Whether all is explained, as far as was heard; nothing is heard for this."""
+        return self._oracle.open()
+
+    def still_open(self) -> bool:
+        """The same where an answer is waited for: what happened is heard if nothing does."""
         if self._untold and time.monotonic() - self._heard >= self._every_s:
             self._catch_up()
         return self._oracle.open()

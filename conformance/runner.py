@@ -153,6 +153,9 @@ class CaseRun:
     def _goes_on(self) -> bool:
         return self._persists or self._oracle.open()
 
+    def _waits_on(self) -> bool:
+        return self._persists or self._oracle.still_open()
+
     async def _step(self, step: Step, number: int) -> None:
         match step:
             case Ask():
@@ -216,7 +219,11 @@ class CaseRun:
         return int((seconds - self._origin) * 1000)
 
     def _record(self, event: Event) -> None:
-        self.recording.history.append(event)
+        history = self.recording.history
+        last = history[-1] if history and not self._virtual else None
+        if isinstance(event, Passed) and isinstance(last, Passed):
+            history.pop()  # that nothing came for longer says all that it said
+        history.append(event)
         self._oracle.observe(event)
 
     def _take(self, answers: Sequence[Answer], read_ms: int | None = None) -> None:
@@ -268,7 +275,7 @@ class CaseRun:
         begun = self._clock()
         cap = VIRTUAL_CAP_MS if self._virtual else WAIT_CAP_MS
         slice_ms = _SLICE_MS
-        while self._goes_on() and (waiting := self._waiting(labels)):
+        while (waiting := self._waiting(labels)) and self._waits_on():
             if not self._oracle.open():  # nobody can say any more what is due
                 cap = self._unjudged_cap
             if self._clock() - begun > cap:

@@ -6,7 +6,7 @@ import pytest
 
 from fencepost.conformance.listening import Listener
 from fencepost.model.coordinator import Answer, Send
-from fencepost.model.history import Answered, Sent
+from fencepost.model.history import Answered, Passed, Sent
 from fencepost.model.messages import HeartbeatRequest, HeartbeatResponse
 from fencepost.model.revision_base import KAFKA_4
 from fencepost.properties.oracle import Oracle
@@ -39,11 +39,29 @@ def test_a_case_of_a_suite_is_heard_at_once(seconds: list[float]) -> None:
     assert not listener(0).open()
 
 
-def test_a_plan_is_heard_when_it_lasts(seconds: list[float]) -> None:
+def test_a_plan_is_heard_when_it_waits_for_long(seconds: list[float]) -> None:
     heard = listener(5)
-    assert heard.open()
+    assert heard.still_open()
     seconds[0] = 5.0
+    assert heard.open()
+    assert not heard.still_open()
     assert not heard.open()
+
+
+def test_a_plan_in_which_something_happens_is_not_heard(seconds: list[float]) -> None:
+    heard = listener(5)
+    seconds[0] = 4.0
+    heard.observe(Sent(4000, Send("r2", "a", "fencepost", "Heartbeat", 4, _ASKED)))
+    seconds[0] = 8.0
+    assert heard.still_open()
+
+
+def test_that_time_passes_is_nothing_that_happens(seconds: list[float]) -> None:
+    heard = listener(5)
+    for second in range(1, 6):
+        seconds[0] = float(second)
+        heard.observe(Passed(1000 * second))
+    assert not heard.still_open()
 
 
 def test_the_verdict_is_of_everything(seconds: list[float]) -> None:
