@@ -10,7 +10,6 @@ import base64
 import binascii
 import dataclasses
 from dataclasses import dataclass
-from functools import cache
 from typing import Any, ClassVar, Self
 
 
@@ -168,23 +167,34 @@ class Message:
         return cls(**values)
 
 
-@cache
-def wire_fields(cls: type[Message]) -> tuple[tuple[str, Wire], ...]:
+Fields = tuple[tuple[str, Wire], ...]
+Carried = tuple[tuple[str, Wire, bool], ...]
+
+_FIELDS: dict[type[Message], Fields] = {}
+_LAYOUTS: dict[tuple[type[Message], int], tuple[Carried, Fields]] = {}
+
+
+def wire_fields(cls: type[Message]) -> Fields:
     """The attributes of a message class with their wire forms, in wire order."""
-    return tuple((f.name, f.metadata["wire"]) for f in dataclasses.fields(cls))
+    fields = _FIELDS.get(cls)
+    if fields is None:
+        fields = tuple((f.name, f.metadata["wire"]) for f in dataclasses.fields(cls))
+        _FIELDS[cls] = fields
+    return fields
 
 
-@cache
-def _layout(
-    cls: type[Message], version: int
-) -> tuple[tuple[tuple[str, Wire, bool], ...], tuple[tuple[str, Wire], ...]]:
+def _layout(cls: type[Message], version: int) -> tuple[Carried, Fields]:
     """The fields that a version has, each with whether it may be null there; then the others."""
-    fields = wire_fields(cls)
-    carried = ((a, form, form.allows_null(version)) for a, form in fields)
-    return (
-        tuple(each for each in carried if each[1].carried_by(version)),
-        tuple(each for each in fields if not each[1].carried_by(version)),
-    )
+    layout = _LAYOUTS.get((cls, version))
+    if layout is None:
+        fields = wire_fields(cls)
+        carried = ((a, form, form.allows_null(version)) for a, form in fields)
+        layout = (
+            tuple(each for each in carried if each[1].carried_by(version)),
+            tuple(each for each in fields if not each[1].carried_by(version)),
+        )
+        _LAYOUTS[cls, version] = layout
+    return layout
 
 
 def _encode(form: Wire, value: Any, version: int, path: str) -> Any:
