@@ -54,7 +54,8 @@ def certified(target: str, judge: str, cases: list[str]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("target", "judge", "wanted"), runs(), ids=lambda value: value if value is str(value) else ""
+    ("target", "judge", "wanted"),
+    [pytest.param(*run, id="-".join(filter(None, run[:2]))) for run in runs()],
 )
 def test_bugs_are_seen_where_they_are_and_gone_where_they_are_gone(
     target: str, judge: str, wanted: tuple[tuple[str, tuple[str, ...]], ...]
