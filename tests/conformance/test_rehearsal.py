@@ -163,9 +163,10 @@ def test_the_shape_of_a_group_forgets_names_and_numbers() -> None:
     assert shape_of(None) == ("absent",)
 
 
-def test_a_rebalance_of_no_time_is_not_put_off_for_ever_at_one_instant() -> None:
+@pytest.mark.parametrize("rebalance", [0, -1, -(2**31)])
+def test_a_rebalance_of_no_time_is_not_put_off_for_ever_at_one_instant(rebalance: int) -> None:
     made = rehearsal()
-    for act in (join("A1", "A", rebalance=0), sync("A1"), join("a", version=3)):
+    for act in (join("A1", "A", rebalance=rebalance), sync("A1"), join("a", version=3)):
         made.play(act)
     made.play(Act(ask("a", "LeaveGroup", version=2)))
     made.play(Act(Pause((Ms("short session"),))))
