@@ -1,0 +1,29 @@
+"""The traces of `docs/findings/`, replayed on a fresh Kafka: `tox -e brokers`."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from conformance.test_cli import RUN
+from conformance.test_findings_pages import TRACES
+
+TARGET = "kafka:4.3.0"
+MOST_S = 240
+
+
+@pytest.mark.parametrize("path", TRACES, ids=lambda path: path.stem)
+def test_a_finding_is_found_again(path: Path) -> None:
+    if shutil.which("java") is None or shutil.which("mvn") is None:
+        pytest.skip("Java or Maven is not on this machine")
+    ended = subprocess.run(
+        [sys.executable, "-c", RUN, "replay", str(path), TARGET],
+        capture_output=True,
+        text=True,
+        timeout=MOST_S,
+        check=False,
+    )
+    assert ended.returncode == 0, ended.stdout + ended.stderr
