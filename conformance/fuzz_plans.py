@@ -229,17 +229,20 @@ class Planner:
 
 
 def is_risky(steps: Iterable[Step]) -> bool:
-    """Whether a plan may end its target: a restart, or members whose first protocols differ.
+    """Whether a plan may end its target: a restart, or a join that some coordinators abort at.
 
-    At the latter some coordinators abort, see `fencepost.conformance.mock`.
+    The mock does where members' first protocols differ (see `fencepost.conformance.mock`), kfake
+    where one offers no protocol, or the same twice.
     """
-    first: dict[object, set[str | None]] = {}
+    first: dict[object, set[str]] = {}
     for step in steps:
         if isinstance(step, Restart):
             return True
         if isinstance(step, Ask) and step.api == "JoinGroup":
             offered = step.fields.get("protocols") or ()
-            name = offered[0].name if offered else None
+            if not offered or len({offer.name for offer in offered}) < len(offered):
+                return True
+            name = offered[0].name
             first.setdefault(step.fields.get("group_id"), set()).add(name)
     return any(len(names) > 1 for names in first.values())
 
