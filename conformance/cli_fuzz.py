@@ -6,6 +6,7 @@ import json
 import sys
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -69,7 +70,7 @@ _EVERY_S = 2.0
     "--report",
     type=click.Path(file_okay=False, path_type=Path),
     metavar="DIR",
-    help="Write fuzz.json and a trace of each finding there.",
+    help="Write fuzz.json, a trace of each finding, and the logs of what was started there.",
 )
 def fuzz_command(
     *,
@@ -98,6 +99,8 @@ def fuzz_command(
     judge = find_revision(revision or revision_for(target))
     if requests is None and minutes is None:
         requests = _REQUESTS
+    if report is not None:
+        told = replace(told, logs=report.absolute() / "logs")
 
     def known(held: Target) -> Sequence[KnownFailure]:
         if no_known_failures:
