@@ -77,6 +77,11 @@ class Findings:
     flaky: tuple[Finding, ...]
     known: Mapping[Shape, int]
 
+    @property
+    def all(self) -> tuple[Finding, ...]:
+        """Findings that hold each time, then those that don't."""
+        return (*self.findings, *self.flaky)
+
 
 async def findings_from(
     failures: Sequence[CaseResult],

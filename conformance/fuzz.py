@@ -1,7 +1,8 @@
 """Fuzz: plans that nobody thought of, against one target, until the budget is spent.
 
 Decides the course of a run: open the target, run plans, open it again where it died, then make each
-new failure as small as it gets and confirm it.  A known failure is counted, not examined.
+failure as small as it gets and confirm it.  Of listed failures one for each reason is examined; it
+is told and marked as known, and doesn't decide.
 """
 
 from __future__ import annotations
@@ -13,8 +14,8 @@ from fencepost.conformance.certify import Options, Suite, opened
 from fencepost.conformance.findings import Finding, Findings, findings_from, trace_of_finding
 from fencepost.conformance.fuzz_course import LEVEL, Course, Wish
 from fencepost.conformance.fuzz_jobs import helped
-from fencepost.conformance.fuzz_run import Tally
-from fencepost.conformance.outcome import EXIT_CODES, Overall
+from fencepost.conformance.fuzz_run import Tally, is_suspicious
+from fencepost.conformance.outcome import EXIT_CODES, CaseResult, Overall
 from fencepost.conformance.plan import Case
 from fencepost.conformance.reachable import unreachable
 from fencepost.conformance.target import Provenance, Target, TargetUnavailableError
@@ -22,7 +23,7 @@ from fencepost.model.revision import Revision
 from fencepost.traces.trace_file import TraceFile
 
 _DEATHS = 5
-"""A target that dies so often is opened no more."""
+"""In a target that dies so often nothing more is searched."""
 
 _TRIES = 400
 _SUSPECTS_AT_ONCE = 8
@@ -32,9 +33,9 @@ _SUSPECTS_AT_ONCE = 8
 class Fuzzed:
     """What came of it.
 
-    `known`: how often each listed failure was met, by its reason; `unreachable`: rules that this
-    target can't be led to, with the reason; `traces`: the evidence of each finding; `gave_up`: why
-    the target was opened no more, "" if it could be.
+    `known`: how often each listed failure was met, by its reason; `listed`: a finding for each
+    reason, where one came again; `unreachable`: rules that this target can't be led to, with the
+    reason; `traces`: the evidence of each finding; `gave_up`: why the search ended early, or "".
     """
 
     provenance: Provenance
@@ -44,6 +45,7 @@ class Fuzzed:
     tally: Tally
     findings: Findings
     known: Mapping[str, int]
+    listed: Sequence[tuple[str, Finding]]
     unreachable: Mapping[str, str]
     traces: Mapping[str, TraceFile]
     gave_up: str = ""
@@ -60,8 +62,8 @@ class Fuzzed:
 
     @property
     def found(self) -> tuple[Finding, ...]:
-        """Findings that hold each time, then those that don't."""
-        return (*self.findings.findings, *self.findings.flaky)
+        """New findings: those that hold each time, then those that don't."""
+        return self.findings.all
 
     def exit_code(self) -> int:
         """Violated if something was found, or the target could not be kept alive; 2 if flaky."""
@@ -84,27 +86,32 @@ async def fuzz(open_target: Callable[[], Target], wish: Wish) -> Fuzzed:
             if fuzzed is None:
                 raise
             return replace(fuzzed, gave_up=f"It died, and then: {error}")
-        if course.tally.died >= _DEATHS:
-            return replace(fuzzed, gave_up=f"It died {course.tally.died} times.")
     assert fuzzed is not None  # noqa: S101  (the loop runs once at least)
+    if course.tally.died >= _DEATHS:
+        return replace(fuzzed, gave_up=f"It died {course.tally.died} times.")
     return fuzzed
 
 
 async def _session(
     course: Course, target: Target, suite: Suite, suspects: Sequence[Case]
 ) -> tuple[Fuzzed, list[Case] | None]:
-    """Run plans while the target lives, then examine what was found; else who may be to blame."""
+    """Run plans while the target lives, then examine what was found; else who may be to blame.
+
+    What is examined last was found in a target that died too often, too.
+    """
     wish = course.wish
     ground = await course.arrived(target, suite)
     await _questioned(course, suite, suspects)
-    async with helped(course, target, suite) as helpers:
-        to_blame = await course.searched(target, suite, ground)
-        if to_blame is None:
-            to_blame = await helpers.join(course)
-    findings = Findings((), (), {})
+    to_blame: list[Case] | None = None
+    if course.tally.died < _DEATHS:
+        async with helped(course, target, suite) as helpers:
+            to_blame = await course.searched(target, suite, ground)
+            if to_blame is None:
+                to_blame = await helpers.join(course)
+    findings, listed = Findings((), (), {}), list[tuple[str, Finding]]()
     if to_blame is None:
-        failures = [result for alike in course.tally.failures.values() for result in alike]
-        findings = await findings_from(failures, suite, level=LEVEL, tries=_TRIES)
+        findings = await findings_from(course.failures(), suite, level=LEVEL, tries=_TRIES)
+        listed = await _listed(course.listed(), suite)
     fuzzed = Fuzzed(
         provenance=suite.provenance(),
         clock=suite.hello.clock,
@@ -113,10 +120,11 @@ async def _session(
         tally=course.tally,
         findings=findings,
         known=course.met,
+        listed=listed,
         unreachable=unreachable(
             wish.revision, suite.hello, [config for _, config in ground.configs]
         ),
-        traces=_traces(findings, suite, wish.seed),
+        traces=_traces([*findings.all, *(found for _, found in listed)], suite, wish.seed),
     )
     return fuzzed, to_blame
 
@@ -125,13 +133,22 @@ async def _questioned(course: Course, suite: Suite, suspects: Sequence[Case]) ->
     """Try those again that may have ended the target, where it can be alone with the target."""
     alone = [replace(case, isolated=True) for case in suspects]
     for start in range(0, len(alone), _SUSPECTS_AT_ONCE):
-        for result in await suite.try_cases(alone[start : start + _SUSPECTS_AT_ONCE]):
+        results = await suite.try_cases(alone[start : start + _SUSPECTS_AT_ONCE])
+        for result in results:
             look = course.looks_like(result)
             if look is not None:
                 course.tally.keep(look, result)
+        if any(is_suspicious(result) for result in results):
+            return
 
 
-def _traces(findings: Findings, suite: Suite, seed: int) -> dict[str, TraceFile]:
-    found = (*findings.findings, *findings.flaky)
+async def _listed(failures: Mapping[str, CaseResult], suite: Suite) -> list[tuple[str, Finding]]:
+    """Each reason that some failure is listed with, and the finding that came of it."""
+    found = await findings_from(list(failures.values()), suite, level=LEVEL, tries=_TRIES)
+    reasons = {result.case.id: why for why, result in failures.items()}
+    return [(reasons[finding.first], finding) for finding in found.all]
+
+
+def _traces(found: Sequence[Finding], suite: Suite, seed: int) -> dict[str, TraceFile]:
     made = ((f.case.id, trace_of_finding(f, suite, seed=seed)) for f in found)
     return {name: trace for name, trace in made if trace is not None}

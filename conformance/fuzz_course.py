@@ -1,7 +1,7 @@
 """The course of a fuzz run: what is kept of it while targets come and go.
 
-Decides which failures are new.  A failure that binds less than SHOULD is none, and a known one is
-only counted.
+Decides which failures are new.  A failure that binds less than SHOULD is none, and of the known
+ones those with the same listed reason are one.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from fencepost.conformance.certify import Suite
-from fencepost.conformance.fuzz_known import Look, known_looks, look_of
+from fencepost.conformance.fuzz_known import LISTED, Look, known_looks, look_of
 from fencepost.conformance.fuzz_plans import Ground, Planner
 from fencepost.conformance.fuzz_run import Budget, Fuzzer, Tally, Told, ground_of
 from fencepost.conformance.known_failures import KnownFailure
@@ -59,7 +59,7 @@ class Course:
     met: Counter[str] = field(default_factory=Counter)
 
     def looks_like(self, result: CaseResult) -> Look | None:
-        """What a new failure looks like; None for anything else."""
+        """What a failure looks like, new or listed; None for anything else."""
         if result.outcome is not Outcome.FAIL:
             return None
         if LEVELS.index(result.level) > LEVELS.index(LEVEL):
@@ -67,8 +67,23 @@ class Course:
         look = look_of(result, self.wish.revision)
         if (entry := self.known.get(look)) is not None:
             self.met[entry.why] += 1
-            return None
+            return LISTED, entry.why
         return look
+
+    def failures(self) -> list[CaseResult]:
+        """The new failures."""
+        return [
+            result
+            for (rule, _), alike in self.tally.failures.items()
+            if rule != LISTED
+            for result in alike
+        ]
+
+    def listed(self) -> dict[str, CaseResult]:
+        """The simplest failure for each listed reason."""
+        return {
+            why: alike[0] for (rule, why), alike in self.tally.failures.items() if rule == LISTED
+        }
 
     def budget(self) -> Budget:
         """What is left."""

@@ -16,7 +16,9 @@ from fencepost.conformance.outcome import CaseResult
 from fencepost.model.revision import Revision
 
 Look = tuple[str, str]
-"""A rule ("" for none) and what was seen."""
+"""A rule ("" for none) and what was seen; for a listed failure `LISTED` and the reason."""
+
+LISTED = "listed"
 
 _SENDER = re.compile(r"^\S+ (?P<api>[A-Z][A-Za-z]+)(?: #\d+)?: ")
 _LIST = re.compile(r"\[[^\[\]]*\]")

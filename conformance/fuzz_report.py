@@ -52,6 +52,9 @@ def fuzz_json(fuzzed: Fuzzed) -> dict[str, Any]:
         "findings": [_finding(finding, fuzzed) for finding in fuzzed.findings.findings],
         "flaky": [_finding(finding, fuzzed) for finding in fuzzed.findings.flaky],
         "known": dict(sorted(fuzzed.known.items())),
+        "known_findings": [
+            {**_finding(finding, fuzzed), "known": why} for why, finding in fuzzed.listed
+        ],
     }
     if fuzzed.clock == "real":
         document["seconds"] = round(tally.seconds, 1)
@@ -122,18 +125,27 @@ def lines(fuzzed: Fuzzed) -> Iterator[str]:
         yield f"the target died {tally.died} times"
     if fuzzed.gave_up:
         yield fuzzed.gave_up
-    for number, finding in enumerate(fuzzed.found, start=1):
+    found = [*(("", finding) for finding in fuzzed.found), *fuzzed.listed]
+    for number, (why, finding) in enumerate(found, start=1):
         yield ""
-        kind = "flaky finding" if finding.is_flaky else "finding"
-        yield (
-            f"{kind} {number}: {finding.shape} (seen {finding.seen} times; failed "
-            f"{finding.failed} of {finding.runs} times more)"
-        )
-        yield finding.sentence
-        for step in finding.steps(fuzzed.revision):
-            yield f"  {step}"
+        yield from _told(number, finding, why, fuzzed)
     yield ""
     yield _verdict(fuzzed)
+
+
+def _told(number: int, finding: Finding, why: str, fuzzed: Fuzzed) -> Iterator[str]:
+    """One finding; `why`: the reason that it is listed with, "" for a new one."""
+    kind = " ".join(["known"] * bool(why) + ["flaky"] * finding.is_flaky + ["finding"])
+    seen = fuzzed.known[why] if why else finding.seen
+    yield (
+        f"{kind} {number}: {finding.shape} (seen {seen} times; failed "
+        f"{finding.failed} of {finding.runs} times more)"
+    )
+    if why:
+        yield f"Known: {why}."
+    yield finding.sentence
+    for step in finding.steps(fuzzed.revision):
+        yield f"  {step}"
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -143,10 +155,12 @@ def _listed(names: Sequence[str]) -> str:
 
 def _verdict(fuzzed: Fuzzed) -> str:
     findings, flaky = len(fuzzed.findings.findings), len(fuzzed.findings.flaky)
+    known = len(fuzzed.listed)
     if not findings and not flaky and not fuzzed.gave_up:
-        return "no violation found"
+        return f"no new violation found, {known} known" if known else "no violation found"
     parts = [f"{findings} violation{'s' if findings > 1 else ''} found"] if findings else []
     parts += [f"{flaky} that don't come each time"] if flaky else []
+    parts += [f"{known} known ones"] if known else []
     parts += ["the target could not be kept alive"] if fuzzed.gave_up else []
     return "; ".join(parts)
 

@@ -224,7 +224,7 @@ class Fuzzer:
 
     async def _run(self, number: int, plan: Plan) -> None:
         (result,) = await self._suite.try_cases([plan.case])
-        if _is_suspicious(result) and (self._dead or not await self._is_alive()):
+        if is_suspicious(result) and (self._dead or not await self._is_alive()):
             self._dead = True
             self._victims.append(result)
             return
@@ -278,7 +278,7 @@ def suspects(victims: Iterable[CaseResult]) -> list[Case]:
     return [result.case for result in ordered[:_SUSPECTS]]
 
 
-def _is_suspicious(result: CaseResult) -> bool:
+def is_suspicious(result: CaseResult) -> bool:
     """Whether the target may have died of it."""
     if result.outcome is not Outcome.FAIL:
         return False

@@ -11,24 +11,26 @@ from typing import Any, cast
 
 import pytest
 
+import fencepost.conformance.fuzz as fuzz_module
 from fencepost.conformance.certify import Suite
 from fencepost.conformance.fuzz import Fuzzed, fuzz
 from fencepost.conformance.fuzz_corpus import read_corpus, write_corpus
-from fencepost.conformance.fuzz_course import Wish
+from fencepost.conformance.fuzz_course import Course, Wish
 from fencepost.conformance.fuzz_known import look_of, seen_in
-from fencepost.conformance.fuzz_plans import Ground, Planner
+from fencepost.conformance.fuzz_plans import Ground, Planner, is_risky
 from fencepost.conformance.fuzz_report import fuzz_json, lines, write_report
 from fencepost.conformance.fuzz_run import Budget, Fuzzer, Tally
 from fencepost.conformance.in_process import InProcessTarget, ModelCoordinator
 from fencepost.conformance.known_failures import KnownFailure
 from fencepost.conformance.outcome import CaseResult, Outcome
-from fencepost.conformance.plan import Case
+from fencepost.conformance.plan import Ask, Case
 from fencepost.conformance.plan_json import PlanError
 from fencepost.conformance.replay import replay
 from fencepost.conformance.target import Hints, Target
 from fencepost.conformance.targets import TargetOptions, find_target
 from fencepost.model.coordinator import AsyncCoordinator, CoordinatorFailure
 from fencepost.model.machine import Machine
+from fencepost.model.messages import JoinProtocol
 from fencepost.model.revision_base import KAFKA_4
 from fencepost.model.table import Level
 from fencepost.traces.trace_file import TraceFile
@@ -135,6 +137,14 @@ def test_a_known_failure_is_told_and_not_found(found: Fuzzed) -> None:
     fuzzed = run("mutant:kafka-8500", 700, known=lambda _: listed)
     assert fuzzed.exit_code() == 0
     assert fuzzed.known["as meant"] >= len(listed)
+    assert [why for why, _ in fuzzed.listed] == ["as meant"]
+    (_, shown) = fuzzed.listed[0]
+    assert shown.failed == shown.runs
+    assert shown.case.id in fuzzed.traces
+    assert fuzz_json(fuzzed)["known_findings"][0]["known"] == "as meant"
+    told = list(lines(fuzzed))
+    assert any(line.startswith(f"known finding 1: {shown.shape}") for line in told)
+    assert told[-1] == "no new violation found, 1 known"
     others = [replace(entry, observed="a Heartbeat: NONE") for entry in listed]
     assert run("mutant:kafka-8500", 700, known=lambda _: others).exit_code() == 1
 
@@ -202,6 +212,34 @@ def test_a_dead_target_ends_the_run_and_names_who_may_be_to_blame() -> None:
     assert to_blame
     assert tally.died == 1
     assert tally.outcomes[Outcome.PASS] == 3
+
+
+def test_what_was_found_is_told_of_a_target_that_dies_too_often(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(fuzz_module, "_DEATHS", 1)
+    searched = Course.searched
+
+    async def dies(course: Course, *args: Any) -> list[Case]:
+        await searched(course, *args)
+        course.tally.died += 1
+        return []
+
+    monkeypatch.setattr(Course, "searched", dies)
+    fuzzed = run("mutant:kafka-8500", 700)
+    assert fuzzed.gave_up == "It died 1 times."
+    assert fuzzed.found
+    assert fuzzed.exit_code() == 1
+
+
+def test_a_join_that_ends_some_coordinators_has_one_to_itself() -> None:
+    def joins(*names: str) -> bool:
+        offered = tuple(JoinProtocol(name=name, metadata=b"") for name in names)
+        return is_risky([Ask("a JoinGroup", "a", "JoinGroup", fields={"protocols": offered})])
+
+    assert joins()
+    assert joins("range", "range")
+    assert not joins("range", "roundrobin")
 
 
 def test_a_target_that_only_fails_is_not_dead() -> None:
