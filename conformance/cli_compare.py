@@ -11,7 +11,9 @@ import click
 from fencepost.conformance.cli_certify import jobs_option
 from fencepost.conformance.cli_show import json_option, revision_option
 from fencepost.conformance.cli_target import target_options
-from fencepost.conformance.compare import Comparison, Confirmed, Stage, Tally, Wish, compare
+from fencepost.conformance.compare import Comparison, compare
+from fencepost.conformance.compare_examine import Confirmed
+from fencepost.conformance.compare_search import KINDS, LINGER_S, Stage, Tally, Wish
 from fencepost.conformance.compare_stages import stage_of, usual_stages, walks_stage
 from fencepost.conformance.compare_words import compare_json, text
 from fencepost.conformance.interrupts import run
@@ -37,10 +39,20 @@ _REQUESTS = 5_000
 @click.option(
     "--requests",
     type=click.IntRange(min=1),
-    help="How many requests to send to each, beyond the catalogue "
-    f"[default: {_REQUESTS}, unless --minutes is given].",
+    help=f"How many requests to send to each [default: {_REQUESTS}, unless --minutes is given].",
 )
-@click.option("--minutes", type=click.FloatRange(min=0, min_open=True), help="How long to search.")
+@click.option(
+    "--minutes",
+    type=click.FloatRange(min=0, min_open=True),
+    help="How long to search; what is found is made small afterwards.",
+)
+@click.option(
+    "--kinds",
+    type=click.IntRange(min=1),
+    default=KINDS,
+    show_default=True,
+    help="So many kinds of difference are enough; each is made small.",
+)
 @click.option("--seed", default=0, show_default=True, help="Another seed, other made-up plans.")
 @jobs_option
 @target_options
@@ -60,6 +72,7 @@ def compare_command(
     cases: tuple[str, ...],
     requests: int | None,
     minutes: float | None,
+    kinds: int,
     seed: int,
     jobs: int | None,
     told: TargetOptions,
@@ -85,6 +98,8 @@ def compare_command(
         None if minutes is None else minutes * 60,
         jobs,
         seed,
+        kinds,
+        None if cases else LINGER_S,
         _progress,
     )
     found = run(compare(find_target(one, told), find_target(other, told), wish))
@@ -107,7 +122,7 @@ def _stages(
             cases = f"fencepost cases --suite {chosen.name}"
             raise click.UsageError(f"no case matches {', '.join(globs)}; see `{cases}`")
         entries = [entry for entry in chosen.entries if entry.id in wanted]
-        return [stage_of(chosen.name, entries, whole=True)]
+        return [stage_of(chosen.name, entries)]
     if suite == CATALOGUE:
         return usual_stages(revision, seed)[:1]
     return [walks_stage(suite, revision)] if suite else usual_stages(revision, seed)

@@ -1,7 +1,7 @@
 """Where differences are looked for, in order: suites that are written, and plans that are made.
 
-Decides the order within a suite: as it is written for the catalogue, short walks first for those
-that are made.
+Decides the order within a suite: short plans first, and last what needs another coordinator, which
+takes long to start.
 """
 
 from __future__ import annotations
@@ -9,23 +9,29 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from fencepost.conformance.catalogue.registry import Entry
-from fencepost.conformance.compare import Stage
+from fencepost.conformance.compare_search import Stage
 from fencepost.conformance.fuzz_plans import Ground, Planner
 from fencepost.conformance.pair import Pair
 from fencepost.conformance.plan import Case
+from fencepost.conformance.plan_weight import weight
 from fencepost.conformance.suites import CATALOGUE, find_suite
 from fencepost.model.revision import Revision
 
 
-def stage_of(name: str, entries: Sequence[Entry], *, whole: bool) -> Stage:
+def stage_of(name: str, entries: Sequence[Entry]) -> Stage:
     """The cases of a suite."""
 
     def write(pair: Pair) -> Iterator[Case | str]:
+        cases = []
         for entry in entries:
             case, lacks = pair.written(entry)
-            yield lacks if case is None else case
+            if case is None:
+                yield lacks
+            else:
+                cases.append(case)
+        yield from sorted(cases, key=lambda c: (not pair.is_near(c), weight(c, pair.apis)))
 
-    return Stage(name, write, whole)
+    return Stage(name, write)
 
 
 def walks_stage(name: str, revision: Revision) -> Stage:
@@ -34,8 +40,9 @@ def walks_stage(name: str, revision: Revision) -> Stage:
     def write(pair: Pair) -> Iterator[Case | str]:
         entries = find_suite(name, revision).entries
         lengths = {entry.id: len(entry.case({}, delayed=False).steps) for entry in entries}
-        shortest = sorted(entries, key=lambda entry: lengths[entry.id])
-        yield from stage_of(name, shortest, whole=False).write(pair)
+        for entry in sorted(entries, key=lambda entry: lengths[entry.id]):
+            case, lacks = pair.written(entry)
+            yield lacks if case is None else case
 
     return Stage(name, write)
 
@@ -60,10 +67,10 @@ def ground_of(pair: Pair) -> Ground:
 
 
 def usual_stages(revision: Revision, seed: int) -> list[Stage]:
-    """The catalogue, whatever the budget; then every transition; then what nobody thought of."""
+    """The catalogue; then every transition; then what nobody thought of."""
     catalogue = find_suite(CATALOGUE, revision).entries
     return [
-        stage_of(CATALOGUE, catalogue, whole=True),
+        stage_of(CATALOGUE, catalogue),
         walks_stage("cover", revision),
         plans_stage(seed),
     ]

@@ -11,12 +11,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from fencepost.conformance.compare import Comparison, Confirmed, Tally
+from fencepost.conformance.compare import Comparison
+from fencepost.conformance.compare_examine import EXAMINE_S, Confirmed
+from fencepost.conformance.compare_search import Tally
 from fencepost.conformance.describe import step_text
 from fencepost.conformance.difference import names_of
 from fencepost.conformance.outcome import CaseResult
 from fencepost.conformance.pair_answers import Told
 from fencepost.conformance.pair_difference import Difference, Taken
+from fencepost.conformance.pair_origin import Known, Origin
 from fencepost.conformance.plan import Ask, Await, Settle
 from fencepost.model.history import Sent
 from fencepost.traces.words import request_words
@@ -116,6 +119,25 @@ def _why(name: str, result: CaseResult) -> str:
     return f"{name}: {_STEP.sub('', result.message)}"
 
 
+def origin_of(name: str, origin: Origin) -> str:
+    """What is known of a side that is wrong."""
+    match origin.known:
+        case Known.RELEASE if origin.about:
+            return (
+                f"A known change: since {origin.since} {origin.about}. {name} is older, and does "
+                f"what its own profile ({origin.profile}) says."
+            )
+        case Known.RELEASE:
+            return f"{name} does what its own profile ({origin.profile}) says."
+        case Known.LISTED:
+            return f"A known failure of {name}: {origin.about} ({origin.link})."
+        case Known.NEW:
+            return (
+                f"This is new: neither its own profile ({origin.profile}) nor the list of known "
+                f"failures says that {name} does so."
+            )
+
+
 def names(found: Comparison) -> tuple[str, str]:
     """What the sides are called: their targets, or apart if that is the same."""
     one, other = found.one.target, found.other.target
@@ -147,16 +169,24 @@ def _told(found: Comparison, confirmed: Confirmed) -> Iterator[str]:
         yield f"     {one:{width}} → {line.one}{_MARK if line.is_first else ''}"
         yield f"     {other:{width}} → {line.other}"
     yield verdict_of(found, confirmed.difference)
+    for name, origin in zip((one, other), confirmed.origins, strict=True):
+        if origin is not None:
+            yield origin_of(name, origin)
     times = "once" if confirmed.seen == 1 else f"in {confirmed.seen} plans"
     yield (
         f"Seen {times}, first in {confirmed.first}; "
         f"again in {confirmed.again} of {confirmed.runs} more runs."
     )
+    if confirmed.is_steady and not confirmed.is_minimal:
+        limit = "what may be tried" if found.is_virtual else f"{EXAMINE_S:g} s"
+        yield f"A shorter plan may show it, too: {limit} did not suffice to try them all."
 
 
 def _tally(tally: Tally) -> Iterator[str]:
     ran = ", ".join(f"{name} {count}" for name, count in tally.stages.items())
     yield f"Plans: {ran}; {tally.requests} requests to each."
+    if tally.ended:
+        yield f"Not all was run: {tally.ended}."
     if tally.choices:
         yield f"{tally.choices} plans: the answers differ, and the model gives both."
     if tally.lacking:
@@ -199,6 +229,7 @@ def compare_json(found: Comparison) -> dict[str, Any]:
         "not_examined": found.more,
         "plans": dict(found.tally.stages),
         "requests": found.tally.requests,
+        "ended": found.tally.ended,
         "same": found.tally.same,
         "allowed_both_ways": found.tally.choices,
         "differing": found.tally.differing,
@@ -230,4 +261,15 @@ def _difference_json(found: Comparison, confirmed: Confirmed) -> dict[str, Any]:
         "again": confirmed.again,
         "runs": confirmed.runs,
         "is_minimal": confirmed.is_minimal,
+        "origins": [None if o is None else _origin_json(o) for o in confirmed.origins],
+    }
+
+
+def _origin_json(origin: Origin) -> dict[str, str]:
+    return {
+        "known": origin.known.value,
+        "about": origin.about,
+        "link": origin.link,
+        "since": origin.since,
+        "profile": origin.profile,
     }

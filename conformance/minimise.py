@@ -3,12 +3,13 @@
 Decides which smaller plan is taken: the first, in order, that a judge says shows it too.  Plans are
 tried several side by side where running them takes time; which is taken doesn't depend on which
 ends first, so luck has as little say as can be.  It ends when nothing simpler shows it, so no step
-can be left out; or when enough was tried.
+can be left out; or when enough was tried, or for long enough.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Callable, Coroutine, Iterator
 from dataclasses import dataclass
 from itertools import islice
@@ -49,13 +50,23 @@ class Minimal(Generic[T]):
 
 
 async def smallest(
-    first: Shown[T], apis: Versions, judge: Judge[T], *, at_once: int = 1, tries: int = TRIES
+    first: Shown[T],
+    apis: Versions,
+    judge: Judge[T],
+    *,
+    at_once: int = 1,
+    tries: int = TRIES,
+    seconds: float | None = None,
 ) -> Minimal[T]:
-    """Make a plan smaller; `apis`: the versions that can be asked for."""
+    """Make a plan smaller; `apis`: the versions that can be asked for; `seconds`: at most."""
     work = _Work(first, apis, judge, at_once, tries)
-    while await work.round():
-        pass
-    return Minimal(work.best, work.tried, work.tried < tries)
+    ended = False
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(seconds):
+            while await work.round():
+                pass
+            ended = True
+    return Minimal(work.best, work.tried, ended and work.tried < tries)
 
 
 class _Work(Generic[T]):

@@ -8,14 +8,15 @@ case chooses.  Each side is judged by the same revision, by itself.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from fencepost.conformance.catalogue.registry import Entry
-from fencepost.conformance.certify import Suite
+from fencepost.conformance.certify import STAGGER_S, Suite
 from fencepost.conformance.minimise import AT_ONCE
 from fencepost.conformance.outcome import CaseResult, Outcome
-from fencepost.conformance.plan import Case
+from fencepost.conformance.plan import Case, Restart
 from fencepost.conformance.plan_says import fitted
 from fencepost.conformance.plan_weight import DELAY, Versions
 from fencepost.conformance.runner import unmet_need
@@ -132,10 +133,69 @@ class Pair:
         chosen = self.settings or {DELAY: _DELAY_MS if delayed else 0}
         return {**chosen, **case.needs.config}
 
+    def is_near(self, case: Case) -> bool:
+        """Whether both can run a plan without starting anything for it."""
+        restarts = any(isinstance(step, Restart) for step in case.steps)
+        return self.is_virtual or not (restarts or any(self._lacking(case)))
+
+    def _lacking(self, case: Case) -> Iterator[str]:
+        """Settings that the first coordinator of a side doesn't have."""
+        for suite in self.suites:
+            if suite.hello.clock == "real":
+                for key, value in case.needs.config.items():
+                    if suite.config.get(key) != value:
+                        yield key
+
+    def hasty(self) -> Pair:
+        """The same two, each of which ends a plan as soon as it is wrong."""
+        one, other = (
+            suite.with_options(replace(suite.options, persists=False, eager=True))
+            for suite in self.suites
+        )
+        return Pair(one, other, self.hints)
+
     async def run(self, cases: Sequence[Case]) -> list[Both]:
         """The plans on both sides, once each, side by side where a clock runs."""
         one, other = await asyncio.gather(*(suite.try_cases(cases) for suite in self.suites))
         return [Both(*row) for row in zip(cases, one, other, strict=True)]
+
+    async def each(
+        self,
+        cases: Sequence[Case],
+        is_enough: Callable[[Both], bool],
+        until: Callable[[], float | None],
+    ) -> None:
+        """The plans on both sides, side by side, each handed on as soon as both are done.
+
+        When that is enough, or at `until` (asked each time; `time.monotonic`), what still runs is
+        given up.
+        """
+        await asyncio.gather(*(suite.prepare(cases) for suite in self.suites))
+        running = [
+            asyncio.create_task(self._both(case, number * STAGGER_S))
+            for number, case in enumerate(cases)
+        ]
+        left = set(running)
+        try:
+            while left:
+                end = until()
+                patience = None if end is None else max(0.0, end - time.monotonic())
+                done, left = await asyncio.wait(
+                    left, timeout=patience, return_when=asyncio.FIRST_COMPLETED
+                )
+                ended = [task.result() for task in running if task in done]
+                enough = [is_enough(both) for both in ended]
+                if not ended or any(enough):
+                    return
+        finally:
+            for task in left:
+                task.cancel()
+            await asyncio.gather(*left, return_exceptions=True)
+
+    async def _both(self, case: Case, wait_s: float) -> Both:
+        async with asyncio.TaskGroup() as group:
+            one, other = (group.create_task(s.try_case(case, wait_s)) for s in self.suites)
+        return Both(case, one.result(), other.result())
 
 
 def _common(one: Hello, other: Hello) -> Versions:

@@ -60,6 +60,12 @@ class Difference:
     taken: Taken
     gap: Gap
 
+    @property
+    def is_first_wrong(self) -> bool:
+        """Whether it shows where a side is wrong first, so that what comes later is idle."""
+        wrong = [n for n in map(_wrong_at, self.both.results) if n is not None]
+        return bool(wrong) and min(wrong) == self.number
+
 
 @dataclass(frozen=True, slots=True)
 class Compared:

@@ -90,11 +90,18 @@ RELEASES: tuple[Release, ...] = (
 _LAST_PATCH = 99
 
 
-def release(version: Release) -> Revision:
-    """The profile of a Kafka release before 4; without a patch number, of its last patch."""
-    full = version if len(version) > 2 else (*version, _LAST_PATCH)
-    gates = [gate for gate in GATES if full < gate.since]
-    highest = [row for since, row in _HIGHEST if since <= full][-1]
+def gates_ahead(version: Release) -> tuple[Gate, ...]:
+    """What a release doesn't have yet; without a patch number, its last patch."""
+    return tuple(gate for gate in GATES if _full(version) < gate.since)
+
+
+def release(version: Release, *, ahead: Gate | None = None) -> Revision:
+    """The profile of a Kafka release before 4; without a patch number, of its last patch.
+
+    `ahead`: a behaviour that it has before its time, to see what that alone would change.
+    """
+    gates = [gate for gate in gates_ahead(version) if gate is not ahead]
+    highest = [row for since, row in _HIGHEST if since <= _full(version)][-1]
     name = "kafka-" + ".".join(map(str, version))
     return derive(
         KAFKA_4,
@@ -103,3 +110,7 @@ def release(version: Release) -> Revision:
         tuple(d for gate in gates for d in gate.before),
         versions(*((0, high) for high in highest)),
     )
+
+
+def _full(version: Release) -> Release:
+    return version if len(version) > 2 else (*version, _LAST_PATCH)

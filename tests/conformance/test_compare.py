@@ -17,7 +17,8 @@ from fencepost.conformance.catalogue import entry
 from fencepost.conformance.catalogue.registry import Registry
 from fencepost.conformance.catalogue.script import Script
 from fencepost.conformance.cli import main
-from fencepost.conformance.compare import Comparison, Stage, Wish, compare
+from fencepost.conformance.compare import Comparison, compare
+from fencepost.conformance.compare_search import Stage, Wish
 from fencepost.conformance.compare_stages import plans_stage, stage_of
 from fencepost.conformance.compare_words import compare_json, text
 from fencepost.conformance.in_process import (
@@ -38,7 +39,7 @@ LATE = "SYNC-PHASE-EXPIRED/nobody-syncs-in-the-first-generation"
 
 
 def of(*cases: str) -> Stage:
-    return stage_of("catalogue", [entry(case) for case in cases], whole=True)
+    return stage_of("catalogue", [entry(case) for case in cases])
 
 
 def compared(one: Target | str, other: Target | str, *stages: Stage, **options: Any) -> Comparison:
@@ -144,9 +145,7 @@ def test_another_leader_is_no_difference() -> None:
         s.join("C1")
         s.wait("B1", "C1")
 
-    found = compared(
-        "model", Choosing("choosing", KAFKA_4, "0"), stage_of("mine", cases.entries, whole=True)
-    )
+    found = compared("model", Choosing("choosing", KAFKA_4, "0"), stage_of("mine", cases.entries))
     assert (found.tally.choices, found.tally.same, found.exit_code()) == (1, 0, 0)
 
 
@@ -195,7 +194,7 @@ def test_a_real_clock_against_the_model() -> None:
         s.stable("A1")
         s.beat("A1")
 
-    mine = stage_of("mine", cases.entries, whole=True)
+    mine = stage_of("mine", cases.entries)
     (told,) = compared(RealClockTarget(lie=REFUSED), "model", mine).differences
     assert told.difference.taken is Taken.OTHER
     assert told.difference.gap.api == "Heartbeat"
