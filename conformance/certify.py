@@ -245,7 +245,8 @@ class Suite:
             return CaseResult(case, Outcome.SKIPPED, case.level, "skipped by the user")
         for rule_id in case.rules:
             if (why := self._idle.get(rule_id)) is not None:
-                return _unsupported(case, f"{rule_id} under {self._revision.name}: {why}")
+                said = f"{self._revision.name} has no {rule_id}: {why}"
+                return CaseResult(case, Outcome.UNSUPPORTED, case.level, said)
         result = CaseResult(case, Outcome.UNKNOWN, case.level)
         suspicions = Suspicions(self.options.attempts)
         attempt = 0
