@@ -5,7 +5,7 @@ settings count (what the user says, else what the broker tells, else Kafka's def
 advertised versions work, and what is cleaned up in the end: the groups and the topic of this run,
 which have names that nobody else has.
 
-Source: protocol.md section 9; cli.md, "Targets".
+Source: protocol.md section 9; cli.md, "Targets"; Kafka's protocol guide (offsets in ZooKeeper).
 """
 
 from __future__ import annotations
@@ -38,6 +38,8 @@ from fencepost.model.coordinator import (
 from fencepost.model.messages import APIS
 
 _BATCH = 100
+_OF_GROUPS_SINCE = {"OffsetCommit": 1, "OffsetFetch": 1}
+"""Version 0 means offsets in ZooKeeper: no group is asked, and a Kafka without one refuses it."""
 
 
 class TcpTarget(Target):
@@ -109,10 +111,13 @@ class TcpTarget(Target):
 
     @property
     def advertised(self) -> dict[str, tuple[int, int]]:
-        """The versions that the broker says it speaks, of the APIs that the model knows."""
+        """The versions that the broker says it speaks, of what the model knows of groups."""
         told = self.admin.advertised
         both = {
-            name: (max(api.lowest, told[name][0]), min(api.highest, told[name][1]))
+            name: (
+                max(api.lowest, told[name][0], _OF_GROUPS_SINCE.get(name, 0)),
+                min(api.highest, told[name][1]),
+            )
             for name, api in APIS.items()
             if name in told
         }

@@ -233,6 +233,13 @@ async def test_api_versions_falls_back_to_version_0(refusal: str) -> None:
         assert opened.advertised["JoinGroup"] == (0, 9)
 
 
+async def test_a_version_that_means_offsets_in_zookeeper_is_not_asked_for() -> None:
+    async with serve(lambda _, __: None) as broker, target(broker) as opened:
+        assert opened.admin.advertised["OffsetCommit"][0] == 0
+        lowest = {api: bounds[0] for api, bounds in opened.describe().apis.items()}
+    assert (lowest["OffsetCommit"], lowest["OffsetFetch"], lowest["JoinGroup"]) == (1, 1, 0)
+
+
 async def test_it_asks_until_there_is_a_coordinator() -> None:
     codes = iter([15, 14, 16])
 
