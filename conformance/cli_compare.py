@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from fencepost.conformance.cli_certify import jobs_option
-from fencepost.conformance.cli_show import json_option, revision_option
+from fencepost.conformance.cli_show import json_option
 from fencepost.conformance.cli_target import target_options
 from fencepost.conformance.compare import Comparison, compare
 from fencepost.conformance.compare_examine import Confirmed
@@ -20,7 +20,12 @@ from fencepost.conformance.interrupts import run
 from fencepost.conformance.replay import sound_trace
 from fencepost.conformance.report import write_texts
 from fencepost.conformance.suites import CATALOGUE, NAMES, find_suite
-from fencepost.conformance.targets import TargetOptions, find_revision, find_target
+from fencepost.conformance.targets import (
+    TargetOptions,
+    find_revision,
+    find_target,
+    revision_for_both,
+)
 from fencepost.model.revision import Revision
 
 _REQUESTS = 5_000
@@ -29,7 +34,11 @@ _REQUESTS = 5_000
 @click.command("compare")
 @click.argument("one", metavar="TARGET")
 @click.argument("other", metavar="TARGET")
-@revision_option
+@click.option(
+    "--revision",
+    metavar="R",
+    help="The revision that judges [default: kafka-4; for two old Kafkas the newer one's profile].",
+)
 @click.option(
     "--suite",
     type=click.Choice(NAMES),
@@ -67,7 +76,7 @@ def compare_command(
     *,
     one: str,
     other: str,
-    revision: str,
+    revision: str | None,
     suite: str | None,
     cases: tuple[str, ...],
     requests: int | None,
@@ -88,7 +97,7 @@ def compare_command(
     Exit code 0: nothing tells them apart; 1: they differ; 2: unknown; 64: usage; 69: a target isn't
     to be had.
     """
-    judge = find_revision(revision)
+    judge = find_revision(revision or revision_for_both(one, other))
     if requests is None and minutes is None:
         requests = _REQUESTS
     wish = Wish(

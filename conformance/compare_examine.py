@@ -76,24 +76,25 @@ class Examiner:
         return weight(difference.both.case, self._pair.apis), difference.both.case.id
 
     async def _kind(self, alike: Sequence[Difference]) -> Confirmed:
-        tried = [await self._confirmed(alike[0], len(alike))]
+        until = time.monotonic() + EXAMINE_S
+        tried = [await self._confirmed(alike[0], len(alike), until)]
         for difference in alike[1:_CHOICES]:
-            if tried[-1].is_steady:
+            late = not self._pair.is_virtual and time.monotonic() > until
+            if tried[-1].is_steady or late:
                 break
-            tried.append(await self._confirmed(difference, len(alike)))
+            tried.append(await self._confirmed(difference, len(alike), until))
         return tried[-1] if tried[-1].is_steady else tried[0]
 
-    async def _confirmed(self, difference: Difference, seen: int) -> Confirmed:
-        pair = self._hasty if difference.is_first_wrong else self._pair
-        work = _Work(pair, self._revision, difference.gap)
+    async def _confirmed(self, difference: Difference, seen: int, until: float) -> Confirmed:
         case, origins = difference.both.case, self._sources.of(difference)
-        again = await work.again(case)
+        work, again = await self._work(difference, until)
         if again < CONFIRMATIONS:
             return Confirmed(
                 difference, seen, case.id, again, CONFIRMATIONS, is_minimal=False, origins=origins
             )
         minimal = await work.minimal(difference, 1)
-        again = await work.again(minimal.shown.case)
+        if minimal.shown.case is not case:
+            again = await work.again(minimal.shown.case)
         if again < CONFIRMATIONS:  # so small that it shows by luck; it must show each time
             minimal = await work.minimal(difference, CONFIRMATIONS)
             again = await work.again(minimal.shown.case)
@@ -103,15 +104,28 @@ class Examiner:
             small, seen, case.id, again, CONFIRMATIONS, minimal.is_minimal, origins=origins
         )
 
+    async def _work(self, difference: Difference, until: float) -> tuple[_Work, int]:
+        """How it is worked on, and how often it shows so; in haste if it shows each time, too.
+
+        What comes too late is silence to those who don't wait, and another difference.
+        """
+        gap = difference.gap
+        if difference.is_first_wrong and (gap.field or gap.one != gap.other):
+            hasty = _Work(self._hasty, self._revision, gap, until)
+            if (again := await hasty.again(difference.both.case)) == CONFIRMATIONS:
+                return hasty, again
+        work = _Work(self._pair, self._revision, gap, until)
+        return work, await work.again(difference.both.case)
+
 
 class _Work:
     """One difference under examination."""
 
-    def __init__(self, pair: Pair, revision: Revision, gap: Gap) -> None:
+    def __init__(self, pair: Pair, revision: Revision, gap: Gap, until: float) -> None:
         self._pair = pair
         self._revision = revision
         self._gap = gap
-        self._until = time.monotonic() + EXAMINE_S
+        self._until = until
 
     async def minimal(self, difference: Difference, times: int) -> Minimal[Difference]:
         """The smallest plan that shows it so often out of so often."""
@@ -121,9 +135,12 @@ class _Work:
             return shown[0] if None not in shown else None
 
         first = Shown(difference.both.case, difference)
-        if (cut := _cut(difference)) is not None and (run := await judge(cut)) is not None:
+        left = None if self._pair.is_virtual else self._until - time.monotonic()
+        if left is not None and left <= 0:
+            return Minimal(first, 0, is_minimal=False)
+        cut = _cut(difference)
+        if cut is not None and (run := await judge(cut)) is not None:
             first = Shown(cut, run)
-        left = None if self._pair.is_virtual else max(0.0, self._until - time.monotonic())
         return await smallest(
             first, self._pair.apis, judge, at_once=self._pair.at_once, tries=_TRIES, seconds=left
         )

@@ -17,6 +17,7 @@ from fencepost.conformance.pair_difference import Compared, Difference, Gap, Tak
 from fencepost.conformance.pair_origin import Known, Origin, Sources
 from fencepost.conformance.plan import Case
 from fencepost.conformance.plan_weight import asks_of
+from fencepost.conformance.summary import plural
 from fencepost.model.revision import Revision
 
 KINDS = 4
@@ -142,7 +143,8 @@ class Search:
         """Why the search need not go on, "" if it does."""
         wish, now = self._wish, time.monotonic()
         if self._is_enough():
-            return f"{wish.kinds} kinds of difference are enough (--kinds)"
+            kinds = plural(wish.kinds, "kind")
+            return f"{kinds} of difference {'is' if wish.kinds == 1 else 'are'} enough (--kinds)"
         if wish.requests is not None and self.tally.requests >= wish.requests:
             return f"{wish.requests} requests were sent to each (--requests)"
         if (until := self._until()) is None or now < until:

@@ -21,6 +21,7 @@ from fencepost.conformance.pair_answers import Told
 from fencepost.conformance.pair_difference import Difference, Taken
 from fencepost.conformance.pair_origin import Known, Origin
 from fencepost.conformance.plan import Ask, Await, Settle
+from fencepost.conformance.summary import plural
 from fencepost.model.history import Sent
 from fencepost.traces.words import request_words
 
@@ -56,7 +57,8 @@ def steps_of(difference: Difference) -> list[Line]:
         first = number == difference.number
         if first and one == other:
             one, other = (
-                f"{words} ({_detail(t)})" for words, t in zip((one, other), told, strict=True)
+                f"{words} ({detail})"
+                for words, detail in zip((one, other), _details(*told), strict=True)
             )
         lines.append(Line(places[number], _request(difference, number, step), one, other, first))
     return lines
@@ -72,8 +74,17 @@ def _lasting(difference: Difference, number: int) -> str:
     return f" ({lasted} ms)" if lasted else ""
 
 
-def _detail(told: Told | None) -> str:
-    return "" if told is None else told.body
+def _details(one: Told | None, other: Told | None) -> tuple[str, str]:
+    """What tells two answers apart whose words are the same: what else they say, or when."""
+    if one is None or other is None:
+        return "", ""
+    if one.body != other.body:
+        return one.body, other.body
+    return _when(one), _when(other)
+
+
+def _when(told: Told) -> str:
+    return f"after {plural(told.after, 'wait')}" if told.after else "before any wait"
 
 
 def _answer(told: Told | None, number: int, places: dict[int, int]) -> str:

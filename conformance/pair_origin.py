@@ -8,7 +8,7 @@ have it, in this case or, by rule and by what was seen, in another.  What neithe
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
 
@@ -112,22 +112,23 @@ class _Side:
         """What is known of it; None where the target is not wrong."""
         profile = self.profile.name
         violation = result.verdict.violation if result.verdict is not None else None
-        if result.recording is None:
-            own = result
-        elif violation is None:
-            return None
-        else:
+        alike = [result]
+        if result.recording is not None:
+            if violation is None:
+                return None
             wrong = int(violation.request_id[1:])
             verdict = _verdict(result.recording, self.profile)
             if not _wrong_by(verdict, wrong):
                 return self._change(result.recording, wrong)
-            observed = signature(verdict, result.recording)
-            own = replace(result, verdict=verdict, observed=observed)
-        entry = self.cases.get((own.case.id, own.observed))
-        entry = entry or self.looks.get(look_of(own, self.profile))
+            alike = [_seen(result, verdict, r) for r in _ends(result.recording, verdict)]
+        entry = next(filter(None, map(self._listed, alike)), None)
         if entry is None:
             return Origin(Known.NEW, profile=profile)
         return Origin(Known.LISTED, entry.why, entry.link, profile=profile)
+
+    def _listed(self, own: CaseResult) -> KnownFailure | None:
+        entry = self.cases.get((own.case.id, own.observed))
+        return entry or self.looks.get(look_of(own, self.profile))
 
     def _change(self, recording: Recording, wrong: int) -> Origin:
         """The changes without which the profile would do otherwise."""
@@ -147,6 +148,23 @@ class _Side:
 def _verdict(recording: Recording, revision: Revision) -> Verdict:
     history, lag_ms = recording.history, recording.lag_ms
     return judge(revision, recording.config, history, lag_ms=lag_ms).verdict()
+
+
+def _ends(recording: Recording, verdict: Verdict) -> Iterator[Recording]:
+    """What was recorded, and what would have been by somebody who had stopped at the violation.
+
+    Such a one sees silence where an answer came too late.
+    """
+    yield recording
+    if verdict.violation is not None:
+        end = verdict.violation.at_ms
+        yield replace(recording, history=[e for e in recording.history if e.at_ms <= end])
+
+
+def _seen(result: CaseResult, verdict: Verdict, recording: Recording) -> CaseResult:
+    """The result as the profile has it."""
+    observed = signature(verdict, recording)
+    return replace(result, verdict=verdict, recording=recording, observed=observed)
 
 
 def _wrong_by(verdict: Verdict, number: int) -> bool:

@@ -122,6 +122,18 @@ def revision_for(target_name: str) -> str:
     return DEFAULT_REVISION if version.has_new_coordinator else f"kafka-{version.release}"
 
 
+def revision_for_both(one: str, other: str) -> str:
+    """Who judges two targets if nobody says: of two old Kafkas the newer one's profile.
+
+    What both do, since neither has a later change, is then no fault.  Else it is the base.
+    """
+    profiles = {revision_for(name) for name in (one, other)}
+    if DEFAULT_REVISION in profiles:
+        return DEFAULT_REVISION
+    newest = max(kafka_version(name).number for name in (one, other))
+    return "kafka-" + ".".join(map(str, newest))
+
+
 def find_revision(name: str) -> Revision:
     """The revision of this name, or `mutant:NAME`.  Raises UnknownTargetError that says which."""
     try:

@@ -27,10 +27,11 @@ from fencepost.conformance.in_process import (
     ModelCoordinator,
 )
 from fencepost.conformance.pair_difference import Taken
+from fencepost.conformance.pair_origin import Known, Origin
 from fencepost.conformance.plan import Ask
 from fencepost.conformance.running import RunningModel
-from fencepost.conformance.target import Target
-from fencepost.conformance.targets import TargetOptions, find_target
+from fencepost.conformance.target import Provenance, Target
+from fencepost.conformance.targets import TargetOptions, find_target, revision_for_both
 from fencepost.model.coordinator import Answer, AsyncCoordinator, Config, Reset, Send
 
 FOLLOWER = "JOIN-STATIC-EMPTY-STABLE/restart-of-a-follower"
@@ -222,3 +223,98 @@ def test_the_command_writes_what_replays(
     assert run("compare", "model", "nothing") == 64
     assert run("compare", "model", "model", "--case", "NO-SUCH/*") == 64
     assert "no case matches" in capsys.readouterr().err
+
+
+class Released(Lying):
+    """What calls itself a Kafka, so that it is held to that release and its list, too."""
+
+    aliases = frozenset({"kafka+old"})
+
+    def __init__(self, version: str, revision: str, lie: Lie = lambda _, answer: answer) -> None:
+        super().__init__(lie)
+        self.name = f"kafka:{version}"
+        self._release, self._follows = version, revision
+
+    def provenance(self) -> Provenance:
+        return Provenance(self.name, "a pretender", self._release)
+
+    @asynccontextmanager
+    async def scope(
+        self, label: str, *, isolated: bool = False, restarts: bool = False
+    ) -> AsyncIterator[AsyncCoordinator]:
+        del label, isolated, restarts
+        yield InProcessCoordinator(Liar(self._follows, self._lie))
+
+
+NOBODYS = "HEARTBEAT-INSTANCE-UNMAPPED/known-member-with-an-unmapped-instance"
+SERVED = about("Heartbeat", None, lambda body: {**body, "errorCode": 0})
+
+
+def origin_of(one: Target, other: Target, *cases: str) -> tuple[str, Origin]:
+    found = compared(one, other, of(*cases))
+    (told,) = found.differences
+    (origin,) = (origin for origin in told.origins if origin is not None)
+    assert compare_json(found)["differences"][0]["origins"] != [None, None]
+    return "\n".join(text(found)), origin
+
+
+def test_a_change_that_a_release_made_is_known() -> None:
+    said, origin = origin_of(Released("2.7.0", "kafka-2.7.0"), Released("2.8.1", "kafka-4"), LATE)
+    assert (origin.known, origin.since, origin.profile) == (Known.RELEASE, "2.8.1", "kafka-2.7.0")
+    assert "KAFKA-12890" in origin.about
+    assert "a commit of version 9" not in origin.about  # that came later, and has no part in it
+    assert "A known change: since 2.8.1 a member that never syncs" in said
+
+
+def test_a_failure_that_is_listed_is_known() -> None:
+    served = Released("2.8.2", "kafka-2.8.2", SERVED)
+    said, origin = origin_of(served, Released("3.0.0", "kafka-3.0.0"), NOBODYS)
+    assert origin.known is Known.LISTED
+    assert "A known failure of kafka:2.8.2" in said
+    assert "pull/9958" in said
+
+
+def test_what_nobody_knows_is_new() -> None:
+    refused = Released("3.0.0", "kafka-3.0.0", REFUSED)
+    said, origin = origin_of(refused, Released("3.0.1", "kafka-3.0.1"), ZOMBIE)
+    assert origin.known is Known.NEW
+    assert "This is new" in said
+
+
+def test_of_two_old_kafkas_the_newer_profile_judges() -> None:
+    assert revision_for_both("kafka:2.4.1", "kafka:2.10.0") == "kafka-2.10.0"
+    assert revision_for_both("kafka:3.9.1", "kafka:3.1.2") == "kafka-3.9.1"
+    for other in ("kafka:4.0.0", "kafka:3.9.1+new", "model", "tcp://localhost:9092"):
+        assert revision_for_both("kafka:3.1.2", other) == "kafka-4"
+
+
+def test_enough_kinds_end_the_search() -> None:
+    beats = about("Heartbeat", None, lambda body: {**body, "errorCode": 99})
+    syncs = about("SyncGroup", None, lambda body: {**body, "errorCode": 98})
+
+    def both(request: Send, answer: Answer) -> Answer | None:
+        return beats(request, syncs(request, answer) or answer)
+
+    cases = of(FOLLOWER, ZOMBIE, LATE)
+    everything = compared("model", Lying(both), cases, kinds=100)
+    assert everything.tally.ended == ""
+    assert (len(everything.differences), everything.more) > (1, 0)
+    one = compared("model", Lying(both), cases, kinds=1)
+    assert one.tally.ended == "1 kind of difference is enough (--kinds)"
+    assert len(one.differences) == 1
+    assert "Not all was run: 1 kind " in "\n".join(text(one))
+
+
+def test_on_a_real_clock_what_was_found_ends_the_search() -> None:
+    """What takes longer is given up as soon as the short case is known to differ."""
+    cases = of("HEARTBEAT-STABLE/in-a-stable-group", "SESSION-EXPIRED/silent-at-once")
+    found = compared(RealClockTarget(lie=REFUSED), "model", cases, lingers_s=0.0)
+    assert found.tally.ended.startswith("0 s were over since the first difference")
+    assert found.tally.stages == {"catalogue": 1}
+    assert found.exit_code() == 1
+
+
+def test_requests_bound_the_catalogue_too() -> None:
+    found = compared("model", "model", of(FOLLOWER, ZOMBIE, LATE), requests=8)
+    assert found.tally.ended == "8 requests were sent to each (--requests)"
+    assert found.tally.stages["catalogue"] < 3
