@@ -277,6 +277,7 @@ def everybody_leaves_during_a_rebalance(s: Script) -> None:
     s.join("n")
     s.settle()
     s.leave("a")
-    s.leave("n", connection="n again")
+    s.leave("admin", (IdOf("n"), None))
+    s.wait("n")
     s.leave("B1")
     s.join("C1", wait=True)
