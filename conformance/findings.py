@@ -26,6 +26,9 @@ from fencepost.traces.trace_file import TraceFile
 
 CONFIRMATIONS = 3
 _EXAMINED_AT_ONCE = 4
+_EXAMINE_S = 180.0
+"""So long at most one finding is made smaller on a real clock."""
+
 _FLAKY_RUNS = 9
 """What doesn't fail each time is run so often in all, so that its rate says something."""
 
@@ -154,7 +157,10 @@ async def minimised(
 
     first = Shown(self_contained(failure, suite), failure)
     at_once = 1 if suite.hello.clock == "virtual" else min(AT_ONCE, suite.places)
-    return await smallest(first, suite.hello.apis, judge, at_once=at_once, tries=tries)
+    seconds = None if suite.hello.clock == "virtual" else _EXAMINE_S
+    return await smallest(
+        first, suite.hello.apis, judge, at_once=at_once, tries=tries, seconds=seconds
+    )
 
 
 async def confirmed(case: Case, shape: Shape, suite: Suite) -> tuple[int, int]:
