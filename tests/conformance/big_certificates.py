@@ -60,7 +60,7 @@ def test_the_certificate_is_what_it_was(target: str, tmp_path: Path) -> None:
             pytest.skip(f"{tool} is not on this machine")
     stands = json.loads(file_of(FOLDER, target).read_text("utf-8"))
     new = certified(target, tmp_path)
-    aliases = getattr(find_target(target, TargetOptions()), "aliases", frozenset())
+    aliases: frozenset[str] = getattr(find_target(target, TargetOptions()), "aliases", frozenset())
     known = load(target, new["version"], aliases=aliases)
     shaky = [entry.case for entry in known if entry.intermittent]
     found = differences(stands, kept(new), shaky)

@@ -26,7 +26,7 @@ FAILED = "LEAVE-MEMBER/leader-leaves"
 
 
 def certificate(target: str = "kafka:4.3.0") -> dict[str, Any]:
-    common = {
+    common: dict[str, Any] = {
         "message": "",
         "rule": None,
         "observed": "",
