@@ -58,11 +58,11 @@ def start_command(*, target: str, settings: Settings, as_json: bool, report: Pat
 async def _stay(held: _Listening, *, as_json: bool) -> None:
     async with held as target:
         told = target.provenance()
-        if as_json:
-            click.echo(json.dumps({"address": target.address, "version": told.version}))
-        else:
-            click.echo(target.address)
-        with _ended() as ended:
+        with _ended() as ended:  # from before the address is told: whoever has it may end us
+            if as_json:
+                click.echo(json.dumps({"address": target.address, "version": told.version}))
+            else:
+                click.echo(target.address)
             await ended.wait()
 
 
