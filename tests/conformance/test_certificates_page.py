@@ -70,7 +70,8 @@ def test_nothing_of_one_run_alone_is_kept() -> None:
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"outcome": "pass"}, "was known-failure: b Heartbeat: NONE, is pass"),
+        ({"outcome": "pass"}, "was known-failure, is pass"),
+        ({"outcome": "fail"}, "was known-failure, is fail: b Heartbeat: NONE"),
         (
             {"observed": "no answer"},
             "was known-failure: b Heartbeat: NONE, is known-failure: no ans",
