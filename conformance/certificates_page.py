@@ -80,7 +80,8 @@ def _case(case: Mapping[str, Any]) -> dict[str, Any]:
 def differences(old: Mapping[str, Any], new: Mapping[str, Any], shaky: Sequence[str]) -> list[str]:
     """What another run found otherwise, a sentence for each case.
 
-    A known failure is the same by whatever listed words it showed itself.  `shaky`: the cases whose known failure comes and goes; there, a pass is no difference.
+    A known failure is the same by whatever listed words it showed itself.  `shaky`: the cases whose
+    known failure comes and goes; there, a pass is no difference.
     """
     found = []
     for case_id in sorted(old["cases"].keys() | new["cases"].keys()):
