@@ -13,6 +13,7 @@ import os
 import random
 import socket
 import sys
+import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Self
@@ -71,17 +72,26 @@ class Child:
             return await self._process.wait()
 
     async def end(self) -> None:
-        """End it now, and wait until it is gone."""
+        """End it now, and wait until it is gone; a cancellation waits, too.
+
+        The keeper must not be killed while it can still act: it alone knows the child.
+        """
         if self._process.stdin is not None:
             self._process.stdin.close()
-        try:
-            await self.wait(_END_S)
-        except (TimeoutError, asyncio.CancelledError) as error:
+        waiting = asyncio.ensure_future(self._process.wait())
+        cancelled = False
+        end = time.monotonic() + _END_S
+        while not waiting.done() and (left := end - time.monotonic()) > 0:
+            try:
+                await asyncio.wait({waiting}, timeout=left)
+            except asyncio.CancelledError:
+                cancelled = True
+        if not waiting.done():
             with contextlib.suppress(ProcessLookupError):
                 self._process.kill()
-            await self._process.wait()
-            if isinstance(error, asyncio.CancelledError):
-                raise
+            await waiting
+        if cancelled:
+            raise asyncio.CancelledError
 
     def last_line(self, interesting: Callable[[str], bool] = lambda _: True) -> str:
         """The last line of the log that says something; "no output" where there is none."""

@@ -253,6 +253,16 @@ kept = subprocess.Popen(command, stdin=subprocess.PIPE, start_new_session=True)
 kept.wait()
 """
 
+SLOW = """
+import os, subprocess, sys, time
+kept = subprocess.Popen(sys.argv[1:], stdin=subprocess.DEVNULL)
+os.read(0, 1)
+time.sleep(0.5)
+kept.kill()
+kept.wait()
+"""
+"""A keeper on a busy machine."""
+
 
 def kept(text: str) -> subprocess.Popen[str]:
     """The keeper with a Python program below it."""
@@ -337,6 +347,26 @@ async def test_a_child_that_is_ended_is_gone(tmp_path: Path) -> None:
         while not (text := log.read_text()):  # noqa: ASYNC110  (another process writes it)
             await asyncio.sleep(0.01)
     await started.end()
+    assert is_gone(int(text))
+
+
+@needs_pidfd
+async def test_a_child_is_gone_though_its_end_is_cancelled(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slow = tmp_path / "slow.py"
+    slow.write_text(SLOW)
+    monkeypatch.setattr(child, "_KEEPER", slow)
+    log = tmp_path / "log"
+    started = await Child.start([sys.executable, "-c", SLEEPS], log)
+    async with asyncio.timeout(PATIENCE_S):
+        while not (text := log.read_text()):  # noqa: ASYNC110  (another process writes it)
+            await asyncio.sleep(0.01)
+    ending = asyncio.create_task(started.end())
+    await asyncio.sleep(0)
+    ending.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await ending
     assert is_gone(int(text))
 
 
