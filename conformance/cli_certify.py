@@ -14,11 +14,11 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from fencepost.conformance.catalogue.registry import Entry
 from fencepost.conformance.certify import Options, certify
-from fencepost.conformance.cli_show import console, json_option, suite_option
-from fencepost.conformance.cli_target import target_options
+from fencepost.conformance.cli_show import console, json_option, report_option, suite_option
+from fencepost.conformance.cli_target import known_failures_options, target_options
 from fencepost.conformance.interrupts import run
-from fencepost.conformance.known_failures import apply, load
-from fencepost.conformance.outcome import CaseResult, Certificate, Outcome
+from fencepost.conformance.known_failures import aliases_of, apply, load
+from fencepost.conformance.outcome import CaseResult, Outcome
 from fencepost.conformance.replay import rejudge, replay
 from fencepost.conformance.report import certificate_json, print_certificate, write_report
 from fencepost.conformance.suites import Chosen, find_suite
@@ -59,24 +59,12 @@ revision_of_target_option = click.option(
 )
 @click.option("--case", "cases", multiple=True, metavar="GLOB", help="Run only these cases.")
 @click.option("--skip", multiple=True, metavar="GLOB", help="Leave these cases out.")
-@click.option(
-    "--known-failures",
-    "lists",
-    multiple=True,
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="A list of known failures, beside the shipped one.",
-)
-@click.option("--no-known-failures", is_flag=True, help="Use no list, not even the shipped one.")
+@known_failures_options
 @click.option("--seed", default=0, show_default=True, help="Recorded in the certificate.")
 @jobs_option
 @target_options
 @json_option
-@click.option(
-    "--report",
-    type=click.Path(file_okay=False, path_type=Path),
-    metavar="DIR",
-    help="Write certificate.json, junit.xml and the traces there.",
-)
+@report_option("Write certificate.json, junit.xml and the traces there.")
 def certify_command(
     *,
     target: str,
@@ -120,8 +108,8 @@ def certify_command(
     if unchosen:
         certificate = replace(certificate, notes=(f"{unchosen} cases were not chosen",))
     if not no_known_failures:
-        aliases: frozenset[str] = getattr(held, "aliases", frozenset())
-        certificate = _with_known(certificate, target, lists, aliases)
+        known = load(target, certificate.provenance.version, lists, aliases_of(held))
+        certificate = replace(certificate, results=tuple(apply(certificate.results, known)))
     if report is not None:
         write_report(certificate, report)
     if as_json:
@@ -139,14 +127,6 @@ def _chosen(suite: Chosen, globs: tuple[str, ...]) -> list[Entry]:
         cases = f"fencepost cases --suite {suite.name}"
         raise click.UsageError(f"no case matches {', '.join(globs)}; see `{cases}`")
     return [entry for entry in suite.entries if entry.id in wanted]
-
-
-def _with_known(
-    certificate: Certificate, target: str, lists: tuple[Path, ...], aliases: frozenset[str]
-) -> Certificate:
-    version = certificate.provenance.version
-    known = load(target, version, lists, aliases)
-    return replace(certificate, results=tuple(apply(certificate.results, known)))
 
 
 class _progress:  # noqa: N801  (used as a context manager, reads as a function)

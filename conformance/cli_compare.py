@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from fencepost.conformance.cli_certify import jobs_option
-from fencepost.conformance.cli_show import json_option
+from fencepost.conformance.cli_show import json_option, report_option
 from fencepost.conformance.cli_target import target_options
 from fencepost.conformance.compare import Comparison, compare
 from fencepost.conformance.compare_examine import Confirmed
@@ -66,12 +66,7 @@ _REQUESTS = 5_000
 @jobs_option
 @target_options
 @json_option
-@click.option(
-    "--report",
-    type=click.Path(file_okay=False, path_type=Path),
-    metavar="DIR",
-    help="Write compare.json and a trace of each side for each difference there.",
-)
+@report_option("Write compare.json and a trace of each side for each difference there.")
 def compare_command(
     *,
     one: str,

@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from fencepost.conformance.cli_scope import scope_options
-from fencepost.conformance.cli_show import json_option
+from fencepost.conformance.cli_show import json_option, report_option
 from fencepost.conformance.outcome import EXIT_CODES, Overall
 from fencepost.conformance.report import ReportError
 from fencepost.conformance.targets import find_revision
@@ -26,12 +26,7 @@ from fencepost.traces.difference_words import Story, bounds_words, lost_words, s
 @click.argument("one", metavar="A")
 @click.argument("other", metavar="B")
 @scope_options()
-@click.option(
-    "--report",
-    type=click.Path(file_okay=False, path_type=Path),
-    metavar="DIR",
-    help="Write both runs of each difference there, as trace files.",
-)
+@report_option("Write both runs of each difference there, as trace files.")
 @json_option
 def diff_command(
     one: str,

@@ -16,7 +16,7 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from fencepost.conformance.cli_scope import scope_options
-from fencepost.conformance.cli_show import console, json_option, revision_option
+from fencepost.conformance.cli_show import console, json_option, report_option, revision_option
 from fencepost.conformance.explored import (
     Told,
     check_json,
@@ -51,12 +51,7 @@ jobs_option = click.option(
 property_option = click.option(
     "--property", "ids", multiple=True, metavar="ID", help="This property alone (may be repeated)."
 )
-report_option = click.option(
-    "--report",
-    type=click.Path(file_okay=False, path_type=Path),
-    metavar="DIR",
-    help="Write the traces there.",
-)
+traces_option = report_option("Write the traces there.")
 
 
 def chosen(ids: tuple[str, ...]) -> tuple[Property, ...]:
@@ -79,7 +74,7 @@ def chosen(ids: tuple[str, ...]) -> tuple[Property, ...]:
     metavar="FILE",
     help="Write the states and transitions: .graphml or .dot.",
 )
-@report_option
+@traces_option
 @json_option
 @click.pass_context
 def explore_command(
@@ -178,7 +173,7 @@ def _print_told(screen: Console, told: tuple[Told, ...]) -> None:
     type=click.Choice([question.name for question in QUESTIONS]),
     help="In this world alone (may be repeated); liveness is left out then.",
 )
-@report_option
+@traces_option
 @json_option
 @click.pass_context
 def check_command(

@@ -12,15 +12,15 @@ from pathlib import Path
 import click
 
 from fencepost.conformance.cli_certify import revision_of_target_option
-from fencepost.conformance.cli_show import json_option
-from fencepost.conformance.cli_target import target_options
+from fencepost.conformance.cli_show import json_option, report_option
+from fencepost.conformance.cli_target import known_failures_options, target_options
 from fencepost.conformance.fuzz import Fuzzed, fuzz
 from fencepost.conformance.fuzz_corpus import read_corpus, write_corpus
 from fencepost.conformance.fuzz_course import Wish
 from fencepost.conformance.fuzz_report import fuzz_json, lines, progress_line, write_report
 from fencepost.conformance.fuzz_run import Budget, Tally
 from fencepost.conformance.interrupts import run
-from fencepost.conformance.known_failures import KnownFailure, load
+from fencepost.conformance.known_failures import KnownFailure, aliases_of, load
 from fencepost.conformance.target import Target
 from fencepost.conformance.targets import (
     TargetOptions,
@@ -56,22 +56,10 @@ _EVERY_S = 2.0
     help="Begin with the plans there; write those there that bring something new.",
 )
 @revision_of_target_option
-@click.option(
-    "--known-failures",
-    "lists",
-    multiple=True,
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="A list of known failures, beside the shipped one.",
-)
-@click.option("--no-known-failures", is_flag=True, help="Use no list, not even the shipped one.")
+@known_failures_options
 @target_options
 @json_option
-@click.option(
-    "--report",
-    type=click.Path(file_okay=False, path_type=Path),
-    metavar="DIR",
-    help="Write fuzz.json, a trace of each finding, and the logs of what was started there.",
-)
+@report_option("Write fuzz.json, a trace of each finding, and the logs of what was started there.")
 def fuzz_command(
     *,
     target: str,
@@ -105,8 +93,7 @@ def fuzz_command(
     def known(held: Target) -> Sequence[KnownFailure]:
         if no_known_failures:
             return ()
-        aliases: frozenset[str] = getattr(held, "aliases", frozenset())
-        return load(target, held.provenance().version, lists, aliases)
+        return load(target, held.provenance().version, lists, aliases_of(held))
 
     wish = Wish(
         judge,

@@ -14,7 +14,7 @@ import click
 from rich.table import Table as Grid
 from rich.text import Text
 
-from fencepost.conformance.cli_show import console, json_option
+from fencepost.conformance.cli_show import console, json_option, report_option
 from fencepost.conformance.kill_pool import rows
 from fencepost.conformance.kill_suites import ENGINES
 from fencepost.conformance.kill_words import matrix_json, print_matrix, print_one
@@ -37,12 +37,7 @@ _EXIT_SURVIVOR = 1
     help="This engine alone (may be repeated).",
 )
 @click.option("--jobs", type=click.IntRange(min=1), default=1, show_default=True, help="Processes.")
-@click.option(
-    "--report",
-    type=click.Path(file_okay=False, path_type=Path),
-    metavar="DIR",
-    help="Write the matrix there, and a trace file for each run that shows a mutant.",
-)
+@report_option("Write the matrix there, and a trace file for each run that shows a mutant.")
 @json_option
 def mutants_command(
     names: tuple[str, ...],

@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 import json
 import secrets
-import signal
 
 import click
 
@@ -14,6 +13,7 @@ from fencepost.conformance.broker import Broker
 from fencepost.conformance.broker_apis import may_name_a_topic
 from fencepost.conformance.cli_run import find_model
 from fencepost.conformance.cli_show import json_option
+from fencepost.conformance.interrupts import at_a_signal
 from fencepost.conformance.versions import own_version
 from fencepost.model.coordinator import CONFIG_DEFAULTS
 from fencepost.model.revision import Revision
@@ -119,22 +119,19 @@ def serve_command(
 
 
 async def _stay(broker: Broker, revision: Revision, seed: int, *, as_json: bool) -> None:
-    loop = asyncio.get_running_loop()
     async with broker:
         serving = asyncio.create_task(broker.serve())
-        for number in (signal.SIGINT, signal.SIGTERM):
-            loop.add_signal_handler(number, serving.cancel)
-        address = f"tcp://{broker.address}"
-        if as_json:
-            told = {
-                "address": address,
-                "implementation": f"fencepost-model:{revision.name}",
-                "version": own_version(),
-                "seed": seed,
-                "settings": dict(broker.settings),
-            }
-            click.echo(json.dumps(told))
-        else:
-            click.echo(address)
-        with contextlib.suppress(asyncio.CancelledError):
+        with at_a_signal(serving.cancel), contextlib.suppress(asyncio.CancelledError):
+            address = f"tcp://{broker.address}"
+            if as_json:
+                told = {
+                    "address": address,
+                    "implementation": f"fencepost-model:{revision.name}",
+                    "version": own_version(),
+                    "seed": seed,
+                    "settings": dict(broker.settings),
+                }
+                click.echo(json.dumps(told))
+            else:
+                click.echo(address)
             await serving

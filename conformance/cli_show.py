@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import click
@@ -38,6 +39,18 @@ suite_option = click.option(
     show_default=True,
     help="Which cases.",
 )
+
+
+def report_option(help_text: str) -> Callable[[Any], Any]:
+    """`--report DIR`, with what the command writes there."""
+    return click.option(
+        "--report",
+        type=click.Path(file_okay=False, path_type=Path),
+        metavar="DIR",
+        help=help_text,
+    )
+
+
 json_option = click.option("--json", "as_json", is_flag=True, help="JSON on stdout, nothing else.")
 
 

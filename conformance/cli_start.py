@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import json
-import signal
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Protocol, cast
 
 import click
 
-from fencepost.conformance.cli_show import json_option
+from fencepost.conformance.cli_show import json_option, report_option
 from fencepost.conformance.cli_target import Settings, settings_option
+from fencepost.conformance.interrupts import at_a_signal
 from fencepost.conformance.target import Target
 from fencepost.conformance.targets import TargetOptions, UnknownTargetError, find_target
 
@@ -31,12 +29,7 @@ class _Listening(Target, Protocol):
 @click.argument("target")
 @settings_option
 @json_option
-@click.option(
-    "--report",
-    type=click.Path(file_okay=False, path_type=Path),
-    metavar="DIR",
-    help="Keep the target's log there.",
-)
+@report_option("Keep the target's log there.")
 def start_command(*, target: str, settings: Settings, as_json: bool, report: Path | None) -> int:
     """Start a target, print its address, and stay until ended (Ctrl-C or SIGTERM).
 
@@ -58,22 +51,10 @@ def start_command(*, target: str, settings: Settings, as_json: bool, report: Pat
 async def _stay(held: _Listening, *, as_json: bool) -> None:
     async with held as target:
         told = target.provenance()
-        with _ended() as ended:  # from before the address is told: whoever has it may end us
+        ended = asyncio.Event()
+        with at_a_signal(ended.set):  # before the address is told: whoever has it may end us
             if as_json:
                 click.echo(json.dumps({"address": target.address, "version": told.version}))
             else:
                 click.echo(target.address)
             await ended.wait()
-
-
-@contextmanager
-def _ended() -> Iterator[asyncio.Event]:
-    """Set by Ctrl-C or SIGTERM."""
-    loop, event = asyncio.get_running_loop(), asyncio.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, event.set)
-    try:
-        yield event
-    finally:
-        for number in (signal.SIGINT, signal.SIGTERM):
-            loop.remove_signal_handler(number)

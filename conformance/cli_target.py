@@ -74,6 +74,21 @@ settings_option = click.option(
 )
 
 
+def known_failures_options(command: Command) -> Command:
+    """Adds `--known-failures` (as `lists`) and `--no-known-failures`."""
+    beside = click.option(
+        "--known-failures",
+        "lists",
+        multiple=True,
+        type=click.Path(exists=True, dir_okay=False, path_type=Path),
+        help="A list of known failures, beside the shipped one.",
+    )
+    none = click.option(
+        "--no-known-failures", is_flag=True, help="Use no list, not even the shipped one."
+    )
+    return beside(none(command))
+
+
 def _file(name: str, help_text: str) -> Callable[[Any], Any]:
     kind = click.Path(exists=True, dir_okay=False, path_type=Path)
     return click.option(name, type=kind, metavar="FILE", help=help_text)

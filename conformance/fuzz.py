@@ -14,10 +14,11 @@ from fencepost.conformance.certify import Options, Suite, opened
 from fencepost.conformance.findings import Finding, Findings, findings_from, trace_of_finding
 from fencepost.conformance.fuzz_course import LEVEL, Course, Wish
 from fencepost.conformance.fuzz_jobs import helped
-from fencepost.conformance.fuzz_run import Tally, is_suspicious
+from fencepost.conformance.fuzz_run import Tally
 from fencepost.conformance.outcome import EXIT_CODES, CaseResult, Overall
 from fencepost.conformance.plan import Case
 from fencepost.conformance.reachable import unreachable
+from fencepost.conformance.suspicion import is_cut_off
 from fencepost.conformance.target import Provenance, Target, TargetUnavailableError
 from fencepost.model.revision import Revision
 from fencepost.traces.trace_file import TraceFile
@@ -138,7 +139,7 @@ async def _questioned(course: Course, suite: Suite, suspects: Sequence[Case]) ->
             look = course.looks_like(result)
             if look is not None:
                 course.tally.keep(look, result)
-        if any(is_suspicious(result) for result in results):
+        if any(is_cut_off(result) for result in results):
             return
 
 

@@ -28,9 +28,9 @@ from fencepost.conformance.outcome import EXIT_OWN_FAULT
 from fencepost.conformance.plan import Case
 from fencepost.conformance.target import Target
 from fencepost.conformance.targets import TargetOptions, find_revision, find_target
+from fencepost.properties.processes import end_all
 
 _SPAWN = multiprocessing.get_context("spawn")
-_END_S = 2.0
 _APART = 1 << 32
 """So far apart are the seeds of the processes of one run."""
 
@@ -108,7 +108,9 @@ async def helped(course: Course, target: Target, suite: Suite) -> AsyncIterator[
         yield Helpers(tuple(pipes))
     finally:
         course.wish = wish
-        _end(processes, pipes)
+        end_all(processes)
+        for pipe in pipes:
+            pipe.close()
 
 
 def _shared(target: Target, suite: Suite, wish: Wish) -> tuple[str, TargetOptions]:
@@ -117,18 +119,6 @@ def _shared(target: Target, suite: Suite, wish: Wish) -> tuple[str, TargetOption
     if isinstance(address, str):
         return f"tcp://{address}", TargetOptions(settings=dict(suite.config))
     return wish.target, wish.options
-
-
-def _end(processes: list[SpawnProcess], pipes: list[Connection]) -> None:
-    for process in processes:
-        process.terminate()
-    for process in processes:
-        process.join(_END_S)
-        if process.exitcode is None:
-            process.kill()
-            process.join()
-    for pipe in pipes:
-        pipe.close()
 
 
 def _received(pipe: Connection) -> Share:

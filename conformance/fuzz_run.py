@@ -21,6 +21,7 @@ from fencepost.conformance.fuzz_plans import SETTINGS, Ground, Plan, Planner
 from fencepost.conformance.outcome import CaseResult, Outcome
 from fencepost.conformance.plan import Ask, Case
 from fencepost.conformance.rehearsal import Reached
+from fencepost.conformance.suspicion import is_cut_off
 from fencepost.conformance.target import Target
 from fencepost.model.coordinator import (
     AsyncCoordinator,
@@ -31,7 +32,6 @@ from fencepost.model.coordinator import (
 )
 from fencepost.model.history import Sent
 from fencepost.model.messages import HeartbeatRequest
-from fencepost.properties.verdict import Wrong
 
 _GRACE_S = 20.0
 """How long plans that are on their way may take once the time is over."""
@@ -224,7 +224,7 @@ class Fuzzer:
 
     async def _run(self, number: int, plan: Plan) -> None:
         (result,) = await self._suite.try_cases([plan.case])
-        if is_suspicious(result) and (self._dead or not await self._is_alive()):
+        if is_cut_off(result) and (self._dead or not await self._is_alive()):
             self._dead = True
             self._victims.append(result)
             return
@@ -276,14 +276,6 @@ def suspects(victims: Iterable[CaseResult]) -> list[Case]:
 
     ordered = sorted(victims, key=lambda result: (quiet_ms(result), result.case.id))
     return [result.case for result in ordered[:_SUSPECTS]]
-
-
-def is_suspicious(result: CaseResult) -> bool:
-    """Whether the target may have died of it."""
-    if result.outcome is not Outcome.FAIL:
-        return False
-    violation = result.verdict.violation if result.verdict is not None else None
-    return violation is None or violation.wrong is Wrong.CLOSED
 
 
 async def ground_of(target: Target, suite: Suite) -> Ground:

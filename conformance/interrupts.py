@@ -8,10 +8,24 @@ from __future__ import annotations
 
 import asyncio
 import signal
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 _T = TypeVar("_T")
+
+
+@contextmanager
+def at_a_signal(act: Callable[[], object]) -> Iterator[None]:
+    """While the body runs, SIGINT and SIGTERM call this instead of ending the process."""
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, act)
+    try:
+        yield
+    finally:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.remove_signal_handler(number)
 
 
 def run(main: Coroutine[Any, Any, _T]) -> _T:

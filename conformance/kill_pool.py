@@ -20,11 +20,10 @@ from fencepost.conformance.kill_suites import ENGINES
 from fencepost.model.revision_base import KAFKA_4
 from fencepost.properties.kill_matrix import Killing, Row
 from fencepost.properties.mutants import find_mutant
+from fencepost.properties.processes import end_all
 from fencepost.traces.run_trace import run_lines, run_trace
 
 _SPAWN = multiprocessing.get_context("spawn")
-_END_S = 2.0
-"""How long a worker may take to end after SIGTERM; then it is killed."""
 
 Seconds = dict[str, float]
 Told = Callable[[Row], None]
@@ -116,13 +115,7 @@ def _side_by_side(
                 else:
                     pipe.close()
     finally:
-        for process in processes:
-            process.terminate()
-        for process in processes:
-            process.join(_END_S)
-            if process.exitcode is None:
-                process.kill()
-                process.join()
+        end_all(processes)
 
 
 def _received(pipe: Connection) -> tuple[list[Killing], Seconds]:

@@ -81,6 +81,12 @@ def load(
     ]
 
 
+def aliases_of(target: object) -> frozenset[str]:
+    """What else a target is called in the lists."""
+    found: frozenset[str] = getattr(target, "aliases", frozenset())
+    return found
+
+
 def read(path: Path) -> list[KnownFailure]:
     """All entries of a file.  Raises KnownFailuresError."""
     try:

@@ -14,7 +14,7 @@ from enum import Enum
 
 from fencepost.conformance.explain import signature
 from fencepost.conformance.fuzz_known import Look, known_looks, look_of
-from fencepost.conformance.known_failures import KnownFailure, load
+from fencepost.conformance.known_failures import KnownFailure, aliases_of, load
 from fencepost.conformance.outcome import CaseResult
 from fencepost.conformance.pair_difference import Difference, Taken
 from fencepost.conformance.runner import Recording
@@ -89,12 +89,11 @@ def _side(target: Target) -> _Side | None:
     if kind not in _LISTED:
         return None
     provenance: Provenance = target.provenance()
-    aliases: frozenset[str] = getattr(target, "aliases", frozenset())
     profile = revision_for(name)
     number: Release = ()
     if kind == "kafka" and not kafka_version(name).has_new_coordinator:
         number = kafka_version(name).number
-    entries = load(name, provenance.version, aliases=aliases)
+    entries = load(name, provenance.version, aliases=aliases_of(target))
     cases = {(entry.case, entry.observed): entry for entry in reversed(entries)}
     return _Side(find_revision(profile), number, cases, known_looks(entries))
 

@@ -11,17 +11,31 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from fencepost.conformance.outcome import CaseResult, Outcome
-from fencepost.properties.verdict import Wrong
+from fencepost.properties.verdict import Violation, Wrong
 
 SIGHTS = 3
 
 
 def may_be_the_link(result: CaseResult) -> bool:
     """Whether a failure is such as a bad link makes, too: something late, or cut off."""
+    if is_cut_off(result):
+        return True
+    violation = _violation(result)
+    return violation is not None and violation.late
+
+
+def is_cut_off(result: CaseResult) -> bool:
+    """Whether the target failed altogether, or ended a connection."""
     if result.outcome is not Outcome.FAIL:
         return False
-    violation = result.verdict and result.verdict.violation
-    return not violation or violation.late or violation.wrong is Wrong.CLOSED
+    violation = _violation(result)
+    return violation is None or violation.wrong is Wrong.CLOSED
+
+
+def _violation(result: CaseResult) -> Violation | None:
+    """What a failed case was found to violate."""
+    failed = result.outcome is Outcome.FAIL
+    return result.verdict.violation if failed and result.verdict is not None else None
 
 
 @dataclass(slots=True)

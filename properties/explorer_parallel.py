@@ -28,12 +28,11 @@ from typing import Generic, Self, cast
 from fencepost.properties.exploration import A, S, System
 from fencepost.properties.explorer_chunk import Expanded, Judge, Manner, expand_chunk
 from fencepost.properties.explorer_compact import is_compact
+from fencepost.properties.processes import END_S, end_all
 
 _FORK = multiprocessing.get_context("fork")
 _CHUNKS_EACH = 16
 _SMALLEST, _LARGEST = 16, 1024
-_END_S = 2.0
-"""How long a worker may take to end after SIGTERM; then it is killed."""
 _OURS = frozenset({signal.SIGINT, signal.SIGTERM})
 
 
@@ -175,7 +174,7 @@ class Workers(Generic[S, A]):
     def _ended(self, worker: int) -> None:
         """Raise WorkerLostError unless it did what it had to: others may wait for it for ever."""
         process = self._processes[worker]
-        process.join(_END_S)
+        process.join(END_S)
         if process.exitcode != 0:
             raise WorkerLostError(
                 f"a worker ended before its work did (exit code {process.exitcode}, negative: by a"
@@ -183,14 +182,7 @@ class Workers(Generic[S, A]):
             )
 
     def _end(self) -> None:
-        for process in self._processes:
-            process.terminate()
-        for process in self._processes:
-            process.join(_END_S)
-            if process.exitcode is None:
-                process.kill()
-                process.join()
-            process.close()
+        end_all(self._processes)
         for pipe in self._pipes:
             pipe.close()
         self._processes.clear()
