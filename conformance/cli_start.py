@@ -25,19 +25,44 @@ class _Listening(Target, Protocol):
         ...
 
 
+def _can_be_added_to(
+    context: click.Context, parameter: click.Parameter, path: Path | None
+) -> Path | None:
+    """The absolute path.  Java would only mumble that it can't write there, and go on."""
+    del context, parameter
+    if path is None:
+        return None
+    try:
+        path.open("ab").close()
+    except OSError as error:
+        raise click.BadParameter(f"{path} can't be written ({error.strerror})") from None
+    return path.absolute()
+
+
 @click.command("start")
 @click.argument("target")
 @settings_option
 @json_option
 @report_option("Keep the target's log there.")
-def start_command(*, target: str, settings: Settings, as_json: bool, report: Path | None) -> int:
+@click.option(
+    "--request-log",
+    type=click.Path(dir_okay=False, path_type=Path),
+    callback=_can_be_added_to,
+    metavar="FILE",
+    help="Add each request that a kafka:VERSION answers to this file, as `fencepost audit` reads.",
+)
+def start_command(
+    *, target: str, settings: Settings, as_json: bool, report: Path | None, request_log: Path | None
+) -> int:
     """Start a target, print its address, and stay until ended (Ctrl-C or SIGTERM).
 
     TARGET is kafka:VERSION[+old|+new], kfake or mock.  Exit code 64: usage; 69: the target isn't to
     be had.
     """
     logs = None if report is None else report.absolute()
-    options = TargetOptions(settings=settings.group, properties=settings.other, logs=logs)
+    options = TargetOptions(
+        settings=settings.group, properties=settings.other, logs=logs, request_log=request_log
+    )
     held = find_target(target, options)
     if not hasattr(type(held), "address"):
         raise UnknownTargetError(

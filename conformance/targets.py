@@ -49,7 +49,8 @@ class TargetOptions:
     `remote`: a broker may be elsewhere; `settings`: group settings that a broker doesn't tell, or
     of one that is started here; `properties`: other settings of one that is started here; `jobs`:
     processes for `exec:`; `logs`: a folder for the logs of what is started; `security`: what a
-    broker at an address wants of each connection.
+    broker at an address wants of each connection; `request_log`: an absolute path, where a Kafka
+    that is started here adds each request that it answers.
     """
 
     remote: bool = False
@@ -58,6 +59,7 @@ class TargetOptions:
     properties: Mapping[str, str] = field(default_factory=dict)
     logs: Path | None = None
     security: Security = PLAINTEXT
+    request_log: Path | None = None
 
     def broker_properties(self) -> dict[str, str]:
         """All settings for a broker that is started here, as its configuration has them."""
@@ -74,6 +76,10 @@ def find_target(name: str, options: TargetOptions) -> Target:
             f"'{key}={value}' is no group setting; there are "
             f"{', '.join(CONFIG_DEFAULTS)}. Only a broker that is started here "
             f"({', '.join(_STARTED)}) takes others, and {name} isn't one"
+        )
+    if options.request_log is not None and kind != "kafka":
+        raise UnknownTargetError(
+            f"{name} writes no request log: only kafka:VERSION takes --request-log"
         )
     match kind, bool(colon):
         case "mock", False:
@@ -96,6 +102,7 @@ def find_target(name: str, options: TargetOptions) -> Target:
                 properties=options.broker_properties(),
                 logs=options.logs,
                 capacity=SIDE_BY_SIDE,
+                request_log=options.request_log,
             )
         case "kfake", False:
             properties = options.broker_properties()

@@ -19,7 +19,7 @@ from fencepost.conformance.brokers.child import Child, free_ports
 from fencepost.conformance.brokers.kafka_jars import class_path
 from fencepost.conformance.brokers.kafka_properties import (
     HOST,
-    LOGGING,
+    logging_properties,
     new_cluster_id,
     server_properties,
     write_properties,
@@ -55,7 +55,8 @@ class KafkaBroker:
     """A broker (and its ZooKeeper, where it needs one) in a folder; `start` first, `end` last.
 
     `ports`: its own and the controller's (or ZooKeeper's), where other nodes must know them, and
-    then `cluster_id` too; None: any that are free.
+    then `cluster_id` too; None: any that are free.  `request_log`: an absolute path, where each
+    request that it answers is added.
     """
 
     def __init__(
@@ -67,6 +68,7 @@ class KafkaBroker:
         *,
         ports: tuple[int, int] | None = None,
         cluster_id: str | None = None,
+        request_log: Path | None = None,
     ) -> None:
         self.version = version
         self.log = log
@@ -74,6 +76,7 @@ class KafkaBroker:
         self._extra = properties
         self._ports = ports
         self._cluster_id = cluster_id
+        self._request_log = request_log
         self._port = 0
         self._java: list[str] = []
         self._zookeeper: Child | None = None
@@ -89,7 +92,7 @@ class KafkaBroker:
         java = await find_java(self.version.java)
         jars = await class_path(self.version)
         logging = self._folder / "log4j.properties"
-        logging.write_text(LOGGING, encoding="utf-8")
+        logging.write_text(logging_properties(self._request_log), encoding="utf-8")
         self._java = [java, *_JVM, f"-Dlog4j.configuration=file:{logging}"]
         self._java += ["-Dzookeeper.jmx.log4j.disable=true", "-cp", ":".join(map(str, jars))]
         for attempt in range(1, _ATTEMPTS + 1):

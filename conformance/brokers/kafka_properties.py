@@ -28,7 +28,7 @@ _COMMON = {
     "auto.create.topics.enable": "false",
 }
 _PROTOCOLS = {"old": "classic", "new": "classic,consumer"}
-LOGGING = """\
+_LOGGING = """\
 log4j.rootLogger=WARN, out
 log4j.appender.out=org.apache.log4j.ConsoleAppender
 log4j.appender.out.layout=org.apache.log4j.PatternLayout
@@ -36,6 +36,25 @@ log4j.appender.out.layout.ConversionPattern=[%d] %p %m (%c)%n
 log4j.logger.kafka.coordinator.group=INFO
 log4j.logger.org.apache.kafka.coordinator.group=INFO
 """
+_REQUEST_LOG = """\
+log4j.logger.kafka.request.logger=DEBUG, requests
+log4j.additivity.kafka.request.logger=false
+log4j.appender.requests=org.apache.log4j.FileAppender
+log4j.appender.requests.File={file}
+log4j.appender.requests.Encoding=UTF-8
+log4j.appender.requests.layout=org.apache.log4j.EnhancedPatternLayout
+log4j.appender.requests.layout.ConversionPattern=[%d{{yyyy-MM-dd HH:mm:ss,SSS}}{{UTC}}] %p %m (%c)%n
+"""
+
+
+def logging_properties(request_log: Path | None) -> str:
+    """What a broker logs to its output; to `request_log`, if there is one, each answered request.
+
+    That file is added to, with the times in UTC, whatever the machine's zone.
+    """
+    if request_log is None:
+        return _LOGGING
+    return _LOGGING + _REQUEST_LOG.format(file=_escaped(str(request_log)))
 
 
 def server_properties(
@@ -74,12 +93,12 @@ def zookeeper_properties(data: Path, port: int) -> dict[str, str]:
 
 def write_properties(path: Path, properties: Mapping[str, str]) -> None:
     """A file in Java's format; backslashes and line ends in values are escaped."""
-
-    def escaped(text: str) -> str:
-        return text.replace("\\", "\\\\").replace("\n", "\\n")
-
-    lines = [f"{key}={escaped(value)}\n" for key, value in properties.items()]
+    lines = [f"{key}={_escaped(value)}\n" for key, value in properties.items()]
     path.write_text("".join(lines), encoding="utf-8")
+
+
+def _escaped(text: str) -> str:
+    return text.replace("\\", "\\\\").replace("\n", "\\n")
 
 
 def new_cluster_id() -> str:

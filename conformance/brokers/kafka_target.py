@@ -9,7 +9,7 @@ from pathlib import Path
 from fencepost.conformance.brokers.failovers import Failovers
 from fencepost.conformance.brokers.kafka_broker import QUICK_FAILOVER, KafkaBroker
 from fencepost.conformance.brokers.kafka_version import KafkaVersion
-from fencepost.conformance.brokers.started import Kind, StartedTarget
+from fencepost.conformance.brokers.started import FIRST, Kind, StartedTarget
 from fencepost.conformance.tcp import TcpTarget
 from fencepost.model.coordinator import CONFIG_DEFAULTS
 
@@ -18,7 +18,7 @@ _FEATURES = frozenset({"disconnect", "restart"})
 
 
 class KafkaTarget(StartedTarget):
-    """A Kafka of one node."""
+    """A Kafka of one node.  `request_log`: where its first broker adds each answered request."""
 
     settable = frozenset(CONFIG_DEFAULTS)
 
@@ -29,9 +29,11 @@ class KafkaTarget(StartedTarget):
         properties: Mapping[str, str] | None = None,
         logs: Path | None = None,
         capacity: int = 8,
+        request_log: Path | None = None,
     ) -> None:
         super().__init__(f"kafka:{version}", properties, logs, capacity)
         self.version = version
+        self._request_log = request_log
 
     @property
     def aliases(self) -> frozenset[str]:
@@ -50,7 +52,8 @@ class KafkaTarget(StartedTarget):
         """A broker, and its ZooKeeper where it needs one.  Raises TargetUnavailableError."""
         quick = QUICK_FAILOVER if kind.restarts else {}
         properties = quick | self._properties | kind.properties()
-        broker = KafkaBroker(self.version, folder, log, properties)
+        request_log = self._request_log if kind == FIRST else None
+        broker = KafkaBroker(self.version, folder, log, properties, request_log=request_log)
         stack.push_async_callback(broker.end)
         await broker.start()
         failovers = None

@@ -21,6 +21,7 @@ from fencepost.conformance.brokers.child import Child, free_ports
 from fencepost.conformance.brokers.failovers import Failovers
 from fencepost.conformance.brokers.kafka_jars import pom_of
 from fencepost.conformance.brokers.kafka_properties import (
+    logging_properties,
     new_cluster_id,
     server_properties,
     write_properties,
@@ -101,6 +102,16 @@ def test_a_value_may_have_lines_and_backslashes(tmp_path: Path) -> None:
     file = tmp_path / "p"
     write_properties(file, {"key": "one\ntwo \\ three", "other": "x"})
     assert file.read_text(encoding="utf-8") == "key=one\\ntwo \\\\ three\nother=x\n"
+
+
+def test_a_request_log_is_asked_for_in_utc_and_apart() -> None:
+    plain, logged = logging_properties(None), logging_properties(Path("/logs/a\\b"))
+    assert "request" not in plain
+    assert logged.startswith(plain)
+    assert "log4j.logger.kafka.request.logger=DEBUG, requests" in logged
+    assert "log4j.additivity.kafka.request.logger=false" in logged  # not in the other log, too
+    assert "appender.requests.File=/logs/a\\\\b\n" in logged
+    assert "{UTC}] %p %m (%c)%n" in logged
 
 
 def test_a_cluster_id_is_no_option() -> None:

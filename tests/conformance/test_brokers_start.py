@@ -104,6 +104,43 @@ async def test_a_log_is_kept_where_it_is_wanted(home: Path, tmp_path: Path) -> N
     assert "the disk is full" in (tmp_path / "logs" / "kafka-4.3.0-broker.log").read_text()
 
 
+async def test_a_request_log_is_asked_for_only_where_it_is_wanted(
+    home: Path, tmp_path: Path
+) -> None:
+    fake_java.made(home)
+    configured = []
+
+    class Watched(KafkaBroker):
+        async def start(self, ready_s: float = LONG_S) -> None:
+            await super().start(ready_s)
+            configured.append((self._folder / "log4j.properties").read_text(encoding="utf-8"))
+
+    for log in (tmp_path / "requests.log", None):
+        folder = tmp_path / f"data-{log is None}"
+        folder.mkdir()
+        started = Watched(VERSION, folder, tmp_path / "log", {}, request_log=log)
+        await started.start()
+        await started.end()
+    asked, plain = configured
+    assert f"appender.requests.File={tmp_path / 'requests.log'}" in asked
+    assert "requests" not in plain
+
+
+@pytest.mark.parametrize(
+    ("target", "file", "says"),
+    [
+        ("kfake", "log", "kfake writes no request log: only kafka:VERSION takes --request-log"),
+        ("kafka:4.3.0", "none/log", "log can't be written (No such file or directory)"),
+    ],
+)
+def test_a_request_log_that_cannot_be_is_refused(
+    target: str, file: str, says: str, tmp_path: Path
+) -> None:
+    ran = run("start", target, "--request-log", str(tmp_path / file))
+    assert (ran.code, ran.out) == (64, "")
+    assert says in ran.err
+
+
 # Tools that are missing
 
 
