@@ -27,7 +27,10 @@ from fencepost.traces.run_trace import run_lines, run_trace
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """A property or promise that does not hold: the finding, the run, and lines for people."""
+    """A property or promise that does not hold: the finding, the run, and lines for people.
+
+    The last `repeated` turns of the run happen again and again.
+    """
 
     id: str
     finding: Finding
@@ -35,6 +38,7 @@ class Told:
     lines: tuple[str, ...]
     run: Run | None = None
     worlds: Worlds | None = None
+    repeated: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +117,8 @@ def told_of_check(checked: Checked) -> tuple[Told, ...]:
             lines.insert(len(lines) - kept.round, "  and from here on, again and again:")
             sentence = f"it does not happen that: {kept.promise.meaning}"
             shown = (f"  {sentence}", *lines)
-            told.append(Told(kept.promise.id, kept.finding, sentence, shown, kept.run, kept.worlds))
+            run = (kept.run, kept.worlds, kept.round)
+            told.append(Told(kept.promise.id, kept.finding, sentence, shown, *run))
     order = [Finding.BROKEN, Finding.ASKED, Finding.UNTESTED, Finding.EXPECTED]
     return tuple(sorted(told, key=lambda one: order.index(one.finding)))
 
@@ -206,7 +211,9 @@ def write_traces(told: Iterable[Told], folder: Path) -> list[Path]:
         if one.run is None or one.worlds is None:
             continue
         path = folder / f"{one.id}.trace.json"
-        run_trace(one.worlds, one.run, message=f"{one.id}: {one.sentence}").write(path)
+        message = f"{one.id}: {one.sentence}"
+        trace = run_trace(one.worlds, one.run, message=message, repeated=one.repeated)
+        trace.write(path)
         written.append(path)
     return written
 

@@ -95,11 +95,13 @@ def run_trace(
     message: str = "",
     case: str | None = None,
     provenance: Mapping[str, str | int | None] | None = None,
+    repeated: int = 0,
 ) -> TraceFile:
     """The run as a trace file, judged by the oracle, so that replaying it gives the same verdict.
 
     `judged_by`: a revision that has a name in `fencepost.model.revisions`; by default the run's
-    own.  `message`: what the trace shows, in one sentence; `provenance`: beside the usual entries.
+    own.  `message`: what the trace shows, in one sentence; `provenance`: beside the usual entries;
+    `repeated`: so many turns, the last ones, happen again and again.
     """
     revision = judged_by or worlds.revision
     config = worlds.scope.config()
@@ -114,19 +116,28 @@ def run_trace(
         events=run.events,
         senders=dict(run.senders),
         names=_numbered(run.names),
-        verdict=_said(verdict, revision, message),
+        verdict=said(verdict, revision, message),
         provenance={
-            "tool": _tool(),
+            "tool": tool(),
             "target": f"model:{worlds.revision.name}",
             "implementation": "fencepost model",
-            "implementation_version": _tool(),
+            "implementation_version": tool(),
             "seed": None,
             **(provenance or {}),
         },
+        loop=_loop(run, repeated),
     )
 
 
-def _tool() -> str:
+def _loop(run: Run, repeated: int) -> int | None:
+    """The step with which the first of the repeated turns begins."""
+    if not repeated:
+        return None
+    return 1 + sum(len(turn.events) for turn in run.turns[:-repeated])
+
+
+def tool() -> str:
+    """The version of this fencepost; `none` where it isn't installed."""
     try:
         return version("fencepost")
     except PackageNotFoundError:
@@ -146,12 +157,13 @@ def _numbered(names: Mapping[str, str]) -> dict[str, str]:
 # The verdict.
 
 
-def _said(verdict: Verdict, revision: Revision, message: str) -> TraceVerdict:
+def said(verdict: Verdict, revision: Revision, message: str = "") -> TraceVerdict:
+    """A verdict as a trace says it.  `message`: instead of the sentence that would be said."""
     violation = verdict.violation
     if violation is None:
         holds = verdict.unknown is None
-        said = message or verdict.unknown or f"Every answer is one that {revision.name} gives."
-        return TraceVerdict("holds" if holds else "unknown", message=said)
+        sentence = message or verdict.unknown or f"Every answer is one that {revision.name} gives."
+        return TraceVerdict("holds" if holds else "unknown", message=sentence)
     allowed = sorted(violation.allowed, key=_distance)
     rules = {rule.id: rule for _, rule in revision.rules()}
     ids = (*(a.rule for a in allowed[:1]), *violation.decided_by)

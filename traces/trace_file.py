@@ -86,7 +86,8 @@ class TraceFile:
 
     `events`: the history, in order; `senders`: request id → name of the member that sent it;
     `names`: member id → name; `plan`: the symbolic plan as JSON, or None; `provenance`: the tool's
-    version, target, implementation, its version, seed.
+    version, target, implementation, its version, seed; `loop`: of a run that never ends, the number
+    of the step that follows the last one; None for one that ends.
     """
 
     revision: str
@@ -100,6 +101,7 @@ class TraceFile:
     names: Mapping[str, str]
     verdict: TraceVerdict
     provenance: Mapping[str, str | int | None] = field(default_factory=dict)
+    loop: int | None = None
 
     def to_json(self) -> dict[str, Any]:
         """The trace as a JSON object, its keys always in the same order."""
@@ -116,7 +118,7 @@ class TraceFile:
             "names": dict(self.names),
             "verdict": _listed(asdict(self.verdict)),
             "provenance": dict(self.provenance),
-        }
+        } | ({} if self.loop is None else {"loop": self.loop})
 
     def text(self) -> str:
         """The text of the file: the same for the same trace."""
@@ -156,6 +158,14 @@ class TraceFile:
     def from_json(cls, document: Any, *, where: str = "trace") -> Self:
         """The trace that a JSON object says.  Raises TraceFileError; `where` names it there."""
         _check(document, where)
+        loop = document.get("loop")
+        if loop is not None and loop > len(document["steps"]):
+            raise TraceFileError(
+                where,
+                "$.loop",
+                f"is {loop}, which is no step",
+                "name the step that follows the last",
+            )
         verdict = dict(document["verdict"])
         verdict["rules"] = tuple(verdict["rules"])
         verdict["expected"] = tuple(Expected(**row) for row in verdict["expected"])
@@ -180,6 +190,7 @@ class TraceFile:
             names=document["names"],
             verdict=TraceVerdict(**verdict),
             provenance=document["provenance"],
+            loop=loop,
         )
 
     def history(self) -> list[Event]:
@@ -191,16 +202,20 @@ class TraceFile:
 
         Raises TraceFileError for a revision that there isn't.
         """
+        judge = self.oracle(limit=limit)
+        for event in self.events:
+            judge.observe(event)
+        return judge.verdict()
+
+    def oracle(self, *, limit: int = 20_000) -> oracle.Oracle:
+        """The judge of this trace, who has seen nothing of it yet.  Raises as `judge`."""
         try:
             revision = mutants.find_revision(self.revision)
         except KeyError as error:
             raise TraceFileError(
                 "trace", "$.revision", str(error.args[0]), "name one of these"
             ) from error
-        judged = oracle.judge(
-            revision, self.config, self.history(), lag_ms=self.lag_ms, limit=limit
-        )
-        return judged.verdict()
+        return oracle.Oracle(revision, self.config, lag_ms=self.lag_ms, limit=limit)
 
     def _sender(self, request_id: str) -> str:
         """Who sent a request; where nobody said, the connection that it came from."""
