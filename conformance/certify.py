@@ -253,7 +253,9 @@ class Suite:
         while attempt < suspicions.most_attempts:
             attempt += 1
             began = time.monotonic()
-            result = await self._attempt(entry, case, last=attempt >= _ATTEMPTS)
+            # More patience is for what is undecided, not for what was seen to be wrong.
+            last = attempt >= _ATTEMPTS and not suspicions.seen
+            result = await self._attempt(entry, case, last=last)
             result = replace(result, attempts=attempt, seconds=time.monotonic() - began)
             if self._meter is None:
                 return result
