@@ -14,7 +14,7 @@ from fencepost.conformance.runner import Recording
 from fencepost.model.coordinator import Send
 from fencepost.model.errors import error_name
 from fencepost.model.history import Answered, Sent
-from fencepost.properties.verdict import Allowed, Verdict, Violation, Wrong
+from fencepost.properties.verdict import Allowed, Verdict, Violation, Wrong, nearest
 from fencepost.traces.words import answer_words, decoded, fetched, member, members_of, with_names
 
 Names = Mapping[str, str]
@@ -113,11 +113,6 @@ def deviation(detail: str, names: Names) -> str:
     return text
 
 
-def nearest(allowed: tuple[Allowed, ...]) -> Allowed | None:
-    """The right answer that is nearest to the one that came: one that agrees in its error code."""
-    return min(allowed, key=_distance, default=None)
-
-
 def difference(
     api: str,
     observed: Mapping[str, Any] | None,
@@ -141,10 +136,6 @@ def difference(
         got, want = (_value(name, body[name], names) for body in bodies)
         return f"{name} {got} instead of {want}"
     return with_names(f"{name} {parts['got']} instead of {parts['want']}", names)
-
-
-def _distance(allowed: Allowed) -> tuple[bool, str, str]:
-    return allowed.difference.startswith("errorCode"), allowed.difference, allowed.rule
 
 
 def _value(name: str, value: Any, names: Names) -> str:

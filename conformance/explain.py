@@ -15,7 +15,6 @@ from fencepost.conformance.difference import (
     deviation,
     difference,
     names_of,
-    nearest,
     request_of,
     signature,
 )
@@ -33,7 +32,7 @@ from fencepost.model.history import (
 )
 from fencepost.model.revision import Revision
 from fencepost.model.table import Rule
-from fencepost.properties.verdict import Verdict, Violation, Wrong
+from fencepost.properties.verdict import Verdict, Violation, Wrong, nearest
 from fencepost.traces.words import answer_words, request_words, with_names
 
 __all__ = ["Explanation", "explain", "explained", "sentence", "signature", "steps_of"]

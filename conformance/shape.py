@@ -12,12 +12,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from fencepost.conformance.difference import nearest, request_of
+from fencepost.conformance.difference import request_of
 from fencepost.conformance.explain import broken_rule
 from fencepost.conformance.outcome import CaseResult, Outcome
 from fencepost.model.errors import error_name
 from fencepost.model.revision import Revision
-from fencepost.properties.verdict import Violation, Wrong
+from fencepost.properties.verdict import Violation, Wrong, nearest
 
 FAILED = "TARGET-FAILED"
 _FIELD = re.compile(r"[A-Za-z.]+")

@@ -7,15 +7,17 @@ times, the wider intervals stand for both.  That may allow more than the model d
 from __future__ import annotations
 
 from collections.abc import Container, Mapping
-from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple, TypeVar
 
 from fencepost.model.group import Group, Timer
 from fencepost.model.shapes import Message
 from fencepost.model.table import LEVELS, Level
 from fencepost.properties.matching import Deviation, renamed
+from fencepost.properties.past import Happened, Learned, Past
 
 Groups = tuple[tuple[str, Group], ...]
+Counted = TypeVar("Counted", Group, Message)
 
 
 class Emitted(NamedTuple):
@@ -33,7 +35,8 @@ class Candidate:
     """An explanation.
 
     `now`: ms, the earliest time at which all this can have happened; `used`: the rules that every
-    run behind this candidate used; `told`: the last generation that was told, by group.
+    run behind this candidate used; `told`: the last generation that was told, by group; `past`: one
+    way that led here, if that is remembered.
     """
 
     groups: Groups = ()
@@ -43,6 +46,7 @@ class Candidate:
     used: frozenset[str] = frozenset()
     deviations: tuple[tuple[str, Deviation], ...] = ()
     told: tuple[tuple[str, int], ...] = ()
+    past: Past | None = field(default=None, compare=False, repr=False)
 
     def last_told(self, group_id: str) -> int:
         """The last generation of this group that was told; -1 if none was."""
@@ -62,10 +66,12 @@ class Candidate:
             return self
         since, by = shift
         emitted = tuple(
-            e._replace(message=_shift(e.message, since, by)) if e.request_id in request_ids else e
+            e._replace(message=counted(e.message, since, by))
+            if e.request_id in request_ids and e.message is not None
+            else e
             for e in self.emitted
         )
-        groups = self.with_group(group_id, _shift(group, since, by))
+        groups = self.with_group(group_id, counted(group, since, by))
         return replace(self, groups=groups, emitted=emitted)
 
     def group(self, group_id: str) -> Group | None:
@@ -101,12 +107,16 @@ class Candidate:
         """Made-up ids replaced by those that they stand for."""
         if not names:
             return self
-        groups = tuple((name, _bind(group, names)) for name, group in self.groups)
+        groups = tuple((name, bound_group(group, names)) for name, group in self.groups)
         emitted = tuple(
-            e if e.message is None else e._replace(message=renamed(e.message, names))
+            e if e.message is None else e._replace(message=bound_message(e.message, names))
             for e in self.emitted
         )
         return replace(self, groups=groups, emitted=emitted)
+
+    def after(self, event: Happened | Learned) -> Candidate:
+        """The same, which this led to."""
+        return replace(self, past=Past(self.past, event))
 
     def key(self) -> object:
         """What must agree for two candidates to be taken as one."""
@@ -154,13 +164,14 @@ def worst(levels: list[Level]) -> Level:
     return min(levels, key=LEVELS.index)
 
 
-def _shift(thing: Any, since: int, by: int) -> Any:
+def counted(thing: Counted, since: int, by: int) -> Counted:
     """A group or an answer with its generation counted otherwise, if it is as late as that."""
+    changes: dict[str, Any] = {}
     if isinstance(thing, Group) and thing.stored is not None:
-        thing = replace(thing, stored=_shift(thing.stored, since, by))
-    if getattr(thing, "generation_id", -1) < since:
-        return thing
-    return replace(thing, generation_id=thing.generation_id + by)
+        changes["stored"] = counted(thing.stored, since, by)
+    if (generation := getattr(thing, "generation_id", -1)) >= since:
+        changes["generation_id"] = generation + by
+    return replace(thing, **changes) if changes else thing
 
 
 def _first(pair: tuple[str, Group]) -> str:
@@ -174,7 +185,15 @@ def _hull(a: tuple[Timer, ...], b: tuple[Timer, ...]) -> tuple[Timer, ...]:
     )
 
 
-def _bind(group: Group, names: Mapping[str, str]) -> Group:
+def bound_message(message: Message, names: Mapping[str, str]) -> Message:
+    """An answer with made-up ids replaced by those that they stand for."""
+    named: Message = renamed(message, names)
+    return named
+
+
+def bound_group(group: Group, names: Mapping[str, str]) -> Group:
+    """A group with made-up ids replaced by those that they stand for."""
+
     def real(member_id: str) -> str:
         return names.get(member_id, member_id)
 
@@ -188,7 +207,7 @@ def _bind(group: Group, names: Mapping[str, str]) -> Group:
         static=tuple(sorted((instance, real(mid)) for instance, mid in group.static)),
         pending=tuple(sorted(map(real, group.pending))),
         timers=tuple(sorted(t._replace(subject=real(t.subject)) for t in group.timers)),
-        stored=None if group.stored is None else _bind(group.stored, names),
+        stored=None if group.stored is None else bound_group(group.stored, names),
     )
 
 

@@ -17,6 +17,7 @@ from fencepost.model.group import Timer
 from fencepost.model.machine import Machine
 from fencepost.model.work import Emission, Incoming, Outcome, Span
 from fencepost.properties.candidate import Candidate, Emitted
+from fencepost.properties.past import Happened
 
 FOREVER = 10**12
 """A time that nothing reaches, ms."""
@@ -54,7 +55,8 @@ class Search:
     `requests`: all that were sent; `dropped`: those whose connection is gone, and since when;
     `decided`: the rules
     that took each request in, on any path; `still`: timers wait, a request is being handled
-    (virtual clock); `limit`: how many states may be looked at for one event.
+    (virtual clock); `limit`: how many states may be looked at for one event; `remembers`: whether
+    candidates are told what led to them.
     """
 
     machine: Machine
@@ -64,6 +66,7 @@ class Search:
     dropped: dict[str, int] = field(default_factory=dict)
     decided: dict[str, set[str]] = field(default_factory=dict)
     still: bool = False
+    remembers: bool = False
 
     def explore(
         self,
@@ -126,7 +129,7 @@ class Search:
                 assert group is not None
                 before = replace(candidate, now=start)
                 for outcome in self.machine.expire(group, step.timer, span):
-                    yield self.became(before, step.group_id, outcome, span)
+                    yield self.became(before, step.group_id, outcome, span, timer=step.timer)
             else:
                 assert step.request_id is not None
                 yield from self._applied(candidate, step.request_id, span)
@@ -143,7 +146,9 @@ class Search:
                 )
                 for outcome in outcomes:
                     self.decided.setdefault(request_id, set()).add(outcome.rules[0])
-                    following.append(self.became(state, group_id, outcome, span))
+                    following.append(
+                        self.became(state, group_id, outcome, span, incoming=request.incoming)
+                    )
             states = following
         if not request.group_ids:
             answer = Emission(request_id, about_nothing(request.incoming.message), "")
@@ -154,20 +159,31 @@ class Search:
         yield from states
 
     def became(
-        self, candidate: Candidate, group_id: str, outcome: Outcome, span: Span
+        self,
+        candidate: Candidate,
+        group_id: str,
+        outcome: Outcome,
+        span: Span,
+        *,
+        incoming: Incoming | None = None,
+        timer: Timer | None = None,
     ) -> Candidate:
-        """The candidate after an outcome for one of its groups."""
+        """The candidate after an outcome for a group: of a request, a timer, or neither."""
         emitted = list(candidate.emitted)
         for e in outcome.emissions:
             if e.request_id not in self.dropped:
                 new = Emitted(e.request_id, e.message, e.rule, span.earliest, span.latest)
                 emitted = _with_rows(emitted, new)
-        return replace(
+        after = replace(
             candidate,
             groups=candidate.with_group(group_id, outcome.group),
             emitted=tuple(sorted(emitted, key=_request_id)),
             used=candidate.used | set(outcome.rules),
         )
+        if not self.remembers:
+            return after
+        before = candidate.group(group_id)
+        return after.after(Happened(group_id, before, outcome, span, incoming, timer))
 
 
 def _with_rows(emitted: list[Emitted], new: Emitted) -> list[Emitted]:
