@@ -167,8 +167,8 @@ def worst(levels: list[Level]) -> Level:
 def counted(thing: Counted, since: int, by: int) -> Counted:
     """A group or an answer with its generation counted otherwise, if it is as late as that."""
     changes: dict[str, Any] = {}
-    if isinstance(thing, Group) and thing.stored is not None:
-        changes["stored"] = counted(thing.stored, since, by)
+    if (stored := getattr(thing, "stored", None)) is not None:
+        changes["stored"] = counted(stored, since, by)
     if (generation := getattr(thing, "generation_id", -1)) >= since:
         changes["generation_id"] = generation + by
     return replace(thing, **changes) if changes else thing

@@ -53,27 +53,19 @@ _NOTED = Level.MAY
 class Oracle:
     """Follows one history of the groups of one case.
 
-    `lag_ms` 0 means a virtual clock.  `limit`: how many states may be looked at for one event;
-    `remembers`: whether `explanation` can be asked for what led to it.
+    `lag_ms` 0 means a virtual clock.  `limit`: how many states may be looked at for one event.
     """
 
     def __init__(
-        self,
-        revision: Revision,
-        config: Config,
-        *,
-        lag_ms: int,
-        limit: int = 20_000,
-        remembers: bool = False,
+        self, revision: Revision, config: Config, *, lag_ms: int, limit: int = 20_000
     ) -> None:
         self.revision = revision
         self.machine = Machine(revision, config)
         self.lag_ms = lag_ms
         self.violation: Violation | None = None
         self.unknown: str | None = None
-        self._search = Search(self.machine, lag_ms, limit, remembers=remembers)
+        self._search = Search(self.machine, lag_ms, limit)
         self._candidates = [Candidate()]
-        self._nearest: Candidate | None = None
         self._seen: set[str] = set()
         self._levels = {rule.id: rule.level for _, rule in revision.rules()}
 
@@ -121,14 +113,6 @@ class Oracle:
             )
             return Verdict(violation, None, used, notes, len(best))
         return Verdict(None, None, used, notes, len(best))
-
-    def explanation(self) -> Candidate:
-        """The first of the best explanations; after a violation, one that gives a right answer."""
-        return self._nearest or min(self._candidates, key=Candidate.gravity)
-
-    def incoming(self) -> dict[str, Incoming]:
-        """The requests as the model took them, by id."""
-        return {name: request.incoming for name, request in self._search.requests.items()}
 
     # What the judge saw.
 
@@ -269,8 +253,6 @@ class Oracle:
             agreed = agreed.shifted(group_id, match.shift, same_group)
         if isinstance(observed, JoinGroupResponse) and observed.error_code == 0:
             agreed = agreed.telling(group_id, observed.generation_id)
-        if self._search.remembers and (match.bindings or match.shift):
-            agreed = agreed.after(Learned(group_id, match.bindings, match.shift))
         deviations = ((request_id, replace(d, rule=emitted.rule)) for d in match.deviations)
         return replace(agreed, deviations=(*agreed.deviations, *deviations))
 
@@ -366,11 +348,9 @@ class Oracle:
                 told = candidate.last_told(self._group_of(request_id))
                 difference = first_difference(carried, observed, level, seen, told) or detail
             expected = emitted.message.to_body(request.version)
-            if f"{emitted.rule} {expected}" not in allowed:
-                found = Allowed(expected, emitted.rule, difference)
-                allowed[f"{emitted.rule} {expected}"] = found
-                if found == nearest([*allowed.values()]):
-                    self._nearest = candidate
+            allowed.setdefault(
+                f"{emitted.rule} {expected}", Allowed(expected, emitted.rule, difference)
+            )
         rules = {a.rule for a in allowed.values()} or self._search.decided.get(request_id, set())
         level = min((self._levels[r] for r in rules), key=list(Level).index, default=Level.MUST)
         self.violation = Violation(

@@ -1,4 +1,4 @@
-"""The model's run beside a history: the steps that explain it, with the ids that were really told."""
+"""The run of the model beside a history: the steps that explain it, with the ids that were told."""
 
 from __future__ import annotations
 
