@@ -64,11 +64,12 @@ class Exchange:
 
     @property
     def host(self) -> str:
-        """The client's address: a connection is `broker:port-client:port-number`; "" if not so."""
-        parts = self.connection.split("-")
-        if len(parts) < 3:
-            return ""
-        return parts[-2].rpartition(":")[0] if ":" in parts[-2] else ""
+        """The client's address; "" if the log's connection has none.
+
+        A connection is `BROKER:PORT-CLIENT:PORT-NUMBER`, with one number more in Kafka 4.
+        """
+        _, _, rest = self.connection.partition("-")
+        return rest.partition("-")[0].rpartition(":")[0]
 
     @property
     def group_ids(self) -> tuple[str, ...]:
