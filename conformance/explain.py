@@ -7,7 +7,7 @@ process of instance "A", a name in small letters is a dynamic member.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from fencepost.conformance.difference import (
@@ -21,24 +21,14 @@ from fencepost.conformance.difference import (
 from fencepost.conformance.outcome import CaseResult
 from fencepost.conformance.runner import Recording
 from fencepost.model.coordinator import Send
-from fencepost.model.history import (
-    Answered,
-    Disconnected,
-    Event,
-    Handled,
-    Passed,
-    Restarted,
-    Sent,
-)
+from fencepost.model.history import Answered, Sent
 from fencepost.model.revision import Revision
 from fencepost.model.table import Rule
 from fencepost.properties.verdict import Verdict, Violation, Wrong, nearest
-from fencepost.traces.words import answer_words, request_words, with_names
+from fencepost.traces.step_lines import Told, step_lines, texts
+from fencepost.traces.words import answer_words, with_names
 
 __all__ = ["Explanation", "explain", "explained", "sentence", "signature", "steps_of"]
-
-_NOTEWORTHY_MS = 500
-"""Shorter than this nobody needs to be told of a pause on a real clock."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,19 +56,17 @@ def explained(result: CaseResult, revision: Revision) -> Explanation | None:
 def explain(verdict: Verdict | None, recording: Recording, revision: Revision) -> Explanation:
     """What was expected, by which rule and why, and what came instead."""
     names = names_of(recording)
-    lines = list(_lines(recording, names))
+    lines = step_lines(_told_from(recording, names))
     said = signature(verdict, recording)
     violation = verdict.violation if verdict is not None else None
     if violation is not None:
         rule = broken_rule(violation, revision)
-        number = next(
-            (n for n, line in enumerate(lines, 1) if line.asks == violation.request_id), 0
-        )
+        number = next((line.number for line in lines if line.asks == violation.request_id), 0)
         said_so = _sentence(violation, recording, names, rule, number)
         wrong = violation.request_id
     else:
         rule, said_so, wrong = None, _undecided(verdict, recording), ""
-    return Explanation(said_so, tuple(_numbered(lines, violation, wrong)), said, rule)
+    return Explanation(said_so, tuple(texts(lines, wrong)), said, rule)
 
 
 def sentence(verdict: Verdict | None, recording: Recording, revision: Revision) -> str:
@@ -88,7 +76,11 @@ def sentence(verdict: Verdict | None, recording: Recording, revision: Revision) 
 
 def steps_of(recording: Recording) -> tuple[str, ...]:
     """What was sent and answered, a numbered line each."""
-    return tuple(_numbered(list(_lines(recording, names_of(recording))), None, ""))
+    return tuple(texts(step_lines(_told_from(recording, names_of(recording)))))
+
+
+def _told_from(recording: Recording, names: Mapping[str, str]) -> Told:
+    return Told(recording.history, recording.senders, names, recording.clock)
 
 
 def broken_rule(violation: Violation, revision: Revision) -> Rule | None:
@@ -212,100 +204,3 @@ def _sent_ms(recording: Recording, request_id: str) -> int:
         if isinstance(event, Sent) and event.request.id == request_id:
             return event.at_ms
     return 0
-
-
-# The steps.
-
-
-@dataclass(slots=True)
-class _Line:
-    """A line of the steps: what was asked (by request id), and what became of it."""
-
-    text: str
-    asks: str = ""
-    fate: str = ""
-    answers: str = ""
-    drops: tuple[str, ...] = ()
-
-
-def _lines(recording: Recording, names: Mapping[str, str]) -> Iterator[_Line]:
-    """Requests, each with its answer if that came before anything else did."""
-    asked: dict[str, Send] = {}
-    last: _Line | None = None
-    now = 0
-    least = 1 if recording.clock == "virtual" else _NOTEWORTHY_MS
-    for event in recording.history:
-        if isinstance(event, Handled | Passed):
-            continue
-        begun = event.begun_ms if isinstance(event, Restarted) else event.at_ms
-        if begun - now >= least:
-            if last is not None:
-                yield last
-            yield _Line(f"{begun - now} ms pass")
-            last = None
-        now = max(now, event.at_ms)
-        if isinstance(event, Answered) and (request := asked.get(event.answer.id)) is not None:
-            words = answer_words(request.api, event.answer.body, names)
-            words += "".join(f" [{finding}]" for finding in event.answer.findings)
-            if last is not None and last.asks == request.id:
-                last.fate = words
-                continue
-            who = recording.senders.get(request.id, request.connection)
-            line = _Line(f"{who} {request.api}", fate=words, answers=request.id)
-        else:
-            line = _Line(_event_words(event, recording, names))
-        if isinstance(event, Disconnected | Restarted):
-            line.drops = event.dropped
-        if last is not None:
-            yield last
-        if isinstance(event, Sent):
-            asked[event.request.id] = event.request
-            line.asks = event.request.id
-        last = line
-    if last is not None:
-        yield last
-    if (passed := _end(recording) - now) >= least:
-        yield _Line(f"{passed} ms pass")
-
-
-def _end(recording: Recording) -> int:
-    return max((event.at_ms for event in recording.history), default=0)
-
-
-def _event_words(event: Event, recording: Recording, names: Mapping[str, str]) -> str:
-    match event:
-        case Sent(request=request):
-            who = recording.senders.get(request.id, request.connection)
-            words = request_words(request.api, request.version, request.body, names)
-            on = "" if request.connection == who else f" on connection {request.connection}"
-            return f"{who} {words}{on}"
-        case Disconnected():
-            return f"{event.connection}'s connection drops"
-        case Restarted():
-            return "the coordinator restarts"
-        case Answered():
-            return f"an answer to {event.answer.id}, which nobody asked"
-        case _:
-            return ""
-
-
-def _numbered(lines: list[_Line], violation: Violation | None, wrong: str) -> Iterator[str]:
-    places = {line.asks: number for number, line in enumerate(lines, 1) if line.asks}
-    answered = {line.asks for line in lines if line.asks and line.fate}
-    answered |= {line.answers for line in lines}
-    dropped = {request_id for line in lines for request_id in line.drops}
-    for number, line in enumerate(lines, 1):
-        text = line.text
-        if line.answers:
-            text += f" of step {places.get(line.answers, '?')}"
-        if line.fate:
-            text += f" → {line.fate}"
-        elif line.asks and line.asks not in answered | dropped:
-            text += " → no answer" if line.asks == wrong else " → still waits"
-        elif line.asks:
-            text += " → waits"
-        here = line.fate and wrong in {line.asks, line.answers}
-        silent = line.asks == wrong and wrong not in answered
-        if violation is not None and (here or silent):
-            text += "   ← wrong"
-        yield f"{number}. {text}"
