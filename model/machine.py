@@ -254,6 +254,12 @@ class Machine:
         work = Work(group, span, inner)
         work.caller = message.member_id
         works = self._perform(work, rule)
+        if not message.topics and rule.effect:
+            # Kafka answers a commit of nothing without a look at the group; others do look.
+            unseen = Work(group, span, inner)
+            unseen.rule = rule.id
+            unseen.rules.append(rule.id)
+            works = [*works, unseen]
         for done in works:
             done.emit(request.id, answer)
         return works

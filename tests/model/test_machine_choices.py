@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from model.world import MAX_SIZE, PARKED, R, S, World, offers
 
-from fencepost.model.messages import JoinGroupRequest
+from fencepost.model.messages import JoinGroupRequest, OffsetCommitRequest
 from fencepost.model.work import Incoming, Span
 
 
@@ -223,3 +223,20 @@ def test_an_empty_group_is_as_stored_and_offsets_survive() -> None:
     group = world.group()
     assert (group.state.value, group.generation_id, group.members) == ("Empty", 2, ())
     assert group.offsets[0].offset == 5
+
+
+def test_a_commit_of_nothing_may_restart_the_session_or_not() -> None:
+    world = World()
+    seat = world.stable("A")["A"]
+    world.wait(100)
+    nothing = OffsetCommitRequest(
+        group_id="g", generation_id=1, member_id=seat.mid, group_instance_id="A", topics=()
+    )
+    ends = {
+        timer.earliest - world.now
+        for outcome in world.outcomes(nothing, 9)
+        if outcome.group is not None
+        for timer in outcome.group.timers
+        if timer.subject == seat.mid
+    }
+    assert ends == {S, S - 100}
