@@ -16,7 +16,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from fencepost.model.group import Group, Member
@@ -77,17 +76,6 @@ def to_itf_json(trace: TraceFile) -> dict[str, Any]:
 def is_itf(document: Any) -> bool:
     """Whether a JSON document is meant as ITF."""
     return isinstance(document, dict) and "states" in document and "vars" in document
-
-
-def read_itf(path: Path) -> TraceFile:
-    """The trace in an ITF file.  Raises TraceFileError."""
-    try:
-        document = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise TraceFileError(
-            str(path), "file", f"can't be read as JSON ({error})", "give an *.itf.json file"
-        ) from error
-    return from_itf_json(document, where=str(path))
 
 
 def from_itf_json(document: Any, *, where: str = "ITF") -> TraceFile:

@@ -136,23 +136,7 @@ class TraceFile:
     @classmethod
     def read(cls, path: Path) -> Self:
         """The trace in a file.  Raises TraceFileError."""
-        try:
-            document = json.loads(path.read_text(encoding="utf-8"))
-        except OSError as error:
-            problem = f"can't be read ({error.strerror})"
-            raise TraceFileError(str(path), "file", problem, "check its name") from error
-        except UnicodeDecodeError as error:
-            raise TraceFileError(
-                str(path), f"byte {error.start}", "isn't UTF-8", "give a file that fencepost wrote"
-            ) from error
-        except json.JSONDecodeError as error:
-            raise TraceFileError(
-                str(path),
-                f"line {error.lineno}, column {error.colno}",
-                f"isn't JSON ({error.msg})",
-                "a trace is one JSON object; was it cut short?",
-            ) from error
-        return cls.from_json(document, where=str(path))
+        return cls.from_json(read_document(path), where=str(path))
 
     @classmethod
     def from_json(cls, document: Any, *, where: str = "trace") -> Self:
@@ -269,6 +253,26 @@ class TraceFile:
                 return {"step": number, "do": "handled", "at_ms": [event.at_ms] * 2}
             case Passed():
                 return {"step": number, "do": "passed", "at_ms": [event.at_ms] * 2}
+
+
+def read_document(path: Path) -> Any:
+    """The JSON in a file.  Raises TraceFileError."""
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        problem = f"can't be read ({error.strerror})"
+        raise TraceFileError(str(path), "file", problem, "check its name") from error
+    except UnicodeDecodeError as error:
+        raise TraceFileError(
+            str(path), f"byte {error.start}", "isn't UTF-8", "give a file that fencepost wrote"
+        ) from error
+    except json.JSONDecodeError as error:
+        raise TraceFileError(
+            str(path),
+            f"line {error.lineno}, column {error.colno}",
+            f"isn't JSON ({error.msg})",
+            "a trace is one JSON object; was it cut short?",
+        ) from error
 
 
 class _StepError(ValueError):
