@@ -19,8 +19,8 @@ from fencepost.model.work import Emission, Incoming, Outcome, Span
 from fencepost.properties.candidate import Candidate, Emitted
 from fencepost.properties.past import Happened
 
-FOREVER = 10**12
-"""A time that nothing reaches, ms."""
+FOREVER = 10**15
+"""A time that nothing reaches, ms; not even times since 1970."""
 
 
 @dataclass(frozen=True, slots=True)
