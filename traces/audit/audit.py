@@ -1,0 +1,138 @@
+"""The audit of a log: every line to its group, and what came of each.
+
+Decides what is kept in memory: the groups that are live.  A group of which nothing is known and
+nothing was heard for long is put down, its result kept; it is taken up again with its next line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from typing import Any
+
+from fencepost.traces.audit.groups import GroupAudit
+from fencepost.traces.audit.legal import Legal
+from fencepost.traces.audit.results import Found, GroupResult
+from fencepost.traces.audit.settings import Settings
+from fencepost.traces.audit.stretch import Stretch
+from fencepost.traces.exchange import Exchange
+
+_IDLE_MS = 30 * 60_000
+_LOOK_EVERY = 50_000
+_MOST_CONNECTIONS = 20_000
+_KEEP_MS = 60 * 60_000
+
+
+class Broker:
+    """What is known of a broker beside its groups: its connections."""
+
+    __slots__ = ("connections",)
+
+    def __init__(self) -> None:
+        self.connections: dict[str, list[int]] = {}
+
+    def runs_through(self, from_ms: int, to_ms: int) -> bool:
+        """Whether a connection was used before and after."""
+        return any(first <= from_ms and last >= to_ms for first, last in self.connections.values())
+
+    def prune(self, now_ms: int) -> None:
+        """Forget connections that were not used for long."""
+        self.connections = {
+            name: used for name, used in self.connections.items() if used[1] > now_ms - _KEEP_MS
+        }
+
+
+class Audit:
+    """An audit under way: `feed` it each exchange, in order of the answers, then `finish`.
+
+    `only`: the groups to look at; none for all.  `evidence`: for each violated group the first
+    violation, with the stretch that it is in where there is one.
+    """
+
+    def __init__(
+        self, settings: Settings | None = None, only: frozenset[str] = frozenset()
+    ) -> None:
+        self.settings = settings or Settings()
+        self.only = only
+        self.evidence: dict[str, tuple[Found, Stretch | None]] = {}
+        self._legal = Legal(self.settings.revision)
+        self._groups: dict[str, GroupAudit] = {}
+        self._brokers: dict[str, Broker] = {}
+        self._damage: list[tuple[str, int, str]] = []
+        self._fed = 0
+
+    def feed(self, exchange: Exchange) -> None:
+        """One exchange."""
+        broker = self._brokers.get(exchange.broker)
+        if broker is None:
+            broker = self._brokers[exchange.broker] = Broker()
+        used = broker.connections.get(exchange.connection)
+        if used is None:
+            broker.connections[exchange.connection] = [exchange.arrived_ms, exchange.answered_ms]
+        else:
+            used[1] = exchange.answered_ms
+        self._fed += 1
+        if self._fed % _LOOK_EVERY == 0:
+            self._put_down_idle(exchange.answered_ms)
+        group_id = exchange.request_body.get("groupId")
+        if group_id is None:
+            for part in _parts(exchange):
+                self._to_group(part.request_body["groups"][0], part)
+        else:
+            self._to_group(group_id, exchange)
+
+    def _to_group(self, group_id: str, exchange: Exchange) -> None:
+        group = self._groups.get(group_id)
+        if group is None:
+            if self.only and group_id not in self.only:
+                return
+            group = self._groups[group_id] = GroupAudit(
+                group_id, self.settings, self._legal, self, self._note
+            )
+        group.take(exchange)
+
+    def damage(self, broker: str, at_ms: int, place: str) -> None:
+        """A line of the log that may have been evidence, and can't be read."""
+        self._damage.append((broker, at_ms, place))
+
+    def finish(self) -> dict[str, GroupResult]:
+        """The results of all groups, by name."""
+        for group in self._groups.values():
+            group.finish()
+        return {name: self._groups[name].result for name in sorted(self._groups)}
+
+    # What groups ask.
+
+    def runs_through(self, broker: str, from_ms: int, to_ms: int) -> bool:
+        """Whether a connection shows that the broker ran all the time."""
+        return self._brokers[broker].runs_through(from_ms, to_ms)
+
+    def damaged(self, broker: str, from_ms: int, to_ms: int) -> str | None:
+        """A line of that time that can't be read, if there is one."""
+        for of, at_ms, place in self._damage:
+            if of == broker and from_ms <= at_ms <= to_ms:
+                return place
+        return None
+
+    def _note(self, found: Found, stretch: Stretch | None) -> None:
+        group_id = found.exchange.group_ids[0]
+        self.evidence.setdefault(group_id, (found, stretch))
+
+    def _put_down_idle(self, now_ms: int) -> None:
+        for broker in self._brokers.values():
+            if len(broker.connections) > _MOST_CONNECTIONS:
+                broker.prune(now_ms)
+
+
+def _parts(exchange: Exchange) -> Iterator[Exchange]:
+    """An exchange about several groups as one for each."""
+    if exchange.api != "DescribeGroups":
+        return
+    rows: Iterable[Any] = exchange.response_body.get("groups") or ()
+    for row in rows:
+        if isinstance(row, dict) and isinstance(row.get("groupId"), str):
+            yield replace(
+                exchange,
+                request_body={**exchange.request_body, "groups": [row["groupId"]]},
+                response_body={**exchange.response_body, "groups": [row]},
+            )

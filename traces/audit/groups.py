@@ -1,0 +1,292 @@
+"""One group of a log, from its first line to its last.
+
+Decides when a line is held to what.  While the state is not known, answers are held to what some
+state gives and to the facts so far; a rebalance that completes makes the state known; then lines
+are gathered until the group is at rest again, put in order, and given to the oracle.  They can't be
+given one by one: the line of a join that waited comes minutes after the join had its effect.
+
+A stretch that nothing explains is tried again with the one before it, and with what may be missing
+from the log, before it is called wrong.  After that the state is unknown again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from fencepost.model.vocabulary import GroupState
+from fencepost.properties.candidate import Candidate
+from fencepost.properties.verdict import Violation, Wrong
+from fencepost.traces.audit.anchor import find_anchor
+from fencepost.traces.audit.facts import Facts
+from fencepost.traces.audit.legal import Legal
+from fencepost.traces.audit.neutral import Kind, judged, kind
+from fencepost.traces.audit.results import Found, GroupResult, Unjudged
+from fencepost.traces.audit.settings import Settings
+from fencepost.traces.audit.settled import Settled, is_vague, settled
+from fencepost.traces.audit.stretch import Stretch, Told
+from fencepost.traces.exchange import Exchange
+
+_MOST = 4_000
+
+
+class Surroundings(Protocol):
+    """What the rest of the log tells."""
+
+    def runs_through(self, broker: str, from_ms: int, to_ms: int) -> bool:
+        """Whether a connection shows that the broker ran all the time."""
+        ...
+
+    def damaged(self, broker: str, from_ms: int, to_ms: int) -> str | None:
+        """A line of that time that can't be read, if there is one."""
+        ...
+
+
+Noted = Callable[[Found, Stretch | None], None]
+
+
+class GroupAudit:
+    """The audit of one group.  `result`: what can be said so far."""
+
+    def __init__(
+        self,
+        group_id: str,
+        settings: Settings,
+        legal: Legal,
+        around: Surroundings,
+        noted: Noted,
+    ) -> None:
+        self.result = GroupResult(group_id)
+        self.group_id = group_id
+        self._settings = settings
+        self._legal = legal
+        self._around = around
+        self._noted = noted
+        self._facts = Facts()
+        self._candidates: list[Candidate] | None = None
+        self._settled: Settled | None = None
+        self._batch: list[Exchange] = []
+        self._before: Stretch | None = None
+        self._joined = -1
+        self._synced = -1
+        self._quiet_ms = 0
+        self._broker = ""
+
+    def take(self, exchange: Exchange) -> None:
+        """One line of this group, in order of answers."""
+        result = self.result
+        if not result.lines:
+            result.first_ms = exchange.arrived_ms
+        result.lines += 1
+        result.last_ms = exchange.answered_ms
+        rest = self._settled
+        if rest is not None and exchange.broker == self._broker and rest.takes(exchange):
+            return
+        self._take(exchange)
+
+    def finish(self) -> GroupResult:
+        """The log ends, or the group has been silent for long."""
+        self._close(at_end=True)
+        self._put_down()
+        return self.result
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether nothing is known of it that a later line could contradict."""
+        return self._candidates is None and not self._batch
+
+    # A line that is not taken the short way.
+
+    def _take(self, exchange: Exchange) -> None:
+        if exchange.broker != self._broker:
+            if self._broker:
+                self._moved(f"{exchange.broker} answers instead of {self._broker}")
+            self._broker = exchange.broker
+            self.result.brokers.add(exchange.broker)
+        if says := self._legal.fault(exchange):
+            found = Found(exchange, says, "MUST", Wrong.ANSWER.name)
+            self._wrong(found, None)
+            return
+        match kind(exchange, self._settings):
+            case Kind.NEUTRAL:
+                return
+            case Kind.MOVED:
+                self._moved("the coordinator was not there")
+                return
+            case Kind.JUDGED:
+                self._judge(judged(exchange))
+
+    def _judge(self, exchange: Exchange) -> None:
+        if self._candidates is None:
+            contradiction = self._facts.contradicted(exchange)
+            if contradiction is not None:
+                says, fact = contradiction
+                if self._around.runs_through(exchange.broker, fact.at_ms, exchange.arrived_ms):
+                    found = Found(exchange, says, "MUST", Wrong.ANSWER.name)
+                    self._wrong(found, None)
+                    return
+                self._facts = Facts()
+            self._facts.learn(exchange)
+        elif not self._batch:
+            self._begin()
+        confirmed = _confirmed(exchange)
+        if confirmed is None:
+            self._quiet_ms = max(self._quiet_ms, exchange.answered_ms)
+            if (told := Told.of(exchange)) is not None:
+                self._joined = max(self._joined, told.joined)
+                self._synced = max(self._synced, told.synced)
+        if self._candidates is not None or (confirmed is None and exchange.api != "OffsetCommit"):
+            self._batch.append(exchange)
+        if self._is_at_rest(exchange, confirmed):
+            self._close()
+        elif len(self._batch) > _MOST:
+            self._overflow()
+
+    def _begin(self) -> None:
+        """The first line of a stretch: the oracle is told of the heartbeats before."""
+        if self._settled is not None and self._candidates is not None:
+            self._candidates = [self._settled.applied(c) for c in self._candidates]
+        self._put_down()
+
+    def _put_down(self) -> None:
+        if self._settled is not None:
+            self.result.judged += self._settled.taken
+            self._settled = None
+
+    def _is_at_rest(self, exchange: Exchange, confirmed: int | None) -> bool:
+        """Whether this line shows that nothing waits any more.
+
+        A heartbeat answered NONE in a generation whose syncs are answered: whoever had asked for
+        a rebalance before it arrived has his answer, and so his line.
+        """
+        if confirmed is None or exchange.arrived_ms < self._quiet_ms:
+            return False
+        if self._candidates is None and not (self._joined == self._synced == confirmed):
+            return False
+        return confirmed == self._synced and self._joined <= self._synced
+
+    def _overflow(self) -> None:
+        if self._candidates is None:
+            self._batch = self._batch[_MOST // 2 :]
+        else:
+            self._lose("the group does not come to rest", self._batch)
+
+    # The end of a stretch.
+
+    def _close(self, *, at_end: bool = False) -> None:
+        if not self._batch:
+            return
+        if self._candidates is None:
+            if not at_end:
+                self._anchor()
+            return
+        batch, self._batch = self._batch, []
+        stretch = Stretch(self.group_id, self._settings, self._candidates, batch)
+        if stretch.quick():
+            self._explained(stretch)
+            return
+        if stretch.thorough(self._before, at_end=at_end):
+            self._explained(stretch)
+            self.result.assumed.update(stretch.assumed)
+            return
+        self._unexplained(stretch, at_end=at_end)
+
+    def _anchor(self) -> None:
+        batch, self._batch = self._batch, []
+        anchor = find_anchor(self.group_id, batch, self._joined, self._settings)
+        if anchor is None:
+            return
+        stretch = Stretch(
+            self.group_id, self._settings, [anchor.start], list(anchor.rest), anchor.parked
+        )
+        if stretch.quick() or stretch.harder():
+            self.result.anchors += 1
+            self._explained(stretch)
+
+    def _explained(self, stretch: Stretch) -> None:
+        self.result.judged += len(stretch.exchanges)
+        self.result.notes.update(stretch.notes)
+        for violation in stretch.deviations:
+            self._add(violation, stretch)
+        candidates = stretch.after
+        groups = [c.group(self.group_id) for c in candidates]
+        if all(g is None or g.state is GroupState.EMPTY for g in groups):
+            self._forget()
+            return
+        self._before = stretch
+        self._candidates = candidates
+        self._settled = settled(self.group_id, candidates)
+        self._joined = self._synced = max(
+            (g.generation_id for g in groups if g is not None), default=-1
+        )
+
+    def _unexplained(self, stretch: Stretch, *, at_end: bool) -> None:
+        batch = stretch.exchanges
+        first, last = batch[0], batch[-1]
+        from_ms, to_ms = stretch.from_ms, last.answered_ms
+        violation = stretch.violation
+        if violation is None:
+            self._lose(stretch.unknown or "nothing explains it", batch)
+        elif stretch.was_empty and not self._settings.knows_delay:
+            self._forget()
+        elif damaged := self._around.damaged(self._broker, from_ms, to_ms):
+            self._lose(f"{damaged} can't be read, and may explain what follows", batch)
+        elif is_vague(stretch.before, self.group_id):
+            self._lose("a member's session timeout is not in the log", batch)
+        elif not self._around.runs_through(self._broker, from_ms, to_ms):
+            self._moved("no connection shows that the broker was not started anew")
+        elif at_end and violation.wrong is Wrong.SILENCE:
+            self._lose("the log ends before the answer", batch)
+        else:
+            self._add(violation, stretch)
+            self._forget()
+            self._again(batch, first)
+
+    def _again(self, batch: Sequence[Exchange], _first: Exchange) -> None:
+        """What came after a violation may hold a completed rebalance, and so the state again."""
+        for exchange in batch:
+            if (told := Told.of(exchange)) is not None:
+                self._joined = max(self._joined, told.joined)
+                self._synced = max(self._synced, told.synced)
+        last = max((e.answered_ms for e in batch), default=0)
+        self._quiet_ms = last
+
+    # What is said of it.
+
+    def _add(self, violation: Violation, stretch: Stretch) -> None:
+        found = stretch.found(violation)
+        self.result.add_found(found)
+        self._noted(found, stretch)
+
+    def _wrong(self, found: Found, stretch: Stretch | None) -> None:
+        self.result.add_found(found)
+        self._noted(found, stretch)
+        self._forget()
+
+    def _lose(self, reason: str, batch: Sequence[Exchange]) -> None:
+        self.result.add_unjudged(Unjudged(reason, batch[0].place, batch[-1].place, len(batch)))
+        self._forget()
+
+    def _moved(self, why: str) -> None:
+        self.result.notes[f"the state became unknown: {why}"] += 1
+        self._forget()
+
+    def _forget(self) -> None:
+        """The state is unknown from here on."""
+        self._put_down()
+        self._candidates = None
+        self._before = None
+        self._batch = []
+        self._facts = Facts()
+        self._joined = self._synced = -1
+
+
+def _confirmed(exchange: Exchange) -> int | None:
+    """The generation that a heartbeat answered NONE confirms.
+
+    A commit confirms nothing: it is accepted during a rebalance, too.
+    """
+    if exchange.api != "Heartbeat" or exchange.response_body.get("errorCode") != 0:
+        return None
+    generation_id: int = exchange.request_body["generationId"]
+    return generation_id

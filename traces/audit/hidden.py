@@ -1,0 +1,146 @@
+"""Requests that a log does not show, though they may have been made.
+
+Decides what may be assumed where the log alone explains nothing.  A request that was never answered
+leaves no line: a client that joined and died before its answer, or one whose request still waits
+when the log ends.  Each such request may have been made or not, at any time in the stretch.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterator, Sequence
+
+from fencepost.model.group import Group, Member
+from fencepost.model.history import Sent
+from fencepost.model.messages import JoinGroupRequest, JoinGroupResponse, LeaveGroupRequest
+from fencepost.traces.audit.follow import hidden_request
+from fencepost.traces.audit.settings import Gaps
+from fencepost.traces.exchange import Exchange
+
+MOST = 5
+_VERSION = 5
+_LONG_MS = 300_000
+
+
+def hidden_requests(
+    exchanges: Sequence[Exchange], group: Group, gaps: Gaps, *, at_end: bool
+) -> list[tuple[Sent, str]]:
+    """Requests that may have been made, each with what is assumed, in words."""
+    if gaps is Gaps.NONE:
+        return []
+    at_ms = exchanges[0].arrived_ms
+    group_id = exchanges[0].group_ids[0]
+    made = [*_unanswered_joins(group_id, exchanges, group, at_ms)]
+    if at_end or gaps is Gaps.ANY:
+        made.append(_unseen_member(group_id, group, at_ms))
+    if gaps is Gaps.ANY:
+        made += _leaves(group_id, exchanges, group, at_ms)
+    return made[:MOST]
+
+
+def _unanswered_joins(
+    group_id: str, exchanges: Sequence[Exchange], group: Group, at_ms: int
+) -> Iterator[tuple[Sent, str]]:
+    """Joins of those whose id changed, or who turn up in a list, without a join that shows it."""
+    told = {group_member.member_id for group_member in group.members}
+    listed: dict[str, tuple[str | None, bytes, str]] = {}
+    fenced: dict[str, None] = {}
+    for exchange in exchanges:
+        if exchange.api == "JoinGroup":
+            request, response = exchange.request, exchange.response
+            if isinstance(response, JoinGroupResponse) and response.error_code == 0:
+                told.add(response.member_id)
+                for row in response.members:
+                    listed[row.member_id] = (
+                        row.group_instance_id,
+                        row.metadata,
+                        response.protocol_name or "",
+                    )
+            if isinstance(request, JoinGroupRequest) and request.group_instance_id is not None:
+                fenced[request.group_instance_id] = None
+        code = exchange.response_body.get("errorCode")
+        instance = exchange.request_body.get("groupInstanceId")
+        if code == 82 and isinstance(instance, str):
+            fenced[instance] = None
+    for member_id, (instance, metadata, name) in listed.items():
+        if member_id in told:
+            continue
+        sent_id = member_id if instance is None else ""
+        body = _join(group_id, group, sent_id, instance, [(name, metadata)])
+        yield (
+            hidden_request(f"hidden join of {member_id}", at_ms, "", "JoinGroup", _VERSION, body),
+            f"a join of {instance or member_id} that was never answered",
+        )
+    for instance in fenced:
+        holder = group.member(group.holder(instance) or "")
+        if holder is None:
+            continue
+        body = _join(group_id, group, "", instance, _offers(holder))
+        yield (
+            hidden_request(
+                f"hidden join of {instance}", at_ms, holder.client_id, "JoinGroup", _VERSION, body
+            ),
+            f"a join of {instance} that was never answered",
+        )
+
+
+def _unseen_member(group_id: str, group: Group, at_ms: int) -> tuple[Sent, str]:
+    """Somebody new, whose join still waits."""
+    offers = _offers(group.members[0]) if group.members else [("range", b"")]
+    body = _join(group_id, group, "", "somebody that the log does not name", offers)
+    return (
+        hidden_request("hidden join of somebody", at_ms, "", "JoinGroup", _VERSION, body),
+        "a join that still waits when the log ends, or whose line is missing",
+    )
+
+
+def _leaves(
+    group_id: str, exchanges: Sequence[Exchange], group: Group, at_ms: int
+) -> Iterator[tuple[Sent, str]]:
+    """Members that are unknown later may have left."""
+    asked = {e.request_body.get("memberId") for e in exchanges if _is_unknown(e)}
+    left = {
+        row.member_id
+        for e in exchanges
+        if isinstance(e.request, LeaveGroupRequest)
+        for row in e.request.rows(e.version)
+    }
+    for member in group.members:
+        if member.member_id in asked and member.member_id not in left:
+            body: dict[str, object] = {"groupId": group_id, "memberId": member.member_id}
+            yield (
+                hidden_request(
+                    f"hidden leave of {member.member_id}", at_ms, "", "LeaveGroup", 0, body
+                ),
+                f"a leave of {member.member_id} whose line is missing",
+            )
+
+
+def _is_unknown(exchange: Exchange) -> bool:
+    return exchange.response_body.get("errorCode") == 25
+
+
+def _offers(member: Member) -> list[tuple[str, bytes]]:
+    return [(p.name, p.metadata) for p in member.protocols]
+
+
+def _join(
+    group_id: str,
+    group: Group,
+    member_id: str,
+    instance: str | None,
+    offers: Sequence[tuple[str, bytes]],
+) -> dict[str, object]:
+    longest = max((m.rebalance_timeout_ms for m in group.members), default=_LONG_MS)
+    return {
+        "groupId": group_id,
+        "sessionTimeoutMs": _LONG_MS,
+        "rebalanceTimeoutMs": longest,
+        "memberId": member_id,
+        "groupInstanceId": instance,
+        "protocolType": group.protocol_type or "consumer",
+        "protocols": [
+            {"name": name, "metadata": base64.b64encode(metadata).decode()}
+            for name, metadata in offers
+        ],
+    }
