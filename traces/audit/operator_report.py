@@ -1,0 +1,234 @@
+"""The operator's report: all groups of a log, in one pass beside the oracle's.
+
+Decides what is kept of a log of any size: the groups that are live, and of the rows as many as
+somebody would read, always the same ones, however the groups were interleaved.  What is left out
+is counted.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, fields, is_dataclass
+from enum import Enum
+from typing import Any, Generic, TypeVar
+
+from fencepost.model.shapes import ShapeError
+from fencepost.traces.audit.group_story import GroupStory
+from fencepost.traces.audit.operator_rows import (
+    Cause,
+    Deployment,
+    FencingChain,
+    LifeLine,
+    NearTimeout,
+    Rebalance,
+    Remedy,
+    Row,
+    SelfFencing,
+    StaticLeave,
+    ThrownOut,
+)
+from fencepost.traces.exchange import Exchange
+
+MOST_ROWS = 5_000
+_HOUR_MS = 3_600_000
+_SWEEP_EVERY = 50_000
+
+_R = TypeVar("_R")
+
+
+class Kept(Generic[_R]):
+    """The first rows by an order of their own, and the count of all."""
+
+    def __init__(self, order: Callable[[_R], tuple[Any, ...]], most: int = MOST_ROWS) -> None:
+        self.count = 0
+        self._order = order
+        self._most = most
+        self._rows: list[_R] = []
+
+    def add(self, row: _R) -> None:
+        """One row more."""
+        self.count += 1
+        self._rows.append(row)
+        if len(self._rows) > 2 * self._most:
+            self._rows = self.rows
+
+    @property
+    def rows(self) -> list[_R]:
+        """Those that are kept, in order."""
+        return sorted(self._rows, key=self._order)[: self._most]
+
+
+@dataclass(slots=True)
+class OperatorReport:
+    """What an operator asks, answered.  `from_ms` to `until_ms`: what the log covers."""
+
+    from_ms: int | None = None
+    until_ms: int | None = None
+    groups: int = 0
+    unreadable: int = 0
+    """Lines of which no message can be made; the oracle names them."""
+    life_lines: Kept[LifeLine] = field(
+        default_factory=lambda: Kept(lambda r: (r.group, r.instance_id, r.from_ms, r.member_id))
+    )
+    chains: Kept[FencingChain] = field(
+        default_factory=lambda: Kept(lambda r: (not r.ping_pong, r.from_ms, r.group, r.instance_id))
+    )
+    self_fencings: Kept[SelfFencing] = field(
+        default_factory=lambda: Kept(lambda r: (not r.alive, r.at_ms, r.group, r.place))
+    )
+    static_leaves: Kept[StaticLeave] = field(
+        default_factory=lambda: Kept(lambda r: (r.itself is False, r.at_ms, r.group, r.place))
+    )
+    thrown_out: Kept[ThrownOut] = field(
+        default_factory=lambda: Kept(lambda r: (r.at_ms, r.group, r.place))
+    )
+    near_timeouts: Kept[NearTimeout] = field(
+        default_factory=lambda: Kept(
+            lambda r: (-r.silent_ms / max(r.session_ms, 1), r.at_ms, r.group, r.place)
+        )
+    )
+    rebalances: Kept[Rebalance] = field(
+        default_factory=lambda: Kept(lambda r: (r.completed_ms, r.group, r.generation))
+    )
+    deployments: Kept[Deployment] = field(
+        default_factory=lambda: Kept(lambda r: (r.from_ms, r.group))
+    )
+    causes: Counter[Cause] = field(default_factory=Counter)
+    remedies: Counter[Remedy] = field(default_factory=Counter)
+    by_hour: Counter[int] = field(default_factory=Counter)
+    """Rebalances by the hour in which they began, in ms since 1970."""
+
+    def add(self, row: Row) -> None:
+        """One row more."""
+        match row:
+            case LifeLine():
+                self.life_lines.add(row)
+            case FencingChain():
+                self.chains.add(row)
+            case SelfFencing():
+                self.self_fencings.add(row)
+            case StaticLeave():
+                self.static_leaves.add(row)
+            case ThrownOut():
+                self.thrown_out.add(row)
+            case NearTimeout():
+                self.near_timeouts.add(row)
+            case Deployment():
+                self.deployments.add(row)
+            case Rebalance():
+                self.rebalances.add(row)
+                self.causes[row.cause] += 1
+                self.remedies[row.remedy] += 1
+                self.by_hour[row.start_ms - row.start_ms % _HOUR_MS] += 1
+
+    def to_json(self) -> dict[str, Any]:
+        """As `operator-report-1.schema.json` says."""
+        return {
+            "from_ms": self.from_ms,
+            "until_ms": self.until_ms,
+            "groups": self.groups,
+            "unreadable": self.unreadable,
+            "rebalances_by_cause": {c.value: self.causes[c] for c in Cause if self.causes[c]},
+            "rebalances_by_remedy": {r.value: self.remedies[r] for r in Remedy if self.remedies[r]},
+            "rebalances_by_hour": [
+                {"hour_ms": hour, "rebalances": self.by_hour[hour]} for hour in sorted(self.by_hour)
+            ],
+            **{name: _kept(getattr(self, name)) for name in _TABLES},
+        }
+
+
+_TABLES = (
+    "chains",
+    "self_fencings",
+    "static_leaves",
+    "thrown_out",
+    "near_timeouts",
+    "rebalances",
+    "deployments",
+    "life_lines",
+)
+
+
+def _kept(kept: Kept[Any]) -> dict[str, Any]:
+    return {"count": kept.count, "rows": [_plain(row) for row in kept.rows]}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Enum):
+        return value.value
+    if is_dataclass(value):
+        plain = {f.name: _plain(getattr(value, f.name)) for f in fields(value)}
+        if isinstance(value, Rebalance):
+            plain["duration_ms"] = value.duration_ms
+        return plain
+    return [_plain(each) for each in value] if isinstance(value, tuple) else value
+
+
+def _is_whole(exchange: Exchange) -> bool:
+    """Whether the bodies have what is read of them; a short way for heartbeats that are well."""
+    if exchange.api == "Heartbeat" and exchange.response_body.get("errorCode") == 0:
+        return isinstance(exchange.request_body.get("memberId"), str)
+    try:
+        _ = exchange.request, exchange.response
+    except ShapeError:
+        return False
+    return True
+
+
+class OperatorAudit:
+    """A report under way: `take` each exchange, in order of the answers, then `finish`.
+
+    `only`: the groups to look at; none for all.
+    """
+
+    def __init__(self, only: frozenset[str] = frozenset()) -> None:
+        self._only = only
+        self._report = OperatorReport()
+        self._stories: dict[str, GroupStory] = {}
+        self._seen = 0
+        self._names: set[str] = set()
+
+    def take(self, exchange: Exchange) -> None:
+        """One exchange."""
+        report = self._report
+        at_ms = exchange.answered_ms
+        if report.from_ms is None or exchange.arrived_ms < report.from_ms:
+            report.from_ms = exchange.arrived_ms
+        if report.until_ms is None or at_ms > report.until_ms:
+            report.until_ms = at_ms
+        self._seen += 1
+        if self._seen % _SWEEP_EVERY == 0:
+            self._sweep(report.until_ms)
+        group = exchange.request_body.get("groupId")
+        if not isinstance(group, str) or (self._only and group not in self._only):
+            return
+        if not _is_whole(exchange):
+            report.unreadable += 1
+            return
+        story = self._stories.get(group)
+        if story is None:
+            self._names.add(group)
+            story = self._stories[group] = GroupStory(group, report.add)
+        story.take(exchange)
+
+    def finish(self) -> OperatorReport:
+        """Nothing more comes: the report."""
+        until_ms = self._report.until_ms or 0
+        self._report.groups = len(self._names)
+        self._end(sorted(self._stories), until_ms)
+        return self._report
+
+    def _sweep(self, now_ms: int) -> None:
+        over = []
+        for group, story in self._stories.items():
+            if now_ms > story.over_ms:
+                over.append(group)
+            else:
+                story.purge(now_ms)
+        self._end(over, None)
+
+    def _end(self, groups: Iterable[str], now_ms: int | None) -> None:
+        for group in groups:
+            story = self._stories.pop(group)
+            story.end(story.over_ms if now_ms is None else min(now_ms, story.over_ms))

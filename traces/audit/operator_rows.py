@@ -1,0 +1,227 @@
+"""What an operator is told: rows about instances, fencings, rebalances and members.
+
+Decides the facts of the report, each in a record of its own, before anybody makes sentences of
+them.  Times are ms since 1970, durations are in ms; `place` is the `FILE:LINE` to look at.  Where
+the log can't tell, a field is None or the word `unknown`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Process:
+    """Who sends requests, as far as a broker can see: a client id, at a host."""
+
+    client_id: str
+    host: str
+
+    def __str__(self) -> str:
+        if not self.host:
+            return self.client_id or "a client without a name"
+        return f"{self.client_id} ({self.host})" if self.client_id else self.host
+
+
+class End(Enum):
+    """How somebody's hold of an instance id ended."""
+
+    REPLACED = "replaced"
+    LEFT = "left"
+    REMOVED = "removed"
+    """By somebody else's LeaveGroup."""
+    EXPIRED = "expired"
+    DROPPED = "dropped"
+    """It did not join a rebalance in time."""
+    SILENT = "silent"
+    """It was silent for longer than its timeout when the log, or all of its group, ended."""
+    STILL_THERE = "still there"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class LifeLine:
+    """One member id that held an instance id.
+
+    `from_ms`: when it joined, or (`begins` false) was first seen; `until_ms`: None if it is still
+    there; `by`: who replaced or removed it; `fenced_ms`: when it was first told so.
+    """
+
+    group: str
+    instance_id: str
+    member_id: str
+    process: Process
+    from_ms: int
+    begins: bool
+    until_ms: int | None
+    end: End
+    by: Process | None
+    fenced_ms: int | None
+    place: str
+
+
+@dataclass(frozen=True, slots=True)
+class Handover:
+    """An instance id goes from one process to another; `told`: the old one was told, alive."""
+
+    at_ms: int
+    from_process: Process
+    to_process: Process
+    told: bool
+    place: str
+
+
+@dataclass(frozen=True, slots=True)
+class FencingChain:
+    """Processes that took an instance id from each other, in turn.
+
+    `ping_pong`: they took it back, too.  `handovers` holds the first ones of `count`.
+    """
+
+    group: str
+    instance_id: str
+    from_ms: int
+    until_ms: int
+    count: int
+    ping_pong: bool
+    processes: tuple[Process, ...]
+    handovers: tuple[Handover, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SelfFencing:
+    """A process was fenced by its own later join.
+
+    `alive`: it sent the fenced request after that join; otherwise the request was a join or sync
+    that still waited, so the process may also have been restarted meanwhile.
+    """
+
+    group: str
+    instance_id: str
+    process: Process
+    at_ms: int
+    api: str
+    alive: bool
+    place: str
+
+
+@dataclass(frozen=True, slots=True)
+class StaticLeave:
+    """A static member was removed by LeaveGroup.  `itself` is None where the log can't tell."""
+
+    group: str
+    instance_id: str
+    member_id: str
+    process: Process | None
+    by: Process
+    itself: bool | None
+    at_ms: int
+    place: str
+
+
+class Cause(Enum):
+    """Why a rebalance began."""
+
+    NEW_MEMBER = "new member"
+    LEADER_REJOIN = "leader rejoin"
+    MEMBER_REJOIN = "member rejoin"
+    CHANGED_SUBSCRIPTION = "changed subscription"
+    LEAVE = "leave"
+    EXPIRY = "expiry"
+    FAILOVER = "failover"
+    UNKNOWN = "unknown"
+
+
+class Remedy(Enum):
+    """What would have avoided a rebalance."""
+
+    NOTHING = "neither"
+    STATIC = "static membership"
+    LONGER_SESSION = "a longer session timeout"
+    NO_LEAVE = "no LeaveGroup from the static member"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Rebalance:
+    """A rebalance of a group, up to the generation that it led to.
+
+    `start_ms`: when its cause came to the broker; `completed_ms`: its joins were answered;
+    `stable_ms`: the first assignment was handed out, None if another rebalance came first.
+    `who`: whom the cause is about; `also`: what else happened before it was over.
+    `away_ms`: how long `who` was away, where that decides the remedy; `session_ms`: a session
+    timeout that would have been long enough.
+    """
+
+    group: str
+    generation: int
+    start_ms: int
+    completed_ms: int
+    stable_ms: int | None
+    cause: Cause
+    who: str
+    also: tuple[Cause, ...]
+    members_before: int | None
+    members_after: int | None
+    remedy: Remedy
+    away_ms: int | None
+    session_ms: int | None
+    place: str
+
+    @property
+    def duration_ms(self) -> int | None:
+        """From its cause until somebody works again."""
+        return None if self.stable_ms is None else self.stable_ms - self.start_ms
+
+
+@dataclass(frozen=True, slots=True)
+class Deployment:
+    """Restarts of a group's members that follow each other closely."""
+
+    group: str
+    from_ms: int
+    until_ms: int
+    restarts: int
+    processes: int
+    rebalances: int
+
+
+@dataclass(frozen=True, slots=True)
+class ThrownOut:
+    """A member's session expired, and yet its process was alive and asked again."""
+
+    group: str
+    instance_id: str | None
+    member_id: str
+    process: Process
+    at_ms: int
+    silent_ms: int
+    session_ms: int
+    place: str
+
+
+@dataclass(frozen=True, slots=True)
+class NearTimeout:
+    """A member that stayed, but was once silent for much of its session timeout."""
+
+    group: str
+    instance_id: str | None
+    member_id: str
+    process: Process
+    at_ms: int
+    silent_ms: int
+    session_ms: int
+    place: str
+
+
+Row = (
+    LifeLine
+    | FencingChain
+    | SelfFencing
+    | StaticLeave
+    | Rebalance
+    | Deployment
+    | ThrownOut
+    | NearTimeout
+)
