@@ -91,6 +91,16 @@ def change_to_no_protocol_in_common(s: Script) -> None:
     s.beat("B1")
 
 
+@case("JOIN-PHASE-ALL-JOINED", "JOIN-MEMBER-PREPARING", isolated=True)
+def protocol_offered_twice(s: Script) -> None:
+    """A member that names a protocol twice supports it as others do, and shuts nobody out."""
+    s.stable("a")
+    s.enter("B1", protocols=(*RANGE, *RANGE))
+    s.settle()
+    s.join("a")
+    s.wait("a", "B1")
+
+
 @case("JOIN-PROTOCOLS-INCONSISTENT", isolated=True)
 def a_type_is_needed(s: Script) -> None:
     """The first member must name a protocol type."""
