@@ -285,5 +285,7 @@ EVERYDAY: tuple[Story, ...] = (
     new_subscription,
     mixed,
 )
+DYNAMIC: tuple[Story, ...] = (steady, dynamic_deployment, crash, new_subscription)
+"""Those that need no instance ids."""
 FAULTS: tuple[Story, ...] = (ping_pong, static_leave, self_fencing, short_session)
 NAMES = ("orders", "payments", "billing", "shipping", "search", "emails", "reports", "stock")

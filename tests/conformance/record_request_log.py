@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from conformance.log_clients import TOPIC, Cluster
-from conformance.log_stories import EVERYDAY, FAULTS, NAMES, Stage, Staged, Story
+from conformance.log_stories import DYNAMIC, EVERYDAY, FAULTS, NAMES, Stage, Staged, Story
 
 from fencepost.conformance.address import Address
 from fencepost.conformance.admin import DEADLINES, Admin
@@ -29,6 +29,8 @@ from fencepost.conformance.brokers.kafka_version import parse_kafka_version
 LATEST = (9, 5, 4, 5, 9)
 VERSIONS = {"4.3.0": (LATEST, (5, 3, 3, 3, 7)), "2.8.0": ((7, 5, 4, 4, 8), (6, 4, 4, 4, 8))}
 """Join, Sync, Heartbeat, Leave, OffsetCommit of the clients: the newest, and older ones."""
+OLDEST = (3, 2, 2, 2, 6)
+"""From before static members, and before a member id was asked for."""
 AT_ONCE = 25
 LONGEST_S = 900.0
 
@@ -61,7 +63,8 @@ async def _play(address: str, version: str, groups: int) -> list[Staged]:
 
     async def one(number: int) -> list[Staged]:
         story, group = cast(number)
-        spoken = VERSIONS[version][number % 2]
+        old = story in DYNAMIC and number % 3 == 2
+        spoken = OLDEST if old else VERSIONS[version][number % 2]
         async with room:
             return await story(Stage(Cluster.of(address, spoken), group, number))
 

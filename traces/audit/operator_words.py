@@ -153,8 +153,10 @@ def summary(report: OperatorReport) -> list[str]:
         return ["The log holds no request of a group."]
     found = problems(report)
     lines = [
-        f"{times(report.groups, 'group')} from {at(report.from_ms)} to {at(report.until_ms)}: "
-        f"{times(len(found), 'problem')}, {times(report.rebalances.count, 'rebalance')}."
+        (
+            f"{times(report.groups, 'group')} from {at(report.from_ms)} to {at(report.until_ms)}: "
+            f"{times(len(found), 'problem')}, {times(report.rebalances.count, 'rebalance')}."
+        )
     ]
     for number, problem in enumerate(found[:_MOST], start=1):
         lines += ["", f"{number}. {problem.says}", f"   {problem.remedy} [{problem.place}]"]
