@@ -24,6 +24,7 @@ from fencepost.model.coordinator import Send
 from fencepost.model.history import Answered, Sent
 from fencepost.model.revision import Revision
 from fencepost.model.table import Rule
+from fencepost.properties.failing import broken_rule
 from fencepost.properties.verdict import Verdict, Violation, Wrong, nearest
 from fencepost.traces.step_lines import Told, step_lines, texts
 from fencepost.traces.words import answer_words, with_names
@@ -81,18 +82,6 @@ def steps_of(recording: Recording) -> tuple[str, ...]:
 
 def _told_from(recording: Recording, names: Mapping[str, str]) -> Told:
     return Told(recording.history, recording.senders, names, recording.clock)
-
-
-def broken_rule(violation: Violation, revision: Revision) -> Rule | None:
-    """The rule that gives the right answer; where none is due yet, the rule that waits."""
-    chosen = nearest(violation.allowed)
-    ids = [chosen.rule] if chosen is not None else []
-    for rule_id in (*ids, *violation.decided_by):
-        try:
-            return revision.rule(rule_id)
-        except KeyError:
-            continue
-    return None
 
 
 def _undecided(verdict: Verdict | None, recording: Recording) -> str:

@@ -10,10 +10,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from fencepost.conformance.explain import broken_rule
 from fencepost.conformance.known_failures import KnownFailure
 from fencepost.conformance.outcome import CaseResult
 from fencepost.model.revision import Revision
+from fencepost.properties.failing import broken_rule
 
 Look = tuple[str, str]
 """A rule ("" for none) and what was seen; for a listed failure `LISTED` and the reason."""

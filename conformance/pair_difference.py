@@ -13,12 +13,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 
-from fencepost.conformance.explain import broken_rule
 from fencepost.conformance.outcome import CaseResult
 from fencepost.conformance.pair import Both
 from fencepost.conformance.pair_answers import Told, field_that_differs, told
 from fencepost.conformance.plan import Ask
 from fencepost.model.revision import Revision
+from fencepost.properties.failing import broken_rule
 
 _CHOSEN = ("leads", "follows")
 

@@ -6,11 +6,12 @@ Decides what of a run is kept: all that the judge saw, the plan, and the verdict
 from __future__ import annotations
 
 from fencepost.conformance.difference import names_of
-from fencepost.conformance.explain import broken_rule, explain
+from fencepost.conformance.explain import explain
 from fencepost.conformance.plan_json import case_json
 from fencepost.conformance.runner import Recording
 from fencepost.conformance.target import Provenance
 from fencepost.model.revision import Revision
+from fencepost.properties.failing import broken_rule
 from fencepost.properties.verdict import Verdict, nearest
 from fencepost.traces.trace_file import Expected, TraceFile, TraceVerdict
 

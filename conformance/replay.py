@@ -12,7 +12,6 @@ from typing import Any
 
 from fencepost.conformance.catalogue.registry import as_entry
 from fencepost.conformance.certify import Options, certify
-from fencepost.conformance.explain import broken_rule
 from fencepost.conformance.outcome import CaseResult, Outcome
 from fencepost.conformance.plan_json import case_from_json
 from fencepost.conformance.recording_trace import trace_of
@@ -20,6 +19,7 @@ from fencepost.conformance.target import Provenance, Target
 from fencepost.conformance.targets import find_revision
 from fencepost.conformance.versions import own_version
 from fencepost.model.revision import Revision
+from fencepost.properties.failing import broken_rule
 from fencepost.properties.oracle import judge
 from fencepost.properties.verdict import Verdict
 from fencepost.traces.trace_file import TraceFile, TraceFileError, TraceVerdict

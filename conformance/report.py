@@ -16,7 +16,6 @@ from typing import Any
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import best_match
 
-from fencepost.conformance.explain import broken_rule
 from fencepost.conformance.junit import junit_xml
 from fencepost.conformance.outcome import CaseResult, Certificate, Outcome
 from fencepost.conformance.recording_trace import trace_of
@@ -25,6 +24,7 @@ from fencepost.conformance.summary import broken_versions, certified, left_out, 
 from fencepost.model.revision import Revision
 from fencepost.model.table import LEVELS
 from fencepost.properties import mutants
+from fencepost.properties.failing import broken_rule
 from fencepost.traces.trace_file import TraceFile
 
 __all__ = [

@@ -11,10 +11,10 @@ from conformance.runs import KAFKA_4
 
 from fencepost.conformance.catalogue import matching
 from fencepost.conformance.certify import Options, certify
-from fencepost.conformance.explain import broken_rule
 from fencepost.conformance.outcome import CaseResult, Certificate, Outcome, Overall
 from fencepost.conformance.targets import TargetOptions, find_target
 from fencepost.model.table import Level
+from fencepost.properties.failing import broken_rule
 
 TOY = Path(__file__).parents[2] / "examples" / "toy-coordinator.mjs"
 GLOBS = ("JOIN-STATIC-EMPTY-STABLE/*", "LEAVE-MEMBER-INSTANCE-FENCED/*", "HEARTBEAT-STABLE/*")
