@@ -64,7 +64,7 @@ revision_of_target_option = click.option(
 @jobs_option
 @target_options
 @json_option
-@report_option("Write certificate.json, junit.xml and the traces there.")
+@report_option("Write certificate.json, junit.xml, a page to read (index.html) and the traces there.")
 def certify_command(
     *,
     target: str,

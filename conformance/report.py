@@ -18,6 +18,7 @@ from jsonschema.exceptions import best_match
 
 from fencepost.conformance.junit import junit_xml
 from fencepost.conformance.outcome import CaseResult, Certificate, Outcome
+from fencepost.conformance.pages import INDEX, certificate_index
 from fencepost.conformance.recording_trace import trace_of
 from fencepost.conformance.screen import print_certificate
 from fencepost.conformance.summary import broken_versions, certified, left_out, verdict_line
@@ -142,14 +143,16 @@ def traces(certificate: Certificate) -> dict[str, TraceFile]:
 
 
 def write_report(certificate: Certificate, directory: Path) -> None:
-    """Write certificate.json, junit.xml and traces/ into a folder, made if missing.
+    """Write certificate.json, junit.xml, index.html and traces/ into a folder, made if missing.
 
     Raises ReportError.
     """
+    text, kept = certificate_text(certificate), traces(certificate)
     texts = {
-        "certificate.json": certificate_text(certificate),
+        "certificate.json": text,
         "junit.xml": junit_xml(certificate),
-        **{name: trace.text() for name, trace in traces(certificate).items()},
+        INDEX: certificate_index(json.loads(text), kept),
+        **{name: trace.text() for name, trace in kept.items()},
     }
     write_texts(texts, directory, "--report")
 

@@ -1,0 +1,108 @@
+// One step: expected beside observed, what changed, and the rules behind it.
+class Detail {
+  constructor(root, trace, level) {
+    this.root = root;
+    this.trace = trace;
+    this.level = level;
+    this.all = false;
+  }
+
+  choose(index) {
+    this.chosen = index;
+    const { trace, level } = this, step = trace.steps[index];
+    const [said, fate] = trace.words(index);
+    const box = make("input", { type: "checkbox", onchange: () => this.showAll(box.checked) });
+    box.checked = this.all;
+    const file = step.file ? `line${step.file.length > 1 ? "s" : ""} ${step.file.join(", ")} of the file’s steps` : "";
+    this.root.replaceChildren(
+      make("header", null,
+        make("p", { class: "where" },
+          make("a", { href: trace.link(index) }, `Step ${grouped(index + 1)}`),
+          make("span", null, step.until > step.at ? `${grouped(step.at)} to ${ms(step.until)}` : `at ${ms(step.at)}`),
+          make("span", null, file),
+          make("label", null, box, "all fields")),
+        make(level, { class: "text" }, said, fate ? make("span", { class: `fate${step.wrong ? " wrong" : ""}` }, ` → ${fate}`) : null)),
+      ...[this.answer(step, index), this.state(index), rulesPart(trace, step, this.below()), this.request(step)].filter(Boolean));
+    if (index >= trace.data.judged) this.note("The model stopped before this step: after a violation nothing is judged.");
+    else if (!step.m && !step.a && !step.ch) this.note(step.kind === "time" ? "No timer fires meanwhile." : "Nothing changes here.");
+  }
+
+  below() {
+    return this.level === "h3" ? "h4" : "h5";
+  }
+
+  showAll(all) {
+    this.all = all;
+    this.choose(this.chosen);
+    this.root.querySelector("input").focus();
+  }
+
+  note(text) {
+    this.root.append(make("section", { class: "part" }, make("p", { class: "note" }, text)));
+  }
+
+  answer(step, index) {
+    if (step.a === undefined) {
+      if (step.to === undefined) return null;
+      const part = make("p", null, "The request waits; it is answered in ", make("a", { href: this.trace.link(step.to) }, `step ${step.to + 1}`), ".");
+      return make("section", { class: "part" }, make(this.below(), null, "Answer"), part);
+    }
+    const rows = this.trace.data.pool[step.a];
+    const differ = rows.filter((row) => !row[3]);
+    let shown = this.all ? rows : differ;
+    if (!shown.length) shown = rows.filter((row) => /errorCode$/.test(row[0])).slice(0, 3);
+    if (!shown.length) shown = rows.slice(0, 3);
+    const free = step.free || index >= this.trace.data.judged;
+    const verdict = step.wrong ? this.wrong(differ) : free ? "" : "As expected.";
+    return make("section", { class: "part" }, make(this.below(), null, "Answer"),
+      verdict ? make("p", null, verdict) : null,
+      table(["field", "expected", "observed"], "fields", shown.map(([name, got, want, same]) => [same ? "" : "differs",
+        cell(name), cell(free && !step.wrong ? "—" : want ?? "not there"), cell(got ?? "not there", "got")])),
+      this.counted(shown.length, rows.length));
+  }
+
+  wrong(differ) {
+    const { verdict } = this.trace.data;
+    return differ.length ? `Expected ${verdict.expected.join("; or ") || "other bytes"}; got ${verdict.got}.` : `Got ${verdict.got}, which is no right answer here.`;
+  }
+
+  state(index) {
+    const [before, after] = this.trace.around(index);
+    const changes = this.trace.steps[index].ch || {};
+    const names = this.all ? [...new Set([...Object.keys(before), ...Object.keys(after)])] : Object.keys(changes);
+    if (!names.length) return null;
+    names.sort((a, b) => weight(a) - weight(b) || a.localeCompare(b));
+    const total = new Set([...Object.keys(before), ...Object.keys(after)]).size;
+    return make("section", { class: "part" }, make(this.below(), null, "State of the group, as the model has it"),
+      table(["field", "before", "after"], "fields", names.map((name) => ["",
+        cell(name), cell(before[name] ?? "—", "was"), cell(after[name] ?? "gone", name in changes ? "now" : "")])),
+      this.counted(names.length, total));
+  }
+
+  request(step) {
+    if (step.q === undefined || !this.all) return null;
+    const rows = this.trace.data.pool[step.q];
+    return make("section", { class: "part" }, make(this.below(), null, "Request"),
+      table(["field", "value"], "fields", rows.map(([name, value]) => ["", cell(name), cell(value)])));
+  }
+
+  counted(shown, all) {
+    return shown < all ? make("p", { class: "note" }, `showing ${shown} of ${count(all, "field")}`) : null;
+  }
+}
+
+function weight(name) {
+  const order = ["state", "generation", "leader", "protocol", "instance ", "pending ", "member ", "session timer", "join timer", "sync timer"];
+  const place = order.findIndex((start) => name.replace(/^group .* · /, "").startsWith(start));
+  return place < 0 ? order.length : place;
+}
+
+function cell(text, name) {
+  return make("td", { class: name }, text);
+}
+
+function table(heads, name, rows) {
+  return make("table", { class: name },
+    make("thead", null, make("tr", null, heads.map((head) => make("th", { scope: "col" }, head)))),
+    make("tbody", null, rows.map(([kind, ...cells]) => make("tr", { class: kind || null }, cells))));
+}

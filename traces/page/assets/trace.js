@@ -1,0 +1,54 @@
+// A trace as its page asks for it: steps with their words, and the state behind any of them.
+class Trace {
+  constructor(data, number, revisions) {
+    this.data = data;
+    this.number = number;
+    this.steps = data.steps;
+    this.lanes = data.lanes;
+    this.wrong = data.wrong;
+    this.revision = revisions[data.revision];
+    this.kept = [{}];
+  }
+
+  get length() {
+    return this.steps.length;
+  }
+
+  link(index) {
+    return this.number === 1 ? `#step-${index + 1}` : `#t${this.number}-step-${index + 1}`;
+  }
+
+  words(index) {
+    const line = this.data.lines[index];
+    const text = line.slice(line.indexOf(". ") + 2).replace(/ {3}← wrong$/, "");
+    const arrow = text.lastIndexOf(" → ");
+    return arrow < 0 ? [text, ""] : [text.slice(0, arrow), text.slice(arrow + 3)];
+  }
+
+  // The fields of the state before and after a step.  Every hundredth state is kept.
+  around(index) {
+    const before = this.stateBefore(index);
+    return [before, changed(before, this.steps[index].ch)];
+  }
+
+  stateBefore(index) {
+    const every = 100;
+    let place = Math.min(Math.floor(index / every), this.kept.length - 1);
+    let state = this.kept[place];
+    for (let at = place * every; at < index; at += 1) {
+      state = changed(state, this.steps[at].ch);
+      if ((at + 1) % every === 0 && this.kept.length === (at + 1) / every) this.kept.push(state);
+    }
+    return state;
+  }
+}
+
+function changed(state, changes) {
+  if (!changes) return state;
+  const after = { ...state };
+  for (const [name, value] of Object.entries(changes)) {
+    if (value === null) delete after[name];
+    else after[name] = value;
+  }
+  return after;
+}

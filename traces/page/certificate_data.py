@@ -1,0 +1,133 @@
+"""Certificates as the data of their page: targets by rules, each case where its rule is.
+
+Decides how a certificate is read: the full one of `certify --report`, and the short one that is
+kept in a repository, which names what did not pass.  Outcomes are counted apart, and by level.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from fencepost.model.revision import Revision
+from fencepost.model.table import LEVELS, Level
+
+FORMAT = "fencepost-certificate"
+OUTCOMES = (
+    "pass",
+    "fail",
+    "known-failure",
+    "stale-known-failure",
+    "unsupported",
+    "unknown",
+    "skipped",
+)
+SIGNS = {
+    "pass": "✓",
+    "fail": "✕",
+    "known-failure": "!",
+    "stale-known-failure": "↻",
+    "unsupported": "∅",
+    "unknown": "?",
+    "skipped": "»",
+}
+_KEPT = {"target", "revision", "verdict", "rules", "cases"}
+
+
+@dataclass(frozen=True, slots=True)
+class CaseRow:
+    """A case of a certificate; `trace`: the name of its file, None if it left none."""
+
+    id: str
+    outcome: str
+    level: str
+    rule: str
+    message: str
+    trace: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A certificate.  `covered`, `missed`: rules; `unreachable`: rules with the reason."""
+
+    target: str
+    made: str
+    revision: str
+    verdict: str
+    summary: str
+    cases: tuple[CaseRow, ...]
+    covered: frozenset[str]
+    missed: frozenset[str]
+    unreachable: Mapping[str, str]
+
+    def counts(self, level: str) -> Counter[str]:
+        """How many cases of a level came out how."""
+        return Counter(case.outcome for case in self.cases if case.level == level)
+
+    def of_rule(self, rule: str) -> list[CaseRow]:
+        """The cases about a rule, those that did not pass first."""
+        own = [case for case in self.cases if case.rule == rule]
+        return sorted(own, key=lambda case: (case.outcome == "pass", OUTCOMES.index(case.outcome)))
+
+
+def is_certificate(document: Any) -> bool:
+    """Whether a JSON document is a certificate, of either kind."""
+    return isinstance(document, dict) and (
+        document.get("format") == FORMAT or document.keys() >= _KEPT
+    )
+
+
+def read_certificate(document: Mapping[str, Any], revision: Revision) -> Held:
+    """A certificate.  `revision`: the one that it names."""
+    levels = {rule.id: rule.level.value for _, rule in revision.rules()}
+    cases = document["cases"]
+    if isinstance(cases, Mapping):
+        rows = [{"id": name, **case} for name, case in cases.items()]
+    else:
+        rows = list(cases)
+    told = document["rules"]
+    out, missed = dict(told["unreachable"]), frozenset(told["missed"])
+    defensive = {rule.id: rule.defensive for _, rule in revision.rules() if rule.defensive}
+    out |= {name: why for name, why in defensive.items() if name not in out}
+    covered = told.get("covered")
+    return Held(
+        target=document["target"],
+        made=f"{document['implementation']} {document['version']}".strip(),
+        revision=document["revision"],
+        verdict=document["verdict"],
+        summary=document.get("summary", ""),
+        cases=tuple(_case(row, levels) for row in rows),
+        covered=frozenset(levels.keys() - missed - out.keys() if covered is None else covered),
+        missed=missed - out.keys(),
+        unreachable=out,
+    )
+
+
+def _case(row: Mapping[str, Any], levels: Mapping[str, str]) -> CaseRow:
+    about = (row.get("rules") or [row["id"].partition("/")[0]])[0]
+    listed = [note for note in row.get("notes", ()) if note.startswith("known failure: ")]
+    message = " ".join([row.get("message") or row.get("why", ""), *listed]).strip()
+    return CaseRow(
+        id=row["id"],
+        outcome=row["outcome"],
+        level=row.get("level") or levels.get(about, Level.MUST.value),
+        rule=about,
+        message=message,
+        trace=row.get("trace"),
+    )
+
+
+def rules_of(certificates: Sequence[Held], revision: Revision) -> dict[str, list[str]]:
+    """Level → the rules that some case is about, in the table's order; then those in no table."""
+    named = dict.fromkeys(case.rule for held in certificates for case in held.cases)
+    known = {rule.id: rule.level.value for _, rule in revision.rules()}
+    found: dict[str, list[str]] = {level.value: [] for level in LEVELS}
+    for rule, level in known.items():
+        if rule in named:
+            found[level].append(rule)
+    for rule in named:
+        if rule not in known:
+            found[Level.MUST.value].append(rule)
+    return found

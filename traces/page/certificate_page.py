@@ -1,0 +1,147 @@
+"""The page of certificates: targets by rules, what did not pass and why, and the coverage map.
+
+Decides what stands together.  Certificates of several revisions are one matrix; the coverage map is
+of the revision that judged the first, by the targets that it judged.  The traces that were left are
+in the page, up to a number; what is more is named by the command that shows it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from fencepost.model.revision import Revision
+from fencepost.model.table import LEVELS
+from fencepost.properties.mutants import find_revision
+from fencepost.traces.page.certificate_data import (
+    OUTCOMES,
+    SIGNS,
+    CaseRow,
+    Held,
+    read_certificate,
+    rules_of,
+)
+from fencepost.traces.page.coverage import covered, picture, table_rows
+from fencepost.traces.page.render import page
+from fencepost.traces.page.trace_data import Shown
+from fencepost.traces.page.trace_page import traces_data
+
+MOST_TRACES = 250
+"""So many traces a page carries; a browser should still open it at once."""
+
+_LONGEST = 6_000
+"""Of other forms of each of these, in characters."""
+
+
+def certificate_page(
+    documents: Sequence[Mapping[str, Any]], traces: Sequence[Mapping[str, Shown]]
+) -> str:
+    """The page of these certificates.  `traces`: of each, by the names that its cases have."""
+    revisions = [find_revision(document["revision"]) for document in documents]
+    held = [read_certificate(d, r) for d, r in zip(documents, revisions, strict=True)]
+    shown: list[Shown] = []
+    places: dict[tuple[int, str], int] = {}
+    for number, named in enumerate(traces):
+        for name, each in named.items():
+            if len(shown) < MOST_TRACES:
+                shown.append(replace(each, longest=_LONGEST))
+                places[number, name] = len(shown)
+    data = traces_data(shown)
+    first = [h for h in held if h.revision == held[0].revision]
+    told = covered(first, revisions[0])
+    title = ", ".join(h.target for h in held[:3]) + (" and others" if len(held) > 3 else "")
+    return page(
+        "certificate.html",
+        f"{title}: {'certificate' if len(held) == 1 else 'certificates'}",
+        {**data, "index": True},
+        traces=data["traces"],
+        left=sum(map(len, traces)) - len(shown),
+        held=held,
+        outcomes=OUTCOMES,
+        signs=SIGNS,
+        levels=[level.value for level in LEVELS],
+        matrix=_matrix(held, revisions[0], places),
+        reasons=[_reasons(number, h, places) for number, h in enumerate(held)],
+        revision=revisions[0].name,
+        targets=[h.target for h in first],
+        picture=picture(revisions[0], told),
+        tables=table_rows(revisions[0], told),
+        counts=_counts(told.how),
+    )
+
+
+def _counts(how: Mapping[str, str]) -> dict[str, int]:
+    return {word: sum(value == word for value in how.values()) for word in ("yes", "never", "out")}
+
+
+def _matrix(
+    held: Sequence[Held], revision: Revision, places: Mapping[tuple[int, str], int]
+) -> list[dict[str, Any]]:
+    """By level the rules, by rule a cell for each target: its cases, those that pass counted."""
+    found = []
+    rules = rules_of(held, revision)
+    tables = {rule.id: table.name for table, rule in revision.rules()}
+    for level, names in rules.items():
+        rows = []
+        for rule in names:
+            cells = [_cell(number, h, h.of_rule(rule), places) for number, h in enumerate(held)]
+            bad = any(case["outcome"] != "pass" for cell in cells for case in cell["cases"])
+            rows.append({"rule": rule, "table": tables.get(rule, ""), "cells": cells, "bad": bad})
+        found.append({"level": level, "rows": rows})
+    return found
+
+
+def _cell(
+    number: int, held: Held, cases: Sequence[CaseRow], places: Mapping[tuple[int, str], int]
+) -> dict[str, Any]:
+    return {
+        "target": held.target,
+        "passed": sum(case.outcome == "pass" for case in cases),
+        "cases": [
+            {"id": case.id, "outcome": case.outcome, "link": _link(number, case, places)}
+            for case in cases
+            if case.outcome != "pass"
+        ],
+    }
+
+
+def _link(number: int, case: CaseRow, places: Mapping[tuple[int, str], int]) -> str:
+    """To its trace; where it left none, to why."""
+    place = places.get((number, case.trace)) if case.trace is not None else None
+    return f"#t{place}" if place is not None else f"#{_anchor(number, case)}"
+
+
+def _anchor(number: int, case: CaseRow) -> str:
+    return f"case-{number + 1}-{case.id.replace('/', '--')}"
+
+
+def _reasons(
+    number: int, held: Held, places: Mapping[tuple[int, str], int]
+) -> list[dict[str, Any]]:
+    """What did not pass, outcome by outcome; cases of one reason stand together."""
+    found = []
+    for outcome in OUTCOMES[1:]:
+        by_reason: dict[str, list[dict[str, Any]]] = {}
+        for case in held.cases:
+            if case.outcome == outcome:
+                place = places.get((number, case.trace)) if case.trace is not None else None
+                by_reason.setdefault(_reason(case), []).append(
+                    {
+                        "id": case.id,
+                        "anchor": _anchor(number, case),
+                        "trace": None if place is None else f"#t{place}",
+                        "file": case.trace,
+                        "level": case.level,
+                    }
+                )
+        if by_reason:
+            reasons = sorted(by_reason.items(), key=lambda item: (-len(item[1]), item[0]))
+            total = sum(len(cases) for _, cases in reasons)
+            found.append({"outcome": outcome, "total": total, "reasons": reasons})
+    return found
+
+
+def _reason(case: CaseRow) -> str:
+    """Why, without what is this one case's: a known failure by what is known of it."""
+    return case.message.rpartition("known failure: ")[2] or "no reason is recorded"

@@ -1,0 +1,194 @@
+"""Swim lanes: the coordinator, each instance with the processes that held it, each dynamic member.
+
+Decides what is drawn where, by the index of the step.  A bar is a member id as long as the model
+has it as a member, in the row of the process that was told it; how it ends says why.  Phases are
+the group's states, timers run from being set to firing or being taken away.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+from fencepost.model.effects import Do
+from fencepost.model.group import SESSION, Group
+from fencepost.properties.past import Happened
+from fencepost.traces.page.states import timer_name
+from fencepost.traces.page.story import Story
+from fencepost.traces.words import member
+
+_LATER_ID = re.compile(r" \(id \d+\)$")
+_REPLACES = {Do.REPLACE_HOLDER, Do.REPLACE_HOLDER_AS_SENT}
+COORDINATOR = -1
+
+
+@dataclass(slots=True)
+class Lanes:
+    """What is drawn: rows by lane, then bars, phases and timers; `open_...`: that still go on."""
+
+    story: Story
+    rows: list[dict[str, Any]] = field(default_factory=list)
+    row_of: dict[str, int] = field(default_factory=dict)
+    bars: list[dict[str, Any]] = field(default_factory=list)
+    phases: list[dict[str, Any]] = field(default_factory=list)
+    timers: list[dict[str, Any]] = field(default_factory=list)
+    open_bars: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
+    open_phases: dict[str, dict[str, Any]] = field(default_factory=dict)
+    open_timers: dict[tuple[str, str, str], dict[str, Any]] = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Any]:
+        """For the page."""
+        return {
+            "rows": self.rows,
+            "bars": self.bars,
+            "phases": self.phases,
+            "timers": self.timers,
+            "groups": sorted({phase["group"] for phase in self.phases}),
+        }
+
+
+def lanes(story: Story) -> Lanes:
+    """The lanes of a story."""
+    drawn = Lanes(story)
+    _rows(drawn)
+    for index, steps in enumerate(story.beside):
+        for step in steps:
+            _phases(drawn, index, step)
+            _members(drawn, index, step)
+            _timers(drawn, index, step)
+    return drawn
+
+
+def _rows(drawn: Lanes) -> None:
+    """A row for each process: those of an instance together, then dynamic members, then others."""
+    trace = drawn.story.trace
+    lane: dict[str, tuple[int, str]] = {}
+    for request in drawn.story.requests.values():
+        who = trace.senders.get(request.id, request.connection)
+        instance = request.body.get("groupInstanceId") or request.body.get("memberName")
+        if instance is not None:
+            found = (0, f"instance {instance}")
+        elif request.api in {"JoinGroup", "SyncGroup", "Heartbeat"}:
+            found = (1, f"dynamic {who}")
+        else:
+            found = (2, who)
+        lane[who] = min(found, lane.get(who, found))
+    order = {who: place for place, who in enumerate(lane)}
+    labels = {
+        label: place for place, label in enumerate(dict.fromkeys(told for _, told in lane.values()))
+    }
+    for who in sorted(lane, key=lambda w: (lane[w][0], labels[lane[w][1]], order[w])):
+        kind, label = lane[who]
+        drawn.row_of[who] = len(drawn.rows)
+        drawn.rows.append(
+            {"lane": label, "who": who, "kind": ("static", "dynamic", "client")[kind]}
+        )
+
+
+def _row(drawn: Lanes, member_id: str, instance: str | None) -> int:
+    """The row of whoever was told this id; of an id that nobody was told, of its instance."""
+    who = _LATER_ID.sub("", drawn.story.trace.names.get(member_id, ""))
+    if who in drawn.row_of:
+        return drawn.row_of[who]
+    fresh = member_id.removeprefix("\x00")
+    if fresh in drawn.story.trace.senders:
+        return drawn.row_of.get(drawn.story.trace.senders[fresh], 0)
+    lane = f"instance {instance}"
+    return next((n for n, row in enumerate(drawn.rows) if row["lane"] == lane), 0)
+
+
+def _phases(drawn: Lanes, index: int, step: Happened) -> None:
+    group, name = step.outcome.group, step.group_id
+    told = None if group is None else (group.state.value, group.generation_id)
+    now = drawn.open_phases.get(name)
+    if now is not None and told == (now["state"], now["generation"]):
+        return
+    if now is not None:
+        now["to"] = index
+        del drawn.open_phases[name]
+        if now["from"] == index:
+            drawn.phases.remove(now)
+    if told is not None:
+        phase = {"group": name, "state": told[0], "generation": told[1], "from": index, "to": None}
+        drawn.open_phases[name] = phase
+        drawn.phases.append(phase)
+
+
+def _members(drawn: Lanes, index: int, step: Happened) -> None:
+    before, after = _ids(step.before), _ids(step.outcome.group)
+    names = drawn.story.trace.names
+    for member_id, instance in before.items():
+        bar = (
+            drawn.open_bars.pop((step.group_id, member_id), None)
+            if member_id not in after
+            else None
+        )
+        if bar is not None:
+            bar["to"] = index
+            bar["ends"] = _end(drawn, step, instance)
+    for member_id, instance in after.items():
+        if (step.group_id, member_id) not in drawn.open_bars:
+            bar = {
+                "row": _row(drawn, member_id, instance),
+                "group": step.group_id,
+                "label": member(member_id, names),
+                "id": member_id.replace("\x00", "new for "),
+                "from": index,
+                "to": None,
+                "ends": None,
+            }
+            drawn.open_bars[step.group_id, member_id] = bar
+            drawn.bars.append(bar)
+
+
+def _ids(group: Group | None) -> dict[str, str | None]:
+    return {} if group is None else {m.member_id: m.group_instance_id for m in group.members}
+
+
+def _end(drawn: Lanes, step: Happened, instance: str | None) -> str:
+    """How a member id ends: fenced, left, expired, lost in a failover, or removed."""
+    group = step.outcome.group
+    effects = {
+        do for rule_id in step.outcome.rules for do in drawn.story.revision.rule(rule_id).effect
+    }
+    if (
+        instance is not None
+        and effects & _REPLACES
+        and group is not None
+        and group.holder(instance)
+    ):
+        return "fenced"
+    if step.timer is not None:
+        return "expired" if step.timer.kind == SESSION else "removed"
+    if step.incoming is None:
+        return "lost"
+    return "left" if step.incoming.api.startswith("LeaveGroup") else "removed"
+
+
+def _timers(drawn: Lanes, index: int, step: Happened) -> None:
+    running = () if step.outcome.group is None else step.outcome.group.timers
+    seen = set()
+    for timer in running:
+        key = (step.group_id, timer.kind, timer.subject)
+        seen.add(key)
+        now = drawn.open_timers.get(key)
+        if now is None:
+            now = drawn.open_timers[key] = {
+                "row": _row(drawn, timer.subject, None) if timer.kind == SESSION else COORDINATOR,
+                "group": step.group_id,
+                "label": timer_name(timer, drawn.story.trace.names),
+                "from": index,
+                "to": None,
+                "fired": False,
+                "set": [],
+                "due": None,
+            }
+            drawn.timers.append(now)
+        if now["due"] != timer.earliest:
+            now["due"] = timer.earliest
+            now["set"].append(index)
+    for key in [k for k in drawn.open_timers if k[0] == step.group_id and k not in seen]:
+        gone = drawn.open_timers.pop(key)
+        gone["to"] = index
+        gone["fired"] = step.timer is not None and key[1:] == step.timer[:2]

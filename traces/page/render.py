@@ -1,0 +1,96 @@
+"""From data to one file: everything inside, nothing loaded from anywhere.
+
+Decides what a page may do.  Its policy allows the one style and the one script that are in it, by
+their hashes, and no request at all; so a page proves that it asks nobody for anything.  The same
+data is always the same bytes.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+_ASSETS = files(__package__ or "") / "assets"
+STYLES = ("base.css", "viewer.css", "lanes.css", "certificate.css")
+SCRIPTS = (
+    "dom.js",
+    "trace.js",
+    "geometry.js",
+    "lanes.js",
+    "marks.js",
+    "list.js",
+    "rules.js",
+    "detail.js",
+    "forms.js",
+    "viewer.js",
+    "certificate.js",
+    "main.js",
+)
+
+
+def page(template: str, title: str, data: Mapping[str, Any], **values: Any) -> str:
+    """A page.  `data`: what the script reads; `values`: what the template writes as text."""
+    style, script = _joined(STYLES), _script()
+    policy = "; ".join(
+        [
+            "default-src 'none'",
+            f"style-src '{_hash(style)}'",
+            f"script-src '{_hash(script)}'",
+            "img-src data:",
+            "base-uri 'none'",
+            "form-action 'none'",
+        ]
+    )
+    text = (
+        _templates()
+        .get_template(template)
+        .render(
+            title=title,
+            policy=policy,
+            style=Markup(style),  # noqa: S704  (our own file)
+            script=Markup(script),  # noqa: S704
+            data=Markup(_embedded(data)),  # noqa: S704  (no < is left in it)
+            **values,
+        )
+    )
+    return text.rstrip("\n") + "\n"
+
+
+def _embedded(data: Mapping[str, Any]) -> str:
+    """JSON that no element can be ended in."""
+    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+    return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
+
+
+@cache
+def _joined(names: tuple[str, ...]) -> str:
+    return "\n" + "\n".join((_ASSETS / name).read_text("utf-8") for name in names)
+
+
+@cache
+def _script() -> str:
+    return f'\n(() => {{\n"use strict";{_joined(SCRIPTS)}}})();\n'
+
+
+def _hash(text: str) -> str:
+    digest = hashlib.sha256(text.encode()).digest()
+    return f"sha256-{base64.b64encode(digest).decode()}"
+
+
+@cache
+def _templates() -> Environment:
+    return Environment(
+        loader=PackageLoader("fencepost.traces.page"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )

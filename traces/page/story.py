@@ -1,0 +1,119 @@
+"""A trace beside the model: which steps of the model belong to which step that people read.
+
+Decides where a step of the model is shown.  A request took effect where it was sent, or later if
+something else must have happened before; a timer fired in the first step that lasts as long.  The
+order is the model's, so the state behind a step is one that the model was in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from fencepost.model.coordinator import Send
+from fencepost.model.expr import Point
+from fencepost.model.history import Restarted, Sent
+from fencepost.model.machine import Machine
+from fencepost.model.revision import Revision
+from fencepost.model.table import Rule, Table
+from fencepost.properties.beside import Run, run_beside
+from fencepost.properties.past import Happened
+from fencepost.traces.page.decisions import heard
+from fencepost.traces.step_lines import Line, Told, step_lines
+from fencepost.traces.trace_file import TraceFile
+
+Decision = tuple[Table, Point, Rule]
+
+
+@dataclass(frozen=True, slots=True)
+class Story:
+    """A trace, its steps, and the model's steps by the index of the step that they belong to.
+
+    `requests`: by id; `asked_at`, `answered_at`: request id → index of the step that sent it, and
+    that answered it.
+    """
+
+    trace: TraceFile
+    revision: Revision
+    lines: tuple[Line, ...]
+    run: Run
+    beside: tuple[tuple[Happened, ...], ...]
+    requests: Mapping[str, Send]
+    asked_at: Mapping[str, int]
+    answered_at: Mapping[str, int]
+
+    @property
+    def wrong_at(self) -> int | None:
+        """Index of the step where it goes wrong: the answer; if there is none, the request."""
+        request = self.trace.verdict.request
+        if request is None:
+            return None
+        return self.answered_at.get(request, self.asked_at.get(request))
+
+
+def story_of(trace: TraceFile, revision: Revision) -> Story:
+    """Judge a trace by a revision and lay the model's run beside it."""
+    lines = tuple(step_lines(Told(trace.events, trace.senders, trace.names, trace.clock)))
+    run = run_beside(revision, trace.config, trace.events, lag_ms=trace.lag_ms)
+    requests = {e.request.id: e.request for e in trace.events if isinstance(e, Sent)}
+    asked = {line.asks: index for index, line in enumerate(lines) if line.asks}
+    answered = {line.answers: index for index, line in enumerate(lines) if line.answers}
+    beside = _beside(trace, lines, asked, run.steps)
+    return Story(trace, revision, lines, run, beside, requests, asked, answered)
+
+
+def _beside(
+    trace: TraceFile, lines: Sequence[Line], asked: Mapping[str, int], steps: Sequence[Happened]
+) -> tuple[tuple[Happened, ...], ...]:
+    found: list[list[Happened]] = [[] for _ in lines]
+    restarts = [
+        index
+        for index, line in enumerate(lines)
+        if any(isinstance(trace.events[e], Restarted) for e in line.events)
+    ]
+    here = 0
+    for step in steps:
+        if step.incoming is not None:
+            here = max(here, asked[step.incoming.id])
+        elif step.timer is None:
+            here = next((index for index in restarts if index >= here), here)
+        else:
+            while here + 1 < len(lines) and lines[here].until_ms < step.span.earliest:
+                here += 1
+        if found:
+            found[here].append(step)
+    return tuple(map(tuple, found))
+
+
+class Decider:
+    """Asks the model again, step by step, to hear what it was decided by."""
+
+    def __init__(self, trace: TraceFile, revision: Revision) -> None:
+        self._log: list[Decision] = []
+        listening = Revision(
+            revision.name,
+            revision.about,
+            heard(revision, self._log),
+            revision.apis,
+            empty_instance_is_none=revision.empty_instance_is_none,
+            twists=revision.twists,
+            distort=revision.distort,
+            answer_versions=revision.answer_versions,
+        )
+        self._machine = Machine(listening, trace.config)
+
+    def decisions(self, step: Happened) -> list[Decision]:
+        """The decisions of a step, in the order in which its rules were used."""
+        self._log.clear()
+        if step.incoming is not None:
+            if step.group_id or step.outcome.rules:
+                self._machine.handle(step.before, step.incoming, step.span, group_id=step.group_id)
+        elif step.timer is not None:
+            if step.before is not None:
+                self._machine.expire(step.before, step.timer, step.span)
+        else:
+            self._machine.failover(step.before, step.span)
+        by_rule: dict[str, list[Decision]] = {}
+        for decision in self._log:
+            by_rule.setdefault(decision[2].id, []).append(decision)
+        return [by_rule[rule][0] for rule in step.outcome.rules if rule in by_rule]

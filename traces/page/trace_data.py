@@ -1,0 +1,267 @@
+"""A trace as the data of its page: steps, what the model did at each, and what was expected.
+
+Decides what a page holds of a trace.  Of the state only what a step changed, of an answer all its
+fields, each different answer once; so that a trace of ten thousand steps is still a page.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from fencepost.model.answers import merged
+from fencepost.model.errors import error_name
+from fencepost.model.history import Answered, Disconnected, Restarted
+from fencepost.model.shapes import Message
+from fencepost.model.table import Rule
+from fencepost.properties.past import Happened
+from fencepost.traces.page.answer_rows import rows
+from fencepost.traces.page.decisions import Decisions
+from fencepost.traces.page.forms import LONGEST, forms
+from fencepost.traces.page.lanes import Lanes, lanes
+from fencepost.traces.page.states import ABSENT, changes, deadline, fields, timer_name
+from fencepost.traces.page.story import Decider, Story, story_of
+from fencepost.traces.step_lines import Line, texts
+from fencepost.traces.trace_file import TraceFile
+from fencepost.traces.words import Body, answer_words
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A trace to show: under which title, and the file that a command names.
+
+    `longest`: in characters, what other forms of it may be.
+    """
+
+    trace: TraceFile
+    title: str
+    file: str
+    longest: int = LONGEST
+
+
+@dataclass(slots=True)
+class _Pool:
+    """Lists that come again and again, each once."""
+
+    items: list[Any] = field(default_factory=list)
+    _places: dict[str, int] = field(default_factory=dict)
+
+    def place(self, item: Any) -> int:
+        key = json.dumps(item, ensure_ascii=False)
+        if key not in self._places:
+            self._places[key] = len(self.items)
+            self.items.append(item)
+        return self._places[key]
+
+
+def trace_json(shown: Shown, decisions: Decisions) -> dict[str, Any]:
+    """All that the page tells of a trace.  `decisions`: of the revision that it names."""
+    story = story_of(shown.trace, decisions.revision)
+    pool = _Pool()
+    drawn = lanes(story)
+    steps = _steps(story, drawn, decisions, pool)
+    return {
+        "title": shown.title,
+        "file": shown.file,
+        "revision": shown.trace.revision,
+        "verdict": verdict_json(story),
+        "facts": _facts(shown.trace),
+        "steps": steps,
+        "lines": list(texts(story.lines, shown.trace.verdict.request)),
+        "pool": pool.items,
+        "lanes": drawn.to_json(),
+        "wrong": story.wrong_at,
+        "judged": _judged(story),
+        "forms": forms(shown.trace, shown.file, shown.longest),
+    }
+
+
+def _judged(story: Story) -> int:
+    """How many steps the model followed: all, or up to where it went wrong."""
+    if story.run.verdict.violation is None and story.run.verdict.unknown is None:
+        return len(story.lines)
+    last = max((n for n, steps in enumerate(story.beside) if steps), default=0)
+    return max(last, story.wrong_at or 0) + 1
+
+
+def verdict_json(story: Story) -> dict[str, Any]:
+    """The verdict as the file records it, in words."""
+    verdict = story.trace.verdict
+    rule = _rule(story, verdict.rule)
+    request = story.requests.get(verdict.request or "")
+    api = "" if request is None else request.api
+    names = story.trace.names
+    expected = [answer_words(api, each.body, names) for each in verdict.expected if each.body]
+    wrong = verdict.wrong or ""
+    if wrong == "EARLY" or (wrong == "CLOSED" and not expected):
+        expected = ["no answer yet: it waits"]
+    got = answer_words(api, verdict.observed, names) if verdict.observed else ""
+    if verdict.outcome == "violated" and not got:
+        body = _observed(story, verdict.request or "")
+        got = answer_words(api, body, names) if body else "no answer"
+        if body and wrong == "SILENCE":
+            got = f"no answer in time; too late: {got}"
+    return {
+        "outcome": verdict.outcome,
+        "sentence": verdict.message,
+        "level": verdict.level,
+        "wrong": wrong,
+        "rule": verdict.rule,
+        "source": "" if rule is None else rule.source,
+        "because": verdict.because or ("" if rule is None else rule.because),
+        "expected": list(dict.fromkeys(expected)),
+        "got": got,
+    }
+
+
+def _rule(story: Story, rule_id: str | None) -> Rule | None:
+    return next((rule for _, rule in story.revision.rules() if rule.id == rule_id), None)
+
+
+def _facts(trace: TraceFile) -> list[tuple[str, str]]:
+    made = trace.provenance
+    target = f"{made.get('target') or 'unknown'}"
+    who = " ".join(
+        str(made[k]) for k in ("implementation", "implementation_version") if made.get(k)
+    )
+    clock = "virtual" if trace.clock == "virtual" else f"real, lag up to {trace.lag_ms:,} ms"
+    found = [
+        ("target", f"{target} ({who})" if who else target),
+        ("judged by", trace.revision),
+        ("case", trace.case or ""),
+        ("clock", clock),
+        ("seed", "" if made.get("seed") is None else str(made["seed"])),
+        ("tool", f"fencepost {made['tool']}" if made.get("tool") else ""),
+    ]
+    found += [
+        (key, "none" if value is None else f"{value:,}")
+        for key, value in sorted(trace.config.items())
+    ]
+    return [(name, value) for name, value in found if value]
+
+
+def _steps(story: Story, drawn: Lanes, decisions: Decisions, pool: _Pool) -> list[dict[str, Any]]:
+    names, asked, answered = story.trace.names, story.asked_at, story.answered_at
+    numbers = {request_id: index + 1 for request_id, index in asked.items()}
+    groups = {step.group_id for steps in story.beside for step in steps}
+    decider = Decider(story.trace, story.revision)
+    expected = _expected(story)
+    state: dict[str, dict[str, str]] = {}
+    found = []
+    for index, line in enumerate(story.lines):
+        changed: dict[str, str | None] = {}
+        ends = {step.group_id: step.outcome.group for step in story.beside[index]}
+        for group_id, group in ends.items():
+            after = fields(group, names, numbers)
+            start = "" if len(groups) < 2 else f"group {group_id} · "
+            for name, value in changes(state.get(group_id, ABSENT), after).items():
+                changed[start + name] = value
+            state[group_id] = after
+        told = _told(story, line, drawn)
+        if line.asks in answered and answered[line.asks] != index:
+            told["to"] = answered[line.asks]
+        if line.answers and not line.asks:
+            told["of"] = asked.get(line.answers)
+        if index == story.wrong_at:
+            told["wrong"] = True
+        if line.asks:
+            request = story.requests[line.asks]
+            told["q"] = pool.place(rows(request.body, None, names))
+        answer = line.answers or (line.asks if told.get("wrong") else "")
+        if answer:
+            body, want = _observed(story, answer), expected.get(answer)
+            told["a"] = pool.place(rows(body, want, names))
+            if want is None:
+                told["free"] = True
+        if story.beside[index]:
+            told["m"] = [_model(s, decider, decisions, names) for s in story.beside[index]]
+        if changed:
+            told["ch"] = changed
+        found.append(told)
+    return found
+
+
+def _told(story: Story, line: Line, drawn: Lanes) -> dict[str, Any]:
+    """A step, apart from what the model makes of it."""
+    told: dict[str, Any] = {"at": line.at_ms, "until": line.until_ms}
+    request = story.requests.get(line.asks or line.answers)
+    if request is not None:
+        told |= {"kind": "ask" if line.asks else "answer", "api": request.api}
+        told["v"] = request.version
+        told["row"] = drawn.row_of[story.trace.senders.get(request.id, request.connection)]
+    elif line.passes:
+        told["kind"] = "time"
+    else:
+        events = [story.trace.events[e] for e in line.events]
+        told["kind"] = "restart" if any(isinstance(e, Restarted) for e in events) else "drop"
+        gone = {who for e in events if isinstance(e, Disconnected) for who in _behind(story, e)}
+        if gone:
+            told["row"] = drawn.row_of[min(gone)]
+    if line.answers:
+        body = _observed(story, line.answers)
+        code = None if body is None else body.get("errorCode", 0)
+        told["err"] = "closed" if code is None else error_name(code)
+    if line.events:
+        told["file"] = [e + 1 for e in line.events]
+    return told
+
+
+def _behind(story: Story, event: Disconnected) -> set[str]:
+    """Who spoke on a connection."""
+    return {
+        story.trace.senders.get(request.id, request.connection)
+        for request in story.requests.values()
+        if request.connection == event.connection
+    }
+
+
+def _observed(story: Story, request_id: str) -> Body | None:
+    index = story.answered_at.get(request_id)
+    if index is None:
+        return None
+    for number in story.lines[index].events:
+        event = story.trace.events[number]
+        if isinstance(event, Answered) and event.answer.id == request_id:
+            return event.answer.body
+    return None
+
+
+def _expected(story: Story) -> dict[str, Body]:
+    """Request id → what the model answers; where it went wrong, the nearest right answer."""
+    messages: dict[str, list[Message]] = {}
+    for steps in story.beside:
+        for step in steps:
+            for emission in step.outcome.emissions:
+                if emission.message is not None:
+                    messages.setdefault(emission.request_id, []).append(emission.message)
+    found: dict[str, Body] = {}
+    for request_id, told in messages.items():
+        message = told[0] if len(told) == 1 else merged(told)
+        found[request_id] = message.to_body(story.requests[request_id].version)
+    verdict = story.trace.verdict
+    if verdict.request and verdict.expected and verdict.expected[0].body is not None:
+        found[verdict.request] = verdict.expected[0].body
+    return found
+
+
+def _model(
+    step: Happened, decider: Decider, decisions: Decisions, names: Mapping[str, str]
+) -> dict[str, Any]:
+    span = step.span
+    if step.incoming is not None:
+        what = step.incoming.api
+    elif step.timer is not None:
+        what = f"{timer_name(step.timer, names)}, due {deadline(step.timer)}"
+    else:
+        what = "failover"
+    told: dict[str, Any] = {
+        "what": what,
+        "d": [decisions.point(*d) for d in decider.decisions(step)],
+    }
+    if step.incoming is not None:
+        told["q"] = step.incoming.id
+    if span.earliest != span.latest:
+        told["span"] = [span.earliest, span.latest]
+    return told

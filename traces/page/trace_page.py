@@ -1,0 +1,44 @@
+"""The page of one trace, or of a few: the minimal one, the original, one of another target.
+
+Decides what stands there without the script: the verdict first, in one sentence, then what it
+rests on, then every step as a line that can be linked to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from fencepost.properties.mutants import find_revision
+from fencepost.traces.page.decisions import Decisions
+from fencepost.traces.page.render import page
+from fencepost.traces.page.trace_data import Shown, trace_json
+from fencepost.traces.trace_file import TraceFileError
+
+
+def trace_page(shown: Sequence[Shown]) -> str:
+    """The page of these traces, the first one open.  Raises TraceFileError."""
+    data = traces_data(shown)
+    first = data["traces"][0]
+    title = f"{first['verdict']['rule'] or first['title']}: {first['verdict']['outcome']}"
+    return page("trace.html", title, data, traces=data["traces"])
+
+
+def traces_data(shown: Sequence[Shown]) -> dict[str, Any]:
+    """Traces and the revisions that judge them.  Raises TraceFileError."""
+    revisions: dict[str, Decisions] = {}
+    traces = []
+    for each in shown:
+        name = each.trace.revision
+        if name not in revisions:
+            try:
+                revisions[name] = Decisions(find_revision(name))
+            except KeyError as error:
+                raise TraceFileError(
+                    each.file, "$.revision", str(error.args[0]), "name one of these"
+                ) from error
+        traces.append(trace_json(each, revisions[name]))
+    return {
+        "traces": traces,
+        "revisions": {name: told.to_json() for name, told in revisions.items()},
+    }
