@@ -32,6 +32,7 @@ from fencepost.conformance.cli_show import (
     table_command,
 )
 from fencepost.conformance.cli_start import start_command
+from fencepost.conformance.cli_view import view_command
 from fencepost.conformance.known_failures import KnownFailuresError
 from fencepost.conformance.outcome import EXIT_OWN_FAULT, EXIT_UNAVAILABLE, EXIT_USAGE
 from fencepost.conformance.plan_json import PlanError
@@ -61,6 +62,7 @@ def fencepost() -> None:
 for _command in (
     certify_command,
     replay_command,
+    view_command,
     table_command,
     cases_command,
     explain_command,
