@@ -19,7 +19,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 import orjson
 
@@ -180,14 +180,15 @@ class RequestLog:
 
 def _opened(path: Path) -> IO[bytes]:
     try:
-        file: IO[Any] = path.open("rb", buffering=1 << 20)
-        if file.peek(2)[:2] == b"\x1f\x8b":  # type: ignore[attr-defined]  # a buffered reader
-            return gzip.GzipFile(fileobj=file)  # type: ignore[return-value]  # reads like one
+        with path.open("rb") as file:
+            is_gzip = file.read(2) == b"\x1f\x8b"
+        if is_gzip:  # opened by gzip itself, or nobody would close it
+            return gzip.open(path, "rb")  # type: ignore[return-value]  # reads like a file
+        return path.open("rb", buffering=1 << 20)
     except OSError as error:
         raise RequestLogError(
             f"{path} can't be read ({error.strerror or error}); name a file that is there"
         ) from error
-    return file
 
 
 def _by_broker(paths: Sequence[Path]) -> dict[str, list[Path]]:
