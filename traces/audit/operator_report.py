@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, fields, is_dataclass
-from enum import Enum
+from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 from fencepost.model.shapes import ShapeError
@@ -121,48 +120,6 @@ class OperatorReport:
                 self.causes[row.cause] += 1
                 self.remedies[row.remedy] += 1
                 self.by_hour[row.start_ms - row.start_ms % _HOUR_MS] += 1
-
-    def to_json(self) -> dict[str, Any]:
-        """As `operator-report-1.schema.json` says."""
-        return {
-            "from_ms": self.from_ms,
-            "until_ms": self.until_ms,
-            "groups": self.groups,
-            "unreadable": self.unreadable,
-            "rebalances_by_cause": {c.value: self.causes[c] for c in Cause if self.causes[c]},
-            "rebalances_by_remedy": {r.value: self.remedies[r] for r in Remedy if self.remedies[r]},
-            "rebalances_by_hour": [
-                {"hour_ms": hour, "rebalances": self.by_hour[hour]} for hour in sorted(self.by_hour)
-            ],
-            **{name: _kept(getattr(self, name)) for name in _TABLES},
-        }
-
-
-_TABLES = (
-    "chains",
-    "self_fencings",
-    "static_leaves",
-    "thrown_out",
-    "near_timeouts",
-    "rebalances",
-    "deployments",
-    "life_lines",
-)
-
-
-def _kept(kept: Kept[Any]) -> dict[str, Any]:
-    return {"count": kept.count, "rows": [_plain(row) for row in kept.rows]}
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, Enum):
-        return value.value
-    if is_dataclass(value):
-        plain = {f.name: _plain(getattr(value, f.name)) for f in fields(value)}
-        if isinstance(value, Rebalance):
-            plain["duration_ms"] = value.duration_ms
-        return plain
-    return [_plain(each) for each in value] if isinstance(value, tuple) else value
 
 
 def _is_whole(exchange: Exchange) -> bool:

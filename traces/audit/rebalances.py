@@ -90,6 +90,8 @@ class _Candidate:
     gone: Gone | None = None
     came: Came | None = None
     static_leave: bool = False
+    was_told: bool = False
+    """It came after somebody had been told of the rebalance, by one who may have been that."""
 
 
 class Rebalances:
@@ -161,8 +163,8 @@ class Rebalances:
     def _judge(self, round_: Round) -> None:
         last_ms = _sign(round_)
         everything = sorted(self._candidates(round_), key=lambda c: (c.at_ms, c.cause.value, c.who))
-        first = next((c for c in everything if c.at_ms <= last_ms), None)
-        others = {c.cause for c in everything if c.at_ms <= last_ms or c.cause in _OF_THEIR_OWN}
+        first = next((c for c in everything if c.at_ms <= last_ms and not c.was_told), None)
+        others = {c.cause for c in everything}
         if first is not None:
             others.discard(first.cause)
         remedy, away_ms = self._remedy(first)
@@ -209,12 +211,14 @@ class Rebalances:
             found.append(_Candidate(moved_ms, Cause.FAILOVER, Process("", "")))
         for join in round_.joins.values():
             cause = _cause(join, round_)
-            if cause is None:
+            told = join.old is not None and _was_told(join, round_)
+            if cause is None or (cause in _AS_TOLD and told):
                 continue
             member = join.member
             came = Came(member.process, member.instance_id, join.arrived_ms)
             gone = self._comings.before(came) if cause is Cause.NEW_MEMBER else None
-            found.append(_Candidate(join.arrived_ms, cause, member.process, gone, came))
+            row = (join.arrived_ms, cause, member.process, gone, came)
+            found.append(_Candidate(*row, was_told=told))
         return found
 
     def _remedy(self, first: _Candidate | None) -> tuple[Remedy, int | None]:
@@ -236,8 +240,13 @@ class Rebalances:
 
 _LATE_MS = 100
 """How late a broker may be to notice an expiry that a log shows by its answers only."""
-_OF_THEIR_OWN = frozenset({Cause.NEW_MEMBER, Cause.LEAVE, Cause.EXPIRY, Cause.CHANGED_SUBSCRIPTION})
-"""What happens also during a rebalance; whoever rejoins then does as it was told."""
+_AS_TOLD = frozenset({Cause.LEADER_REJOIN, Cause.MEMBER_REJOIN})
+"""Whoever joins again during a rebalance does as it was told."""
+
+
+def _was_told(join: Join, round_: Round) -> bool:
+    sign_ms = round_.evidence.sign_ms
+    return sign_ms is not None and join.arrived_ms >= sign_ms
 
 
 def _sign(round_: Round) -> int:
@@ -252,6 +261,8 @@ def _cause(join: Join, round_: Round) -> Cause | None:
         return Cause.NEW_MEMBER if is_certain else None
     if join.old is None:
         return None  # a member that this log had not shown: what it did before is unknown
+    if not join.offered:
+        return Cause.LEADER_REJOIN if join.leads and not join.fresh else None
     if subscription(join.offers) != subscription(join.offered):
         return Cause.CHANGED_SUBSCRIPTION
     if join.offers != join.offered:
