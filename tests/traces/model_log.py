@@ -25,6 +25,14 @@ TICK_MS = 100
 BEAT_MS = 1000
 VERSIONS = {"JoinGroup": 9, "SyncGroup": 5, "Heartbeat": 4, "LeaveGroup": 5, "OffsetCommit": 9}
 
+_JOIN_AGAIN = frozenset(
+    {
+        Error.REBALANCE_IN_PROGRESS.value,
+        Error.ILLEGAL_GENERATION.value,
+        Error.NOT_COORDINATOR.value,
+    }
+)
+
 
 @dataclass
 class Consumer:
@@ -109,10 +117,7 @@ class Consumer:
         elif code == Error.UNKNOWN_MEMBER_ID.value:
             self.member_id = ""
             self.join()
-        elif code in {
-            Error.REBALANCE_IN_PROGRESS.value,
-            Error.ILLEGAL_GENERATION.value,
-        } or code in {Error.NOT_COORDINATOR.value}:
+        elif code in _JOIN_AGAIN:
             self.join()
         elif api == "JoinGroup":
             self.member_id, self.generation = body["memberId"], body["generationId"]

@@ -1,4 +1,4 @@
-"""The operator's report as a whole: on real logs, in any interleaving, bounded, as JSON and text."""
+"""The operator's report as a whole: on real logs, interleaved, bounded, as JSON and as text."""
 
 from __future__ import annotations
 
