@@ -9,13 +9,18 @@ from typing import Any
 
 import click
 
+from fencepost.conformance.fuzz_page import fuzz_index, traces_of
+from fencepost.conformance.fuzz_report import FORMAT
 from fencepost.conformance.pages import certificate_from_folder
 from fencepost.conformance.report import write_texts
+from fencepost.conformance.summary import plural
 from fencepost.traces.page.certificate_data import is_certificate
 from fencepost.traces.page.certificate_page import certificate_page
 from fencepost.traces.page.trace_data import Shown
 from fencepost.traces.page.trace_page import trace_page
 from fencepost.traces.trace_file import TraceFile, TraceFileError
+
+TRACE, CERTIFICATE, FUZZ = "trace", "certificate", "fuzz run"
 
 
 @click.command("view")
@@ -35,26 +40,30 @@ from fencepost.traces.trace_file import TraceFile, TraceFileError
     help="The page to write, such as page.html.",
 )
 def view_command(*, files: tuple[Path, ...], output: Path) -> None:
-    """Write a page about traces, or about certificates: one file that asks nobody for anything.
+    """Write a page about traces, certificates or a fuzz run: one file that asks for nothing else.
 
-    Traces of one case can be given together, the minimal one first.  A certificate takes the traces
-    that lie beside it along.
+    Traces of one case can be given together, the minimal one first.  A certificate.json or a
+    fuzz.json takes the traces that lie beside it along.
     """
     documents = [(path, _json(path)) for path in files]
-    certificates = [(path, d) for path, d in documents if is_certificate(d)]
-    if certificates and len(certificates) < len(documents):
-        other = next(path for path, d in documents if not is_certificate(d))
-        raise click.UsageError(
-            f"{other} is no certificate, but {certificates[0][0]} is; view them on two pages"
-        )
-    text = _certificates(certificates) if certificates else _traces(documents)
+    kinds = {_kind(document): path for path, document in documents}
+    if len(kinds) > 1:
+        names = " and ".join(f"{path} ({kind})" for kind, path in kinds.items())
+        raise click.UsageError(f"{names} don't go on one page; view them one by one")
+    (kind,) = kinds
+    if kind == FUZZ and len(documents) > 1:
+        raise click.UsageError("a page tells one run of fuzz; view them one by one")
+    text = {CERTIFICATE: _certificates, FUZZ: _fuzz, TRACE: _traces}[kind](documents)
     write_texts({output.name: text}, output.parent, "-o")
-    click.echo(f"{output}: {_what(documents, certificates=bool(certificates))}")
+    click.echo(f"{output}: {plural(len(documents), kind)}")
 
 
-def _what(documents: Sequence[object], *, certificates: bool) -> str:
-    word = "certificate" if certificates else "trace"
-    return f"{len(documents)} {word}{'' if len(documents) == 1 else 's'}"
+def _kind(document: Any) -> str:
+    if is_certificate(document):
+        return CERTIFICATE
+    if isinstance(document, dict) and document.get("format") == FORMAT:
+        return FUZZ
+    return TRACE
 
 
 def _json(path: Path) -> Any:
@@ -83,3 +92,8 @@ def _certificates(documents: Sequence[tuple[Path, Any]]) -> str:
         [document for _, document in documents],
         [certificate_from_folder(document, path.parent) for path, document in documents],
     )
+
+
+def _fuzz(documents: Sequence[tuple[Path, Any]]) -> str:
+    ((path, document),) = documents
+    return fuzz_index(document, traces_of(document, path.parent))

@@ -1,0 +1,58 @@
+"""The page of a search: what it found, each finding with its trace.
+
+Decides how findings are told: new ones, those that don't come each time, and known ones apart; the
+sentence first, then how often it was seen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from fencepost.traces.page.render import page
+from fencepost.traces.page.trace_data import Shown
+from fencepost.traces.page.trace_page import traces_data
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A finding: what it is called, its sentence, how often it was seen, the name of its trace."""
+
+    name: str
+    rule: str
+    level: str
+    sentence: str
+    seen: str
+    trace: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Findings of one kind; `outcome`: the word that colours them."""
+
+    title: str
+    outcome: str
+    findings: Sequence[Told]
+
+
+def findings_page(
+    heading: str,
+    outcome: str,
+    facts: Sequence[tuple[str, str]],
+    groups: Sequence[Group],
+    traces: Mapping[str, Shown],
+) -> str:
+    """The page.  `outcome`: of the whole, `holds`, `violated` or `unknown`; `traces`: by name."""
+    data = traces_data(list(traces.values()))
+    links = {name: f"#t{number}" for number, name in enumerate(traces, start=1)}
+    return page(
+        "findings.html",
+        heading,
+        {**data, "index": True},
+        heading=heading,
+        outcome=outcome,
+        facts=facts,
+        groups=[group for group in groups if group.findings],
+        links=links,
+        traces=data["traces"],
+    )
