@@ -20,7 +20,7 @@ Look = tuple[str, str]
 
 LISTED = "listed"
 
-_SENDER = re.compile(r"^\S+ (?P<api>[A-Z][A-Za-z]+)(?: #\d+)?: ")
+_SENDER = re.compile(r"^\S+ (?P<api>[A-Z][A-Za-z]+)(?: #(?:\d+|\*))?: ")
 _LIST = re.compile(r"\[[^\[\]]*\]")
 _NUMBER = re.compile(r"-?\b\d+\b")
 _MEMBER = re.compile(r"\b(?:[A-Z]\d|[a-z])\b(?: \(id \d+\))?")

@@ -27,6 +27,10 @@ VERSION = 1
 FOLDER = Path(__file__).with_name("known-failures")
 SCHEMA_FILE = Path(__file__).with_name("known-failures-1.schema.json")
 
+ANY_NUMBER = " #*"
+"""In a signature: whichever of these requests it was, where that depends on when timers fired."""
+
+_NUMBER = r"(?: #\d+)?"
 _COMPARE: Mapping[str, Callable[[int, int], bool]] = {
     "==": operator.eq,
     "!=": operator.ne,
@@ -45,6 +49,7 @@ class KnownFailuresError(ValueError):
 class KnownFailure:
     """One entry.
 
+    `observed`: what the certificate says, where ` #*` stands for any number of a request.
     `versions`: comparisons such as `>=2.16,<2.17`, or `*`.  `intermittent`: the fault depends on
     something that no case can steer (`why` says what), so a pass is not stale.
     """
@@ -57,6 +62,13 @@ class KnownFailure:
     why: str
     link: str
     intermittent: bool = False
+
+    def shows_as(self, observed: str) -> bool:
+        """Whether what was observed is this fault."""
+        if ANY_NUMBER not in self.observed:
+            return self.observed == observed
+        parts = map(re.escape, self.observed.split(ANY_NUMBER))
+        return re.fullmatch(_NUMBER.join(parts), observed) is not None
 
 
 def load(
@@ -160,7 +172,7 @@ def _applied(result: CaseResult, entries: Sequence[KnownFailure]) -> CaseResult:
         seen = result.outcome is Outcome.FAIL or (
             result.outcome is Outcome.UNKNOWN and entry.intermittent
         )
-        if seen and entry.observed == result.observed:
+        if seen and entry.shows_as(result.observed):
             note = f"known failure: {entry.why} ({entry.link})"
             return replace(result, outcome=Outcome.KNOWN_FAILURE, notes=(*result.notes, note))
     if not entries or result.outcome not in {Outcome.PASS, Outcome.FAIL}:

@@ -94,17 +94,16 @@ def _side(target: Target) -> _Side | None:
     if kind == "kafka" and not kafka_version(name).has_new_coordinator:
         number = kafka_version(name).number
     entries = load(name, provenance.version, aliases=aliases_of(target))
-    cases = {(entry.case, entry.observed): entry for entry in reversed(entries)}
-    return _Side(find_revision(profile), number, cases, known_looks(entries))
+    return _Side(find_revision(profile), number, tuple(entries), known_looks(entries))
 
 
 @dataclass(frozen=True, slots=True)
 class _Side:
-    """A target's profile, its release if the profile is one, and its list by case and by look."""
+    """A target's profile, its release if the profile is one, and its list, by look too."""
 
     profile: Revision
     number: Release
-    cases: Mapping[tuple[str, str], KnownFailure]
+    entries: tuple[KnownFailure, ...]
     looks: Mapping[Look, KnownFailure]
 
     def origin(self, result: CaseResult) -> Origin | None:
@@ -126,8 +125,10 @@ class _Side:
         return Origin(Known.LISTED, entry.why, entry.link, profile=profile)
 
     def _listed(self, own: CaseResult) -> KnownFailure | None:
-        entry = self.cases.get((own.case.id, own.observed))
-        return entry or self.looks.get(look_of(own, self.profile))
+        for entry in self.entries:
+            if entry.case == own.case.id and entry.shows_as(own.observed):
+                return entry
+        return self.looks.get(look_of(own, self.profile))
 
     def _change(self, recording: Recording, wrong: int) -> Origin:
         """The changes without which the profile would do otherwise."""

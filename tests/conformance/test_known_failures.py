@@ -78,6 +78,24 @@ def test_any_of_several_signatures_is_known() -> None:
     assert result.outcome is Outcome.KNOWN_FAILURE
 
 
+@pytest.mark.parametrize(
+    ("listed_as", "seen", "same"),
+    [
+        ("a Heartbeat #*: NONE", "a Heartbeat: NONE", True),
+        ("a Heartbeat #*: NONE", "a Heartbeat #12: NONE", True),
+        ("a Heartbeat #*: NONE", "a Heartbeat #2: FENCED_INSTANCE_ID", False),
+        ("a Heartbeat #*: NONE", "ab Heartbeat #2: NONE", False),
+        ("a Heartbeat #2: NONE", "a Heartbeat #3: NONE", False),
+        ("a Heartbeat: NONE", "a Heartbeat #2: NONE", False),
+    ],
+)
+def test_an_entry_may_leave_open_which_request_it_was(
+    listed_as: str, seen: str, same: bool
+) -> None:
+    (result,) = apply([replace(FAILS, observed=seen)], [listed(observed=listed_as)])
+    assert (result.outcome is Outcome.KNOWN_FAILURE) is same
+
+
 def test_a_listed_case_that_passes_is_stale() -> None:
     (result,) = apply([PASSES], [listed()])
     assert result.outcome is Outcome.STALE_KNOWN_FAILURE
