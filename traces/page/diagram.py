@@ -1,21 +1,21 @@
 """The state diagram, made from the decision table: which rule can lead from which state to which.
 
-Decides what an edge is.  A rule starts in every state that its guard does not forbid, and ends
-where its effect leads; a rule that changes no state stays.  A failover can happen in any state, so
-its rules are no edges.
+Decides what an edge is.  A rule starts in every state in which its guard can hold and no check
+before it answers whatever is asked, and ends where its effect leads; a rule that changes no state
+stays.  A failover can happen in any state, so its rules are no edges.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
-from enum import Enum
+from itertools import takewhile
 
 from fencepost.model.effects import Do
-from fencepost.model.expr import AllOf, AnyOf, Expr, Feature, In, Not
+from fencepost.model.expr import AllOf, AnyOf, Expr, Feature, In, Not, compile_closure
 from fencepost.model.revision import Revision
 from fencepost.model.table import Rule, Table
-from fencepost.model.vocabulary import GroupState
+from fencepost.model.vocabulary import INST, MID, OFFER, GroupState, points
 
 _LEADS = {
     Do.CREATE_GROUP: GroupState.EMPTY,
@@ -29,6 +29,8 @@ _LEADS = {
 _ONLY_FROM_ABSENT = {Do.CREATE_GROUP, Do.STORE_OFFSETS}
 _ANYWHERE = "failover"
 _JOIN_PHASE = "join phase"
+_DEPENDENT = (MID, INST, OFFER)
+"""What can be so at once depends on these, whatever a guard asks for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,13 +58,49 @@ def edges(revision: Revision) -> tuple[Edge, ...]:
 
 
 def _starts(table: Table, rule: Rule) -> Iterator[GroupState]:
-    feature = next((f for f in table.features if f.name == "state"), None)
-    for state in GroupState:
-        if feature is None:
-            if state is GroupState.PREPARING or table.name != _JOIN_PHASE:
-                yield state
-        elif state in feature.domain and may_hold(rule.guard, feature, state):
-            yield state
+    state = next((feature for feature in table.features if feature.name == "state"), None)
+    if state is not None:
+        can_hold = _values(table, rule.guard, state)
+        before = takewhile(lambda check: check is not rule, table.checks)
+        taken = {value for check in before for value in _all_of(check.guard, state)}
+        yield from (value for value in GroupState if value in can_hold - taken)
+    elif table.name == _JOIN_PHASE:
+        yield GroupState.PREPARING
+    else:
+        yield from GroupState
+
+
+def _values(table: Table, guard: Expr, feature: Feature) -> set[Hashable]:
+    """The values of a feature at the points where a guard holds; only what matters is tried."""
+    asked = {feature, *_features(guard), *_DEPENDENT}
+    features = tuple(one for one in table.features if one in asked)
+    holds, place = compile_closure(guard, features), features.index(feature)
+    return {point[place] for point in points(features) if holds(point)}
+
+
+def _all_of(guard: Expr, feature: Feature) -> frozenset[Hashable]:
+    """The values of a feature for which a guard holds, if it asks for nothing else."""
+    match guard:
+        case In(feature=asked, values=values) if asked is feature:
+            return values
+        case AnyOf(parts=parts):
+            return frozenset().union(*(_all_of(part, feature) for part in parts))
+        case _:
+            return frozenset()
+
+
+def _features(guard: Expr) -> Iterator[Feature]:
+    """The features that a guard asks for."""
+    match guard:
+        case In(feature=feature):
+            yield feature
+        case AllOf(parts=parts) | AnyOf(parts=parts):
+            for part in parts:
+                yield from _features(part)
+        case Not(part=part):
+            yield from _features(part)
+        case _:
+            raise TypeError(f"no expression of the vocabulary: {type(guard).__name__}")
 
 
 def _end(rule: Rule, start: GroupState) -> GroupState:
@@ -71,34 +109,3 @@ def _end(rule: Rule, start: GroupState) -> GroupState:
         if do in _LEADS and (do not in _ONLY_FROM_ABSENT or state is GroupState.ABSENT):
             state = _LEADS[do]
     return state
-
-
-class _Truth(Enum):
-    NO = 0
-    OPEN = 1
-    YES = 2
-
-
-def may_hold(guard: Expr, feature: Feature, value: object) -> bool:
-    """Whether a guard can hold where this feature has this value, whatever the others have."""
-    return _truth(guard, feature, value) is not _Truth.NO
-
-
-def _truth(expr: Expr, feature: Feature, value: object) -> _Truth:
-    match expr:
-        case In(feature=asked, values=values):
-            if asked is not feature:
-                return _Truth.OPEN
-            return _Truth.YES if value in values else _Truth.NO
-        case AllOf(parts=parts):
-            return min((_truth(p, feature, value) for p in parts), key=_rank, default=_Truth.YES)
-        case AnyOf(parts=parts):
-            return max((_truth(p, feature, value) for p in parts), key=_rank, default=_Truth.NO)
-        case Not(part=part):
-            return _Truth(2 - _truth(part, feature, value).value)
-        case _:
-            raise TypeError(f"no expression of the vocabulary: {type(expr).__name__}")
-
-
-def _rank(truth: _Truth) -> int:
-    return truth.value
