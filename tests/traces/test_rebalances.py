@@ -142,6 +142,31 @@ def test_an_expiry_of_a_process_that_was_alive_is_named_so() -> None:
     assert (expiry.cause, expiry.remedy) == (Cause.EXPIRY, Remedy.LONGER_SESSION)
 
 
+@pytest.mark.parametrize("static", [True, False])
+def test_an_expired_member_that_is_back_before_the_rebalance_is_over(static: bool) -> None:
+    log, (_, follower) = of_two(static=static)
+    slow = log.pod(3, session_ms=60_000)
+    log.form(slow)
+    slow.state = "frozen"
+    if static:
+        follower.die()
+    else:
+        follower.state = "frozen"
+    log.run(12)
+    if static:  # the next process, which is nobody's successor any more
+        follower.again().start()
+    else:  # the same one, which is told that it is no member
+        follower.state = "stable"
+    log.run(2)
+    slow.state = "stable"
+    log.run(3)
+    found = the_next(log, after=3)
+    assert (found.cause, found.remedy) == (Cause.EXPIRY, Remedy.LONGER_SESSION)
+    assert found.also == (Cause.NEW_MEMBER,)
+    assert (found.members_before, found.members_after) == (3, 3)
+    assert reported(log.exchanges).thrown_out.count == (not static)
+
+
 def test_a_dynamic_member_that_crashed_and_came_back_would_rather_be_static() -> None:
     log, (_, follower) = of_two()
     follower.die()

@@ -176,7 +176,11 @@ class GroupStory:
         fresh = not asked or asked in self._pending
         self._pending.pop(asked, None)
         known = self._roster.members.get(member_id)
+        takes_part = x.arrived_ms <= round_.completed_ms and member_id not in round_.joins
         holder = self._roster.holder(body.get("groupInstanceId"))
+        if takes_part and fresh and holder is not None and self._had_expired(holder, x):
+            round_.evidence.lost.append(self._gone(holder, End.EXPIRED, holder.deadline_ms))
+            holder = None
         old = known or holder
         offered = old.offers if old is not None else ()
         member = known or Member(
@@ -195,7 +199,6 @@ class GroupStory:
             member.heard(x)
         else:
             self._came(member, fresh=fresh)
-        takes_part = x.arrived_ms <= round_.completed_ms and member_id not in round_.joins
         if takes_part:
             leads = told["leader"] == member_id
             row = (x.arrived_ms, fresh, leads, member, old, offered, member.offers)
@@ -203,6 +206,15 @@ class GroupStory:
         if told["members"]:
             self._listed(round_, told["members"])
         self._lives(x, max(member.session_ms or 0, member.rebalance_ms))
+
+    def _had_expired(self, holder: Member, x: Exchange) -> bool:
+        """Whether a static member's session was over before this join for its instance id.
+
+        One whose own request waited was told that it is fenced.
+        """
+        deadline_ms = holder.deadline_ms
+        overdue = deadline_ms is not None and deadline_ms < x.arrived_ms
+        return overdue and not self._lines.knows_fenced(holder)
 
     def _round(self, x: Exchange) -> Round:
         """The generation that a join was told."""
@@ -212,7 +224,7 @@ class GroupStory:
             return current
         self.purge(x.answered_ms)
         known = self._roster.complete or generation == 1
-        before = len(self._roster.members) + self._rebalances.departures
+        before = len(self._roster.members) + self._rebalances.gone
         self._deployments.completed(x.answered_ms)
         return self._rebalances.begin(generation, x.answered_ms, x.place, before, known)
 
@@ -256,7 +268,7 @@ class GroupStory:
             expired = deadline_ms is not None and deadline_ms <= max(sign_ms, round_.completed_ms)
             end = End.EXPIRED if expired else End.DROPPED
             at_ms = deadline_ms if expired and deadline_ms is not None else round_.completed_ms
-            round_.lost.append(self._gone(member, end, at_ms))
+            round_.evidence.lost.append(self._gone(member, end, at_ms))
         round_.all_fresh = all(
             (join := round_.joins.get(member_id)) is not None and join.fresh and join.old is None
             for member_id in ids
@@ -289,10 +301,12 @@ class GroupStory:
         if member is not None:
             deadline_ms = member.deadline_ms
             expired = deadline_ms is not None and deadline_ms <= x.answered_ms
-            self._gone(member, End.EXPIRED if expired else End.UNKNOWN, deadline_ms)
+            gone = self._gone(member, End.EXPIRED if expired else End.UNKNOWN, deadline_ms)
+            if expired:
+                self._rebalances.lost(gone, x.answered_ms)
         else:
-            gone = next((g for g in self._comings.gone if g.member.member_id == member_id), None)
-            member = None if gone is None else gone.member
+            past = (g.member for g in self._comings.gone if g.member.member_id == member_id)
+            member = next(past, None)
         if member is None or member.session_ms is None:
             return
         silent_ms = x.arrived_ms - member.heard_ms

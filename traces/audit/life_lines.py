@@ -153,6 +153,11 @@ class LifeLines:
         elif len(known.waiting) < _REMEMBERED:
             known.waiting.append(fenced)
 
+    def knows_fenced(self, member: Member) -> bool:
+        """Whether a member was told that it is fenced, by somebody who has not been seen yet."""
+        known = self._instances.get(member.instance_id or "")
+        return known is not None and any(f.member_id == member.member_id for f in known.waiting)
+
     def ended(self, member: Member, end: End, until_ms: int | None, by: Process | None) -> None:
         """A member that held an instance id is gone, or the log is."""
         if member.instance_id is not None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import groupby
 
 from fencepost.traces.audit.comings import long_enough_ms
 from fencepost.traces.audit.operator_report import OperatorReport
@@ -23,7 +24,8 @@ from fencepost.traces.audit.operator_rows import (
     ThrownOut,
 )
 
-_MOST = 20
+_MOST = 5
+"""Of anything, as text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +69,11 @@ def times(count: int, word: str) -> str:
     return f"{count:,} {word}" if count == 1 else f"{count:,} {word}s"
 
 
+def often(count: int) -> str:
+    """`once`, `twice`, `3 times`."""
+    return {1: "once", 2: "twice"}.get(count, f"{count:,} times")
+
+
 def _names(processes: Sequence[Process]) -> str:
     texts = [str(process) for process in processes]
     return texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} and {texts[-1]}"
@@ -79,7 +86,7 @@ def _ping_pong(chain: FencingChain) -> Problem:
         chain.instance_id,
         tuple(map(str, chain.processes)),
         f"{_names(chain.processes)} share group.instance.id {chain.instance_id} in group "
-        f"{chain.group}: it changed hands {times(chain.count, 'time')} between "
+        f"{chain.group}: it changed hands {often(chain.count)} between "
         f"{at(chain.from_ms)} and {_clock(chain.until_ms)}, and each fenced the other.",
         "Give each process a group.instance.id of its own, the name of its pod, say.",
         chain.handovers[0].place,
@@ -133,7 +140,7 @@ def _short_sessions(rows: Iterable[ThrownOut]) -> Iterator[Problem]:
             last.instance_id,
             (str(last.process),),
             f"{last.process} was thrown out of group {group}{known} "
-            f"{times(len(same), 'time')} while it was alive, last at {at(last.at_ms)}: it was "
+            f"{often(len(same))} while it was alive, last at {at(last.at_ms)}: it was "
             f"silent for up to {seconds(longest)}, and its session timeout is "
             f"{seconds(last.session_ms)}.",
             _longer_session(longest),
@@ -158,10 +165,15 @@ def summary(report: OperatorReport) -> list[str]:
             f"{times(len(found), 'problem')}, {times(report.rebalances.count, 'rebalance')}."
         )
     ]
-    for number, problem in enumerate(found[:_MOST], start=1):
-        lines += ["", f"{number}. {problem.says}", f"   {problem.remedy} [{problem.place}]"]
-    if len(found) > _MOST:
-        lines += ["", f"Showing {_MOST} of {len(found)} problems; --json has all."]
+    number = 0
+    for kind, same in groupby(found, key=lambda problem: problem.kind):
+        alike = list(same)
+        for problem in alike[:_MOST]:
+            number += 1
+            lines += ["", f"{number}. {problem.says}", f"   {problem.remedy} [{problem.place}]"]
+        if (more := len(alike) - _MOST) > 0:
+            number += more
+            lines += ["", f"   And {more:,} more of this kind ({kind}); the JSON has all."]
     return [*lines, *_rebalances(report), *_others(report)]
 
 
@@ -193,17 +205,22 @@ def _rebalances(report: OperatorReport) -> Iterator[str]:
 
 
 def _others(report: OperatorReport) -> Iterator[str]:
-    for deployment in report.deployments.rows[:_MOST]:
+    dearest = sorted(report.deployments.rows, key=lambda row: -row.rebalances)
+    for deployment in dearest[:_MOST]:
         yield (
             f"Deployment of {deployment.group} at {at(deployment.from_ms)}: "
             f"{times(deployment.restarts, 'restart')} of {times(deployment.processes, 'member')} "
             f"in {seconds(deployment.until_ms - deployment.from_ms)} cost "
             f"{times(deployment.rebalances, 'rebalance')}."
         )
-    for row in report.static_leaves.rows:
-        if row.itself is False:
-            whose = "" if row.process is None else f" (of {row.process})"
-            yield f"{row.by} removed {row.instance_id}{whose} from {row.group} at {at(row.at_ms)}."
+    if (more := report.deployments.count - _MOST) > 0:
+        yield f"And {more:,} more deployments that cost less; the JSON has them."
+    removed = [row for row in report.static_leaves.rows if row.itself is False]
+    for row in removed[:_MOST]:
+        whose = "" if row.process is None else f" (of {row.process})"
+        yield f"{row.by} removed {row.instance_id}{whose} from {row.group} at {at(row.at_ms)}."
+    if (more := len(removed) - _MOST) > 0:
+        yield f"And {more:,} more static members were removed by others; the JSON has them."
     if report.near_timeouts.count:
         worst = report.near_timeouts.rows[0]
         yield (

@@ -52,12 +52,13 @@ class Evidence:
     """What was seen since the last generation began.
 
     `sign_ms`: when somebody was first told that a rebalance runs; `moved_ms`: that the group is at
-    another broker.
+    another broker; `lost`: who is no member any more, without having left.
     """
 
     sign_ms: int | None = None
     moved_ms: int | None = None
     departures: list[Departure] = field(default_factory=list)
+    lost: list[Gone] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -65,7 +66,7 @@ class Round:
     """A generation, from its first join's answer on.
 
     `all_known`: whether all members before it were; `was_stable`: whether the generation before it
-    had its assignment; `lost`: who is not among its members any more, without having left.
+    had its assignment.
     """
 
     generation: int
@@ -78,7 +79,6 @@ class Round:
     joins: dict[str, Join] = field(default_factory=dict)
     listed: int | None = None
     all_fresh: bool = False
-    lost: list[Gone] = field(default_factory=list)
     stable_ms: int | None = None
 
 
@@ -110,9 +110,9 @@ class Rebalances:
         return self._rounds[-1] if self._rounds else None
 
     @property
-    def departures(self) -> int:
-        """How many have left since the last generation began."""
-        return len(self._evidence.departures)
+    def gone(self) -> int:
+        """How many went since the last generation began."""
+        return len(self._evidence.departures) + len(self._evidence.lost)
 
     def begin(self, generation: int, at_ms: int, place: str, before: int, known: bool) -> Round:
         """A generation is there.  `known`: whether `before` counts all members that there were."""
@@ -137,6 +137,10 @@ class Rebalances:
     def departed(self, departure: Departure) -> None:
         """A LeaveGroup removed a member."""
         self._at(departure.at_ms).departures.append(departure)
+
+    def lost(self, gone: Gone, at_ms: int) -> None:
+        """A member's session was over, as its own request has shown."""
+        self._at(at_ms).lost.append(gone)
 
     def synced(self, generation: int, at_ms: int) -> None:
         """Somebody has an assignment."""
@@ -204,7 +208,7 @@ class Rebalances:
         ]
         found += [
             _Candidate(min(gone.at_ms, _sign(round_)), Cause.EXPIRY, gone.member.process, gone)
-            for gone in round_.lost
+            for gone in round_.evidence.lost
             if gone.at_ms <= _sign(round_) + _LATE_MS
         ]
         if (moved_ms := round_.evidence.moved_ms) is not None:
