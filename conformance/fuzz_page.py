@@ -45,7 +45,7 @@ def traces_of(document: Mapping[str, Any], folder: Path) -> dict[str, TraceFile]
 
 
 def _told(row: Mapping[str, Any]) -> Told:
-    seen = f"seen {row['seen']} times"
+    seen = "seen once" if row["seen"] == 1 else f"seen {row['seen']} times"
     if row["runs"]:
         seen += f"; failed {row['failed']} of {row['runs']} times more"
     sentence = row["message"] + (f" Known: {row['known']}." if row.get("known") else "")

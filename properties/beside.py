@@ -20,6 +20,7 @@ from fencepost.properties.candidate import Candidate, Emitted, bound_group, boun
 from fencepost.properties.matching import Match
 from fencepost.properties.oracle import Oracle
 from fencepost.properties.past import Happened, Learned
+from fencepost.properties.search import TooManyError
 from fencepost.properties.verdict import Allowed, Verdict, Violation, Wrong, nearest
 
 
@@ -72,6 +73,16 @@ class _Remembering(Oracle):
         group_id = self._group_of(emitted.request_id)
         return agreed.after(Learned(group_id, match.bindings, match.shift))
 
+    def taken_in(self, violation: Violation) -> Candidate | None:
+        """An explanation in which the request has reached the coordinator and still waits."""
+        try:
+            reached = self._search.explore(
+                self._candidates, violation.at_ms, lambda _: False, everything=True
+            )
+        except TooManyError:
+            return None
+        return next((c for c in reached if violation.request_id not in c.unapplied), None)
+
     def _violate(
         self,
         wrong: Wrong,
@@ -87,8 +98,10 @@ class _Remembering(Oracle):
 
 def _told_one(oracle: _Remembering, violation: Violation | None) -> Candidate:
     best = min(oracle.explanations(), key=Candidate.gravity)
-    if violation is None or not oracle.right:
+    if violation is None:
         return best
+    if not oracle.right:
+        return oracle.taken_in(violation) or best
     chosen = nearest(violation.allowed)
     giving = (c for c in oracle.right if _gives(c, violation.request_id, chosen))
     return next(giving, oracle.right[0])

@@ -157,10 +157,11 @@ class Oracle:
             FRESH + request.id,
         )
         named = groups_of(message, request.version)
-        known = {g for r in self._search.requests.values() for g in r.group_ids}
-        ids = tuple(sorted(known) or [""]) if named is None else tuple(named)
+        if named is None:
+            known = {g for r in self._search.requests.values() for g in r.group_ids}
+            named = sorted(known) or [""]
         self._search.requests[request.id] = Request(
-            incoming, ids, event.at_ms, event.at_ms if event.by_ms is None else event.by_ms
+            incoming, tuple(named), event.at_ms, event.at_ms if event.by_ms is None else event.by_ms
         )
         self._candidates = [
             replace(c, unapplied=(*c.unapplied, request.id)) for c in self._candidates

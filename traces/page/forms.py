@@ -12,12 +12,16 @@ from typing import Any
 
 from fencepost.traces.itf import to_itf_text
 from fencepost.traces.mermaid import to_mermaid
-from fencepost.traces.trace_file import TraceFile
+from fencepost.traces.pytest_form import to_pytest
+from fencepost.traces.trace_file import TraceFile, TraceFileError
 
 LONGEST = 400_000
 """In characters; what is longer is not for pasting."""
+_MOST_EVENTS = 1_000
+"""Of a longer trace no form is made: it would be too long."""
 
 _MAKERS: Mapping[str, tuple[str, Callable[[TraceFile], str]]] = {
+    "pytest": ("pytest", to_pytest),
     "mermaid": ("Mermaid", to_mermaid),
     "itf": ("ITF", to_itf_text),
 }
@@ -31,8 +35,11 @@ def forms(trace: TraceFile, file: str, longest: int = LONGEST) -> list[dict[str,
     said = shlex.quote(file)
     found = [{"name": "replay command", "text": f"fencepost replay {said}\n"}]
     for key, (name, make) in _MAKERS.items():
-        text = make(trace)
-        if len(text) <= longest:
+        try:
+            text = make(trace) if len(trace.events) <= _MOST_EVENTS else None
+        except TraceFileError:
+            continue  # this form can't say what was sent; the others can
+        if text is not None and len(text) <= longest:
             found.append({"name": name, "text": text})
         else:
             command = f"fencepost convert {said} --to {key}\n"

@@ -13,6 +13,7 @@ from typing import Any
 
 from fencepost.model.effects import Do
 from fencepost.model.group import SESSION, Group
+from fencepost.properties.matching import FRESH
 from fencepost.properties.past import Happened
 from fencepost.traces.page.states import timer_name
 from fencepost.traces.page.story import Story
@@ -86,14 +87,20 @@ def _rows(drawn: Lanes) -> None:
         )
 
 
-def _row(drawn: Lanes, member_id: str, instance: str | None) -> int:
-    """The row of whoever was told this id; of an id that nobody was told, of its instance."""
-    who = _LATER_ID.sub("", drawn.story.trace.names.get(member_id, ""))
+def _row(drawn: Lanes, member_id: str, instance: str | None, step: Happened) -> int:
+    """The row of whoever was told this id; of an id that nobody was told, of who asked for it."""
+    trace = drawn.story.trace
+    who = _LATER_ID.sub("", trace.names.get(member_id, ""))
     if who in drawn.row_of:
         return drawn.row_of[who]
-    fresh = member_id.removeprefix("\x00")
-    if fresh in drawn.story.trace.senders:
-        return drawn.row_of.get(drawn.story.trace.senders[fresh], 0)
+    fresh = member_id.removeprefix(FRESH)
+    if fresh in trace.senders:
+        return drawn.row_of.get(trace.senders[fresh], 0)
+    now = drawn.open_bars.get((step.group_id, member_id))
+    if now is not None:
+        return int(now["row"])
+    if step.incoming is not None and step.incoming.id in trace.senders:
+        return drawn.row_of.get(trace.senders[step.incoming.id], 0)
     lane = f"instance {instance}"
     return next((n for n, row in enumerate(drawn.rows) if row["lane"] == lane), 0)
 
@@ -130,10 +137,10 @@ def _members(drawn: Lanes, index: int, step: Happened) -> None:
     for member_id, instance in after.items():
         if (step.group_id, member_id) not in drawn.open_bars:
             bar = {
-                "row": _row(drawn, member_id, instance),
+                "row": _row(drawn, member_id, instance, step),
                 "group": step.group_id,
                 "label": member(member_id, names),
-                "id": member_id.replace("\x00", "new for "),
+                "id": member_id.replace(FRESH, "new for "),
                 "from": index,
                 "to": None,
                 "ends": None,
@@ -175,7 +182,9 @@ def _timers(drawn: Lanes, index: int, step: Happened) -> None:
         now = drawn.open_timers.get(key)
         if now is None:
             now = drawn.open_timers[key] = {
-                "row": _row(drawn, timer.subject, None) if timer.kind == SESSION else COORDINATOR,
+                "row": _row(drawn, timer.subject, None, step)
+                if timer.kind == SESSION
+                else COORDINATOR,
                 "group": step.group_id,
                 "label": timer_name(timer, drawn.story.trace.names),
                 "from": index,

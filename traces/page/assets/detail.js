@@ -22,9 +22,14 @@ class Detail {
           make("span", null, file),
           make("label", null, box, "all fields")),
         make(level, { class: "text" }, said, fate ? make("span", { class: `fate${step.wrong ? " wrong" : ""}` }, ` → ${fate}`) : null)),
-      ...[this.answer(step, index), this.state(index), rulesPart(trace, step, this.below()), this.request(step)].filter(Boolean));
+      ...[this.answer(step, index), this.state(index), rulesPart(trace, this.decided(step), this.below()), this.request(step)].filter(Boolean));
     if (index >= trace.data.judged) this.note("The model stopped before this step: after a violation nothing is judged.");
     else if (!step.m && !step.a && !step.ch) this.note(step.kind === "time" ? "No timer fires meanwhile." : "Nothing changes here.");
+  }
+
+  // Where a late answer is wrong, the rules are those by which its request was taken in.
+  decided(step) {
+    return step.wrong && !step.m && step.of !== undefined ? this.trace.steps[step.of] : step;
   }
 
   below() {
@@ -56,13 +61,14 @@ class Detail {
     const verdict = step.wrong ? this.wrong(differ) : free ? "" : "As expected.";
     return make("section", { class: "part" }, make(this.below(), null, "Answer"),
       verdict ? make("p", null, verdict) : null,
-      table(["field", "expected", "observed"], "fields", shown.map(([name, got, want, same]) => [same ? "" : "differs",
-        cell(name), cell(free && !step.wrong ? "—" : want ?? "not there"), cell(got ?? "not there", "got")])),
+      table(["field", "expected", "observed"], "fields", shown.map(([name, got, want, same]) => [same && !(step.wrong && step.free) ? "" : "differs",
+        cell(name), cell(free && !step.wrong ? "—" : want ?? (step.free ? "nothing yet" : "not there")), cell(got ?? "not there", "got")])),
       this.counted(shown.length, rows.length));
   }
 
   wrong(differ) {
     const { verdict } = this.trace.data;
+    if (verdict.wrong === "EARLY") return `Expected no answer yet; got ${verdict.got}.`;
     return differ.length ? `Expected ${verdict.expected.join("; or ") || "other bytes"}; got ${verdict.got}.` : `Got ${verdict.got}, which is no right answer here.`;
   }
 
