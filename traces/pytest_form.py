@@ -26,7 +26,8 @@ from fencepost.traces.words import answer_words, request_words, with_names
 
 _PRELUDE = Path(__file__).with_name("pytest_prelude.py")
 _SLACK_MS = 300
-"""On a real clock, so far from a timer's deadline."""
+"""On a real clock, so far from a timer's deadline, if there is room for it."""
+_LEAST_SLACK_MS = 30
 _NOTEWORTHY_MS = 500
 _IDS = {"memberId", "leader"}
 _BYTES = {"metadata", "assignment", "memberMetadata", "memberAssignment"}
@@ -105,7 +106,7 @@ class _Test:
                         waits = f"broker.waits({request.connection!r})"
                         yield waits if self._is_left_waiting(index) else "broker.settles()"
                 case Answered() if event.answer.id == wrong:
-                    yield from self._right(event.at_ms)
+                    yield from self._right(event.at_ms, index)
                     return
                 case Answered():
                     yield from self._answered(event)
@@ -122,7 +123,7 @@ class _Test:
                 case Handled():
                     pass
         if wrong is not None:
-            yield from self._right(self._now)
+            yield from self._right(self._now, len(trace.events) - 1)
 
     def _sent(self, request: Send) -> Iterator[str]:
         who = self._trace.senders.get(request.id) or request.connection
@@ -169,13 +170,14 @@ class _Test:
             return
         yield self._answers(request, event.at_ms, "answers", [event.answer.body])
 
-    def _right(self, at_ms: int) -> Iterator[str]:
+    def _right(self, at_ms: int, index: int) -> Iterator[str]:
         """In place of the wrong answer: what should have come, or that nothing should have yet."""
         verdict = self._trace.verdict
         request = self._asked[verdict.request or ""]
         bodies = [row.body for row in verdict.expected if row.body is not None]
         wrong = f"by rule {verdict.rule}" if verdict.rule else "by the model"
         if verdict.wrong == "EARLY" or (verdict.wrong == "CLOSED" and not bodies):
+            yield from self._pause(at_ms, index)
             yield f"# {wrong} it waits"
             yield f"broker.waits({request.connection!r})"
             return
@@ -208,8 +210,8 @@ class _Test:
             return
         if self._trace.clock == "virtual":
             near = _next_deadline(self._states[index + 1], at_ms)
-            is_near = near is not None and near - at_ms <= 2 * _SLACK_MS
-            gone = max(gone - _SLACK_MS, 0) if is_near else gone + _SLACK_MS
+            spare = _SLACK_MS if near is None else min((near - at_ms) // 3, _SLACK_MS)
+            gone = max(gone - _SLACK_MS, 0) if spare < _LEAST_SLACK_MS else gone + spare
         yield f"time.sleep({gone / 1000:g})"
 
     # Literals.

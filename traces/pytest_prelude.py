@@ -134,7 +134,10 @@ class Broker:
         size = int.from_bytes(self.read(name, 4, deadline), "big")
         frame = self.read(name, size, deadline)
         cls = message_class(api + "Response")
-        body: dict[str, Any] = plain(cls.decode(frame, version=version, header=True), version)
+        message = cls.decode(frame, version=version, header=True)
+        again = bytes(message.encode(header=True))
+        assert len(again) == len(frame), f"{name}: {len(frame)} bytes are not {api} v{version}"
+        body: dict[str, Any] = plain(message, version)
         return body
 
     def read(self, name: str, size: int, deadline: float) -> bytes:
