@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from fencepost.conformance.certify import Suite
 from fencepost.conformance.fuzz_plans import SETTINGS, Ground, Plan, Planner
 from fencepost.conformance.outcome import CaseResult, Outcome
+from fencepost.conformance.pace import kept_up
 from fencepost.conformance.plan import Ask, Case
 from fencepost.conformance.rehearsal import Reached
 from fencepost.conformance.suspicion import is_cut_off
@@ -38,10 +39,6 @@ _GRACE_S = 20.0
 
 _ALIVE_S = 5.0
 _NUMBER = re.compile(r"\d+")
-_BREATH_S = 0.001
-_LATE_S = 0.05
-"""Where this process is as late as that, no more plans are begun for a while."""
-
 _SUSPECTS = 40
 _NEVER = 1 << 40
 _KEPT_EACH = 4
@@ -170,7 +167,7 @@ class Fuzzer:
                 task.cancel()
             await asyncio.gather(*running, return_exceptions=True)
             self._tally.seconds += time.monotonic() - began
-        self._account(everything=True)
+            self._account(everything=True)
         if not self._dead:
             return None
         self._tally.died += 1
@@ -183,12 +180,7 @@ class Fuzzer:
         """
         while True:
             if self._suite.hello.clock == "real":
-                due = time.monotonic() + _BREATH_S
-                await asyncio.sleep(_BREATH_S)
-                late = time.monotonic() - due
-                if late > _LATE_S:
-                    await asyncio.sleep(late)
-                    continue
+                await kept_up()
             for task in [task for task in running if task.done()]:
                 running.remove(task)
                 task.result()

@@ -1,7 +1,8 @@
 """A command's event loop, and its end by a signal.
 
 Decides that SIGTERM is as Ctrl-C: what runs is cancelled, and what a target has on a cluster is
-cleaned up before the process ends.  Whoever can't wait for that sends the signal again.
+cleaned up before the process ends.  Whoever can't wait for that sends the signal again.  Where a
+command can end early with what it has, the first signal asks for that, and the second is the end.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ import signal
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
+
+from fencepost.conformance.stop import Stop
 
 _T = TypeVar("_T")
 
@@ -48,5 +51,34 @@ def run(main: Coroutine[Any, Any, _T]) -> _T:
         return asyncio.run(watched())
     except asyncio.CancelledError:
         if terminated:
+            raise KeyboardInterrupt from None
+        raise
+
+
+def run_until_told(main: Callable[[Stop], Coroutine[Any, Any, _T]]) -> _T:
+    """What the coroutine returns, which the first SIGINT or SIGTERM asks to end early.
+
+    Raises KeyboardInterrupt after the second.
+    """
+    ended = False
+
+    async def watched() -> _T:
+        stop, task = Stop(), asyncio.current_task()
+
+        def told() -> None:
+            nonlocal ended
+            if not stop.asked:
+                stop.ask()
+            elif task is not None:
+                ended = True
+                task.cancel()
+
+        with at_a_signal(told):
+            return await main(stop)
+
+    try:
+        return asyncio.run(watched())
+    except asyncio.CancelledError:
+        if ended:
             raise KeyboardInterrupt from None
         raise
