@@ -5,22 +5,33 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Coroutine, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import click
 
 from fencepost.conformance.cli_certify import revision_of_target_option
 from fencepost.conformance.cli_show import json_option, report_option
 from fencepost.conformance.cli_target import known_failures_options, target_options
-from fencepost.conformance.fuzz import Fuzzed, fuzz
+from fencepost.conformance.findings import Finding
+from fencepost.conformance.fuzz import Fuzzed, News, fuzz
 from fencepost.conformance.fuzz_corpus import read_corpus, write_corpus
 from fencepost.conformance.fuzz_course import Wish
-from fencepost.conformance.fuzz_report import fuzz_json, lines, progress_line, write_report
+from fencepost.conformance.fuzz_report import (
+    finding_lines,
+    fuzz_json,
+    progress_line,
+    search_lines,
+    verdict_lines,
+    write_report,
+    write_trace,
+)
 from fencepost.conformance.fuzz_run import Budget, Tally
-from fencepost.conformance.interrupts import run
+from fencepost.conformance.interrupts import run_until_told
 from fencepost.conformance.known_failures import KnownFailure, aliases_of, load
+from fencepost.conformance.stop import Stop
 from fencepost.conformance.target import Target
 from fencepost.conformance.targets import (
     TargetOptions,
@@ -28,6 +39,7 @@ from fencepost.conformance.targets import (
     find_target,
     revision_for,
 )
+from fencepost.traces.trace_file import TraceFile
 
 _REQUESTS = 10_000
 _EVERY_S = 2.0
@@ -55,6 +67,13 @@ _EVERY_S = 2.0
     metavar="DIR",
     help="Begin with the plans there; write those there that bring something new.",
 )
+@click.option(
+    "--examine",
+    type=click.FloatRange(min=0),
+    metavar="SECONDS",
+    help="How long what was found is made smaller and tried again, on a real clock "
+    "[default: as long as the search took, at least 300].",
+)
 @revision_of_target_option
 @known_failures_options
 @target_options
@@ -68,6 +87,7 @@ def fuzz_command(
     seed: int,
     jobs: int,
     corpus: Path | None,
+    examine: float | None,
     revision: str | None,
     lists: tuple[Path, ...],
     no_known_failures: bool,
@@ -79,10 +99,11 @@ def fuzz_command(
 
     Plans are drawn with the model in the loop, towards rules, pairs of rules and states that were
     not reached yet; each is judged as certify judges.  What is found is made as small as it gets
-    and tried again.  The same seed draws the same plans.
+    and tried again.  The same seed draws the same plans.  Ctrl-C ends the search and tells what
+    was found.
 
     Exit code 0: nothing was found (known failures aside); 1: a rule is violated; 2: something is
-    wrong now and then; 64: usage; 69: the target isn't to be had.
+    wrong now and then, or was not tried again; 64: usage; 69: the target isn't to be had.
     """
     judge = find_revision(revision or revision_for(target))
     if requests is None and minutes is None:
@@ -95,32 +116,61 @@ def fuzz_command(
             return ()
         return load(target, held.provenance().version, lists, aliases_of(held))
 
-    wish = Wish(
-        judge,
-        Budget(requests, None if minutes is None else minutes * 60),
-        seed,
-        known,
-        read_corpus(corpus) if corpus is not None else (),
-        _Progress(),
-        jobs,
-        target,
-        told,
-    )
-    fuzzed = run(fuzz(lambda: find_target(target, told), wish))
-    _write(fuzzed, corpus, report)
-    if as_json:
-        click.echo(json.dumps(fuzz_json(fuzzed), indent=2, ensure_ascii=False))
-    else:
-        for line in lines(fuzzed):
-            click.echo(line)
-    return fuzzed.exit_code()
+    def searched(stop: Stop) -> Coroutine[Any, Any, Fuzzed]:
+        wish = Wish(
+            judge,
+            Budget(requests, None if minutes is None else minutes * 60),
+            seed,
+            known,
+            read_corpus(corpus) if corpus is not None else (),
+            _Progress(),
+            jobs,
+            target,
+            told,
+            examine,
+            stop,
+        )
+        return fuzz(lambda: find_target(target, told), wish, news)
 
-
-def _write(fuzzed: Fuzzed, corpus: Path | None, report: Path | None) -> None:
+    news = _News(report, is_shown=not as_json)
+    fuzzed = run_until_told(searched)
     if corpus is not None:
         write_corpus(fuzzed.tally.novel, corpus)
     if report is not None:
         write_report(fuzzed, report)
+    if as_json:
+        click.echo(json.dumps(fuzz_json(fuzzed), indent=2, ensure_ascii=False))
+    else:
+        _echo(verdict_lines(fuzzed))
+    return fuzzed.exit_code()
+
+
+def _echo(lines: Iterable[str]) -> None:
+    for line in lines:
+        click.echo(line)
+    sys.stdout.flush()
+
+
+class _News(News):
+    """Shows findings as they come, and keeps their traces at once."""
+
+    def __init__(self, report: Path | None, *, is_shown: bool) -> None:
+        self._report = report
+        self._is_shown = is_shown
+        self._number = 0
+
+    def searched(self, fuzzed: Fuzzed) -> None:
+        """The search is over."""
+        if self._is_shown:
+            _echo(search_lines(fuzzed))
+
+    def found(self, fuzzed: Fuzzed, finding: Finding, why: str, trace: TraceFile | None) -> None:
+        """A finding."""
+        self._number += 1
+        if self._report is not None and trace is not None:
+            write_trace(finding.case.id, trace, self._report)
+        if self._is_shown:
+            _echo(finding_lines(self._number, finding, why, fuzzed))
 
 
 class _Progress:

@@ -14,7 +14,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from fencepost.conformance.compare_search import Kind
-from fencepost.conformance.findings import CONFIRMATIONS, under
+from fencepost.conformance.examination import CONFIRMATIONS
+from fencepost.conformance.findings import under
 from fencepost.conformance.minimise import Minimal, Shown, smallest
 from fencepost.conformance.pair import Both, Pair
 from fencepost.conformance.pair_difference import Difference, Gap, Taken, compared

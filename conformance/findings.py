@@ -2,35 +2,29 @@
 
 Decides what is worth telling.  Failures of one shape are one finding, and the simplest of them is
 minimised against the target.  The result is run again; what doesn't fail every time is kept apart
-as flaky, with its rate, for it may be the weather.  Known shapes are only counted.
+as flaky, with its rate, for it may be the weather; what there was no time for is kept apart, too,
+as it was met.  Known shapes are only counted.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from fencepost.conformance.certify import Suite
+from fencepost.conformance.examination import CONFIRMATIONS, Examination
 from fencepost.conformance.explain import explained
-from fencepost.conformance.minimise import AT_ONCE, TRIES, Minimal, Shown, smallest
+from fencepost.conformance.minimise import Minimal
 from fencepost.conformance.outcome import CaseResult
 from fencepost.conformance.plan import Case
-from fencepost.conformance.plan_weight import DELAY, steps_digest, weight
+from fencepost.conformance.plan_weight import steps_digest, weight
 from fencepost.conformance.replay import sound_trace
 from fencepost.conformance.shape import Shape, shape_of
 from fencepost.model.revision import Revision
 from fencepost.model.table import LEVELS, Level
 from fencepost.traces.trace_file import TraceFile
-
-CONFIRMATIONS = 3
-_EXAMINED_AT_ONCE = 4
-_EXAMINE_S = 180.0
-"""So long at most one finding is made smaller on a real clock."""
-
-_FLAKY_RUNS = 9
-"""What doesn't fail each time is run so often in all, so that its rate says something."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +33,8 @@ class Finding:
 
     `result`: of the run that showed it; `seen`: how many failures had this shape, `first`: the case
     of the one that was minimised; `failed` of `runs` more runs failed in the same shape; `tried`:
-    how many plans it took; `is_minimal`: no step can be left out.
+    how many plans it took; `is_minimal`: no step can be left out.  With no more runs nobody knows
+    whether it comes again.
     """
 
     result: CaseResult
@@ -74,59 +69,103 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """What a search came to: findings, flaky ones apart, and how often known shapes were seen."""
+    """What a search came to.
 
-    findings: tuple[Finding, ...]
-    flaky: tuple[Finding, ...]
-    known: Mapping[Shape, int]
+    `findings`: what comes each time; `flaky`: what doesn't; `unconfirmed`: what was not tried
+    again; `known`: how often known shapes were seen.
+    """
+
+    findings: tuple[Finding, ...] = ()
+    flaky: tuple[Finding, ...] = ()
+    unconfirmed: tuple[Finding, ...] = ()
+    known: Mapping[Shape, int] = field(default_factory=dict)
 
     @property
     def all(self) -> tuple[Finding, ...]:
-        """Findings that hold each time, then those that don't."""
-        return (*self.findings, *self.flaky)
+        """All of them, the surest first."""
+        return (*self.findings, *self.flaky, *self.unconfirmed)
+
+
+Told = Callable[[Finding], None]
 
 
 async def findings_from(
     failures: Sequence[CaseResult],
-    suite: Suite,
+    examination: Examination,
     *,
     known: Collection[Shape] = (),
     level: Level = Level.SHOULD,
-    tries: int = TRIES,
+    told: Told | None = None,
 ) -> Findings:
     """The distinct faults among failed cases, the simplest plan first.
 
-    `known`: shapes that are only counted; `level`: less binding failures are left out.
+    `known`: shapes that are only counted; `level`: less binding failures are left out; `told`: is
+    told each as soon as it is confirmed, and then those that there was no time for.
     """
+    suite = examination.suite
+    shapes = _shapes(failures, suite, level)
+    counted = Counter({s: len(rs) for s, rs in shapes.items() if s in known})
+
+    async def examined(shape: Shape, results: Sequence[CaseResult]) -> Finding:
+        async with examination.turn() as has_time:
+            if not has_time:
+                return _raw(shape, results)
+            finding = await _finding(shape, results, examination)
+        if told is not None and finding.runs:
+            told(finding)
+        return finding
+
+    new = [(shape, results) for shape, results in shapes.items() if shape not in known]
+    found = list(await asyncio.gather(*(examined(*each) for each in new)))
+    found.sort(key=lambda f: (weight(f.case, suite.hello.apis), f.shape))
+    findings = _sorted(found, counted)
+    if told is not None:
+        for finding in findings.unconfirmed:
+            told(finding)
+    return findings
+
+
+def unexamined(failures: Sequence[CaseResult], suite: Suite, level: Level) -> Findings:
+    """The distinct faults among failed cases, as they were met."""
+    found = [_raw(shape, results) for shape, results in _shapes(failures, suite, level).items()]
+    return _sorted(found)
+
+
+def _sorted(found: Sequence[Finding], known: Mapping[Shape, int] | None = None) -> Findings:
+    return Findings(
+        tuple(f for f in found if f.runs and not f.is_flaky),
+        tuple(f for f in found if f.is_flaky),
+        tuple(f for f in found if not f.runs),
+        known or {},
+    )
+
+
+def _shapes(
+    failures: Sequence[CaseResult], suite: Suite, level: Level
+) -> dict[Shape, list[CaseResult]]:
+    """The failures of each shape, the simplest first; and so the shapes."""
+
+    def simplest(result: CaseResult) -> tuple[tuple[int, ...], str]:
+        return weight(result.case, suite.hello.apis), result.case.id
+
     shapes: dict[Shape, list[CaseResult]] = {}
-    for result in failures:
+    for result in sorted(failures, key=simplest):
         shape = shape_of(result, suite.revision)
         if shape is not None and LEVELS.index(result.level) <= LEVELS.index(level):
             shapes.setdefault(shape, []).append(result)
-    counted = Counter({s: len(rs) for s, rs in shapes.items() if s in known})
-    examining = asyncio.Semaphore(_EXAMINED_AT_ONCE)
-
-    async def examined(shape: Shape, results: Sequence[CaseResult]) -> Finding:
-        async with examining:
-            return await _finding(shape, results, suite, tries)
-
-    new = [(shape, results) for shape, results in sorted(shapes.items()) if shape not in known]
-    found = list(await asyncio.gather(*(examined(*each) for each in new)))
-    found.sort(key=lambda f: (weight(f.case, suite.hello.apis), f.shape))
-    steady = tuple(finding for finding in found if not finding.is_flaky)
-    return Findings(steady, tuple(f for f in found if f.is_flaky), counted)
+    return shapes
 
 
 async def _finding(
-    shape: Shape, results: Sequence[CaseResult], suite: Suite, tries: int
+    shape: Shape, results: Sequence[CaseResult], examination: Examination
 ) -> Finding:
-    first = min(results, key=lambda r: (weight(r.case, suite.hello.apis), r.case.id))
-    minimal = await minimised(first, suite, tries=tries)
-    failed, runs = await confirmed(minimal.shown.case, shape, suite)
-    if failed < runs and await _is_steady(first, shape, suite):
+    first = results[0]
+    minimal = await examination.minimised(first)
+    failed, runs = await examination.confirmed(*_again(minimal, shape))
+    if failed < runs and await examination.is_steady(first, shape):
         # It was made so small that it fails by luck; what is taken must fail each time.
-        minimal = await minimised(first, suite, tries=tries, times=CONFIRMATIONS)
-        failed, runs = await confirmed(minimal.shown.case, shape, suite)
+        minimal = await examination.minimised(first, times=CONFIRMATIONS)
+        failed, runs = await examination.confirmed(*_again(minimal, shape))
     return Finding(
         result=_named(minimal.shown.run, minimal.shown.case, shape),
         shape=shape,
@@ -139,56 +178,23 @@ async def _finding(
     )
 
 
-async def minimised(
-    failure: CaseResult, suite: Suite, *, tries: int = TRIES, times: int = 1
-) -> Minimal[CaseResult]:
-    """A failed case made as small as it gets, for the target of the suite.
+def _again(minimal: Minimal[CaseResult], shape: Shape) -> tuple[Case, Shape, float]:
+    return minimal.shown.case, shape, minimal.shown.run.seconds
 
-    `times`: how often a smaller one must fail to be taken.  Raises ValueError for no failure.
-    """
-    shape = shape_of(failure, suite.revision)
-    if shape is None:
-        raise ValueError(f"{failure.case.id} did not fail, so nothing can be minimised")
 
-    async def judge(case: Case) -> CaseResult | None:
-        results = await suite.try_cases([case] * times)
-        same = all(shape_of(result, suite.revision) == shape for result in results)
-        return results[0] if same else None
-
-    first = Shown(self_contained(failure, suite), failure)
-    at_once = 1 if suite.hello.clock == "virtual" else min(AT_ONCE, suite.places)
-    seconds = None if suite.hello.clock == "virtual" else _EXAMINE_S
-    return await smallest(
-        first, suite.hello.apis, judge, at_once=at_once, tries=tries, seconds=seconds
+def _raw(shape: Shape, results: Sequence[CaseResult]) -> Finding:
+    """As it was met: neither small nor tried again."""
+    first = results[0]
+    return Finding(
+        result=_named(first, first.case, shape),
+        shape=shape,
+        seen=len(results),
+        first=first.case.id,
+        failed=0,
+        runs=0,
+        tried=0,
+        is_minimal=False,
     )
-
-
-async def confirmed(case: Case, shape: Shape, suite: Suite) -> tuple[int, int]:
-    """How often a case failed in this shape, of how many further runs."""
-    failed = runs = 0
-    for times in (CONFIRMATIONS, _FLAKY_RUNS - CONFIRMATIONS):
-        if failed < runs or not runs:
-            results = await suite.try_cases([case] * times)
-            failed += sum(shape_of(result, suite.revision) == shape for result in results)
-            runs += times
-    return failed, runs
-
-
-async def _is_steady(failure: CaseResult, shape: Shape, suite: Suite) -> bool:
-    results = await suite.try_cases([self_contained(failure, suite)] * CONFIRMATIONS)
-    return all(shape_of(result, suite.revision) == shape for result in results)
-
-
-def self_contained(failure: CaseResult, suite: Suite) -> Case:
-    """The case with the setting that it was run under, where a case can have its own.
-
-    It asks for no rule, since it is not there to pass.
-    """
-    case = replace(failure.case, rules=())
-    if failure.recording is None or not suite.chooses_settings:
-        return case
-    config = {DELAY: failure.recording.config.get(DELAY), **case.needs.config}
-    return replace(case, needs=replace(case.needs, config=config))
 
 
 def _named(result: CaseResult, case: Case, shape: Shape) -> CaseResult:

@@ -2,20 +2,28 @@
 
 Decides the course of a run: open the target, run plans, open it again where it died, then make each
 failure as small as it gets and confirm it.  Of listed failures one for each reason is examined; it
-is told and marked as known, and doesn't decide.
+is told and marked as known, and doesn't decide.  Whatever ends a run early, what was met is told.
 """
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from fencepost.conformance.certify import Options, Suite, opened
-from fencepost.conformance.findings import Finding, Findings, findings_from, trace_of_finding
+from fencepost.conformance.examination import Examination
+from fencepost.conformance.findings import (
+    Finding,
+    Findings,
+    findings_from,
+    trace_of_finding,
+    unexamined,
+)
 from fencepost.conformance.fuzz_course import LEVEL, Course, Wish
 from fencepost.conformance.fuzz_jobs import helped
 from fencepost.conformance.fuzz_run import Tally
-from fencepost.conformance.outcome import EXIT_CODES, CaseResult, Overall
+from fencepost.conformance.outcome import EXIT_CODES, Overall
 from fencepost.conformance.plan import Case
 from fencepost.conformance.reachable import unreachable
 from fencepost.conformance.suspicion import is_cut_off
@@ -26,7 +34,10 @@ from fencepost.traces.trace_file import TraceFile
 _DEATHS = 5
 """In a target that dies so often nothing more is searched."""
 
-_TRIES = 400
+_TRIES = 2000
+_EXAMINE_S = 300.0
+"""So long at least there is for what was found; else as long as the search took."""
+
 _SUSPECTS_AT_ONCE = 8
 
 
@@ -36,7 +47,8 @@ class Fuzzed:
 
     `known`: how often each listed failure was met, by its reason; `listed`: a finding for each
     reason, where one came again; `unreachable`: rules that this target can't be led to, with the
-    reason; `traces`: the evidence of each finding; `gave_up`: why the search ended early, or "".
+    reason; `traces`: the evidence of each finding; `gave_up`: why the search ended early, or "";
+    `stopped`: somebody ended it.
     """
 
     provenance: Provenance
@@ -50,6 +62,7 @@ class Fuzzed:
     unreachable: Mapping[str, str]
     traces: Mapping[str, TraceFile]
     gave_up: str = ""
+    stopped: bool = False
 
     @property
     def never(self) -> tuple[str, ...]:
@@ -63,18 +76,37 @@ class Fuzzed:
 
     @property
     def found(self) -> tuple[Finding, ...]:
-        """New findings: those that hold each time, then those that don't."""
+        """New findings, the surest first."""
         return self.findings.all
 
     def exit_code(self) -> int:
-        """Violated if something was found, or the target could not be kept alive; 2 if flaky."""
+        """Violated if something comes each time, or the target could not be kept alive.
+
+        2 if what was found doesn't come each time, or nobody knows.
+        """
         if self.findings.findings or self.gave_up:
             return EXIT_CODES[Overall.VIOLATED]
-        return EXIT_CODES[Overall.UNKNOWN if self.findings.flaky else Overall.HOLDS]
+        return EXIT_CODES[Overall.UNKNOWN if self.found else Overall.HOLDS]
 
 
-async def fuzz(open_target: Callable[[], Target], wish: Wish) -> Fuzzed:
-    """Search until the budget is spent.  Raises TargetUnavailableError if it can't be opened."""
+class News:
+    """Hears what becomes of a run while it lasts; this one does nothing with it."""
+
+    def searched(self, fuzzed: Fuzzed) -> None:
+        """The search is over; findings are still to come."""
+
+    def found(self, fuzzed: Fuzzed, finding: Finding, why: str, trace: TraceFile | None) -> None:
+        """A finding; `why`: the reason that it is listed with, "" for a new one."""
+
+
+SILENT = News()
+
+
+async def fuzz(open_target: Callable[[], Target], wish: Wish, news: News = SILENT) -> Fuzzed:
+    """Search until the budget is spent, then examine what was found; `news` hears of it.
+
+    Raises TargetUnavailableError if the target can't be opened.
+    """
     course = Course(wish)
     suspects: list[Case] | None = []
     fuzzed: Fuzzed | None = None
@@ -82,19 +114,17 @@ async def fuzz(open_target: Callable[[], Target], wish: Wish) -> Fuzzed:
         target = open_target()
         try:
             async with opened(target, wish.revision, Options(attempts=1)) as suite:
-                fuzzed, suspects = await _session(course, target, suite, suspects)
+                fuzzed, suspects = await _session(course, target, suite, suspects, news)
         except TargetUnavailableError as error:
             if fuzzed is None:
                 raise
-            return replace(fuzzed, gave_up=f"It died, and then: {error}")
+            return _told_raw(replace(fuzzed, gave_up=f"It died, and then: {error}"), news)
     assert fuzzed is not None  # noqa: S101  (the loop runs once at least)
-    if course.tally.died >= _DEATHS:
-        return replace(fuzzed, gave_up=f"It died {course.tally.died} times.")
     return fuzzed
 
 
 async def _session(
-    course: Course, target: Target, suite: Suite, suspects: Sequence[Case]
+    course: Course, target: Target, suite: Suite, suspects: Sequence[Case], news: News
 ) -> tuple[Fuzzed, list[Case] | None]:
     """Run plans while the target lives, then examine what was found; else who may be to blame.
 
@@ -102,32 +132,81 @@ async def _session(
     """
     wish = course.wish
     ground = await course.arrived(target, suite)
-    await _questioned(course, suite, suspects)
+    await wish.stop.cut(_questioned(course, suite, suspects))
     to_blame: list[Case] | None = None
     if course.tally.died < _DEATHS:
         async with helped(course, target, suite) as helpers:
             to_blame = await course.searched(target, suite, ground)
             if to_blame is None:
                 to_blame = await helpers.join(course)
-    findings, listed = Findings((), (), {}), list[tuple[str, Finding]]()
-    if to_blame is None:
-        findings = await findings_from(course.failures(), suite, level=LEVEL, tries=_TRIES)
-        listed = await _listed(course.listed(), suite)
+    died = course.tally.died
     fuzzed = Fuzzed(
         provenance=suite.provenance(),
         clock=suite.hello.clock,
         revision=wish.revision,
         seed=wish.seed,
         tally=course.tally,
-        findings=findings,
+        findings=unexamined(course.failures(), suite, LEVEL),
         known=course.met,
-        listed=listed,
+        listed=[],
         unreachable=unreachable(
             wish.revision, suite.hello, [config for _, config in ground.configs]
         ),
-        traces=_traces([*findings.all, *(found for _, found in listed)], suite, wish.seed),
+        traces={},
+        gave_up=f"It died {died} times." if died >= _DEATHS else "",
+        stopped=wish.stop.asked,
     )
-    return fuzzed, to_blame
+    if to_blame is not None and not wish.stop.asked:
+        return fuzzed, to_blame
+    return await _examined(course, suite, fuzzed, news), None
+
+
+async def _examined(course: Course, suite: Suite, fuzzed: Fuzzed, news: News) -> Fuzzed:
+    """All that failed made small, tried again, and told."""
+    wish = course.wish
+    news.searched(replace(fuzzed, findings=Findings()))
+    examination = Examination(
+        suite, tries=_TRIES, seconds=_examine_s(wish, course.tally), stop=wish.stop
+    )
+    listed = course.listed()
+    reasons = {result.case.id: why for why, result in listed.items()}
+    traces: dict[str, TraceFile] = {}
+
+    def tell(finding: Finding, why: str = "") -> None:
+        trace = trace_of_finding(finding, suite, seed=wish.seed)
+        if trace is not None:
+            traces[finding.case.id] = trace
+        news.found(fuzzed, finding, why, trace)
+
+    async with examination.limited():
+        new, old = await asyncio.gather(
+            findings_from(course.failures(), examination, level=LEVEL, told=tell),
+            findings_from(
+                list(listed.values()),
+                examination,
+                level=LEVEL,
+                told=lambda finding: tell(finding, reasons[finding.first]),
+            ),
+        )
+    return replace(
+        fuzzed,
+        findings=new,
+        listed=[(reasons[finding.first], finding) for finding in old.all],
+        traces={f.case.id: traces[f.case.id] for f in (*new.all, *old.all) if f.case.id in traces},
+    )
+
+
+def _examine_s(wish: Wish, tally: Tally) -> float:
+    """As long as the search took, or as was wished for."""
+    return max(_EXAMINE_S, tally.seconds) if wish.examine_s is None else wish.examine_s
+
+
+def _told_raw(fuzzed: Fuzzed, news: News) -> Fuzzed:
+    """What was found in a target that is gone is told as it was met."""
+    news.searched(replace(fuzzed, findings=Findings()))
+    for finding in fuzzed.findings.all:
+        news.found(fuzzed, finding, "", None)
+    return fuzzed
 
 
 async def _questioned(course: Course, suite: Suite, suspects: Sequence[Case]) -> None:
@@ -141,15 +220,3 @@ async def _questioned(course: Course, suite: Suite, suspects: Sequence[Case]) ->
                 course.tally.keep(look, result)
         if any(is_cut_off(result) for result in results):
             return
-
-
-async def _listed(failures: Mapping[str, CaseResult], suite: Suite) -> list[tuple[str, Finding]]:
-    """Each reason that some failure is listed with, and the finding that came of it."""
-    found = await findings_from(list(failures.values()), suite, level=LEVEL, tries=_TRIES)
-    reasons = {result.case.id: why for why, result in failures.items()}
-    return [(reasons[finding.first], finding) for finding in found.all]
-
-
-def _traces(found: Sequence[Finding], suite: Suite, seed: int) -> dict[str, TraceFile]:
-    made = ((f.case.id, trace_of_finding(f, suite, seed=seed)) for f in found)
-    return {name: trace for name, trace in made if trace is not None}

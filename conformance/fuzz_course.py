@@ -17,6 +17,7 @@ from fencepost.conformance.fuzz_run import Budget, Fuzzer, Tally, Told, ground_o
 from fencepost.conformance.known_failures import KnownFailure
 from fencepost.conformance.outcome import CaseResult, Outcome
 from fencepost.conformance.plan import Case
+from fencepost.conformance.stop import Stop
 from fencepost.conformance.target import Target
 from fencepost.conformance.targets import TargetOptions
 from fencepost.model.revision import Revision
@@ -34,7 +35,8 @@ class Wish:
 
     `known`: the known failures of a target that is open; `corpus`: plans to begin with; `told`: is
     shown the tally as it grows.  `jobs`: processes that search; with more than one, `target` and
-    `options` say what the others open.
+    `options` say what the others open.  `examine_s`: how long failures are examined, on a real
+    clock; None: in proportion to the search.  `stop`: ends the search, and then the examination.
     """
 
     revision: Revision
@@ -46,6 +48,8 @@ class Wish:
     jobs: int = 1
     target: str = ""
     options: TargetOptions = field(default_factory=TargetOptions)
+    examine_s: float | None = None
+    stop: Stop = field(default_factory=Stop)
 
 
 @dataclass(slots=True)
@@ -95,12 +99,15 @@ class Course:
         )
 
     async def searched(self, target: Target, suite: Suite, ground: Ground) -> list[Case] | None:
-        """Run plans until the budget is spent: None; or the target died: who may be to blame."""
+        """Run plans until the budget is spent or an end is wished: None.
+
+        Or the target died: who may be to blame.
+        """
         if self.planner is None:
             self.planner = Planner(ground, self.wish.seed, self.wish.corpus)
         self.planner.ground = ground
         fuzzer = Fuzzer(target, suite, self.planner, self.tally, self.looks_like, self.wish.told)
-        return await fuzzer.run(self.budget())
+        return await self.wish.stop.cut(fuzzer.run(self.budget()))
 
     async def arrived(self, target: Target, suite: Suite) -> Ground:
         """A target was opened: what is known of it, and what plans can be made for it."""

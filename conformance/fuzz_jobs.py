@@ -12,8 +12,9 @@ import asyncio
 import contextlib
 import multiprocessing
 import os
+import signal
 import threading
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection
@@ -26,6 +27,7 @@ from fencepost.conformance.fuzz_run import Budget, Tally
 from fencepost.conformance.known_failures import KnownFailure
 from fencepost.conformance.outcome import EXIT_OWN_FAULT
 from fencepost.conformance.plan import Case
+from fencepost.conformance.stop import Stop
 from fencepost.conformance.target import Target
 from fencepost.conformance.targets import TargetOptions, find_revision, find_target
 from fencepost.properties.processes import end_all
@@ -33,6 +35,8 @@ from fencepost.properties.processes import end_all
 _SPAWN = multiprocessing.get_context("spawn")
 _APART = 1 << 32
 """So far apart are the seeds of the processes of one run."""
+
+_STOP = "stop"
 
 Share = tuple[Tally, dict[str, int], list[Case] | None]
 
@@ -88,6 +92,7 @@ async def helped(course: Course, target: Target, suite: Suite) -> AsyncIterator[
         course.wish = replace(wish, budget=replace(wish.budget, requests=share))
     processes: list[SpawnProcess] = []
     pipes: list[Connection] = []
+    passing = asyncio.create_task(_passed_on(wish.stop, pipes))
     try:
         for number in range(1, wish.jobs):
             ours, theirs = _SPAWN.Pipe()
@@ -108,9 +113,19 @@ async def helped(course: Course, target: Target, suite: Suite) -> AsyncIterator[
         yield Helpers(tuple(pipes))
     finally:
         course.wish = wish
+        passing.cancel()
+        await asyncio.gather(passing, return_exceptions=True)
         end_all(processes)
         for pipe in pipes:
             pipe.close()
+
+
+async def _passed_on(stop: Stop, pipes: Sequence[Connection]) -> None:
+    """Tell the others when an end is wished for."""
+    await stop.wait()
+    for pipe in pipes:
+        with contextlib.suppress(OSError):
+            pipe.send(_STOP)
 
 
 def _shared(target: Target, suite: Suite, wish: Wish) -> tuple[str, TargetOptions]:
@@ -134,31 +149,44 @@ def _received(pipe: Connection) -> Share:
 
 
 def _work(pipe: Connection, errand: Errand) -> None:
-    """In a process of its own: do the errand, and end at once if nobody waits for it any more."""
-    threading.Thread(target=_watch, args=(pipe,), daemon=True).start()
+    """In a process of its own: do the errand, and end at once if nobody waits for it any more.
+
+    A terminal's Ctrl-C comes to all its processes; what to do then is for the first to say.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     result: Share | BaseException
     try:
-        result = asyncio.run(_done(errand))
+        result = asyncio.run(_listening(pipe, errand))
     except Exception as error:  # noqa: BLE001  (whatever it is, it is the parent's to raise)
         result = error
     with contextlib.suppress(BrokenPipeError):
         pipe.send(result)
 
 
-def _watch(pipe: Connection) -> None:
-    """Nothing is ever sent this way, so what can be read is the end."""
+async def _listening(pipe: Connection, errand: Errand) -> Share:
+    stop = Stop()
+    loop = asyncio.get_running_loop()
+    threading.Thread(target=_watch, args=(pipe, loop, stop), daemon=True).start()
+    return await _done(errand, stop)
+
+
+def _watch(pipe: Connection, loop: asyncio.AbstractEventLoop, stop: Stop) -> None:
+    """What is sent this way asks for a stop; the end of the pipe is the end."""
     with contextlib.suppress(EOFError, OSError):
-        pipe.recv()
+        while pipe.recv() == _STOP:
+            with contextlib.suppress(RuntimeError):  # the work is done
+                loop.call_soon_threadsafe(stop.ask)
     os._exit(EXIT_OWN_FAULT)
 
 
-async def _done(errand: Errand) -> Share:
+async def _done(errand: Errand, stop: Stop) -> Share:
     wish = Wish(
         find_revision(errand.revision),
         errand.budget,
         errand.seed,
         lambda _: errand.known,
         errand.corpus,
+        stop=stop,
     )
     course = Course(wish)
     target = find_target(errand.target, errand.options)

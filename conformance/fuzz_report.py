@@ -13,9 +13,12 @@ from typing import Any
 
 from fencepost.conformance.findings import Finding
 from fencepost.conformance.fuzz import Fuzzed
+from fencepost.conformance.fuzz_page import fuzz_index
 from fencepost.conformance.fuzz_run import Tally
 from fencepost.conformance.outcome import Outcome
+from fencepost.conformance.pages import INDEX
 from fencepost.conformance.report import trace_name, write_texts
+from fencepost.traces.trace_file import TraceFile
 
 FORMAT = "fencepost-fuzz"
 VERSION = 1
@@ -41,6 +44,7 @@ def fuzz_json(fuzzed: Fuzzed) -> dict[str, Any]:
         "unknown": dict(sorted(tally.unknown.items())),
         "died": tally.died,
         "gave_up": fuzzed.gave_up,
+        "stopped": fuzzed.stopped,
         "sent": dict(sorted(tally.words.items())),
         "coverage": {
             "rules": sorted(tally.covered.rules),
@@ -51,6 +55,7 @@ def fuzz_json(fuzzed: Fuzzed) -> dict[str, Any]:
         },
         "findings": [_finding(finding, fuzzed) for finding in fuzzed.findings.findings],
         "flaky": [_finding(finding, fuzzed) for finding in fuzzed.findings.flaky],
+        "unconfirmed": [_finding(finding, fuzzed) for finding in fuzzed.findings.unconfirmed],
         "known": dict(sorted(fuzzed.known.items())),
         "known_findings": [
             {**_finding(finding, fuzzed), "known": why} for why, finding in fuzzed.listed
@@ -73,6 +78,8 @@ def _finding(finding: Finding, fuzzed: Fuzzed) -> dict[str, Any]:
         "first": finding.first,
         "failed": finding.failed,
         "runs": finding.runs,
+        "tried": finding.tried,
+        "is_minimal": finding.is_minimal,
         "trace": trace_name(finding.case.id) if finding.case.id in fuzzed.traces else None,
     }
 
@@ -94,6 +101,15 @@ def progress_line(tally: Tally) -> str:
 
 def lines(fuzzed: Fuzzed) -> Iterator[str]:
     """A run for people."""
+    yield from search_lines(fuzzed)
+    found = [*(("", finding) for finding in fuzzed.found), *fuzzed.listed]
+    for number, (why, finding) in enumerate(found, start=1):
+        yield from finding_lines(number, finding, why, fuzzed)
+    yield from verdict_lines(fuzzed)
+
+
+def search_lines(fuzzed: Fuzzed) -> Iterator[str]:
+    """What was sent and covered."""
     tally, provenance = fuzzed.tally, fuzzed.provenance
     yield (
         f"{provenance.target} ({provenance.implementation} {provenance.version}), judged by "
@@ -125,22 +141,21 @@ def lines(fuzzed: Fuzzed) -> Iterator[str]:
         yield f"the target died {tally.died} times"
     if fuzzed.gave_up:
         yield fuzzed.gave_up
-    found = [*(("", finding) for finding in fuzzed.found), *fuzzed.listed]
-    for number, (why, finding) in enumerate(found, start=1):
-        yield ""
-        yield from _told(number, finding, why, fuzzed)
-    yield ""
-    yield _verdict(fuzzed)
+    if fuzzed.stopped:
+        yield "ended before its time"
 
 
-def _told(number: int, finding: Finding, why: str, fuzzed: Fuzzed) -> Iterator[str]:
+def finding_lines(number: int, finding: Finding, why: str, fuzzed: Fuzzed) -> Iterator[str]:
     """One finding; `why`: the reason that it is listed with, "" for a new one."""
-    kind = " ".join(["known"] * bool(why) + ["flaky"] * finding.is_flaky + ["finding"])
+    sure = ["flaky"] * finding.is_flaky + ["unconfirmed"] * (not finding.runs)
+    kind = " ".join(["known"] * bool(why) + sure + ["finding"])
     seen = fuzzed.known[why] if why else finding.seen
-    yield (
-        f"{kind} {number}: {finding.shape} (seen {seen} times; failed "
-        f"{finding.failed} of {finding.runs} times more)"
-    )
+    again = f"failed {finding.failed} of {finding.runs} times more"
+    if not finding.runs:
+        again = "not tried again"
+    small = "" if finding.is_minimal else "; not minimal"
+    yield ""
+    yield f"{kind} {number}: {finding.shape} (seen {seen} times; {again}{small})"
     if why:
         yield f"Known: {why}."
     yield finding.sentence
@@ -153,20 +168,35 @@ def _listed(names: Sequence[str]) -> str:
     return ", ".join(names[:_LONGEST_LIST]) + more
 
 
+def verdict_lines(fuzzed: Fuzzed) -> Iterator[str]:
+    """What it came to."""
+    yield ""
+    yield _verdict(fuzzed)
+
+
 def _verdict(fuzzed: Fuzzed) -> str:
-    findings, flaky = len(fuzzed.findings.findings), len(fuzzed.findings.flaky)
-    known = len(fuzzed.listed)
-    if not findings and not flaky and not fuzzed.gave_up:
+    found, known = fuzzed.findings, len(fuzzed.listed)
+    findings, flaky, unsure = map(len, (found.findings, found.flaky, found.unconfirmed))
+    if not found.all and not fuzzed.gave_up:
         return f"no new violation found, {known} known" if known else "no violation found"
     parts = [f"{findings} violation{'s' if findings > 1 else ''} found"] if findings else []
     parts += [f"{flaky} that don't come each time"] if flaky else []
+    parts += [f"{unsure} that nobody tried again"] if unsure else []
     parts += [f"{known} known ones"] if known else []
     parts += ["the target could not be kept alive"] if fuzzed.gave_up else []
     return "; ".join(parts)
 
 
 def write_report(fuzzed: Fuzzed, directory: Path) -> None:
-    """Write fuzz.json and a trace for each finding.  Raises ReportError."""
-    texts = {"fuzz.json": json.dumps(fuzz_json(fuzzed), indent=1) + "\n"}
-    texts |= {trace_name(case): trace.text() for case, trace in fuzzed.traces.items()}
+    """Write fuzz.json, a page to read and a trace for each finding.  Raises ReportError."""
+    document = fuzz_json(fuzzed)
+    kept = {trace_name(case): trace for case, trace in fuzzed.traces.items()}
+    texts = {"fuzz.json": json.dumps(document, indent=1) + "\n"}
+    texts |= {INDEX: fuzz_index(document, kept)}
+    texts |= {name: trace.text() for name, trace in kept.items()}
     write_texts(texts, directory, "--report")
+
+
+def write_trace(case: str, trace: TraceFile, directory: Path) -> None:
+    """Write the trace of one finding.  Raises ReportError."""
+    write_texts({trace_name(case): trace.text()}, directory, "--report")

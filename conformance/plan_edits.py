@@ -142,3 +142,6 @@ EDITS: tuple[Edit, ...] = (
     plain_names,
 )
 """Every kind of change, in the order in which they are tried."""
+
+LEAVING_OUT: tuple[Edit, ...] = (_one_group, _without_members, _singles)
+"""What shows that nothing can be left out."""

@@ -98,8 +98,12 @@ def _can_say(ask: Ask, version: int) -> bool:
 
 
 def plain_bodies(case: Case, apis: Versions) -> Iterator[Case]:
-    """A request that says less, or what a well-kept client says."""
+    """What a well-kept client says, in all requests, in one; then a request that says less."""
     del apis
+    yield asking(case, _as_usual)
+    for place, step in enumerate(case.steps):
+        if isinstance(step, Ask):
+            yield put(case, place, _as_usual(step))
     for place, step in enumerate(case.steps):
         if isinstance(step, Ask):
             for said in _plainer(step):
@@ -123,6 +127,11 @@ def _plainer(ask: Ask) -> Iterator[dict[str, Any]]:
         if isinstance(value, tuple) and len(value) > 1:
             for at in range(len(value)):
                 yield {**ask.fields, name: (*value[:at], *value[at + 1 :])}
+
+
+def _as_usual(ask: Ask) -> Ask:
+    says = usual(ask)
+    return replace(ask, fields={name: says.get(name, said) for name, said in ask.fields.items()})
 
 
 def _offering_nothing(ask: Ask) -> Ask:

@@ -301,7 +301,7 @@ class CaseRun:
         """After the last step: time for what should have been answered, or should not."""
         if self._virtual:
             await self._advance(0)
-        else:
+        elif self._open or self._case.rules:  # else nothing can come that matters
             await self._let_pass(self._times.margin)
 
 

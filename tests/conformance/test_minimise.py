@@ -17,11 +17,11 @@ from fencepost.conformance.catalogue.registry import Entry, Registry
 from fencepost.conformance.catalogue.script import Script
 from fencepost.conformance.certify import Options, Suite, opened
 from fencepost.conformance.cli import main
+from fencepost.conformance.examination import Examination
 from fencepost.conformance.findings import (
     Finding,
     Findings,
     findings_from,
-    minimised,
     trace_of_finding,
 )
 from fencepost.conformance.in_process import InProcessCoordinator, InProcessTarget
@@ -103,7 +103,7 @@ async def failures(suite: Suite, entries: tuple[Entry, ...]) -> list[CaseResult]
 
 def found(target: InProcessTarget, entries: tuple[Entry, ...], **options: Any) -> Findings:
     async def work(suite: Suite) -> Findings:
-        return await findings_from(await failures(suite, entries), suite, **options)
+        return await findings_from(await failures(suite, entries), Examination(suite), **options)
 
     return with_suite(target, work)
 
@@ -124,7 +124,7 @@ def test_no_step_of_a_finding_can_be_left_out(name: str) -> None:
     results = failed(name)
 
     async def work(suite: Suite) -> list[tuple[Shape, list[Shape | None]]]:
-        findings = await findings_from(results, suite)
+        findings = await findings_from(results, Examination(suite))
         assert findings.findings
         return [
             (f.shape, [shape_of(r, KAFKA_4) for r in await suite.try_cases(smaller(f))])
@@ -143,7 +143,7 @@ def test_failures_of_one_shape_are_one_finding() -> None:
     results = failed("tansu-same-id")
 
     async def work(suite: Suite) -> Findings:
-        return await findings_from([*results, *results], suite)
+        return await findings_from([*results, *results], Examination(suite))
 
     count, findings = len(results), with_suite(mutant("tansu-same-id"), work)
     shapes = [finding.shape for finding in findings.findings]
@@ -166,7 +166,7 @@ def test_the_same_plan_shrinks_to_the_same_bytes() -> None:
 
     def text() -> list[str]:
         async def work(suite: Suite) -> list[str]:
-            findings = await findings_from(results, suite)
+            findings = await findings_from(results, Examination(suite))
             traces = [trace_of_finding(f, suite, seed=1) for f in findings.findings]
             return [trace.text() for trace in traces if trace is not None]
 
@@ -179,7 +179,8 @@ def test_the_same_plan_shrinks_to_the_same_bytes() -> None:
 
 def test_a_trace_of_a_finding_replays(tmp_path: Path) -> None:
     async def work(suite: Suite) -> None:
-        (finding,) = (await findings_from(await failures(suite, (THICK,)), suite)).findings
+        results = await failures(suite, (THICK,))
+        (finding,) = (await findings_from(results, Examination(suite))).findings
         trace = trace_of_finding(finding, suite, seed=0)
         assert trace is not None
         trace.write(tmp_path / "found.json")
@@ -261,7 +262,7 @@ def test_what_passed_has_no_shape() -> None:
     async def work(suite: Suite) -> list[Shape | None]:
         results = await suite.run((THICK,))
         with pytest.raises(ValueError, match="did not fail"):
-            await minimised(results[0], suite)
+            await Examination(suite).minimised(results[0])
         return [shape_of(result, KAFKA_4) for result in results]
 
     assert with_suite(InProcessTarget("model", KAFKA_4, "0"), work) == [None]
