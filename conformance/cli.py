@@ -14,6 +14,7 @@ import click
 from fencepost.conformance.address import AddressError
 from fencepost.conformance.cli_certify import certify_command, replay_command
 from fencepost.conformance.cli_compare import compare_command
+from fencepost.conformance.cli_convert import convert_command, shrink_command
 from fencepost.conformance.cli_diff import diff_command
 from fencepost.conformance.cli_explore import (
     check_command,
@@ -62,6 +63,8 @@ def fencepost() -> None:
 for _command in (
     certify_command,
     replay_command,
+    shrink_command,
+    convert_command,
     view_command,
     table_command,
     cases_command,

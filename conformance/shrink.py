@@ -1,0 +1,128 @@
+"""Shrink: the smallest trace that still shows what a trace shows, on any target.
+
+Decides what must stay the same while steps go: the shape of the failure, as `fuzz` has it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from fencepost.conformance.certify import Options, Suite, opened
+from fencepost.conformance.findings import under
+from fencepost.conformance.minimise import AT_ONCE, Minimal, Shown, smallest
+from fencepost.conformance.outcome import CaseResult
+from fencepost.conformance.plan import Case
+from fencepost.conformance.plan_json import case_from_json
+from fencepost.conformance.plan_weight import DELAY
+from fencepost.conformance.replay import sound_trace
+from fencepost.conformance.shape import shape_of
+from fencepost.conformance.target import Target
+from fencepost.conformance.targets import find_revision
+from fencepost.traces.trace_file import TraceFile, TraceFileError
+
+_CONFIRMATIONS = 3
+_SECONDS = 180.0
+"""So long at most it takes on a real clock."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shrunk:
+    """The smaller trace; how many steps its plan has and had, and how many plans were tried.
+
+    `is_minimal`: no step can be left out; `failed` of `runs` more runs showed the same.
+    """
+
+    trace: TraceFile
+    steps: int
+    before: int
+    tried: int
+    is_minimal: bool
+    failed: int = 0
+    runs: int = 0
+
+    def text(self) -> str:
+        """In words."""
+        size = "minimal" if self.is_minimal else "smaller, and perhaps not minimal"
+        said = f"{self.before} steps, now {self.steps} ({size}; {self.tried} plans tried)"
+        if self.failed < self.runs:
+            said += f"; it fails in {self.failed} of {self.runs} runs only"
+        return said
+
+
+async def shrink(trace: TraceFile, target: Target) -> Shrunk:
+    """The smallest that fails on a target as this trace's plan does.
+
+    Raises TraceFileError where there is no plan, or it doesn't fail there.
+    """
+    case = plan_of(trace)
+    async with opened(target, find_revision(trace.revision), Options()) as suite:
+        first = with_settings(case, trace, suite)
+        (failure,) = await suite.try_cases([first])
+        shape = shape_of(failure, suite.revision)
+        if shape is None:
+            raise TraceFileError(
+                "the trace",
+                "plan",
+                f"does not fail on {target.name} ({failure.outcome.value})",
+                "name a target that fails it, such as the one that it was recorded from: "
+                f"{trace.provenance.get('target')}",
+            )
+
+        async def judge(tried: Case) -> CaseResult | None:
+            (result,) = await suite.try_cases([tried])
+            return result if shape_of(result, suite.revision) == shape else None
+
+        is_real = suite.hello.clock == "real"
+        minimal = await smallest(
+            Shown(first, failure),
+            suite.hello.apis,
+            judge,
+            at_once=min(AT_ONCE, suite.places) if is_real else 1,
+            seconds=_SECONDS if is_real else None,
+        )
+        found = under(minimal.shown.run, replace(minimal.shown.case, id=case.id))
+        smaller = sound_trace(found, suite.revision, suite.provenance())
+        if smaller is None:
+            raise TraceFileError(
+                "the trace",
+                "plan",
+                f"ends {target.name} itself, which leaves nothing to record",
+                "run `certify` on it, which says how it ended",
+            )
+        again = await suite.try_cases([minimal.shown.case] * _CONFIRMATIONS) if is_real else []
+        failed = sum(shape_of(result, suite.revision) == shape for result in again)
+        return shrunk(smaller, case, minimal, failed, len(again))
+
+
+def shrunk(
+    smaller: TraceFile,
+    before: Case,
+    minimal: Minimal[CaseResult],
+    failed: int = 0,
+    runs: int = 0,
+) -> Shrunk:
+    """What came of a minimisation, and of `runs` more runs of its end."""
+    steps = len(minimal.shown.case.steps)
+    return Shrunk(
+        smaller, steps, len(before.steps), minimal.tried, minimal.is_minimal, failed, runs
+    )
+
+
+def plan_of(trace: TraceFile) -> Case:
+    """The plan of a trace, as something to make smaller.  Raises TraceFileError if it has none."""
+    if trace.plan is None:
+        raise TraceFileError(
+            "the trace",
+            "plan",
+            "is null: it is a run of the model or an imported one, and can't be run elsewhere",
+            "give a trace that `certify --report` or `fuzz --report` wrote",
+        )
+    return replace(case_from_json(dict(trace.plan)), rules=())
+
+
+def with_settings(case: Case, trace: TraceFile, suite: Suite) -> Case:
+    """The case under the settings that it was recorded under, where they can be chosen."""
+    if not suite.chooses_settings:
+        return case
+    config = {DELAY: trace.config.get(DELAY), **case.needs.config}
+    return replace(case, needs=replace(case.needs, config=config))
