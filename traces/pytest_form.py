@@ -28,6 +28,8 @@ _PRELUDE = Path(__file__).with_name("pytest_prelude.py")
 _SLACK_MS = 300
 """On a real clock, so far from a timer's deadline, if there is room for it."""
 _LEAST_SLACK_MS = 30
+_LATE_S = 0.5
+"""Where the recorded fault is that no answer came, the right one may be so late."""
 _NOTEWORTHY_MS = 500
 _IDS = {"memberId", "leader"}
 _BYTES = {"metadata", "assignment", "memberMetadata", "memberAssignment"}
@@ -189,14 +191,22 @@ class _Test:
             how = "answers" if mended else "answers_otherwise"
         words = answer_words(request.api, bodies[0], self._trace.names)
         yield f"# {wrong}{'' if how == 'answers' else ' anything but'}: {_one_line(words)}"
-        yield self._answers(request, at_ms, how, bodies)
+        late = "" if verdict.wrong != "SILENCE" else f", late={_LATE_S:g}"
+        yield self._answers(request, at_ms, how, bodies, late)
 
-    def _answers(self, request: Send, at_ms: int, how: str, bodies: list[Mapping[str, Any]]) -> str:
+    def _answers(
+        self,
+        request: Send,
+        at_ms: int,
+        how: str,
+        bodies: list[Mapping[str, Any]],
+        late: str = "",
+    ) -> str:
         within = max(at_ms - self._waited, 0)
         self._now = self._waited = max(at_ms, self._waited)
         right = "".join(f", {self._object(body)}" for body in bodies)
         later = f", within={within / 1000:g}" if within >= _NOTEWORTHY_MS else ""
-        return f"broker.{how}({request.connection!r}{right}{later})"
+        return f"broker.{how}({request.connection!r}{right}{later}{late})"
 
     def _body_of(self, request_id: str) -> Mapping[str, Any] | None:
         answers = (e.answer for e in self._trace.events if isinstance(e, Answered))
@@ -228,7 +238,7 @@ class _Test:
                 return _listed(
                     f"Group({v!r})" if isinstance(v, str) else self._object(v) for v in value
                 )
-            case int() if key in _GENERATIONS and value > 0:
+            case int() if key in _GENERATIONS and value >= 0:
                 return f"Gen({value})"
             case list():
                 return _listed(self._code(key, item) for item in value)

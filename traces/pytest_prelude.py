@@ -161,9 +161,11 @@ class Broker:
         """What was sent is handled; time for it."""
         time.sleep(QUIET)
 
-    def answers(self, name: str, *right: dict[str, Any], within: float = 0.0) -> None:
-        """The answer is one of these; it comes in so many seconds, and some more."""
-        got = self.receive(name, within + SECONDS)
+    def answers(
+        self, name: str, *right: dict[str, Any], within: float = 0.0, late: float = SECONDS
+    ) -> None:
+        """The answer is one of these; it comes in so many seconds, or as much later at most."""
+        got = self.receive(name, within + late)
         wrong = []
         for body in right:
             problem = self.differs("answer", body, got)
@@ -197,6 +199,8 @@ class Broker:
         if isinstance(right, list) and all(isinstance(row, dict) for row in right):
             return self.other_rows(at, right, got)
         if isinstance(right, Gen):
+            if right.number not in self.generations and got in self.generations.values():
+                return f"{at} is {got!r}, which was told before, instead of a new one"
             right = self.generations.setdefault(right.number, got)
         right = self.real(right)
         return "" if right == got else f"{at} is {got!r} instead of {right!r}"
