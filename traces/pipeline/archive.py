@@ -1,0 +1,42 @@
+"""Fencepost as one file, for machines that don't have it: what is installed here, as an archive.
+
+Decides what executors get: the floors that jobs need, no more.  It is made of what this process
+runs, so driver and executors can't disagree.  It is laid out like a wheel, with an entry for each
+folder besides: Python finds a package without `__init__.py` in an archive by that alone.
+"""
+
+from __future__ import annotations
+
+import importlib
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+_FLOORS = ("model", "properties", "traces")
+_SEALED = (1980, 1, 1, 0, 0, 0)
+"""The same content is the same file."""
+
+
+def write_archive(path: Path) -> Path:
+    """Write the archive."""
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr(zipfile.ZipInfo("fencepost/", _SEALED), b"")
+        for name, file in sorted(_files()):
+            data = b"" if file.is_dir() else file.read_bytes()
+            archive.writestr(zipfile.ZipInfo(name, _SEALED), data, zipfile.ZIP_DEFLATED)
+    return path
+
+
+def _files() -> Iterator[tuple[str, Path]]:
+    for floor in _FLOORS:
+        package = importlib.import_module(f"fencepost.{floor}")
+        for root in map(Path, package.__path__):
+            yield f"fencepost/{floor}/", root
+            for file in root.rglob("*"):
+                if "__pycache__" in file.parts:
+                    continue
+                name = f"fencepost/{floor}/{file.relative_to(root).as_posix()}"
+                if file.is_dir():
+                    yield f"{name}/", file
+                elif file.suffix in {".py", ".json"}:
+                    yield name, file
