@@ -100,6 +100,13 @@ class Consumer:
         self.beat_at = self.log.now + BEAT_MS
         self.log.send(self, "Heartbeat", self.me())
 
+    def commit(self) -> None:
+        me = self.me()
+        me["generationIdOrMemberEpoch"] = me.pop("generationId")
+        offset = {"partitionIndex": 0, "committedOffset": 7, "committedLeaderEpoch": -1}
+        rows = [{"name": "orders", "partitions": [{**offset, "committedMetadata": ""}]}]
+        self.log.send(self, "OffsetCommit", {**me, "topics": rows})
+
     def leave(self) -> None:
         self.log.leave(self, self.member_id, self.instance)
         self.die()

@@ -114,11 +114,26 @@ def find_anchor(
     ).with_timer(JOIN, "", early_ms, at_ms)
     group = _with_pending(group, exchanges, listed, at_ms)
     places = {e.place for e in parked}
-    rest = tuple(e for e in exchanges if e.place in places or e.answered_ms > at_ms)
+    rest = tuple(
+        e
+        for e in exchanges
+        if e.place in places
+        or e.answered_ms > at_ms
+        or (e.answered_ms == at_ms and _speaks_of(e, generation_id))
+    )
     start = Candidate(
         groups=((group_id, group),), now=early_ms, told=((group_id, generation_id - 1),)
     )
     return Anchor(start, parked, rest, frozenset(vague))
+
+
+def _speaks_of(exchange: Exchange, generation_id: int) -> bool:
+    """Whether its sender knew the generation, so that it asked after the completion.
+
+    A quick member's sync is answered in the same millisecond as its leader's join.
+    """
+    known = getattr(exchange.request, "generation_id", None)
+    return known == generation_id
 
 
 def _member(row: JoinMember, joined: Joined | None, leader: Joined) -> Member:
