@@ -21,13 +21,12 @@ from multiprocessing import get_context
 import pytest
 from conformance.over_tcp import (
     AT_ONCE,
-    DELAYED,
     Results,
-    Settings,
     by_settings,
     catalogue,
     failed,
     in_process,
+    killers,
     over_tcp,
     serving,
     settings_for,
@@ -58,8 +57,6 @@ ONLY_BY_FAILOVER = frozenset(
     }
 )
 """They show themselves only when a coordinator fails over, which a port can't be asked for."""
-WITH_A_DELAY = frozenset({"no-initial-delay"})
-"""On a real clock, a delay of 0 ms can't be told from none."""
 BY_CHANCE = frozenset({"leader-not-kept"})
 """The new leader is drawn, so now and then it is the one that the model has; cases may pass."""
 BY_LATENESS = frozenset({"initial-delay-without-end", "join-timer-restarts"})
@@ -96,17 +93,6 @@ def busy(processes: int) -> Iterator[None]:
         for process in started:
             process.kill()
             process.wait()
-
-
-def killers(name: str) -> tuple[Settings, dict[str, Outcome]] | None:
-    """The settings with which it can be killed, and how all cases end with them in process."""
-    for settings, cases in by_settings().values():
-        if name.removeprefix("mutant:") in WITH_A_DELAY and settings != DELAYED:
-            continue
-        here = in_process(name, settings, cases)
-        if Outcome.FAIL in here.values():
-            return settings, here
-    return None
 
 
 async def row(name: str, pool: ProcessPoolExecutor) -> Row:

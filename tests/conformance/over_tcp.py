@@ -41,6 +41,9 @@ AT_ONCE: Settings = {
     "group.min.session.timeout.ms": 100,
 }
 
+WITH_A_DELAY = frozenset({"no-initial-delay"})
+"""On a real clock, a delay of 0 ms can't be told from none."""
+
 
 @cache
 def catalogue() -> dict[str, Entry]:
@@ -144,3 +147,14 @@ def in_process(name: str, settings: Settings, cases: Iterable[str]) -> dict[str,
 def failed(results: Results) -> dict[str, str]:
     """What failed, and the sentence for it."""
     return {c: r.message for c, r in results.items() if r.outcome is Outcome.FAIL}
+
+
+def killers(name: str) -> tuple[Settings, dict[str, Outcome]] | None:
+    """The settings with which it can be killed, and how all cases end with them in process."""
+    for settings, cases in by_settings().values():
+        if name.removeprefix("mutant:") in WITH_A_DELAY and settings != DELAYED:
+            continue
+        here = in_process(name, settings, cases)
+        if Outcome.FAIL in here.values():
+            return settings, here
+    return None
