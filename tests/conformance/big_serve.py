@@ -22,6 +22,7 @@ import pytest
 from conformance.over_tcp import (
     AT_ONCE,
     Results,
+    Settings,
     by_settings,
     catalogue,
     failed,
