@@ -9,7 +9,6 @@ some slack where a timer is near; a plan that adapts to the broker is what `repl
 from __future__ import annotations
 
 import ast
-import base64
 import re
 import textwrap
 from collections.abc import Iterator, Mapping
@@ -21,6 +20,7 @@ from fencepost.model.errors import Error
 from fencepost.model.history import Answered, Disconnected, Handled, Passed, Restarted, Sent
 from fencepost.model.messages import APIS
 from fencepost.traces.model_states import ModelState, model_states
+from fencepost.traces.pytest_literals import Literals, snake
 from fencepost.traces.trace_file import TraceFile, TraceFileError
 from fencepost.traces.words import answer_words, request_words, with_names
 
@@ -31,10 +31,6 @@ _LEAST_SLACK_MS = 30
 _LATE_S = 0.5
 """Where the recorded fault is that no answer came, the right one may be so late."""
 _NOTEWORTHY_MS = 500
-_IDS = {"memberId", "leader"}
-_BYTES = {"metadata", "assignment", "memberMetadata", "memberAssignment"}
-_GENERATIONS = {"generationId", "generationIdOrMemberEpoch"}
-_UPPER = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _NO_WORD = re.compile(r"[^a-z0-9]+")
 _DEVIATES = re.compile(r"(?P<place>[\w.\[\]]+) (?P<got>.*) instead of (?P<want>.*)", re.DOTALL)
 
@@ -91,6 +87,7 @@ class _Test:
     def __init__(self, trace: TraceFile) -> None:
         self._trace = trace
         self._states = model_states(trace)
+        self._literals = Literals(trace)
         self._asked: dict[str, Send] = {}
         self._now = 0
         self._waited = 0
@@ -131,7 +128,9 @@ class _Test:
         who = self._trace.senders.get(request.id) or request.connection
         said = request_words(request.api, request.version, request.body, self._trace.names)
         yield f"# {who} {_one_line(said)}"
-        fields = "".join(f", {_snake(k)}={self._code(k, v)}" for k, v in request.body.items())
+        fields = "".join(
+            f", {snake(k)}={self._literals.code(k, v)}" for k, v in request.body.items()
+        )
         place = f"{request.connection!r}, {request.api!r}, {request.version}"
         yield f"broker.send({place}{fields})"
 
@@ -204,7 +203,7 @@ class _Test:
     ) -> str:
         within = max(at_ms - self._waited, 0)
         self._now = self._waited = max(at_ms, self._waited)
-        right = "".join(f", {self._object(body)}" for body in bodies)
+        right = "".join(f", {self._literals.body(body)}" for body in bodies)
         later = f", within={within / 1000:g}" if within >= _NOTEWORTHY_MS else ""
         return f"broker.{how}({request.connection!r}{right}{later}{late})"
 
@@ -223,40 +222,6 @@ class _Test:
             spare = _SLACK_MS if near is None else min((near - at_ms) // 3, _SLACK_MS)
             gone = max(gone - _SLACK_MS, 0) if spare < _LEAST_SLACK_MS else gone + spare
         yield f"time.sleep({gone / 1000:g})"
-
-    # Literals.
-
-    def _code(self, key: str, value: Any) -> str:
-        match value:
-            case str() if key in _IDS:
-                return self._id(value)
-            case str() if key in _BYTES:
-                return repr(base64.b64decode(value))
-            case str() if key == "groupId":
-                return f"Group({value!r})" if value else repr(value)
-            case list() if key == "groups":
-                return _listed(
-                    f"Group({v!r})" if isinstance(v, str) else self._object(v) for v in value
-                )
-            case int() if key in _GENERATIONS and value >= 0:
-                return f"Gen({value})"
-            case list():
-                return _listed(self._code(key, item) for item in value)
-            case Mapping():
-                return self._object(value)
-            case _:
-                return repr(value)
-
-    def _object(self, body: Mapping[str, Any]) -> str:
-        rows = (f"{_snake(k)!r}: {self._code(k, v)}" for k, v in body.items())
-        return "{" + ", ".join(rows) + "}"
-
-    def _id(self, member_id: str) -> str:
-        if member_id in self._trace.names:
-            return f"Id({self._trace.names[member_id]!r})"
-        if member_id.startswith("\x00"):
-            return f"Id({'new id of ' + member_id[1:]!r})"
-        return repr(member_id)
 
 
 def _next_deadline(state: ModelState, at_ms: int) -> int | None:
@@ -277,14 +242,6 @@ def _mended(body: Mapping[str, Any], difference: str) -> dict[str, Any] | None:
         except (ValueError, SyntaxError):
             return None
     return {**body, found["place"]: want}
-
-
-def _snake(name: str) -> str:
-    return _UPPER.sub("_", name).lower()
-
-
-def _listed(items: Iterator[str]) -> str:
-    return "[" + ", ".join(items) + "]"
 
 
 def _one_line(text: str) -> str:
