@@ -183,7 +183,6 @@ class Examination:
                 raise GivenUpError from None
         return result
 
-
     async def _begun(self) -> None:
         """Some begin at once, where this process keeps up with those before."""
         async with self._next:

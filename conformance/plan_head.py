@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from fencepost.conformance.outcome import CaseResult
-from fencepost.conformance.plan import Ask, Case, Ms
+from fencepost.conformance.plan import Ask, Await, Case, Ms
 from fencepost.conformance.plan_tidy import asking, with_steps
 
 _SHORT = {Ms("rebalance"): Ms("short rebalance"), Ms("formation"): Ms("short rebalance")}
@@ -29,12 +29,18 @@ def beginnings(case: Case, failure: CaseResult) -> list[Case]:
 
 
 def _head(case: Case, failure: CaseResult) -> Case:
-    """The plan up to the step at whose end what is wrong had been seen."""
+    """The plan up to the step at whose end what is wrong had been seen, and its answer."""
     violation = failure.verdict.violation if failure.verdict is not None else None
-    if violation is None or failure.recording is None:
+    recording = failure.recording
+    if violation is None or recording is None:
         return case
-    before = sum(end < violation.at_ms for end in failure.recording.step_ends)
-    return with_steps(case, case.steps[: before + 1])
+    before = sum(end < violation.at_ms for end in recording.step_ends)
+    label = recording.labels[violation.request_id]
+    asked = next(n for n, step in enumerate(case.steps) if getattr(step, "label", "") == label)
+    head = case.steps[: max(before, asked) + 1]
+    if not any(isinstance(step, Await) and label in step.labels for step in head):
+        head = (*head, Await((label,)))
+    return with_steps(case, head)
 
 
 def _hurried(case: Case) -> Iterator[Case]:

@@ -20,8 +20,13 @@ MINE = f"import signal; signal.signal(signal.SIGINT, signal.default_int_handler)
 
 def certify(address: str, *options: str, how: str = MINE) -> subprocess.Popen[str]:
     """A run against a broker, just started."""
+    return started("certify", f"tcp://{address}", *options, how=how)
+
+
+def started(*words: str, how: str) -> subprocess.Popen[str]:
+    """A command, just started."""
     return subprocess.Popen(
-        [sys.executable, "-c", how, "certify", f"tcp://{address}", *options],
+        [sys.executable, "-c", how, *words],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

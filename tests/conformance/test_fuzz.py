@@ -13,7 +13,8 @@ import pytest
 
 import fencepost.conformance.fuzz as fuzz_module
 from fencepost.conformance.certify import Suite
-from fencepost.conformance.fuzz import Fuzzed, fuzz
+from fencepost.conformance.findings import Finding
+from fencepost.conformance.fuzz import Fuzzed, News, fuzz
 from fencepost.conformance.fuzz_corpus import read_corpus, write_corpus
 from fencepost.conformance.fuzz_course import Course, Wish
 from fencepost.conformance.fuzz_known import look_of, seen_in
@@ -26,6 +27,7 @@ from fencepost.conformance.outcome import CaseResult, Outcome
 from fencepost.conformance.plan import Ask, Case
 from fencepost.conformance.plan_json import PlanError
 from fencepost.conformance.replay import replay
+from fencepost.conformance.stop import Stop
 from fencepost.conformance.target import Hints, Target
 from fencepost.conformance.targets import TargetOptions, find_target
 from fencepost.model.coordinator import AsyncCoordinator, CoordinatorFailure
@@ -230,6 +232,39 @@ def test_what_was_found_is_told_of_a_target_that_dies_too_often(
     assert fuzzed.gave_up == "It died 1 times."
     assert fuzzed.found
     assert fuzzed.exit_code() == 1
+
+
+def test_what_was_met_is_told_of_a_search_that_is_ended() -> None:
+    stop = Stop()
+
+    def told(tally: Tally) -> None:
+        if tally.failures:
+            stop.ask()
+
+    class Kept(News):
+        def __init__(self) -> None:
+            self.kept: list[Finding] = []
+
+        def found(self, fuzzed: Fuzzed, finding: Finding, why: str, trace: Any) -> None:
+            assert (why, fuzzed.stopped) == ("", True)
+            assert trace is not None
+            self.kept.append(finding)
+
+    news = Kept()
+    wish = Wish(KAFKA_4, Budget(10_000), 1, told=told, stop=stop)
+    fuzzed = asyncio.run(
+        fuzz(lambda: find_target("mutant:kafka-8500", TargetOptions()), wish, news)
+    )
+    assert fuzzed.stopped
+    assert fuzzed.tally.requests < 1000
+    assert fuzzed.exit_code() == 2
+    (finding,) = fuzzed.found
+    assert news.kept == [finding]
+    assert (finding.runs, finding.is_minimal) == (0, False)
+    assert finding.case.id in fuzzed.traces
+    told_lines = list(lines(fuzzed))
+    assert any(line.startswith("unconfirmed finding 1: ") for line in told_lines)
+    assert told_lines[-1] == "1 that nobody tried again"
 
 
 def test_a_join_that_ends_some_coordinators_has_one_to_itself() -> None:

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterator
 
 import pytest
-from conformance.left_behind import IGNORING, MINE, certify, end, on
+from conformance.left_behind import IGNORING, MINE, certify, end, on, started
 from conformance.test_cli import PATIENCE_S, RUN
 
 QUICK = ("group.initial.rebalance.delay.ms=0", "group.min.session.timeout.ms=100")
@@ -48,6 +48,22 @@ async def test_nothing_is_left_on_the_broker(served: str, number: int, how: str)
     await in_its_midst(served, process)
     code, err = end(process, number)
     assert (code, err.strip()) == (130, "interrupted")
+    assert await on([served]) == []
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["ctrl-c", "sigterm"])
+@pytest.mark.parametrize("jobs", ["1", "2"])
+async def test_a_search_that_is_ended_tells_what_it_has(
+    served: str, number: int, jobs: str
+) -> None:
+    words = ["fuzz", f"tcp://{served}", "--minutes", "10", "--jobs", jobs]
+    process = started(*words, how=MINE)
+    await in_its_midst(served, process)
+    process.send_signal(number)
+    out, err = process.communicate(timeout=PATIENCE_S)
+    assert process.returncode == 0, err
+    assert "\nended before its time\n" in out
+    assert out.endswith("no violation found\n")
     assert await on([served]) == []
 
 

@@ -25,9 +25,11 @@ from fencepost.conformance.findings import (
     trace_of_finding,
 )
 from fencepost.conformance.in_process import InProcessCoordinator, InProcessTarget
+from fencepost.conformance.minimise import GivenUpError, Judge, Minimal, Shown, smallest
 from fencepost.conformance.outcome import CaseResult, Outcome
 from fencepost.conformance.plan import Await, Case
 from fencepost.conformance.plan_edits import single_steps
+from fencepost.conformance.plan_head import beginnings
 from fencepost.conformance.plan_tidy import overlaps, tidied
 from fencepost.conformance.plan_weight import (
     asks_of,
@@ -37,6 +39,7 @@ from fencepost.conformance.plan_weight import (
     version_of,
 )
 from fencepost.conformance.shape import Shape, shape_of
+from fencepost.conformance.stop import Stop
 from fencepost.conformance.targets import find_revision
 from fencepost.model.coordinator import Answer, AsyncCoordinator, Send
 
@@ -266,3 +269,58 @@ def test_what_passed_has_no_shape() -> None:
         return [shape_of(result, KAFKA_4) for result in results]
 
     assert with_suite(InProcessTarget("model", KAFKA_4, "0"), work) == [None]
+
+
+def test_what_was_given_up_is_asked_about_again_with_patience() -> None:
+    case = THICK.case({}, delayed=False)
+    first, *_ = steps = asks_of(case.steps)
+    asked: list[int] = []
+
+    def judge(*, gives_up: bool) -> Judge[str]:
+        async def judged(smaller: Case) -> str | None:
+            if first not in smaller.steps:
+                return None
+            if gives_up and len(smaller.steps) < len(case.steps) - 2:
+                raise GivenUpError
+            asked.append(len(smaller.steps))
+            return "shown"
+
+        return judged
+
+    async def run(patient: Judge[str] | None) -> Minimal[str]:
+        whole = Shown(case, "shown")
+        return await smallest(whole, KAFKA_4.apis, judge(gives_up=True), patient=patient)
+
+    hasty = asyncio.run(run(None))
+    assert len(hasty.shown.case.steps) > 1
+    minimal = asyncio.run(run(judge(gives_up=False)))
+    assert minimal.is_minimal
+    assert [ask.api for ask in asks_of(minimal.shown.case.steps)] == [steps[0].api]
+    assert len(minimal.shown.case.steps) == 1
+
+
+def test_an_end_that_is_wished_for_keeps_what_there_is() -> None:
+    case, stop = THICK.case({}, delayed=False), Stop()
+
+    async def judge(smaller: Case) -> str:
+        if len(smaller.steps) < len(case.steps) // 2:
+            stop.ask()
+        return "shown"
+
+    async def run() -> Minimal[str]:
+        return await smallest(Shown(case, "shown"), KAFKA_4.apis, judge, stop=stop)
+
+    minimal = asyncio.run(run())
+    assert not minimal.is_minimal
+    assert 1 < len(minimal.shown.case.steps) < len(case.steps)
+
+
+def test_a_plan_is_made_smaller_from_its_head_on() -> None:
+    for failure in failed("kafka-9801"):
+        violation = failure.verdict and failure.verdict.violation
+        assert violation
+        assert failure.recording is not None
+        name = failure.recording.labels[violation.request_id]
+        head = next(iter(beginnings(failure.case, failure)), failure.case)
+        assert name in [ask.label for ask in asks_of(head.steps)]
+        assert len(head.steps) <= len(failure.case.steps) + 1
