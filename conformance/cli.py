@@ -15,6 +15,7 @@ from fencepost.conformance.address import AddressError
 from fencepost.conformance.cli_certify import certify_command, replay_command
 from fencepost.conformance.cli_compare import compare_command
 from fencepost.conformance.cli_convert import convert_command, shrink_command
+from fencepost.conformance.cli_corpus import corpus_group
 from fencepost.conformance.cli_diff import diff_command
 from fencepost.conformance.cli_explore import (
     check_command,
@@ -41,6 +42,7 @@ from fencepost.conformance.report import ReportError
 from fencepost.conformance.target import TargetUnavailableError
 from fencepost.conformance.targets import UnknownTargetError
 from fencepost.conformance.versions import own_version
+from fencepost.traces.pipeline.corpus import CorpusError
 from fencepost.traces.trace_file import TraceFileError
 
 _EXIT_INTERRUPTED = 130
@@ -51,6 +53,7 @@ _BAD_INPUT = (
     PlanError,
     KnownFailuresError,
     ReportError,
+    CorpusError,
 )
 
 
@@ -82,6 +85,7 @@ for _command in (
     start_command,
     serve_command,
     bench_group,
+    corpus_group,
 ):
     fencepost.add_command(_command)
 

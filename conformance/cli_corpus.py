@@ -198,20 +198,22 @@ def coverage_command(folder: str, engine: str, master: str | None, *, as_json: b
     for model in told["models"]:
         source = model["revision"] + (f"/{model['mutant']}" if model["mutant"] != "none" else "")
         for kind in KINDS:
-            screen.print(Text(_coverage_line(source, kind, model[kind])))
+            for line in _coverage_lines(source, kind, model[kind]):
+                screen.print(Text(line))
 
 
-def _coverage_line(source: str, kind: str, told: dict[str, Any]) -> str:
-    line = f"{source}: {told['covered']:,} {kind}s"
-    half = next((n for at, n in reversed(told["over_time"][:-1])), told["covered"])
-    line += f", {told['covered'] - half:,} of them new in the second half"
+def _coverage_lines(source: str, kind: str, told: dict[str, Any]) -> Iterator[str]:
+    half = next((n for _, n in reversed(told["over_time"][:-1])), 0)
+    line = (
+        f"{source}: {told['covered']:,} {kind}s, {told['covered'] - half:,} new in the second half"
+    )
+    missing = told.get("missing", [])
     if "missing" in told:
-        missing = told["missing"]
         line += f"; {len(missing):,} of {told['reachable_in_small_worlds']:,} reachable missing"
-        if missing:
-            more = ", …" if len(missing) > _SHOWN else ""
-            line += f": {', '.join(missing[:_SHOWN])}{more}"
-    return line
+    yield line
+    yield from (f"  missing: {item}" for item in missing[:_SHOWN])
+    if missing[_SHOWN:]:
+        yield f"  and {len(missing) - _SHOWN:,} more; --json names all"
 
 
 @_command("minimise-corpus")
@@ -294,6 +296,12 @@ def explore_command(
     ctx.exit(EXIT_CODES[Overall.VIOLATED if found.broken() else Overall.HOLDS])
 
 
+@corpus_group.command("entry-point")
+def entry_point_command() -> None:
+    """Print the file to give to spark-submit; the pipeline's commands follow it."""
+    click.echo(str(Path(__file__).with_name("spark_entry.py")))
+
+
 def _open(folder: str) -> Corpus:
     from fencepost.traces.pipeline import commands  # noqa: PLC0415
     from fencepost.traces.pipeline.place import Place  # noqa: PLC0415
@@ -318,9 +326,18 @@ def _say(told: Any, *, as_json: bool) -> None:
         click.echo(json.dumps(told, indent=2, ensure_ascii=False))
         return
     for name, value in told.items():
-        shown = ", ".join(map(str, value)) if isinstance(value, list) else value
-        click.echo(
-            f"{name.replace('_', ' ')}: {shown:,}"
-            if isinstance(value, int)
-            else f"{name.replace('_', ' ')}: {shown}"
-        )
+        click.echo(f"{name.replace('_', ' ')}: {_shown(value)}")
+
+
+def _shown(value: Any) -> str:
+    match value:
+        case bool():
+            return "yes" if value else "no"
+        case int():
+            return f"{value:,}"
+        case list():
+            return ", ".join(map(str, value))
+        case dict():
+            return ", ".join(f"{name} ({of})" for name, of in value.items()) or "nothing"
+        case _:
+            return str(value)
