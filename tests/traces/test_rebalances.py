@@ -54,6 +54,14 @@ def test_a_leader_that_joins_again() -> None:
     assert found.also == ()
 
 
+def test_a_leader_whose_follower_is_told_in_the_same_millisecond() -> None:
+    log, (leader, follower) = of_two()
+    leader.join()
+    follower.beat()
+    log.run(3)
+    assert (the_next(log).cause, the_next(log).who) == (Cause.LEADER_REJOIN, "pod-1 (10.0.0.1)")
+
+
 def test_a_follower_with_another_subscription() -> None:
     log, (_, follower) = of_two()
     follower.topics = ("orders", "refunds")

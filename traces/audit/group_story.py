@@ -117,7 +117,7 @@ class GroupStory:
                 member = self._stranger(x, body)
             member.heard(x)
             if code == _REBALANCE:
-                self._rebalances.told(x.answered_ms)
+                self._rebalances.told(member.member_id, x.answered_ms)
                 self._lives(x, member.rebalance_ms)
         elif code == _FENCED:
             self._fenced(x, body["memberId"], body.get("groupInstanceId"), began=False)

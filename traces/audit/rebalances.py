@@ -51,11 +51,12 @@ class Departure:
 class Evidence:
     """What was seen since the last generation began.
 
-    `sign_ms`: when somebody was first told that a rebalance runs; `moved_ms`: that the group is at
-    another broker; `lost`: who is no member any more, without having left.
+    `sign_ms`: when somebody was first told that a rebalance runs; `told`: who was; `moved_ms`: when
+    it was said that the group is at another broker; `lost`: who is no member any more, without having left.
     """
 
     sign_ms: int | None = None
+    told: set[str] = field(default_factory=set)
     moved_ms: int | None = None
     departures: list[Departure] = field(default_factory=list)
     lost: list[Gone] = field(default_factory=list)
@@ -122,9 +123,10 @@ class Rebalances:
         self._rounds.append(Round(generation, at_ms, place, evidence, before, known, stable))
         return self._rounds[-1]
 
-    def told(self, at_ms: int) -> None:
-        """Somebody was told that a rebalance runs."""
+    def told(self, member_id: str, at_ms: int) -> None:
+        """A member was told that a rebalance runs."""
         evidence = self._at(at_ms)
+        evidence.told.add(member_id)
         if evidence.sign_ms is None or at_ms < evidence.sign_ms:
             evidence.sign_ms = at_ms
 
@@ -249,8 +251,11 @@ _AS_TOLD = frozenset({Cause.LEADER_REJOIN, Cause.MEMBER_REJOIN})
 
 
 def _was_told(join: Join, round_: Round) -> bool:
+    """Whether it had been told of the rebalance itself, or came after somebody had."""
     sign_ms = round_.evidence.sign_ms
-    return sign_ms is not None and join.arrived_ms >= sign_ms
+    if join.old is not None and join.old.member_id in round_.evidence.told:
+        return True
+    return sign_ms is not None and join.arrived_ms > sign_ms
 
 
 def _sign(round_: Round) -> int:
