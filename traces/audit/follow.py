@@ -7,19 +7,23 @@ answers, they are explained.  Only where it does not, more orders are tried, the
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 
 from fencepost.model.coordinator import Answer, Send
 from fencepost.model.drafts import ALL_APIS
-from fencepost.model.history import Answered, Disconnected, Event, Sent
 from fencepost.model.group import Timer
+from fencepost.model.history import Answered, Disconnected, Event, Sent
+from fencepost.model.shapes import Message, ShapeError
+from fencepost.model.table import Level
 from fencepost.model.vocabulary import GroupState
 from fencepost.model.work import Incoming, Outcome, Span
-from fencepost.properties.candidate import Candidate
-from fencepost.properties.matching import FRESH
+from fencepost.properties.candidate import Candidate, Emitted
+from fencepost.properties.matching import FRESH, first_difference
 from fencepost.properties.oracle import Oracle
-from fencepost.properties.search import FOREVER, Request, Search, Step
+from fencepost.properties.search import FOREVER, Request, Search, Step, TooManyError
+from fencepost.properties.verdict import Allowed
+from fencepost.traces.audit.hindsight import contradicts
 from fencepost.traces.audit.settings import Settings
 from fencepost.traces.exchange import Exchange, shaped
 
@@ -33,27 +37,93 @@ _PARKING = frozenset({"JoinGroup", "SyncGroup"})
 class Effort:
     """How much is tried.
 
-    `window`: of how many waiting requests each may be next; `slower`: how many times later than
-    usual a broker may be; `whole`: a join may have been taken in any time before its answer.
+    `window`: of how many waiting requests each may be next; `enough`: how many explanations of an
+    answer are followed, None for all; `strict`: errors are those that the model gives, and
+    generations are counted as it does; `slower`: how many times later than usual a broker may be;
+    `whole`: a join may have been taken in any time before its answer; `part`: by what the limit of
+    states is divided.
     """
 
     window: int
+    enough: int | None
+    strict: bool = True
+    part: int = 1
     slower: int = 1
     whole: bool = False
 
 
-EFFORTS = (Effort(1), Effort(4), Effort(12), Effort(6, slower=8, whole=True))
+EFFORTS = (
+    Effort(1, 4, part=4),
+    Effort(3, 4, part=4),
+    Effort(6, 16, part=2),
+    Effort(12, None, strict=False),
+    Effort(6, None, slower=8, whole=True, strict=False),
+)
+
+
+class _EnoughError(Exception):
+    """As many explanations as asked for are found."""
 
 
 @dataclass(slots=True)
 class InOrder(Search):
     """A search in which only the `window` oldest requests may be next.
 
-    `was_empty`: whether a group was Empty on some path.
+    `enough`: how many states that explain an answer are looked for, None for all; `explains`:
+    whether a state explains the answer that was read; `answers`: what is known to be answered, by
+    request; `strict`: as `contradicts` takes it; `was_empty`: whether a group was Empty on
+    some path.
     """
 
     window: int = 1
+    enough: int | None = None
+    explains: Callable[[Candidate], bool] | None = None
+    answers: dict[str, Message] = field(default_factory=dict)
+    strict: bool = False
     was_empty: bool = False
+
+    def _successors(self, candidate: Candidate, horizon: int) -> Iterator[Candidate]:
+        known = {e.request_id for e in candidate.emitted}
+        for following in super(InOrder, self)._successors(candidate, horizon):
+            if not any(self._is_contradicted(e) for e in following.emitted if e[0] not in known):
+                yield following
+
+    def _is_contradicted(self, emitted: Emitted) -> bool:
+        observed = self.answers.get(emitted.request_id)
+        if observed is None or emitted.message is None:
+            return False
+        return contradicts(emitted.message, observed, strict=self.strict)
+
+    def explore(
+        self,
+        candidates: list[Candidate],
+        horizon: int,
+        goal: Callable[[Candidate], bool],
+        *,
+        everything: bool = False,
+    ) -> list[Candidate]:
+        """Every candidate that meets the goal; or enough of those that explain the answer."""
+        found: list[Candidate] = []
+
+        def looked_at(candidate: Candidate) -> bool:
+            if not goal(candidate):
+                return False
+            if self.enough is not None and self.explains is not None and self.explains(candidate):
+                found.append(candidate)
+                if len(found) >= self.enough:
+                    raise _EnoughError
+            return True
+
+        try:
+            return super(InOrder, self).explore(
+                candidates, horizon, looked_at, everything=everything
+            )
+        except _EnoughError:
+            return found
+        except TooManyError:
+            if found:
+                return found
+            raise
 
     def steps(self, candidate: Candidate) -> list[Step]:
         """What may happen next."""
@@ -64,9 +134,7 @@ class InOrder(Search):
         urgent = min(asked, key=_latest)
         oldest = sorted(asked, key=_earliest)[: self.window]
         offered = [s for s in oldest if max(candidate.now, s.earliest) <= urgent.latest]
-        if urgent not in offered:
-            offered.append(urgent)
-        return [s for s in steps if s.request_id is None] + offered
+        return [s for s in steps if s.request_id is None] + (offered or [urgent])
 
     def became(
         self,
@@ -101,13 +169,13 @@ class Follower(Oracle):
         parked: Sequence[Exchange] = (),
     ) -> None:
         lag_ms = settings.lag_ms * effort.slower
-        super().__init__(
-            settings.revision, settings.machine_config(), lag_ms=lag_ms, limit=settings.limit
-        )
+        limit = settings.limit // effort.part
+        super().__init__(settings.revision, settings.machine_config(), lag_ms=lag_ms, limit=limit)
         self.effort = effort
         self._search = self.search = InOrder(
-            self.machine, lag_ms, settings.limit, window=effort.window
+            self.machine, lag_ms, limit, window=effort.window, enough=effort.enough
         )
+        self.search.strict = effort.strict
         self._candidates = list(start)
         for candidate in start:
             for _, group in candidate.groups:
@@ -135,12 +203,61 @@ class Follower(Oracle):
     @property
     def candidates(self) -> list[Candidate]:
         """The states that explain what was seen, as a new stretch may begin in them."""
-        return [replace(c, used=frozenset(), deviations=()) for c in self._candidates]
+        lost = self._search.dropped
+        return [
+            replace(
+                c,
+                used=frozenset(),
+                deviations=(),
+                unapplied=tuple(r for r in c.unapplied if r not in lost),
+            )
+            for c in self._candidates
+        ]
 
-    def follow(self, exchanges: Sequence[Exchange], hidden: Sequence[Sent] = ()) -> None:
-        """Judge a stretch; `hidden`: requests that may have been made as well."""
+    def right(self, exchange: Exchange) -> list[Allowed]:
+        """What should have been answered to a request whose answer was ignored."""
+        found: dict[str, Allowed] = {}
+        for candidate in self._candidates:
+            emitted = candidate.emission(exchange.place)
+            if emitted is None or emitted.message is None:
+                continue
+            level = self._levels.get(emitted.rule, Level.MUST)
+            told = candidate.last_told(exchange.group_ids[0])
+            body = emitted.message.to_body(exchange.version)
+            message = type(emitted.message).from_body(body, exchange.version)
+            said = first_difference(message, exchange.response, level, frozenset(), told)
+            found.setdefault(f"{emitted.rule} {said}", Allowed(body, emitted.rule, said))
+        return list(found.values())
+
+    def _answered(self, event: Answered) -> None:
+        answer = event.answer
+        request = self._search.requests[answer.id].incoming
+        try:
+            observed = ALL_APIS[request.api].response.from_body(
+                dict(answer.body or {}), request.version
+            )
+        except ShapeError:
+            self.search.explains = None
+        else:
+            self.search.explains = lambda c: bool(self._matching(c, answer, observed))
+        super()._answered(event)
+
+    def follow(
+        self,
+        exchanges: Sequence[Exchange],
+        hidden: Sequence[Sent] = (),
+        ignored: frozenset[str] = frozenset(),
+    ) -> None:
+        """Judge a stretch.
+
+        `hidden`: requests that may have been made as well; `ignored`: those whose answers are not
+        looked at.
+        """
+        self.search.answers = {e.place: e.response for e in exchanges if e.place not in ignored}
         parked = self._search.requests.keys()
         for event in history(exchanges, self.lag_ms, frozenset(parked), self.effort, hidden):
+            if isinstance(event, Answered) and event.answer.id in ignored:
+                continue
             self.observe(event)
             if not self.open():
                 return

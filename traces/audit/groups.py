@@ -65,6 +65,7 @@ class GroupAudit:
         self._facts = Facts()
         self._candidates: list[Candidate] | None = None
         self._settled: Settled | None = None
+        self._rest: Settled | None = None
         self._batch: list[Exchange] = []
         self._before: Stretch | None = None
         self._joined = -1
@@ -146,6 +147,7 @@ class GroupAudit:
         """The first line of a stretch: the oracle is told of the heartbeats before."""
         if self._settled is not None and self._candidates is not None:
             self._candidates = [self._settled.applied(c) for c in self._candidates]
+            self._rest = self._settled
         self._put_down()
 
     def _put_down(self) -> None:
@@ -181,7 +183,7 @@ class GroupAudit:
                 self._anchor()
             return
         batch, self._batch = self._batch, []
-        stretch = Stretch(self.group_id, self._settings, self._candidates, batch)
+        stretch = Stretch(self.group_id, self._settings, self._candidates, batch, rest=self._rest)
         if stretch.quick():
             self._explained(stretch)
             return
@@ -216,14 +218,14 @@ class GroupAudit:
         self._before = stretch
         self._candidates = candidates
         self._settled = settled(self.group_id, candidates)
+        self._rest = None
         self._joined = self._synced = max(
             (g.generation_id for g in groups if g is not None), default=-1
         )
 
     def _unexplained(self, stretch: Stretch, *, at_end: bool) -> None:
         batch = stretch.exchanges
-        first, last = batch[0], batch[-1]
-        from_ms, to_ms = stretch.from_ms, last.answered_ms
+        from_ms, to_ms = stretch.from_ms, batch[-1].answered_ms
         violation = stretch.violation
         if violation is None:
             self._lose(stretch.unknown or "nothing explains it", batch)
@@ -233,23 +235,17 @@ class GroupAudit:
             self._lose(f"{damaged} can't be read, and may explain what follows", batch)
         elif is_vague(stretch.before, self.group_id):
             self._lose("a member's session timeout is not in the log", batch)
-        elif not self._around.runs_through(self._broker, from_ms, to_ms):
+        elif not self._around.runs_through(
+            self._broker, from_ms, stretch.found(violation).exchange.arrived_ms
+        ):
             self._moved("no connection shows that the broker was not started anew")
         elif at_end and violation.wrong is Wrong.SILENCE:
             self._lose("the log ends before the answer", batch)
         else:
-            self._add(violation, stretch)
+            found = stretch.named(violation)
+            self.result.add_found(found)
+            self._noted(found, stretch)
             self._forget()
-            self._again(batch, first)
-
-    def _again(self, batch: Sequence[Exchange], _first: Exchange) -> None:
-        """What came after a violation may hold a completed rebalance, and so the state again."""
-        for exchange in batch:
-            if (told := Told.of(exchange)) is not None:
-                self._joined = max(self._joined, told.joined)
-                self._synced = max(self._synced, told.synced)
-        last = max((e.answered_ms for e in batch), default=0)
-        self._quiet_ms = last
 
     # What is said of it.
 

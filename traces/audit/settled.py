@@ -92,7 +92,7 @@ class Settled:
         if group is None:
             return candidate
         for member_id, seat in self.seats.items():
-            if seat.moved:
+            if seat.moved and group.member(member_id) is not None:
                 group = group.with_timer(
                     SESSION,
                     member_id,

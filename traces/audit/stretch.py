@@ -14,12 +14,15 @@ from dataclasses import dataclass
 from fencepost.model.history import Sent
 from fencepost.model.messages import JoinGroupResponse, SyncGroupRequest, SyncGroupResponse
 from fencepost.properties.candidate import Candidate
-from fencepost.properties.verdict import Violation, Wrong
+from fencepost.properties.verdict import Allowed, Violation, Wrong
 from fencepost.traces.audit.follow import EFFORTS, Effort, Follower
 from fencepost.traces.audit.hidden import hidden_requests
 from fencepost.traces.audit.results import Found
 from fencepost.traces.audit.settings import Settings
+from fencepost.traces.audit.settled import Settled
 from fencepost.traces.exchange import Exchange
+
+_SUSPECTS = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +44,7 @@ class Told:
 
 
 class Stretch:
-    """Exchanges, and the states that they begin in.
+    """Exchanges, and the states that they begin in; `rest`: the rest that came before.
 
     After `quick`, `harder` or `thorough` said yes: `after`, the states that explain them; `notes`
     and `deviations`; `assumed`.  After no: `violation` or `unknown`.
@@ -54,12 +57,14 @@ class Stretch:
         before: list[Candidate],
         exchanges: list[Exchange],
         parked: Sequence[Exchange] = (),
+        rest: Settled | None = None,
     ) -> None:
         self.group_id = group_id
         self.settings = settings
         self.before = before
         self.exchanges = exchanges
         self.parked = parked
+        self.rest = rest
         self.after: list[Candidate] = []
         self.notes: Counter[str] = Counter()
         self.deviations: list[Violation] = []
@@ -86,20 +91,30 @@ class Stretch:
         if self.harder():
             return True
         verdict = self.violation, self.unknown
-        if earlier is not None and earlier.after:
-            both = [*earlier.exchanges, *self.exchanges]
-            if any(
-                self._follow(earlier.before, both, effort, earlier.parked) for effort in EFFORTS[1:]
-            ):
-                return True
+        if earlier is not None and any(
+            self._with_earlier(earlier, effort) for effort in (EFFORTS[1], EFFORTS[3])
+        ):
+            return True
         hidden = self._hidden(at_end=at_end)
         sents = [sent for sent, _ in hidden]
-        for effort in EFFORTS if sents else ():
+        for effort in EFFORTS[:3] if sents else ():
             if self._follow(self.before, self.exchanges, effort, hidden=sents):
                 self.assumed.update(words for _, words in hidden)
                 return True
         self.violation, self.unknown = verdict
         return False
+
+    def _with_earlier(self, earlier: Stretch, effort: Effort) -> bool:
+        """Whether something explains it, if the stretch before went another way."""
+        late = [e for e in self.exchanges if e.arrived_ms < self.from_ms]
+        follower = Follower(self.settings, earlier.before, effort=effort, parked=earlier.parked)
+        follower.follow([*earlier.exchanges, *late])
+        if not follower.open():
+            return False
+        before = follower.candidates
+        if self.rest is not None:
+            before = [self.rest.applied(c) for c in before]
+        return self._follow(before, [e for e in self.exchanges if e not in late], effort)
 
     def _hidden(self, *, at_end: bool) -> list[tuple[Sent, str]]:
         group = next((g for c in self.before if (g := c.group(self.group_id))), None)
@@ -130,23 +145,36 @@ class Stretch:
             self.deviations.append(verdict.violation)
         return True
 
+    def named(self, violation: Violation) -> Found:
+        """The line that is wrong: the one but for which the rest is explained, if there is one."""
+        at = self._at(violation)
+        near = sorted(
+            self.exchanges,
+            key=lambda e: abs(e.answered_ms - at.answered_ms) + (e.place != at.place),
+        )
+        for exchange in near[:_SUSPECTS]:
+            follower = Follower(self.settings, self.before, effort=EFFORTS[1], parked=self.parked)
+            follower.follow(self.exchanges, ignored=frozenset({exchange.place}))
+            if follower.open() and (right := follower.right(exchange)):
+                return _found(exchange, violation, right)
+        return _found(at, violation, violation.allowed)
+
     def found(self, violation: Violation) -> Found:
         """A violation with its line."""
-        exchange = next(
+        return _found(self._at(violation), violation, violation.allowed)
+
+    def _at(self, violation: Violation) -> Exchange:
+        return next(
             (e for e in (*self.exchanges, *self.parked) if e.place == violation.request_id),
             self.exchanges[-1],
         )
-        allowed = sorted(
-            violation.allowed,
-            key=lambda a: (a.difference.startswith("errorCode"), a.difference, a.rule),
-        )
-        rule = allowed[0].rule if allowed else next(iter(violation.decided_by), None)
-        says = allowed[0].difference if allowed else violation.detail
-        return Found(
-            exchange,
-            f"wrongly: {says}",
-            violation.level.value,
-            violation.wrong.name,
-            rule,
-            tuple(allowed),
-        )
+
+
+def _found(exchange: Exchange, violation: Violation, right: Sequence[Allowed]) -> Found:
+    allowed = sorted(
+        right, key=lambda a: (a.difference.startswith("errorCode"), a.difference, a.rule)
+    )
+    rule = allowed[0].rule if allowed else next(iter(violation.decided_by), None)
+    says = allowed[0].difference if allowed else violation.detail
+    wrong, level = violation.wrong.name, violation.level.value
+    return Found(exchange, f"wrongly: {says}", level, wrong, rule, tuple(allowed))
