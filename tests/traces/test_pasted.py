@@ -31,6 +31,11 @@ def test_it_tells_the_model_from_the_mutant(name: str) -> None:
     assert said.startswith(("AssertionError: ", "ValueError: ", "IndexError: ")), said
 
 
+@pytest.mark.parametrize("name", ["full-group", "pending-leave", "protocol-twice"])
+def test_what_a_kafka_gets_wrong_the_model_does_right(name: str) -> None:
+    assert run_pasted(committed(name), "kafka-4") == PASSED
+
+
 def test_without_a_broker_it_is_skipped() -> None:
     assert "BROKER" not in os.environ
     text = to_pytest(committed("kafka-8500"))
