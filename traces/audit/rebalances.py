@@ -52,7 +52,8 @@ class Evidence:
     """What was seen since the last generation began.
 
     `sign_ms`: when somebody was first told that a rebalance runs; `told`: who was; `moved_ms`: when
-    it was said that the group is at another broker; `lost`: who is no member any more, without having left.
+    it was said that the group is at another broker; `lost`: who is no member any more, without
+    having left.
     """
 
     sign_ms: int | None = None
