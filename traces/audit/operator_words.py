@@ -159,12 +159,9 @@ def summary(report: OperatorReport) -> list[str]:
     if report.from_ms is None or report.until_ms is None:
         return ["The log holds no request of a group."]
     found = problems(report)
-    lines = [
-        (
-            f"{times(report.groups, 'group')} from {at(report.from_ms)} to {at(report.until_ms)}: "
-            f"{times(len(found), 'problem')}, {times(report.rebalances.count, 'rebalance')}."
-        )
-    ]
+    counts = f"{times(report.rebalances.count, 'rebalance')} in {times(report.groups, 'group')}"
+    span = f"From {at(report.from_ms)} to {at(report.until_ms)}"
+    lines = [f"{span}: {times(len(found), 'problem')} with clients, {counts}."]
     number = 0
     for kind, same in groupby(found, key=lambda problem: problem.kind):
         alike = list(same)

@@ -110,7 +110,7 @@ _OUTCOMES = {"violated": "violated", "unknown": "unknown", "explained": "holds"}
 
 def _heading(report: OperatorReport, counts: Mapping[str, int], found: int) -> str:
     told = ", ".join(f"{counts[w]:,} {w}" for w in reversed(_OUTCOMES) if counts[w])
-    groups = times(report.groups, "group")
+    groups = times(sum(counts.values()) or report.groups, "group")
     return f"{groups}{': ' if told else ''}{told}; {times(found, 'problem')} with clients"
 
 
