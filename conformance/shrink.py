@@ -55,7 +55,7 @@ async def shrink(trace: TraceFile, target: Target) -> Shrunk:
     Raises TraceFileError where there is no plan, or it doesn't fail there.
     """
     case = plan_of(trace)
-    async with opened(target, find_revision(trace.revision), Options()) as suite:
+    async with opened(target, find_revision(trace.revision), Options(eager=True)) as suite:
         first = with_settings(case, trace, suite)
         (failure,) = await suite.try_cases([first])
         shape = shape_of(failure, suite.revision)
