@@ -328,13 +328,15 @@ class Suite:
             recording = await run.run()
         except (CaseUnsupportedError, UnsupportedError) as error:
             return _unsupported(case, str(error))
+        judging = time.process_time()
         # On a virtual clock nothing is late, so the oracle that listened has the last word.
         verdict = (
             run.verdict()
             if self._meter is None
             else verdict_of(recording, self._revision, self._meter)
         )
-        return self._result(case, recording, verdict)
+        judged_s = time.process_time() - judging
+        return replace(self._result(case, recording, verdict), judged_s=judged_s)
 
     def _result(self, case: Case, recording: Recording, verdict: Verdict) -> CaseResult:
         common: dict[str, Any] = {

@@ -64,6 +64,7 @@ def fuzz_json(fuzzed: Fuzzed) -> dict[str, Any]:
     if fuzzed.clock == "real":
         document["seconds"] = round(tally.seconds, 1)
         document["requests_per_second"] = round(rate(tally))
+        document["processor_seconds"] = {w: round(s, 1) for w, s in tally.spent.items()}
     return document
 
 
@@ -87,6 +88,17 @@ def _finding(finding: Finding, fuzzed: Fuzzed) -> dict[str, Any]:
 def rate(tally: Tally) -> float:
     """Requests per second, all told."""
     return tally.requests / tally.seconds if tally.seconds else 0.0
+
+
+def effort(tally: Tally) -> str:
+    """What the rate hangs on: our own work, or waiting for the target and whatever else runs."""
+    whole = sum(tally.spent.values())
+    shares = ", ".join(f"{100 * s / (whole or 1):.0f} % {w}" for w, s in tally.spent.items())
+    cores = whole / (tally.seconds or 1)
+    return (
+        f"our own processor time: {1000 * whole / tally.requests:.1f} ms a request ({shares}); "
+        f"{cores:.2f} of a core, the rest is waiting"
+    )
 
 
 def progress_line(tally: Tally) -> str:
@@ -120,6 +132,8 @@ def search_lines(fuzzed: Fuzzed) -> Iterator[str]:
         speed = f" in {tally.seconds:.0f} s, {rate(tally):.0f} per second"
     outcomes = ", ".join(f"{tally.outcomes[o]} {o.value}" for o in Outcome if tally.outcomes[o])
     yield f"{tally.requests} requests in {tally.plans} plans{speed}: {outcomes}"
+    if fuzzed.clock == "real" and tally.requests:
+        yield effort(tally)
     covered = tally.covered
     least = len(fuzzed.never) + len(covered.rules)
     yield (

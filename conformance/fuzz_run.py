@@ -44,6 +44,9 @@ _NEVER = 1 << 40
 _KEPT_EACH = 4
 """So many failures that look alike are kept, the shortest."""
 
+WORK = ("drawing plans", "judging", "sending and reading")
+"""What our own processor time goes to."""
+
 Told = Callable[["Tally"], None]
 
 
@@ -61,7 +64,8 @@ class Tally:
 
     `words`: how often each kind of request was sent; `outcomes`: of plans; `covered`: what was
     shown of the model; `novel`: plans that brought something new; `failures`: some of each kind;
-    `unknown`: why nothing could be said, and how often; `died`: how often the target did.
+    `unknown`: why nothing could be said, and how often; `died`: how often the target did;
+    `spent`: our own processor time, in s, by what for, see `WORK`.
     """
 
     plans: int = 0
@@ -74,11 +78,13 @@ class Tally:
     unknown: Counter[str] = field(default_factory=Counter)
     died: int = 0
     seconds: float = 0.0
+    spent: dict[str, float] = field(default_factory=lambda: dict.fromkeys(WORK, 0.0))
 
     def add(self, plan: Plan, result: CaseResult, seen_as: tuple[str, str] | None) -> None:
         """One more plan was run; `seen_as`: what its failure looks like, None if it didn't fail."""
         self.plans += 1
         self.outcomes[result.outcome] += 1
+        self.spent["judging"] += result.judged_s
         sent = _sent(result)
         self.requests += sent
         self.words.update(plan.words[:sent])
@@ -107,6 +113,8 @@ class Tally:
         self.unknown += other.unknown
         self.died += other.died
         self.seconds = max(self.seconds, other.seconds)
+        for work, spent in other.spent.items():
+            self.spent[work] += spent
         for seen_as, results in other.failures.items():
             for result in results:
                 self.keep(seen_as, result)
@@ -155,7 +163,8 @@ class Fuzzer:
 
     async def run(self, budget: Budget) -> list[Case] | None:
         """Until the budget is spent: None; or until the target died: who may be to blame."""
-        began = time.monotonic()
+        began, working = time.monotonic(), time.process_time()
+        before = sum(self._tally.spent.values())
         running: set[asyncio.Task[None]] = set()
         try:
             for number, plan in self._plans(budget, began):
@@ -168,6 +177,9 @@ class Fuzzer:
             await asyncio.gather(*running, return_exceptions=True)
             self._tally.seconds += time.monotonic() - began
             self._account(everything=True)
+            whole = time.process_time() - working
+            rest = whole - (sum(self._tally.spent.values()) - before)
+            self._tally.spent["sending and reading"] += max(0.0, rest)
         if not self._dead:
             return None
         self._tally.died += 1
@@ -209,7 +221,9 @@ class Fuzzer:
                 return
             if budget.requests is not None and requests >= budget.requests:
                 return
+            drawing = time.process_time()
             plan = self._planner.next()
+            self._tally.spent["drawing plans"] += time.process_time() - drawing
             requests += plan.requests
             yield number, plan
             number += 1

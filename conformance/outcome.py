@@ -51,7 +51,8 @@ class CaseResult:
 
     `message`: one sentence, members by name; "" for a pass.  `observed`: the signature of what was
     seen, which a known failure must match; the same for the same fault in every run.
-    `attempts`: how often it was run; `seconds`: how long the last run took.
+    `attempts`: how often it was run; `seconds`: how long the last run took; `judged_s`: the
+    processor time that it took to judge what was recorded.
     """
 
     case: Case
@@ -64,6 +65,7 @@ class CaseResult:
     attempts: int = 1
     seconds: float = 0.0
     notes: tuple[str, ...] = ()
+    judged_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
