@@ -12,6 +12,7 @@ import traceback
 import click
 
 from fencepost.conformance.address import AddressError
+from fencepost.conformance.cli_audit import audit_command
 from fencepost.conformance.cli_certify import certify_command, replay_command
 from fencepost.conformance.cli_compare import compare_command
 from fencepost.conformance.cli_convert import convert_command, shrink_command
@@ -75,6 +76,7 @@ for _command in (
     revisions_command,
     mutants_command,
     prove_command,
+    audit_command,
     fuzz_command,
     compare_command,
     diff_command,

@@ -11,6 +11,7 @@ import base64
 import heapq
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from random import Random
 from typing import Any
 
@@ -22,6 +23,7 @@ from fencepost.model.revision import Revision
 from fencepost.traces.request_log_writer import request_log_line
 
 START_MS = 1_795_243_200_000
+_ADMIN = "10.0.0.1:9092-10.9.9.9:1-0"
 _BEAT_MS = 3_000
 _COMMIT_MS = 5_000
 _JOIN, _SYNC, _BEAT, _LEAVE, _COMMIT, _DESCRIBE = 9, 5, 4, 5, 9, 5
@@ -101,10 +103,10 @@ class Traffic:
                 instance = f"g{g}-pod-{m}" if static and self.random.random() < 0.9 else None
                 self._clients.append(_Client(f"group-{g}", f"consumer-{g}-{m}", instance))
         for client in self._clients:
-            self._later(self.random.uniform(0, 5_000), lambda c=client: self._start(c))
+            self._later(self.random.uniform(0, 5_000), partial(self._start, client))
             self._unrest(client)
         for g in range(plan.groups):
-            self._later(self.random.uniform(0, 60_000), lambda g=g: self._describe(f"group-{g}"))
+            self._later(self.random.uniform(0, 60_000), partial(self._describe, f"group-{g}"))
 
     def __iter__(self) -> Iterator[tuple[int, bytes]]:
         """Lines, in order of their dates."""
@@ -201,7 +203,7 @@ class Traffic:
         self._ask(client, "OffsetCommit", _COMMIT, body)
 
     def _describe(self, group_id: str) -> None:
-        admin = _Client(group_id, "admin", None, state="admin", connection="10.0.0.1:9092-10.9.9.9:1-0")
+        admin = _Client(group_id, "admin", None, state="admin", connection=_ADMIN)
         body = {"groups": [group_id], "includeAuthorizedOperations": False}
         self._ask(admin, "DescribeGroups", _DESCRIBE, body)
         self._later(60_000, lambda: self._describe(group_id))
@@ -230,11 +232,9 @@ class Traffic:
                 self._end(client, life=False)
                 self._later(self.plan.session_ms * 1.5, lambda: self._back(client))
             case _ if client.instance is not None:
-                old = client.life
                 twin = _Client(client.group_id, client.name + "-twin", client.instance)
                 self._start(twin)
                 self._later(20_000, lambda: self._end(twin))
-                del old
             case _:
                 pass
 
@@ -242,6 +242,10 @@ class Traffic:
         if client.state == "down":
             client.state = "stable"
             self._beat(client, client.life)
+
+    def _back_again(self, client: _Client) -> None:
+        if client.state == "down":
+            self._start(client)
 
     def _end(self, client: _Client, *, life: bool = True) -> None:
         client.state = "down"
@@ -297,7 +301,7 @@ class Traffic:
             return
         if code == 82:
             client.state = "down"
-            self._later(30_000, lambda: client.state == "down" and self._start(client))
+            self._later(30_000, partial(self._back_again, client))
             return
         if code in {22, 25}:
             client.member_id = ""
@@ -331,8 +335,7 @@ class Traffic:
                 continue  # its connection is closed: no line
             answered = START_MS + self.now + self.random.uniform(0, 2)
             body = dict(answer.body)
-            if send.api not in {"JoinGroup"} or send.version >= 2:
-                body = {"throttleTimeMs": 0, **body}
+            body = {"throttleTimeMs": 0, **body}
             line = request_log_line(
                 send.api,
                 send.version,

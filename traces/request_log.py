@@ -16,7 +16,7 @@ import heapq
 import re
 import zlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
@@ -41,18 +41,23 @@ class RequestLogError(ValueError):
 class Skipped:
     """What was passed over.
 
-    `counts`: how many lines, by reason; `first`: where the first of each reason was.
+    `counts`: how many lines, by reason; `first`: where the first of each reason was; `listeners`:
+    told of each with its broker, place and reason, and when the line before was written (ms).
     """
 
     lines: int = 0
     counts: Counter[str] = field(default_factory=Counter)
     first: dict[str, str] = field(default_factory=dict)
+    listeners: list[Callable[[str, str, str, int], None]] = field(default_factory=list)
 
-    def skip(self, reason: str, source: str, line: int) -> None:
+    def skip(self, reason: str, broker: str, source: str, line: int, at_ms: int) -> None:
         """One line more."""
         self.counts[reason] += 1
+        place = f"{source}:{line}"
         if reason not in self.first:
-            self.first[reason] = f"{source}:{line}"
+            self.first[reason] = place
+        for listener in self.listeners:
+            listener(broker, place, reason, at_ms)
 
 
 OTHER_LINE = "no line of the request logger"
@@ -105,17 +110,18 @@ class RequestLog:
 
     def _read(self, broker: str, source: str, lines: IO[bytes]) -> Iterator[Exchange]:
         skipped, skew = self.skipped, self.skew.get(broker, 0)
-        number = 0
+        number = last_ms = 0
         try:
             for number, line in enumerate(lines, start=1):
                 skipped.lines += 1
                 made = self._exchange(broker, source, number, line, skew)
                 if isinstance(made, str):
-                    skipped.skip(made, source, number)
+                    skipped.skip(made, broker, source, number, last_ms)
                 else:
+                    last_ms = made.answered_ms
                     yield made
         except (EOFError, zlib.error, gzip.BadGzipFile):
-            skipped.skip(BROKEN_FILE, source, number + 1)
+            skipped.skip(BROKEN_FILE, broker, source, number + 1, last_ms)
 
     def _exchange(
         self, broker: str, source: str, number: int, line: bytes, skew: int

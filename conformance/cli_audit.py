@@ -1,0 +1,162 @@
+"""`audit`: check recordings that we did not make."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+
+from fencepost.conformance.audit_report import audit_lines, write_audit
+from fencepost.conformance.cli_show import json_option, report_option
+from fencepost.conformance.replay import rejudge
+from fencepost.conformance.targets import DEFAULT_REVISION, find_revision
+from fencepost.traces.audit.results import UNKNOWN, VIOLATED
+from fencepost.traces.audit.run import AuditRun, audit_log
+from fencepost.traces.audit.settings import Gaps, Settings
+from fencepost.traces.log_dates import DEFAULT_PATTERN, DatePatternError, LogDates
+from fencepost.traces.request_log import RequestLog, RequestLogError
+from fencepost.traces.trace_file import TraceFile
+
+REQUEST_LOG, TRACE = "kafka-request-log", "trace"
+_EXITS = {VIOLATED: 1, UNKNOWN: 2}
+
+
+def _pairs(name: str, values: tuple[str, ...]) -> Iterator[tuple[str, int]]:
+    """`KEY=NUMBER` options.  Raises click.UsageError."""
+    for value in values:
+        key, equals, number = value.rpartition("=")
+        if not equals or not key or not number.lstrip("-").isdigit():
+            raise click.UsageError(f"{name} {value!r} is not KEY=NUMBER, such as {_SUCH[name]}")
+        yield key, int(number)
+
+
+_SUCH = {
+    "--skew": "broker-2=150",
+    "--config": "group.initial.rebalance.delay.ms=3000",
+}
+
+
+@click.command("audit")
+@click.argument(
+    "files",
+    nargs=-1,
+    required=True,
+    metavar="FILE...",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice([REQUEST_LOG, TRACE]),
+    default=REQUEST_LOG,
+    show_default=True,
+    help="What the files are; .gz is seen by itself.",
+)
+@click.option("--group", "groups", multiple=True, help="Only this group; may be given again.")
+@click.option("--revision", default=DEFAULT_REVISION, show_default=True, help="Who judges.")
+@click.option(
+    "--gaps",
+    type=click.Choice([g.value for g in Gaps]),
+    default=Gaps.DEFAULT.value,
+    show_default=True,
+    help="Which requests may be missing: none; joins and syncs that were never answered; any.",
+)
+@click.option(
+    "--lag",
+    "lag_ms",
+    type=click.IntRange(min=1),
+    default=500,
+    show_default=True,
+    help="How late a broker may be with a request or a timer, ms.",
+)
+@click.option(
+    "--config",
+    "config",
+    multiple=True,
+    metavar="KEY=MS",
+    help="A setting of the broker, by Kafka's name; a log tells none.",
+)
+@click.option(
+    "--skew",
+    multiple=True,
+    metavar="BROKER=MS",
+    help="How far a broker's clock is ahead.",
+)
+@click.option(
+    "--date-pattern",
+    default=DEFAULT_PATTERN,
+    show_default=True,
+    help="Of the appender, in log4j's or strptime's words.",
+)
+@click.option("--timezone", default="UTC", show_default=True, help="Of the log's dates.")
+@json_option
+@report_option("Write audit.json, audit.txt and a trace of each violated group there.")
+def audit_command(
+    *,
+    files: tuple[Path, ...],
+    form: str,
+    groups: tuple[str, ...],
+    revision: str,
+    gaps: str,
+    lag_ms: int,
+    config: tuple[str, ...],
+    skew: tuple[str, ...],
+    date_pattern: str,
+    timezone: str,
+    as_json: bool,
+    report: Path | None,
+) -> int:
+    """Check recordings: Kafka's request logs, or traces.
+
+    Each group of a log is explained (some run of the model gives every answer), violated (named by
+    the first line that no state explains), or unknown, with the reason.  A log may begin anywhere.
+
+    A broker is told from another by the folder of its files, or by what comes before .log in their
+    names.  Exit code: 0 all explained, 1 a group is violated, 2 none is, but one is unknown.
+    """
+    judge = find_revision(revision)
+    if form == TRACE:
+        return _traces(files, as_json=as_json)
+    settings = Settings(judge, dict(_pairs("--config", config)), Gaps(gaps), lag_ms)
+    try:
+        dates = LogDates(date_pattern, timezone)
+        log = RequestLog(files, dates=dates, skew=dict(_pairs("--skew", skew)))
+        run = audit_log(log, settings, frozenset(groups))
+    except (DatePatternError, RequestLogError) as error:
+        raise click.UsageError(str(error)) from error
+    if not run.exchanges:
+        raise click.UsageError(
+            f"{files[0]} holds no line that is read; is it a request log (the logger "
+            "kafka.request.logger at DEBUG), and is --date-pattern the appender's?"
+        )
+    if unknown := sorted(set(groups) - set(run.groups)):
+        raise click.UsageError(f"no line names the group {unknown[0]!r}")
+    _say(run, as_json=as_json)
+    if report is not None:
+        write_audit(run, report)
+    return _EXITS.get(run.outcome, 0)
+
+
+def _say(run: AuditRun, *, as_json: bool) -> None:
+    if as_json:
+        click.echo(json.dumps(run.to_json(), indent=1))
+        return
+    for line in audit_lines(run):
+        click.echo(line)
+
+
+def _traces(files: tuple[Path, ...], *, as_json: bool) -> int:
+    """Traces are judged whole, since they begin with the group."""
+    rows = []
+    for path in files:
+        today = rejudge(TraceFile.read(path)).today
+        rows.append({"file": path.name, "outcome": today.outcome, "message": today.message})
+    if as_json:
+        click.echo(json.dumps({"traces": rows}, indent=1))
+    else:
+        for row in rows:
+            click.echo(f"{row['file']}: {row['outcome']}. {row['message']}")
+    outcomes = {row["outcome"] for row in rows}
+    return 1 if VIOLATED in outcomes else 2 if UNKNOWN in outcomes else 0

@@ -1,0 +1,109 @@
+"""A whole audit: the log through the judge and the operator's report, in one pass."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from fencepost.traces.audit.audit import Audit
+from fencepost.traces.audit.operator_json import operator_json
+from fencepost.traces.audit.operator_report import OperatorAudit, OperatorReport
+from fencepost.traces.audit.results import EXPLAINED, UNKNOWN, VIOLATED, Found, GroupResult
+from fencepost.traces.audit.settings import Gaps, Settings
+from fencepost.traces.audit.stretch import Stretch
+from fencepost.traces.request_log import BAD_JSON, BROKEN_FILE, NO_REQUEST, RequestLog
+
+FORMAT = "fencepost-audit"
+VERSION = 1
+SCHEMA_FILE = Path(__file__).with_name("audit-1.schema.json")
+DAMAGE = frozenset({BAD_JSON, BROKEN_FILE, NO_REQUEST})
+OUTCOMES = (VIOLATED, UNKNOWN, EXPLAINED)
+
+ASSUMED = {
+    Gaps.NONE: "Every request that was made has its line.",
+    Gaps.DEFAULT: (
+        "A join or sync that was never answered, because its connection closed or the log ends, "
+        "has no line; every other request has one."
+    ),
+    Gaps.ANY: "Any join or leave may be missing where that explains what is there.",
+}
+"""What is assumed of a log, in a sentence."""
+
+
+@dataclass(slots=True)
+class AuditRun:
+    """What an audit came to.
+
+    `skipped`: lines that were passed over, by reason, with the place of the first; `lines`: all.
+    """
+
+    settings: Settings
+    files: tuple[str, ...]
+    lines: int
+    exchanges: int
+    skipped: dict[str, tuple[int, str]]
+    groups: dict[str, GroupResult]
+    evidence: dict[str, tuple[Found, Stretch | None]]
+    report: OperatorReport
+
+    def count(self, outcome: str) -> int:
+        """How many groups came out so."""
+        return sum(group.outcome == outcome for group in self.groups.values())
+
+    @property
+    def outcome(self) -> str:
+        """The worst of the groups'."""
+        return next((o for o in OUTCOMES if self.count(o)), EXPLAINED)
+
+    def to_json(self) -> dict[str, Any]:
+        """As audit-1.schema.json says."""
+        return {
+            "format": FORMAT,
+            "version": VERSION,
+            "revision": self.settings.revision.name,
+            "gaps": self.settings.gaps.value,
+            "assumed": ASSUMED[self.settings.gaps],
+            "lag_ms": self.settings.lag_ms,
+            "config": dict(self.settings.config),
+            "files": list(self.files),
+            "lines": self.lines,
+            "exchanges": self.exchanges,
+            "skipped": [
+                {"reason": reason, "lines": count, "first": first}
+                for reason, (count, first) in sorted(self.skipped.items())
+            ],
+            "outcome": self.outcome,
+            "counts": {outcome: self.count(outcome) for outcome in OUTCOMES},
+            "groups": [group.to_json() for group in self.groups.values()],
+            "operator": operator_json(self.report),
+        }
+
+
+def audit_log(log: RequestLog, settings: Settings, only: frozenset[str] = frozenset()) -> AuditRun:
+    """Audit a log to its end."""
+    skipped = log.skipped
+    audit = Audit(settings, only)
+    operator = OperatorAudit(only)
+    exchanges = 0
+
+    def damaged(broker: str, place: str, reason: str, at_ms: int) -> None:
+        if reason in DAMAGE:
+            audit.damage(broker, at_ms, place)
+
+    skipped.listeners.append(damaged)
+    for exchange in log:
+        exchanges += 1
+        audit.feed(exchange)
+        operator.take(exchange)
+    groups = audit.finish()
+    return AuditRun(
+        settings,
+        tuple(path.name for files in log.brokers.values() for path in files),
+        skipped.lines,
+        exchanges,
+        {reason: (count, skipped.first[reason]) for reason, count in skipped.counts.items()},
+        groups,
+        audit.evidence,
+        operator.finish(),
+    )
