@@ -20,8 +20,10 @@ from fencepost.conformance.plan import (
     Disconnect,
     GenerationOf,
     IdOf,
+    Pause,
     ProtocolOf,
     Restart,
+    Settle,
     Step,
 )
 from fencepost.conformance.plan_weight import connection_of
@@ -125,4 +127,23 @@ def overlaps(steps: Steps) -> frozenset[tuple[str, str]]:
                 open_on.pop(who, None)
             case Restart():
                 open_on.clear()
+    return frozenset(found)
+
+
+def races(steps: Steps) -> frozenset[tuple[str, str]]:
+    """Requests by label, with those before whose place in the order is left to chance.
+
+    That is so until the answer is waited for, or some time passes.
+    """
+    found: set[tuple[str, str]] = set()
+    loose: set[str] = set()
+    for step in steps:
+        match step:
+            case Ask(label=label):
+                found.update((before, label) for before in loose)
+                loose.add(label)
+            case Await(labels=labels):
+                loose.difference_update(labels)
+            case Settle() | Pause() | Restart():
+                loose.clear()
     return frozenset(found)

@@ -21,6 +21,7 @@ from fencepost.conformance.certify import Options, opened
 from fencepost.conformance.outcome import CaseResult
 from fencepost.conformance.plan_edits import single_steps
 from fencepost.conformance.plan_json import case_from_json
+from fencepost.conformance.plan_tidy import races
 from fencepost.conformance.replay import replay
 from fencepost.conformance.shape import Shape, shape_of
 from fencepost.conformance.targets import TargetOptions, find_target
@@ -80,7 +81,9 @@ def test_no_step_of_any_can_be_left_out(report: Path) -> None:
             ran = []
             for case in cases:
                 (whole,) = await suite.try_cases([case])
-                smaller = await suite.try_cases(list(single_steps(case)))
+                loose = races(case.steps)
+                tried = [c for c in single_steps(case) if races(c.steps) <= loose]
+                smaller = await suite.try_cases(tried)
                 ran.append((shape_of(whole, KAFKA_4), smaller))
             return ran
 

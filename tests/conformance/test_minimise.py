@@ -27,10 +27,10 @@ from fencepost.conformance.findings import (
 from fencepost.conformance.in_process import InProcessCoordinator, InProcessTarget
 from fencepost.conformance.minimise import GivenUpError, Judge, Minimal, Shown, smallest
 from fencepost.conformance.outcome import CaseResult, Outcome
-from fencepost.conformance.plan import Await, Case
+from fencepost.conformance.plan import Await, Case, Settle
 from fencepost.conformance.plan_edits import single_steps
 from fencepost.conformance.plan_head import beginnings
-from fencepost.conformance.plan_tidy import overlaps, tidied
+from fencepost.conformance.plan_tidy import overlaps, races, tidied
 from fencepost.conformance.plan_weight import (
     asks_of,
     groups_of_plan,
@@ -259,6 +259,16 @@ def test_a_request_that_waits_behind_another_is_found() -> None:
     case = THICK.case({}, delayed=False)
     without = tuple(s for s in case.steps if not isinstance(s, Await))
     assert overlaps(without)
+
+
+def test_what_is_not_waited_for_is_left_to_chance() -> None:
+    case = THICK.case({}, delayed=False)
+    a, b, *_ = asks_of(case.steps)
+    both = (a.label, b.label)
+    assert races((a, b)) == {both}
+    assert races((a, Await((a.label,)), b)) == frozenset()
+    assert races((a, Settle(), b)) == frozenset()
+    assert races((a, Await((b.label,)), b)) == {both}
 
 
 def test_what_passed_has_no_shape() -> None:
