@@ -85,7 +85,8 @@ def _heading(table: Table) -> str:
 
 def _row(rule: Rule, kind: str, condition: str) -> str:
     name = f'<a id="{_anchor(rule.id)}"></a>`{rule.id}`<br>{rule.level.value}, {kind}'
-    why = f"{_plain(rule.because)}<br>*{_plain(rule.source)}*"
+    name += f"<br>*{_plain(rule.source)}*"
+    why = _plain(rule.because)
     if rule.defensive:
         why += f"<br>Can't be reached: {_plain(rule.defensive)}"
     return f"| {name} | {_plain(condition)} | {_then(rule)} | {why} |"

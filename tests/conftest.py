@@ -23,6 +23,8 @@ REMEDIES = {
     "node": "install Node.js 18 or later",
 }
 
+pytest_plugins = ["chromium"]  # tests/chromium.py: a real browser
+
 # It kept this process from importing out of the current folder; the programs that tests start lie
 # beside what they import.
 os.environ.pop("PYTHONSAFEPATH", None)

@@ -8,6 +8,8 @@ succeed, unless the next one is `$ echo $?` and shows another exit code.
 
 Words behind the language mark the block: `needs=java` as in `@pytest.mark.needs("java")`, and
 `stays` for commands that only end when ended, of which just the subcommand is checked.
+
+A block of any language with `title="a/file"` shows the whole of that file.
 """
 
 from __future__ import annotations
@@ -230,6 +232,26 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 def test_what_is_shown_is_so(block: Block, folders: dict[str, Path]) -> None:
     wrong = fault(block, folders[block.document], ROOT)
     assert wrong is None, wrong
+
+
+def shown_files(text: str) -> dict[str, str]:
+    """What the blocks of a Markdown text say of files that they name in their titles."""
+    fences = re.finditer(
+        r'^```\w+ title="(?P<name>[^"\n]+)"\n(?P<body>.*?)^```', text, re.MULTILINE | re.DOTALL
+    )
+    return {fence["name"]: fence["body"] for fence in fences}
+
+
+@pytest.mark.parametrize("path", documents(ROOT), ids=lambda path: path.stem)
+def test_a_file_that_is_shown_is_that_file(path: Path) -> None:
+    shown = shown_files(path.read_text("utf-8"))
+    assert shown == {name: (ROOT / name).read_text("utf-8") for name in shown}
+
+
+def test_files_that_are_shown_are_found() -> None:
+    text = 'Look:\n\n```yaml title="a/b.yml"\na: 1\n\nb: 2\n```\n\n```python\nno file\n```\n'
+    assert shown_files(text) == {"a/b.yml": "a: 1\n\nb: 2\n"}
+    assert len(shown_files((ROOT / "docs" / "ci.md").read_text("utf-8"))) == 2
 
 
 def judge(tmp_path: Path, *lines: str, words: str = "") -> str | None:
