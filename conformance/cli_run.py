@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import sys
+import tempfile
 from pathlib import Path
 
 import click
 
 from fencepost.conformance.adapter import serve
 from fencepost.conformance.bench import model_figures, walk_beside
+from fencepost.conformance.bench_audit import audit_figures, write_log
 from fencepost.conformance.bench_explore import WAYS, explore_figures
 from fencepost.conformance.bench_worlds import real_model_figures
 from fencepost.conformance.in_process import ModelCoordinator
@@ -69,6 +71,25 @@ def bench_model(seconds: float, beside: Path | None) -> None:
         except ValueError as error:
             raise click.UsageError(str(error)) from error
     click.echo(json.dumps(figures, indent=2))
+
+
+@bench_group.command("audit")
+@click.argument("log", required=False, type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option("--lines", type=click.IntRange(min=1), default=200_000, show_default=True)
+@click.option("--groups", type=click.IntRange(min=1), default=200, show_default=True)
+@click.option("--seed", default=0, show_default=True)
+@click.option(
+    "--keep",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Where to leave the log that was made.",
+)
+def bench_audit(log: Path | None, lines: int, groups: int, seed: int, keep: Path | None) -> None:
+    """Lines per second of the audit, beside plain JSON parsing of the same LOG (or of one made)."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = log or keep or Path(folder) / "kafka-request.log"
+        if log is None:
+            write_log(path, lines, groups, seed)
+        click.echo(json.dumps(audit_figures(path), indent=2))
 
 
 @bench_group.command("explore")

@@ -25,7 +25,7 @@ from fencepost.model.messages import (
 from fencepost.model.revision import Revision
 from fencepost.model.shapes import ShapeError
 from fencepost.model.table import Rule
-from fencepost.model.vocabulary import Generation, Given, Inst, Mid, feasible
+from fencepost.model.vocabulary import Availability, Generation, Given, GroupId, Inst, Mid, feasible
 from fencepost.traces.audit.neutral import BEYOND
 from fencepost.traces.exchange import Exchange
 
@@ -36,6 +36,11 @@ _RELEASED: dict[str, frozenset[int | str]] = {
     "SyncGroup": frozenset({0, 16, 25, 27, 82}),
 }
 """What a request that waited may be told: it was done; sent away, removed, overtaken, replaced."""
+
+
+_HERE = frozenset({Availability.HERE})
+_ELSEWHERE = frozenset({14, 15, 16})
+"""What a coordinator that is not here, loads or fails answers to anything."""
 
 
 @dataclass(slots=True)
@@ -86,11 +91,12 @@ class Legal:
 
     def _asked(self, name: str, known: Known) -> set[int | str]:
         table = self.revision.tables[name]
+        known = {"coordinator": _HERE, **known}
         domains = [
             [v for v in f.domain if f.name not in known or v in known[f.name]]
             for f in table.features
         ]
-        codes: set[int | str] = set()
+        codes: set[int | str] = {*_ELSEWHERE}
         for point in product(*domains):
             if feasible({id(f): v for f, v in zip(table.features, point, strict=True)}):
                 for rule in table.applicable(point):
@@ -109,6 +115,8 @@ def _codes_of(api: str, rule: Rule) -> frozenset[int | str]:
 def _about(thing: Any, version: int) -> Known:
     """What a request itself tells of the point that it is in."""
     known: Known = {"version": frozenset({version})}
+    if getattr(thing, "group_id", ""):
+        known["group id"] = frozenset({GroupId.GIVEN})
     empty = frozenset({Mid.EMPTY})
     known["mid"] = empty if not thing.member_id else frozenset(Mid) - empty
     none = frozenset({Inst.NONE})
