@@ -164,11 +164,8 @@ def test_a_page_that_nobody_finds_fails_the_build(tmp_path: Path) -> None:
 
 
 def test_vendored_scripts_are_those_that_are_named() -> None:
-    named = dict(
-        reversed(line.split("  "))
-        for line in (VENDORED / "README.md").read_text("utf-8").splitlines()
-        if re.match(r"[0-9a-f]{64}  ", line)
-    )
+    notes = (VENDORED / "README.md").read_text("utf-8")
+    named = {name: digest for digest, name in re.findall(r"^([0-9a-f]{64})  (.+)$", notes, re.M)}
     scripts = {str(path.relative_to(VENDORED)): path for path in VENDORED.rglob("*.js")}
     assert named == {
         name: hashlib.sha256(path.read_bytes()).hexdigest() for name, path in scripts.items()
