@@ -8,6 +8,7 @@ the group's states, timers run from being set to firing or being taken away.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -22,6 +23,8 @@ from fencepost.traces.words import member
 _LATER_ID = re.compile(r" \(id \d+\)$")
 _REPLACES = {Do.REPLACE_HOLDER, Do.REPLACE_HOLDER_AS_SENT}
 COORDINATOR = -1
+_MOST_ROWS = 4
+"""So many processes of an instance have a row each."""
 
 
 @dataclass(slots=True)
@@ -65,6 +68,7 @@ def _rows(drawn: Lanes) -> None:
     """A row for each process: those of an instance together, then dynamic members, then others."""
     trace = drawn.story.trace
     lane: dict[str, tuple[int, str]] = {}
+    acts: dict[str, list[int]] = {}
     for request in drawn.story.requests.values():
         who = trace.senders.get(request.id, request.connection)
         instance = request.body.get("groupInstanceId") or request.body.get("memberName")
@@ -75,16 +79,34 @@ def _rows(drawn: Lanes) -> None:
         else:
             found = (2, who)
         lane[who] = min(found, lane.get(who, found))
-    order = {who: place for place, who in enumerate(lane)}
-    labels = {
-        label: place for place, label in enumerate(dict.fromkeys(told for _, told in lane.values()))
-    }
-    for who in sorted(lane, key=lambda w: (lane[w][0], labels[lane[w][1]], order[w])):
-        kind, label = lane[who]
-        drawn.row_of[who] = len(drawn.rows)
-        drawn.rows.append(
-            {"lane": label, "who": who, "kind": ("static", "dynamic", "client")[kind]}
-        )
+        acts.setdefault(who, []).append(drawn.story.asked_at[request.id])
+    places = {told: place for place, told in enumerate(dict.fromkeys(lane.values()))}
+    for kind, label in sorted(places, key=lambda told: (told[0], places[told])):
+        processes = [who for who in lane if lane[who] == (kind, label)]
+        for together in _packed(processes, acts):
+            drawn.row_of |= dict.fromkeys(together, len(drawn.rows))
+            shape = ("static", "dynamic", "client")[kind]
+            drawn.rows.append({"lane": label, "who": ", ".join(together), "kind": shape})
+
+
+def _packed(processes: Sequence[str], acts: Mapping[str, Sequence[int]]) -> list[list[str]]:
+    """Rows of processes: one each, or if they are many, one after the other where there is room.
+
+    Never one right behind the process before it, so that a bar passes from row to row.
+    """
+    if len(processes) <= _MOST_ROWS:
+        return [[who] for who in processes]
+    rows: list[list[str]] = []
+    before = ""
+    for who in sorted(processes, key=lambda name: acts[name][0]):
+        free = (r for r in rows if r[-1] != before and acts[r[-1]][-1] < acts[who][0])
+        row = next(free, None)
+        if row is None:
+            row = []
+            rows.append(row)
+        row.append(who)
+        before = who
+    return rows
 
 
 def _row(drawn: Lanes, member_id: str, instance: str | None, step: Happened) -> int:

@@ -79,6 +79,21 @@ class Group:
     def beat(self, who: str) -> None:
         self.ask(who, "Heartbeat", self.caller(who))
 
+    def trace(self) -> TraceFile:
+        return TraceFile(
+            revision="kafka-4",
+            case="long",
+            clock="virtual",
+            lag_ms=0,
+            config=CONFIG,
+            plan=None,
+            events=tuple(self.events),
+            senders=self.senders,
+            names=self.names,
+            verdict=TraceVerdict("holds", message="Every answer is one that the model gives."),
+            provenance={"tool": "test", "target": "model:kafka-4", "seed": 0},
+        )
+
 
 def long_trace(steps: int) -> TraceFile:
     """A trace of about so many steps, which the model explains."""
@@ -98,16 +113,4 @@ def long_trace(steps: int) -> TraceFile:
         if len(group.senders) % 60 < 2:
             turn += 1
             group.join(f"A{turn}")
-    return TraceFile(
-        revision="kafka-4",
-        case="long",
-        clock="virtual",
-        lag_ms=0,
-        config=CONFIG,
-        plan=None,
-        events=tuple(group.events),
-        senders=group.senders,
-        names=group.names,
-        verdict=TraceVerdict("holds", message="Every answer is one that the model gives."),
-        provenance={"tool": "test", "target": "model:kafka-4", "seed": 0},
-    )
+    return group.trace()

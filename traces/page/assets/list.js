@@ -9,6 +9,9 @@ class List {
     this.shown = root.querySelector(".shown");
     this.chosen = 0;
     this.ol.style.height = `${trace.length * LINE}px`;
+    const latest = trace.steps.reduce((most, step) => Math.max(most, step.at), 0);
+    this.ol.style.setProperty("--n", `${grouped(trace.length).length * 0.62 + 1}em`);
+    this.ol.style.setProperty("--at", `${ms(latest).length * 0.58 + 0.6}em`);
     this.scroll.addEventListener("scroll", () => this.redraw(), { passive: true });
     new ResizeObserver(() => this.redraw()).observe(this.scroll);
   }

@@ -177,8 +177,8 @@ function coordinator(trace, place, view, at, seen, chosen) {
   for (const phase of trace.lanes.phases.filter(seen)) found.push(...band(phase, trace, place, view));
   for (const timer of trace.lanes.timers.filter((each) => each.row < 0 && seen(each))) {
     found.push(...timerMark(timer, trace, place, view, place.group(timer.group) + (timer.label.startsWith("join") ? 34 : 43)));
-    const [x] = span(timer, trace, place);
-    found.push(words(Math.max(x, view.left) + 6, place.group(timer.group) + 38, timer.label, "halo dim"));
+    const [x, end] = span(timer, trace, place), start = Math.max(x, view.left) + 6;
+    if ((end - start) / LETTER > timer.label.length) found.push(words(start, place.group(timer.group) + 38, timer.label, "halo dim"));
   }
   found.push(line(left, place.top, right, place.top, "lane-line"));
   return draw("g", { transform: `translate(0 ${view.top})` }, ...found);

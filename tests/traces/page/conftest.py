@@ -1,0 +1,77 @@
+"""A real browser for the tests of pages: the system's Chromium, driven by Playwright.
+
+Missing, it is a reason to skip, by name and with the remedy; in CI it is a failure, since `.ci/run`
+installs it.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+
+NAMES = ("chromium", "chromium-browser", "google-chrome")
+REMEDY = "install Chromium, for example by `apt-get install chromium`"
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    found = next(filter(None, map(shutil.which, NAMES)), None)
+    if found is None:
+        if os.environ.get("CI", "").lower() in {"1", "true", "yes"}:
+            pytest.fail(f"no Chromium: {REMEDY}; .ci/run does it")
+        pytest.skip(f"needs chromium, which is not on the PATH: {REMEDY}")
+    sandbox = [] if os.geteuid() else ["--no-sandbox"]  # Chromium has none for root
+    with sync_playwright() as driver:
+        chromium = driver.chromium.launch(executable_path=found, args=sandbox)
+        yield chromium
+        chromium.close()
+
+
+Open = Callable[..., Page]
+
+
+@pytest.fixture
+def open_page(browser: Browser, tmp_path: Path) -> Iterator[Open]:
+    """Opens the text of a page from a disk; whatever goes wrong in it fails the test."""
+    contexts: list[BrowserContext] = []
+    wrong: list[str] = []
+
+    def asked(for_what: str, page: str) -> None:
+        if for_what.partition("#")[0] != page and not for_what.startswith("data:"):
+            wrong.append(f"asks for {for_what}")
+
+    def opened(
+        text: str,
+        place: str = "",
+        *,
+        theme: str = "light",
+        scripts: bool = True,
+        quiet: bool = True,
+        width: int = 1400,
+    ) -> Page:
+        path = tmp_path / f"page-{len(contexts)}.html"
+        path.write_text(text, encoding="utf-8", newline="\n")
+        context = browser.new_context(
+            color_scheme="dark" if theme == "dark" else "light",
+            java_script_enabled=scripts,
+            viewport={"width": width, "height": 1000},
+        )
+        contexts.append(context)
+        page = context.new_page()
+        url = path.as_uri()
+        if quiet:
+            page.on("pageerror", lambda error: wrong.append(str(error)))
+            page.on("console", lambda said: wrong.append(said.text))
+            context.on("request", lambda request: asked(request.url, url))
+        page.goto(url + place)
+        return page
+
+    yield opened
+    for context in contexts:
+        context.close()
+    assert wrong == []
