@@ -16,12 +16,12 @@ import pytest
 from conformance.log_stories import Staged
 from conformance.record_request_log import record
 
-from fencepost.traces.audit.audit import Audit
-from fencepost.traces.audit.operator_report import OperatorAudit, OperatorReport
 from fencepost.traces.audit.operator_rows import Cause
 from fencepost.traces.audit.operator_words import problems
-from fencepost.traces.audit.results import EXPLAINED, VIOLATED, GroupResult
-from fencepost.traces.request_log import read_request_log
+from fencepost.traces.audit.results import EXPLAINED, VIOLATED
+from fencepost.traces.audit.run import AuditRun, audit_log
+from fencepost.traces.audit.settings import Settings
+from fencepost.traces.request_log import RequestLog
 
 GROUPS = 200
 FENCED = b'"errorCode":82'
@@ -43,21 +43,16 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Recorded:
     return log, asyncio.run(record("4.3.0", GROUPS, log))
 
 
-def audited(log: Path) -> tuple[dict[str, GroupResult], OperatorReport]:
-    """What the oracle says of each group, and the operator's report, from one pass."""
-    judge, operator = Audit(), OperatorAudit()
-    for exchange in read_request_log([log]):
-        judge.feed(exchange)
-        operator.take(exchange)
-    return judge.finish(), operator.finish()
+def audited(log: Path) -> AuditRun:
+    return audit_log(RequestLog([log]), Settings())
 
 
 def test_every_group_is_explained_and_every_fault_is_named(recorded: Recorded) -> None:
     log, staged = recorded
-    results, report = audited(log)
-    odd = {r.group_id: r.reason for r in results.values() if r.outcome != EXPLAINED}
+    run = audited(log)
+    odd = {r.group_id: r.reason for r in run.groups.values() if r.outcome != EXPLAINED}
     assert odd == {}
-    assert len(results) >= GROUPS
+    assert len(run.groups) >= GROUPS
     wanted = {_what(row) for row in staged if row.get("by") != "admin"}
     assert {kind for kind, *_ in wanted} == {
         "ping-pong",
@@ -65,12 +60,12 @@ def test_every_group_is_explained_and_every_fault_is_named(recorded: Recorded) -
         "static-leave",
         "short-session",
     }
-    found = problems(report)
+    found = problems(run.report)
     # A busy machine may hold up other members for longer than their sessions: that is no lie.
     named = {(p.kind, p.group, p.instance_id or "", _pods(p.names)) for p in found}
     assert wanted <= named
     assert {what for what in named - wanted if what[0] != "short-session"} == set()
-    assert report.causes[Cause.UNKNOWN] == 0
+    assert run.report.causes[Cause.UNKNOWN] == 0
 
 
 def _what(row: Staged) -> tuple[str, str, str, tuple[str, ...]]:
@@ -90,8 +85,8 @@ def test_one_answer_that_is_made_illegal_is_found(recorded: Recorded, tmp_path: 
     lines[number] = lines[number][:start] + FENCED + lines[number][end:]
     changed = tmp_path / "kafka-request.log"
     changed.write_bytes(b"".join(lines))
-    results, _ = audited(changed)
-    violated = {name: r for name, r in results.items() if r.outcome == VIOLATED}
+    groups = audited(changed).groups
+    violated = {name: r for name, r in groups.items() if r.outcome == VIOLATED}
     (group,) = violated
     assert group == found["group"].decode()
     assert violated[group].found[0].exchange.line == number + 1
