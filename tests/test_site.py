@@ -129,6 +129,13 @@ def test_a_link_is_no_fetch(text: str) -> None:
     assert fetched_elsewhere(text) == []
 
 
+def test_every_fenced_block_is_a_block(site: Path) -> None:
+    for page in site.rglob("*.html"):
+        code = re.sub(r"<code>.*?</code>", "", page.read_text("utf-8"), flags=re.DOTALL)
+        assert "```" not in code, page.name
+    assert "fencepost" in (site / "serve.html").read_text("utf-8").partition("language-sh")[2]
+
+
 def small_site(folder: Path, **pages: str) -> subprocess.CompletedProcess[str]:
     """A site of these pages, of which only the index is found, built as ours is."""
     docs = folder / "docs"
@@ -139,6 +146,7 @@ def small_site(folder: Path, **pages: str) -> subprocess.CompletedProcess[str]:
     config.write_text(
         f"INHERIT: {ROOT / 'mkdocs.yml'}\n"
         f"docs_dir: {docs}\n"
+        "hooks: []\n"
         f"theme:\n  custom_dir: {ROOT / 'theme'}\n"
         "nav:\n  - index.md\n"
     )
@@ -165,7 +173,8 @@ def test_a_page_that_nobody_finds_fails_the_build(tmp_path: Path) -> None:
 
 def test_vendored_scripts_are_those_that_are_named() -> None:
     notes = (VENDORED / "README.md").read_text("utf-8")
-    named = {name: digest for digest, name in re.findall(r"^([0-9a-f]{64})  (.+)$", notes, re.M)}
+    lines = re.findall(r"^([0-9a-f]{64})  (.+)$", notes, re.MULTILINE)
+    named = {name: digest for digest, name in lines}
     scripts = {str(path.relative_to(VENDORED)): path for path in VENDORED.rglob("*.js")}
     assert named == {
         name: hashlib.sha256(path.read_bytes()).hexdigest() for name, path in scripts.items()
