@@ -10,6 +10,7 @@ from __future__ import annotations
 import base64
 from collections.abc import Iterator, Sequence
 
+from fencepost.model.errors import Error
 from fencepost.model.group import Group, Member
 from fencepost.model.history import Sent
 from fencepost.model.messages import JoinGroupRequest, JoinGroupResponse, LeaveGroupRequest
@@ -17,7 +18,7 @@ from fencepost.traces.audit.follow import hidden_request
 from fencepost.traces.audit.settings import Gaps
 from fencepost.traces.exchange import Exchange
 
-MOST = 5
+MOST = 8
 _VERSION = 5
 _LONG_MS = 300_000
 
@@ -30,7 +31,10 @@ def hidden_requests(
         return []
     at_ms = exchanges[0].arrived_ms
     group_id = exchanges[0].group_ids[0]
-    made = [*_unanswered_joins(group_id, exchanges, group, at_ms)]
+    made = [
+        *_unanswered_joins(group_id, exchanges, group, at_ms),
+        *_unanswered_returns(group_id, exchanges, group, at_ms),
+    ]
     if at_end or gaps is Gaps.ANY:
         made.append(_unseen_member(group_id, group, at_ms))
     if gaps is Gaps.ANY:
@@ -56,11 +60,15 @@ def _unanswered_joins(
                         row.metadata,
                         response.protocol_name or "",
                     )
-            if isinstance(request, JoinGroupRequest) and request.group_instance_id is not None:
+            if (
+                isinstance(request, JoinGroupRequest)
+                and request.group_instance_id is not None
+                and not request.member_id
+            ):
                 fenced[request.group_instance_id] = None
         code = exchange.response_body.get("errorCode")
         instance = exchange.request_body.get("groupInstanceId")
-        if code == 82 and isinstance(instance, str):
+        if code == Error.FENCED_INSTANCE_ID.value and isinstance(instance, str):
             fenced[instance] = None
     for member_id, (instance, metadata, name) in listed.items():
         if member_id in told:
@@ -81,6 +89,39 @@ def _unanswered_joins(
                 f"hidden join of {instance}", at_ms, holder.client_id, "JoinGroup", _VERSION, body
             ),
             f"a join of {instance} that was never answered",
+        )
+
+
+def _unanswered_returns(
+    group_id: str, exchanges: Sequence[Exchange], group: Group, at_ms: int
+) -> Iterator[tuple[Sent, str]]:
+    """Joins of those who were told to join, or given an id for it, and then show none."""
+    asked: dict[str, tuple[str | None, str, Sequence[tuple[str, bytes]], int]] = {}
+    for exchange in exchanges:
+        request, response = exchange.request, exchange.response
+        code = exchange.response_body.get("errorCode")
+        if isinstance(request, JoinGroupRequest) and isinstance(response, JoinGroupResponse):
+            asked.pop(request.member_id, None)
+            if code == Error.MEMBER_ID_REQUIRED.value:
+                offers = [(p.name, p.metadata) for p in request.protocols]
+                told = (None, exchange.client_id, offers, exchange.arrived_ms)
+                asked[response.member_id] = told
+        elif code == Error.REBALANCE_IN_PROGRESS.value:
+            member = group.member(getattr(request, "member_id", ""))
+            if member is not None:
+                told = (
+                    member.group_instance_id,
+                    member.client_id,
+                    _offers(member),
+                    exchange.arrived_ms,
+                )
+                asked[member.member_id] = told
+    for member_id, (instance, client_id, offers, since_ms) in asked.items():
+        body = _join(group_id, group, member_id, instance, offers)
+        name = f"hidden return of {member_id}"
+        yield (
+            hidden_request(name, max(at_ms, since_ms), client_id, "JoinGroup", _VERSION, body),
+            f"a join of {instance or member_id} that was never answered",
         )
 
 
@@ -117,7 +158,7 @@ def _leaves(
 
 
 def _is_unknown(exchange: Exchange) -> bool:
-    return exchange.response_body.get("errorCode") == 25
+    return exchange.response_body.get("errorCode") == Error.UNKNOWN_MEMBER_ID.value
 
 
 def _offers(member: Member) -> list[tuple[str, bytes]]:
