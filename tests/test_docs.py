@@ -234,6 +234,23 @@ def test_what_is_shown_is_so(block: Block, folders: dict[str, Path]) -> None:
     assert wrong is None, wrong
 
 
+def dead_ends(path: Path) -> list[str]:
+    """The links of a Markdown file that lead to no file; a site's build looks at the parts, too."""
+    links = re.findall(r"\]\((?!https?:|#)([^)#\s]+)[^)]*\)", path.read_text("utf-8"))
+    return [link for link in links if not (path.parent / link).exists()]
+
+
+@pytest.mark.parametrize("path", documents(ROOT), ids=lambda path: path.stem)
+def test_links_lead_somewhere(path: Path) -> None:
+    assert dead_ends(path) == []
+
+
+def test_a_link_to_nowhere_is_caught(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("[a](page.md#x), [b](#y), [c](https://example.org), [d](docs/nonesuch.md#z)\n")
+    assert dead_ends(page) == ["docs/nonesuch.md"]
+
+
 def shown_files(text: str) -> dict[str, str]:
     """What the blocks of a Markdown text say of files that they name in their titles."""
     fences = re.finditer(
