@@ -12,6 +12,7 @@ import traceback
 import click
 
 from fencepost.conformance.address import AddressError
+from fencepost.conformance.cli_adopt import adopt_command
 from fencepost.conformance.cli_audit import audit_command
 from fencepost.conformance.cli_certify import certify_command, replay_command
 from fencepost.conformance.cli_compare import compare_command
@@ -69,6 +70,7 @@ for _command in (
     replay_command,
     shrink_command,
     convert_command,
+    adopt_command,
     view_command,
     table_command,
     cases_command,

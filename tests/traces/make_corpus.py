@@ -8,12 +8,10 @@ listed: `docs/findings/` for the findings, `traces/corpus/recorded/` for the res
 from __future__ import annotations
 
 import asyncio
-import json
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from fencepost.conformance.catalogue import ENTRIES
 from fencepost.conformance.certify import Options, Suite, opened
@@ -29,6 +27,7 @@ from fencepost.conformance.versions import own_version
 from fencepost.model.revision_base import KAFKA_4
 from fencepost.properties.mutant import PREFIX, Mutant
 from fencepost.properties.mutants import MUTANTS
+from fencepost.traces.corpus_index import Row, adopted_row, index_text, row_of
 from fencepost.traces.trace_file import TraceFile
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -89,12 +88,8 @@ async def _settled(failure: CaseResult, suite: Suite) -> CaseResult:
     return failure
 
 
-def index() -> dict[str, Any]:
+def rows() -> Iterator[Row]:
     """What the corpus holds."""
-    return {"format": "fencepost-corpus", "version": 1, "traces": list(_rows())}
-
-
-def _rows() -> Iterator[dict[str, Any]]:
     for name, mutant in sorted(MUTANTS.items()):
         bug = None if mutant.source.startswith("systematic") else mutant.source
         yield _row("mutant", name, CORPUS / "mutants" / f"{name}.json", mutant.about, bug)
@@ -105,21 +100,16 @@ def _rows() -> Iterator[dict[str, Any]]:
     for path in sorted(FINDINGS.glob("*.json")):
         title = path.with_suffix(".md").read_text(encoding="utf-8").partition("\n")[0]
         yield _row("finding", path.stem, path, title.lstrip("# "), None)
+    for path in sorted((CORPUS / "adopted").glob("*.json")):
+        yield adopted_row(path.stem, _file(path), TraceFile.read(path))
 
 
-def _row(kind: str, name: str, path: Path, shows: str, bug: str | None) -> dict[str, Any]:
-    trace = TraceFile.read(path)
-    verdict = trace.verdict
-    return {
-        "name": name,
-        "kind": kind,
-        "file": path.relative_to(ROOT).as_posix(),
-        "shows": shows,
-        "bug": bug,
-        "target": trace.provenance["target"],
-        "steps": len(trace.events),
-        "verdict": {"outcome": verdict.outcome, "rule": verdict.rule, "wrong": verdict.wrong},
-    }
+def _row(kind: str, name: str, path: Path, shows: str, bug: str | None) -> Row:
+    return row_of(kind, name, _file(path), TraceFile.read(path), shows=shows, bug=bug)
+
+
+def _file(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
 
 
 def main(names: list[str]) -> None:
@@ -129,8 +119,7 @@ def main(names: list[str]) -> None:
     for name in names or MUTANTS:
         trace_of_mutant(MUTANTS[name]).write(folder / f"{name}.json")
         print(name, flush=True)  # noqa: T201  (it takes minutes)
-    text = json.dumps(index(), indent=1, ensure_ascii=False)
-    INDEX.write_text(text + "\n", encoding="utf-8")
+    INDEX.write_text(index_text(rows()), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -17,13 +17,14 @@ import itf_py
 import pytest
 from jsonschema import Draft202012Validator
 from traces.committed import CORPUS, INDEX, NAMES, ROOT, ROWS, committed
-from traces.make_corpus import index, trace_of_mutant
+from traces.make_corpus import rows, trace_of_mutant
 
 from fencepost.conformance.adapter import serve
 from fencepost.conformance.in_process import ModelCoordinator
 from fencepost.conformance.protocol_schemas import check_command, check_reply
 from fencepost.conformance.replay import rejudge
 from fencepost.properties.mutants import MUTANTS, find_revision
+from fencepost.traces.corpus_index import index_json, index_text
 from fencepost.traces.csv_form import COLUMNS
 from fencepost.traces.formats import FORMATS
 from fencepost.traces.itf import from_itf_json, to_itf_json
@@ -39,7 +40,8 @@ each = pytest.mark.parametrize("name", NAMES)
 
 def test_the_index_says_what_there_is() -> None:
     Draft202012Validator(SCHEMA).validate(INDEX)
-    assert index() == INDEX
+    assert index_json(rows()) == INDEX
+    assert json.loads(index_text(reversed(ROWS))) == INDEX
     kinds = {kind: {r["name"] for r in ROWS if r["kind"] == kind} for kind in ("mutant", "finding")}
     assert kinds["mutant"] == set(MUTANTS)
     assert kinds["finding"] == {p.stem for p in (ROOT / "docs" / "findings").glob("*.json")}
@@ -57,7 +59,7 @@ def test_it_is_small_and_holds_nothing_else() -> None:
 @each
 def test_its_verdict_is_the_same_today(name: str) -> None:
     trace = committed(name)
-    assert trace.verdict.outcome == "violated"
+    assert trace.verdict.outcome in {"violated", "holds"}
     assert rejudge(trace).same
 
 
@@ -101,7 +103,8 @@ def test_mermaid_has_only_statements_that_there_are(name: str) -> None:
         assert STATEMENT.fullmatch(line), line
         text = line.partition(": ")[2]
         assert ";" not in re.sub(r"#\w+;", "", text), line
-    assert sum("VIOLATED" in line for line in lines) == 1
+    is_violated = committed(name).verdict.outcome == "violated"
+    assert sum("VIOLATED" in line for line in lines) == is_violated
     opened = sum(line.strip().startswith(("rect", "loop")) for line in lines)
     assert opened == sum(line.strip() == "end" for line in lines)
 
