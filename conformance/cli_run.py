@@ -15,6 +15,7 @@ from fencepost.conformance.bench_audit import audit_figures, write_log
 from fencepost.conformance.bench_explore import WAYS, explore_figures
 from fencepost.conformance.bench_worlds import real_model_figures
 from fencepost.conformance.in_process import ModelCoordinator
+from fencepost.conformance.target import TargetUnavailableError
 from fencepost.conformance.targets import (
     DEFAULT_REVISION,
     UnknownTargetError,
@@ -24,6 +25,8 @@ from fencepost.conformance.versions import own_version
 from fencepost.model.revision import Revision
 from fencepost.properties.bounds import BOUNDS
 from fencepost.properties.kip345_small import CONFIGURATIONS
+
+PIPELINE_WAYS = ("bare", "local", "local[1]", "local[2]")
 
 
 def find_model(name: str) -> Revision:
@@ -135,3 +138,33 @@ def bench_explore(
     figures = explore_figures(configurations, ways, jobs=jobs, beside=beside)
     figures["real_model"] = real_model_figures(bound)
     click.echo(json.dumps(figures, indent=2))
+
+
+@bench_group.command("pipeline")
+@click.option(
+    "--traces", type=click.IntRange(10), default=20_000, show_default=True, help="So many."
+)
+@click.option(
+    "--way",
+    "ways",
+    type=click.Choice(PIPELINE_WAYS),
+    multiple=True,
+    default=PIPELINE_WAYS,
+    show_default=True,
+    help="A bare loop, one process, or Spark on so many cores; may be given several times.",
+)
+def bench_pipeline(traces: int, ways: tuple[str, ...]) -> None:
+    """Traces per second, drawn and checked: a bare loop, one process, and Spark beside it."""
+    try:
+        from fencepost.conformance.bench_pipeline import (  # noqa: PLC0415  (an extra)
+            BenchError,
+            pipeline_figures,
+        )
+    except ImportError as error:
+        raise TargetUnavailableError(
+            f"Arrow can't be imported ({error}): pip install 'fencepost[corpus]'"
+        ) from error
+    try:
+        click.echo(json.dumps(pipeline_figures(traces, ways), indent=2))
+    except BenchError as error:
+        raise TargetUnavailableError(str(error)) from error

@@ -1,0 +1,141 @@
+"""`bench pipeline`: traces per second of the pipeline, engine beside engine, in one run.
+
+Decides what is compared.  Each engine draws and checks the same traces in a process of its own, so
+that none is warmed by another; so does a bare loop over the same functions, which shows what the
+engine of one process costs.  Spark's session is up, and its workers have done a little, before the
+clock starts: what is measured is work, and starting is told beside it.  Memory is the peak of the
+process that drives, which must not grow with the traces.
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from fencepost.traces.pipeline.commands import check, generate, open_corpus
+from fencepost.traces.pipeline.corpus import Recipe
+from fencepost.traces.pipeline.draw import trace_row
+from fencepost.traces.pipeline.engine import Engine, Local
+from fencepost.traces.pipeline.place import Place
+from fencepost.traces.pipeline.spark import Spark, SparkUnavailableError, spark_session
+from fencepost.traces.pipeline.verdicts import checker
+
+JUDGE = "kafka-4"
+MODELS = (JUDGE, "mutant:kafka-8500")
+_WARMING = 40
+_SHARDS = 40
+_TENTH = 10
+_UNAVAILABLE = 69
+
+
+class BenchError(Exception):
+    """A way can't be measured; `str()` says why."""
+
+
+def pipeline_figures(traces: int, ways: tuple[str, ...]) -> dict[str, Any]:
+    """Figures of each way, at this many traces and at a tenth of them.  Raises BenchError."""
+    figures: dict[str, Any] = {"traces": traces, "models": list(MODELS), "ways": {}}
+    for way in ways:
+        small, large = (_apart(way, size) for size in (max(1, traces // _TENTH), traces))
+        figures["ways"][way] = {
+            **large,
+            "a_tenth": small,
+            "times_as_long": round(large["seconds"] / max(small["seconds"], 1e-9), 2),
+        }
+    figures["against_local"] = {
+        way: round(of["traces_per_second"] / figures["ways"]["local"]["traces_per_second"], 2)
+        for way, of in figures["ways"].items()
+        if "local" in figures["ways"]
+    }
+    return figures
+
+
+def _apart(way: str, traces: int) -> dict[str, Any]:
+    """One measurement in a process of its own."""
+    done = subprocess.run(  # noqa: S603  (this very program)
+        [sys.executable, "-m", __name__, way, str(traces)],
+        stdout=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        raise BenchError(f"{way} with {traces} traces ended with code {done.returncode}")
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+def measured(way: str, traces: int) -> dict[str, Any]:
+    """Draw and check so many traces in one way.  Raises SparkUnavailableError."""
+    begun = time.perf_counter()
+    with tempfile.TemporaryDirectory(prefix="fencepost-") as folder, _ready(way) as work:
+        work(Path(folder) / "warm", _WARMING)
+        started = time.perf_counter()
+        drawn, checked = work(Path(folder) / "corpus", traces)
+        seconds = time.perf_counter() - started
+    return {
+        "traces_per_second": round(traces / seconds, 1),
+        "seconds": round(seconds, 2),
+        "drawing_seconds": round(drawn, 2),
+        "checking_seconds": round(checked, 2),
+        "starting_seconds": round(started - begun, 2),
+        "peak_mib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10,
+    }
+
+
+_Work = Callable[[Path, int], tuple[float, float]]
+
+
+@contextmanager
+def _ready(way: str) -> Iterator[_Work]:
+    if way == "bare":
+        yield _bare
+    elif way == "local":
+        yield lambda folder, traces: _with(Local(), folder, traces)
+    else:
+        with spark_session(way) as session:
+            yield lambda folder, traces: _with(Spark(session), folder, traces)
+
+
+def _with(engine: Engine, folder: Path, traces: int) -> tuple[float, float]:
+    place = Place(str(folder))
+    recipe = Recipe(1, traces, MODELS, per_shard=max(1, min(1_000, traces // _SHARDS)))
+    begun = time.perf_counter()
+    generate(engine, place, recipe)
+    drawn = time.perf_counter()
+    check(engine, open_corpus(place), JUDGE)
+    return drawn - begun, time.perf_counter() - drawn
+
+
+def _bare(folder: Path, traces: int) -> tuple[float, float]:
+    """The same functions in two loops; nothing is written, nothing is read."""
+    del folder
+    begun = time.perf_counter()
+    drawing = checking = 0.0
+    for number in range(traces):
+        model = MODELS[number % len(MODELS)]
+        row = trace_row(model, 1, number)
+        drawn = time.perf_counter()
+        filled = {**row, "steps": [_STEP | step for step in row["steps"]]}
+        checker(JUDGE).row(filled)
+        checking += time.perf_counter() - drawn
+    drawing = time.perf_counter() - begun - checking
+    return drawing, checking
+
+
+_STEP = dict.fromkeys(("findings", "dropped"))
+
+
+if __name__ == "__main__":
+    try:
+        print(json.dumps(measured(sys.argv[1], int(sys.argv[2]))))  # noqa: T201
+    except SparkUnavailableError as error:
+        print(f"Error: {error}", file=sys.stderr)  # noqa: T201
+        sys.exit(_UNAVAILABLE)
