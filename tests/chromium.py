@@ -1,7 +1,8 @@
 """A real browser for tests: the system's Chromium, driven by Playwright.
 
 Missing, it is a reason to skip, by name and with the remedy; in CI it is a failure, since `.ci/run`
-installs it.
+installs it.  A module that asks for it has one of its own: as long as Playwright runs, so does its
+event loop, and no test with an event loop could run in another module.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ NAMES = ("chromium", "chromium-browser", "google-chrome")
 REMEDY = "install Chromium, for example by `apt-get install chromium`"
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     found = next(filter(None, map(shutil.which, NAMES)), None)
     if found is None:

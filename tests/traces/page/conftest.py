@@ -1,36 +1,12 @@
-"""A real browser for the tests of pages: the system's Chromium, driven by Playwright.
-
-Missing, it is a reason to skip, by name and with the remedy; in CI it is a failure, since `.ci/run`
-installs it.
-"""
+"""Pages in a real browser (`tests/chromium.py`), opened from a disk and watched."""
 
 from __future__ import annotations
 
-import os
-import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
-
-NAMES = ("chromium", "chromium-browser", "google-chrome")
-REMEDY = "install Chromium, for example by `apt-get install chromium`"
-
-
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Browser]:
-    found = next(filter(None, map(shutil.which, NAMES)), None)
-    if found is None:
-        if os.environ.get("CI", "").lower() in {"1", "true", "yes"}:
-            pytest.fail(f"no Chromium: {REMEDY}; .ci/run does it")
-        pytest.skip(f"needs chromium, which is not on the PATH: {REMEDY}")
-    sandbox = [] if os.geteuid() else ["--no-sandbox"]  # Chromium has none for root
-    with sync_playwright() as driver:
-        chromium = driver.chromium.launch(executable_path=found, args=sandbox)
-        yield chromium
-        chromium.close()
-
+from playwright.sync_api import Browser, BrowserContext, Page
 
 Open = Callable[..., Page]
 
