@@ -120,7 +120,9 @@ def killed(folder: Path, table: str, arguments: list[str]) -> None:
     """Run a command on Spark, and kill it and all its processes once it has written something."""
     command = [str(COMMANDS / "fencepost"), "corpus", *arguments]
     process = subprocess.Popen(
-        [*command, "--engine", "spark", "--master", "local[2]"], start_new_session=True
+        [*command, "--engine", "spark", "--master", "local[2]"],
+        cwd=folder.parent,
+        start_new_session=True,
     )
     try:
         end = time.monotonic() + WITHIN_S

@@ -1,0 +1,26 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from traces.pipeline.small import RECIPE, made
+
+from fencepost.traces.pipeline.corpus import FORMAT
+from fencepost.traces.pipeline.schema import ITEMS, STEP, TRACES, TURN, VERDICTS
+
+PAGE = Path(__file__).parents[3] / "docs" / "pipeline.md"
+
+
+@pytest.mark.parametrize("table", [TRACES, VERDICTS, ITEMS, pa.schema(STEP), pa.schema(TURN)])
+def test_every_column_is_documented(table: pa.Schema) -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    assert [name for name in table.names if f"`{name}`" not in page] == []
+
+
+def test_every_file_says_its_version(tmp_path: Path) -> None:
+    corpus = made(tmp_path, RECIPE)
+    file = tmp_path / "traces" / corpus.shards[0].file
+    assert pq.read_schema(file).metadata[FORMAT.encode()] == b"1"
+    assert pq.read_schema(file).equals(TRACES)
