@@ -91,6 +91,11 @@ class Audit:
             )
         group.take(exchange)
 
+    @property
+    def held(self) -> int:
+        """How many exchanges are held back at the moment."""
+        return sum(group.held for group in self._groups.values())
+
     def damage(self, broker: str, at_ms: int, place: str) -> None:
         """A line of the log that may have been evidence, and can't be read."""
         self._damage.append((broker, at_ms, place))

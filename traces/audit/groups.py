@@ -92,6 +92,12 @@ class GroupAudit:
         return self.result
 
     @property
+    def held(self) -> int:
+        """How many exchanges are held back at the moment."""
+        earlier = 0 if self._before is None else len(self._before.exchanges)
+        return len(self._batch) + earlier
+
+    @property
     def is_idle(self) -> bool:
         """Whether nothing is known of it that a later line could contradict."""
         return self._candidates is None and not self._batch
@@ -208,10 +214,11 @@ class GroupAudit:
     def _explained(self, stretch: Stretch) -> None:
         self.result.judged += len(stretch.exchanges)
         self.result.notes.update(stretch.notes)
-        for violation in stretch.deviations:
-            self._add(violation, stretch)
         candidates = stretch.after
         groups = [c.group(self.group_id) for c in candidates]
+        for violation in stretch.deviations:
+            if not is_vague([*stretch.before, *candidates], self.group_id):
+                self._add(violation, stretch)
         if all(g is None or g.state is GroupState.EMPTY for g in groups):
             self._forget()
             return
@@ -234,7 +241,7 @@ class GroupAudit:
         elif damaged := self._around.damaged(self._broker, from_ms, to_ms):
             self._lose(f"{damaged} can't be read, and may explain what follows", batch)
         elif is_vague(stretch.before, self.group_id):
-            self._lose("a member's session timeout is not in the log", batch)
+            self._lose("the join of a member, and so its session timeout, is not in the log", batch)
         elif not self._around.runs_through(
             self._broker, from_ms, stretch.found(violation).exchange.arrived_ms
         ):

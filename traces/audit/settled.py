@@ -144,9 +144,9 @@ def settled(group_id: str, candidates: list[Candidate]) -> Settled | None:
 
 
 def is_vague(candidates: list[Candidate], group_id: str) -> bool:
-    """Whether some member's timeouts are not known."""
+    """Whether some member is known from a list alone, and not by its own join."""
     return any(
-        member.session_timeout_ms >= UNKNOWN_MS
+        member.session_timeout_ms >= UNKNOWN_MS or not member.client_id
         for candidate in candidates
         if (group := candidate.group(group_id)) is not None
         for member in group.members
