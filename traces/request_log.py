@@ -105,8 +105,12 @@ class RequestLog:
 
     def _of_broker(self, broker: str) -> Iterator[Exchange]:
         for path in self.brokers[broker]:
-            with _opened(path) as lines:
-                yield from self._read(broker, path.name, lines)
+            yield from self.of_file(broker, path)
+
+    def of_file(self, broker: str, path: Path) -> Iterator[Exchange]:
+        """The exchanges of one file of a broker.  Raises RequestLogError."""
+        with _opened(path) as lines:
+            yield from self._read(broker, path.name, lines)
 
     def _read(self, broker: str, source: str, lines: IO[bytes]) -> Iterator[Exchange]:
         skipped, skew = self.skipped, self.skew.get(broker, 0)

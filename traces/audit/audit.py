@@ -76,7 +76,7 @@ class Audit:
             self._put_down_idle(exchange.answered_ms)
         group_id = exchange.request_body.get("groupId")
         if group_id is None:
-            for part in _parts(exchange):
+            for part in parts(exchange):
                 self._to_group(part.request_body["groups"][0], part)
         else:
             self._to_group(group_id, exchange)
@@ -129,8 +129,8 @@ class Audit:
                 broker.prune(now_ms)
 
 
-def _parts(exchange: Exchange) -> Iterator[Exchange]:
-    """An exchange about several groups as one for each."""
+def parts(exchange: Exchange) -> Iterator[Exchange]:
+    """An exchange about several groups as one for each; none where it names no group."""
     if exchange.api != "DescribeGroups":
         return
     rows: Iterable[Any] = exchange.response_body.get("groups") or ()

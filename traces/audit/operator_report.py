@@ -42,20 +42,20 @@ class Kept(Generic[_R]):
     def __init__(self, order: Callable[[_R], tuple[Any, ...]], most: int = MOST_ROWS) -> None:
         self.count = 0
         self._order = order
-        self._most = most
+        self.most = most
         self._rows: list[_R] = []
 
     def add(self, row: _R) -> None:
         """One row more."""
         self.count += 1
         self._rows.append(row)
-        if len(self._rows) > 2 * self._most:
+        if len(self._rows) > 2 * self.most:
             self._rows = self.rows
 
     @property
     def rows(self) -> list[_R]:
         """Those that are kept, in order."""
-        return sorted(self._rows, key=self._order)[: self._most]
+        return sorted(self._rows, key=self._order)[: self.most]
 
 
 @dataclass(slots=True)
@@ -136,12 +136,14 @@ def _is_whole(exchange: Exchange) -> bool:
 class OperatorAudit:
     """A report under way: `take` each exchange, in order of the answers, then `finish`.
 
-    `only`: the groups to look at; none for all.
+    `only`: the groups to look at; none for all.  `report`: where its rows go.
     """
 
-    def __init__(self, only: frozenset[str] = frozenset()) -> None:
+    def __init__(
+        self, only: frozenset[str] = frozenset(), report: OperatorReport | None = None
+    ) -> None:
         self._only = only
-        self._report = OperatorReport()
+        self._report = OperatorReport() if report is None else report
         self._stories: dict[str, GroupStory] = {}
         self._seen = 0
         self._names: set[str] = set()
@@ -169,9 +171,12 @@ class OperatorAudit:
             story = self._stories[group] = GroupStory(group, report.add)
         story.take(exchange)
 
-    def finish(self) -> OperatorReport:
-        """Nothing more comes: the report."""
-        until_ms = self._report.until_ms or 0
+    def finish(self, until_ms: int | None = None) -> OperatorReport:
+        """Nothing more comes: the report.
+
+        `until_ms`: when the log ends, if these exchanges were only a part of it.
+        """
+        until_ms = until_ms or self._report.until_ms or 0
         self._report.groups = len(self._names)
         self._end(sorted(self._stories), until_ms)
         return self._report
