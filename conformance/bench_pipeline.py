@@ -123,7 +123,8 @@ def _bare(folder: Path, traces: int) -> tuple[float, float]:
         model = MODELS[number % len(MODELS)]
         row = trace_row(model, 1, number)
         drawn = time.perf_counter()
-        filled = {**row, "steps": [_STEP | step for step in row["steps"]]}
+        steps = [_STEP | step for step in row["steps"]]
+        filled = {**row, "steps": steps, "turns": len(row["turns"])}
         checker(JUDGE).row(filled)
         checking += time.perf_counter() - drawn
     drawing = time.perf_counter() - begun - checking

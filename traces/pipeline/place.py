@@ -8,6 +8,8 @@ place under the same name.
 from __future__ import annotations
 
 import posixpath
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -65,6 +67,26 @@ class Place:
         pq.write_table(table, sink, compression="zstd")
         self._put(name, sink.getvalue())
 
+    @contextmanager
+    def opened(self, name: str) -> Iterator[pq.ParquetFile]:
+        """A table, to read parts of.  Raises OSError where there is none."""
+        system, root = self._opened
+        with system.open_input_file(posixpath.join(root, name)) as file:
+            yield pq.ParquetFile(file)
+
+    @contextmanager
+    def writing(self, name: str, schema: pa.Schema) -> Iterator[pq.ParquetWriter]:
+        """A table, written piece by piece; there once the block ends well.  Raises CorpusError."""
+        try:
+            with (
+                self._unfinished(name) as (system, unfinished),
+                system.open_output_stream(unfinished) as file,
+                pq.ParquetWriter(file, schema, compression="zstd") as writer,
+            ):
+                yield writer
+        except OSError as error:
+            raise self._unwritable(name, error) from error
+
     def read_text(self, name: str) -> str | None:
         """A text, None where there is none."""
         system, root = self._opened
@@ -97,16 +119,25 @@ class Place:
         return start, [i.path for i in system.get_file_info(chosen) if i.type is fs.FileType.File]
 
     def _put(self, name: str, data: bytes | pa.Buffer) -> None:
+        try:
+            with (
+                self._unfinished(name) as (system, unfinished),
+                system.open_output_stream(unfinished) as file,
+            ):
+                file.write(data)
+        except OSError as error:
+            raise self._unwritable(name, error) from error
+
+    @contextmanager
+    def _unfinished(self, name: str) -> Iterator[tuple[fs.FileSystem, str]]:
+        """Another name to write to, which the file has until the block ends well."""
         system, root = self._opened
         path = posixpath.join(root, name)
         folder, base = posixpath.split(path)
         unfinished = posixpath.join(folder, f".{base}.{uuid4().hex}{_UNFINISHED}")
-        try:
-            system.create_dir(folder, recursive=True)
-            with system.open_output_stream(unfinished) as file:
-                file.write(data)
-            system.move(unfinished, path)
-        except OSError as error:
-            raise CorpusError(
-                f"{self.full(name)} can't be written ({error}); choose another folder"
-            ) from error
+        system.create_dir(folder, recursive=True)
+        yield system, unfinished
+        system.move(unfinished, path)
+
+    def _unwritable(self, name: str, error: OSError) -> CorpusError:
+        return CorpusError(f"{self.full(name)} can't be written ({error}); choose another folder")

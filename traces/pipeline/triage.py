@@ -170,7 +170,7 @@ def smaller(begun: Drawn, judged_by: str, shape: tuple[str, ...]) -> Drawn:
 
     def shows(tried: Sequence[Choice]) -> Sequence[Choice] | None:
         walk = replace(begun, choices=tuple(tried)).walk()
-        verdict = checker(judged_by).row(row_of(walk, begun.scope))
+        verdict = checker(judged_by).row(row_of(walk, begun.scope) | {"turns": len(tried)})
         same = tuple(verdict.get(name) or "" for name in ALIKE) == shape
         return walk.choices if same else None
 

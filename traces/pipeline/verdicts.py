@@ -49,8 +49,8 @@ class Checker:
         self._known: dict[AbstractGroup, frozenset[str]] = {}
 
     def row(self, trace: Mapping[str, Any]) -> Row:
-        """The verdict of a trace as a row, whatever happens."""
-        row: Row = {"trace": trace["trace"], "turns": len(trace["turns"] or ())}
+        """The verdict of a trace as a row, whatever happens.  `turns`: how many it has."""
+        row: Row = {"trace": trace["trace"], "turns": trace["turns"]}
         try:
             return row | self.said(trace)
         except Exception as error:  # noqa: BLE001  (that is what the row is to say)
