@@ -12,10 +12,12 @@ import shutil
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, expect, sync_playwright
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 REMEDY = "install Chromium, for example by `apt-get install chromium`"
+
+PATIENCE_MS = 30_000  # a busy machine is no failure
 
 
 @pytest.fixture(scope="module")
@@ -26,6 +28,7 @@ def browser() -> Iterator[Browser]:
             pytest.fail(f"no Chromium: {REMEDY}; .ci/run does it")
         pytest.skip(f"needs chromium, which is not on the PATH: {REMEDY}")
     sandbox = [] if os.geteuid() else ["--no-sandbox"]  # Chromium has none for root
+    expect.set_options(timeout=PATIENCE_MS)
     with sync_playwright() as driver:
         chromium = driver.chromium.launch(executable_path=found, args=sandbox)
         yield chromium

@@ -12,6 +12,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -220,6 +221,15 @@ def test_diagrams_are_drawn_without_a_network(
         assert box is not None
         assert min(box["width"], box["height"]) > 200
     assert page.locator("pre.mermaid").count() == 0, "its source is not left over"
+
+
+@pytest.mark.parametrize("name", ["tutorial", "table", "states"])
+def test_axe_finds_nothing_serious(site: Path, page: Page, name: str) -> None:
+    page.set_viewport_size({"width": 1400, "height": 1000})
+    page.goto((site / f"{name}.html").as_uri())
+    found = Axe().run(page, options={"preload": False}).response["violations"]
+    serious = [fault for fault in found if fault["impact"] in {"serious", "critical"}]
+    assert [(fault["id"], fault["nodes"][0]["html"]) for fault in serious] == []
 
 
 def test_the_search_works_from_disk(site: Path, page: Page) -> None:
