@@ -111,7 +111,7 @@ def spark_session(master: str | None = None) -> Iterator[SparkSession]:
             os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
             builder = builder.config("spark.driver.host", "localhost")
             builder = builder.config("spark.driver.bindAddress", "127.0.0.1")
-    for name, value in _SETTINGS.items():
+    for name, value in () if submitted else _SETTINGS.items():
         builder = builder.config(name, value)
     with tempfile.TemporaryDirectory(prefix="fencepost-") as folder:
         archive = write_archive(Path(folder) / "fencepost.zip")
@@ -131,7 +131,7 @@ def spark_session(master: str | None = None) -> Iterator[SparkSession]:
             session.stop()
 
 
-_SETTINGS = {
+_SETTINGS = {  # with spark-submit they are its caller's
     "spark.log.level": "ERROR",
     "spark.sql.execution.arrow.pyspark.enabled": "true",
     "spark.sql.shuffle.partitions": "16",
