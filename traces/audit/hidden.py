@@ -13,14 +13,23 @@ from collections.abc import Iterator, Sequence
 from fencepost.model.errors import Error
 from fencepost.model.group import Group, Member
 from fencepost.model.history import Sent
-from fencepost.model.messages import JoinGroupRequest, JoinGroupResponse, LeaveGroupRequest
+from fencepost.model.messages import (
+    DescribeGroupsResponse,
+    JoinGroupRequest,
+    JoinGroupResponse,
+    LeaveGroupRequest,
+)
 from fencepost.traces.audit.follow import hidden_request
 from fencepost.traces.audit.settings import Gaps
 from fencepost.traces.exchange import Exchange
 
 MOST = 8
 _VERSION = 5
+_SINCE_MS = 10_000
+"""So long before the first line of a stretch a request may have come that shows in it."""
 _LONG_MS = 300_000
+_OTHERWISE = b"?"
+"""What makes a subscription another one."""
 
 
 def hidden_requests(
@@ -29,7 +38,7 @@ def hidden_requests(
     """Requests that may have been made, each with what is assumed, in words."""
     if gaps is Gaps.NONE:
         return []
-    at_ms = exchanges[0].arrived_ms
+    at_ms = exchanges[0].arrived_ms - _SINCE_MS
     group_id = exchanges[0].group_ids[0]
     made = [
         *_unanswered_joins(group_id, exchanges, group, at_ms),
@@ -37,6 +46,7 @@ def hidden_requests(
     ]
     if at_end or gaps is Gaps.ANY:
         made.append(_unseen_member(group_id, group, at_ms))
+        made += _unasked_returns(group_id, exchanges, group, at_ms)
     if gaps is Gaps.ANY:
         made += _leaves(group_id, exchanges, group, at_ms)
     return made[:MOST]
@@ -66,6 +76,11 @@ def _unanswered_joins(
                 and not request.member_id
             ):
                 fenced[request.group_instance_id] = None
+        if isinstance(exchange.response, DescribeGroupsResponse):
+            offers = _offers(group.members[0]) if group.members else []
+            name, metadata = offers[0] if offers else ("", b"")
+            for seen in (row for g in exchange.response.groups for row in g.members):
+                listed.setdefault(seen.member_id, (seen.group_instance_id, metadata, name))
         code = exchange.response_body.get("errorCode")
         instance = exchange.request_body.get("groupInstanceId")
         if code == Error.FENCED_INSTANCE_ID.value and isinstance(instance, str):
@@ -85,9 +100,7 @@ def _unanswered_joins(
             continue
         body = _join(group_id, group, "", instance, _offers(holder))
         yield (
-            hidden_request(
-                f"hidden join of {instance}", at_ms, holder.client_id, "JoinGroup", _VERSION, body
-            ),
+            hidden_request(f"hidden join of {instance}", at_ms, "", "JoinGroup", _VERSION, body),
             f"a join of {instance} that was never answered",
         )
 
@@ -118,10 +131,32 @@ def _unanswered_returns(
                 asked[member.member_id] = told
     for member_id, (instance, client_id, offers, since_ms) in asked.items():
         body = _join(group_id, group, member_id, instance, offers)
+        returning = group.member(member_id)
+        if returning is not None:
+            body["sessionTimeoutMs"] = returning.session_timeout_ms
+            body["rebalanceTimeoutMs"] = returning.rebalance_timeout_ms
         name = f"hidden return of {member_id}"
         yield (
             hidden_request(name, max(at_ms, since_ms), client_id, "JoinGroup", _VERSION, body),
             f"a join of {instance or member_id} that was never answered",
+        )
+
+
+def _unasked_returns(
+    group_id: str, exchanges: Sequence[Exchange], group: Group, at_ms: int
+) -> Iterator[tuple[Sent, str]]:
+    """Joins of those who are silent: with another subscription they start a rebalance."""
+    heard = {exchange.request_body.get("memberId") for exchange in exchanges}
+    for member in group.members:
+        if member.member_id in heard:
+            continue
+        offers = [(name, metadata + _OTHERWISE) for name, metadata in _offers(member)]
+        body = _join(group_id, group, member.member_id, member.group_instance_id, offers)
+        body["sessionTimeoutMs"] = member.session_timeout_ms
+        name = f"hidden change of {member.member_id}"
+        yield (
+            hidden_request(name, at_ms, member.client_id, "JoinGroup", _VERSION, body),
+            "a join that still waits when the log ends, or whose line is missing",
         )
 
 

@@ -8,7 +8,7 @@ is counted.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
@@ -122,10 +122,21 @@ class OperatorReport:
                 self.by_hour[row.start_ms - row.start_ms % _HOUR_MS] += 1
 
 
+def _is_plain_commit(body: Mapping[str, Any]) -> bool:
+    """Whether an answer to a commit has codes where they belong."""
+    try:
+        rows = [p["errorCode"] for t in body["topics"] for p in t["partitions"]]
+    except (KeyError, TypeError):
+        return False
+    return all(type(code) is int for code in rows)
+
+
 def _is_whole(exchange: Exchange) -> bool:
     """Whether the bodies have what is read of them; a short way for heartbeats that are well."""
     if exchange.api == "Heartbeat" and exchange.response_body.get("errorCode") == 0:
         return isinstance(exchange.request_body.get("memberId"), str)
+    if exchange.api == "OffsetCommit" and _is_plain_commit(exchange.response_body):
+        return isinstance(exchange.request_body.get("memberId", ""), str)
     try:
         _ = exchange.request, exchange.response
     except ShapeError:

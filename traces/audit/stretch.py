@@ -23,6 +23,8 @@ from fencepost.traces.audit.settled import Settled
 from fencepost.traces.exchange import Exchange
 
 _SUSPECTS = 12
+_MISSING = Effort(6, None, strict=False, part=2)
+"""The last that is tried with requests that the log lacks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,11 +99,14 @@ class Stretch:
             return True
         hidden = self._hidden(at_end=at_end)
         sents = [sent for sent, _ in hidden]
-        for effort in EFFORTS[:3] if sents else ():
+        for effort in (*EFFORTS[:3], _MISSING) if sents else ():
             if self._follow(self.before, self.exchanges, effort, hidden=sents):
                 self.assumed.update(words for _, words in hidden)
                 return True
-        self.violation, self.unknown = verdict
+        if sents and self.unknown is not None:  # not all that may be missing was tried
+            self.violation, self.unknown = None, f"requests seem to be missing, and {self.unknown}"
+        else:
+            self.violation, self.unknown = verdict
         return False
 
     def _with_earlier(self, earlier: Stretch, effort: Effort) -> bool:
@@ -175,6 +180,6 @@ def _found(exchange: Exchange, violation: Violation, right: Sequence[Allowed]) -
         right, key=lambda a: (a.difference.startswith("errorCode"), a.difference, a.rule)
     )
     rule = allowed[0].rule if allowed else next(iter(violation.decided_by), None)
-    says = allowed[0].difference if allowed else violation.detail
+    says = f"wrongly: {allowed[0].difference}" if allowed else "what no run of the model answers"
     wrong, level = violation.wrong.name, violation.level.value
-    return Found(exchange, f"wrongly: {says}", level, wrong, rule, tuple(allowed))
+    return Found(exchange, says, level, wrong, rule, tuple(allowed))
