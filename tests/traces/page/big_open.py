@@ -1,0 +1,46 @@
+"""How long a page takes to open in Chromium and to step; prints figures, asserts nothing of time.
+
+Run by `pytest -s tests/traces/page/big_open.py`.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+
+import pytest
+from traces.page.conftest import Open
+from traces.page.long import long_trace
+from traces.page.pages import finding_page
+
+from fencepost.traces.page.trace_data import Shown
+from fencepost.traces.page.trace_page import trace_page
+
+_STEPS = 20
+
+
+@pytest.mark.parametrize("kind", ["3 steps", "10,000 steps"])
+def test_open_and_step(open_page: Open, kind: str) -> None:
+    began = time.perf_counter()
+    if kind == "3 steps":
+        text = finding_page("full-group")
+    else:
+        text = trace_page([Shown(long_trace(10_000), "long", "long.json")])
+    made = time.perf_counter()
+    page = open_page(text)
+    page.locator(".lanes svg rect").first.wait_for()
+    opened = time.perf_counter()
+    page.keyboard.press("Home")
+    first = time.perf_counter()
+    for _ in range(_STEPS):
+        page.keyboard.press("ArrowRight")
+    stepped = time.perf_counter()
+    figures = {
+        "page": kind,
+        "bytes": len(text.encode()),
+        "made_s": round(made - began, 2),
+        "opened_s": round(opened - made, 2),
+        "step_s": round((stepped - first) / _STEPS, 3),
+    }
+    print(json.dumps(figures))  # noqa: T201  (what it is for)
+    assert page.locator(".steps li").count() > 0
