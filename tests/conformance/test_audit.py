@@ -197,9 +197,9 @@ def test_the_command_reads_brokers_compressed_and_skewed(tmp_path: Path) -> None
     logs: dict[int, list[bytes]] = {0: [], 1: []}
     for broker, line in Traffic(plan, KAFKA_4):
         logs[broker].append(line)
-    for broker, text in logs.items():
+    for broker, written in logs.items():
         (tmp_path / f"b{broker}").mkdir()
-        packed = gzip.compress(b"".join(text))
+        packed = gzip.compress(b"".join(written))
         (tmp_path / f"b{broker}" / "kafka-request.log.gz").write_bytes(packed)
     files = [str(tmp_path / f"b{b}" / "kafka-request.log.gz") for b in logs]
     code, text = run(*files, "--skew", "b1=70", "--json")

@@ -117,20 +117,18 @@ def _unanswered_returns(
             asked.pop(request.member_id, None)
             if code == Error.MEMBER_ID_REQUIRED.value:
                 offers = [(p.name, p.metadata) for p in request.protocols]
-                told = (None, exchange.client_id, offers, exchange.arrived_ms)
-                asked[response.member_id] = told
+                asked[response.member_id] = (None, exchange.client_id, offers, exchange.arrived_ms)
         elif code == Error.REBALANCE_IN_PROGRESS.value:
             member = group.member(getattr(request, "member_id", ""))
             if member is not None:
-                told = (
+                asked[member.member_id] = (
                     member.group_instance_id,
                     member.client_id,
                     _offers(member),
                     exchange.arrived_ms,
                 )
-                asked[member.member_id] = told
-    for member_id, (instance, client_id, offers, since_ms) in asked.items():
-        body = _join(group_id, group, member_id, instance, offers)
+    for member_id, (instance, client_id, offered, since_ms) in asked.items():
+        body = _join(group_id, group, member_id, instance, offered)
         returning = group.member(member_id)
         if returning is not None:
             body["sessionTimeoutMs"] = returning.session_timeout_ms
