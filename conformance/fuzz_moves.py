@@ -9,7 +9,7 @@ somebody who drops the line at once.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from random import Random
 from typing import Any
 
@@ -39,6 +39,7 @@ from fencepost.model.messages import (
     JoinProtocol,
     LeavingMember,
 )
+from fencepost.model.replacing import replace
 from fencepost.model.shapes import wire_fields
 from fencepost.model.vocabulary import GroupState
 

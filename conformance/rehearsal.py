@@ -9,7 +9,7 @@ how a quick target with a real clock plays the same plan.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from fencepost.conformance.plan import (
     Ask,
@@ -29,6 +29,7 @@ from fencepost.model.coordinator import Answer, Config, Hello, Send
 from fencepost.model.drafts import ALL_APIS
 from fencepost.model.group import Group
 from fencepost.model.machine import Machine
+from fencepost.model.replacing import replace
 from fencepost.model.revision import Revision
 from fencepost.model.work import Outcome
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from fencepost.conformance.listening import SELDOM_S, Listener
@@ -40,6 +40,7 @@ from fencepost.model.history import (
     Sent,
 )
 from fencepost.model.messages import LeaveGroupRequest, LeavingMember
+from fencepost.model.replacing import replace
 from fencepost.model.revision import Revision
 from fencepost.model.shapes import Message, ShapeError, wire_fields
 from fencepost.properties.oracle import Oracle

@@ -6,7 +6,6 @@ Decides their bodies.  What parked requests get later is made where they are rel
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 from fencepost.model.effects import Do, Echo
@@ -38,6 +37,7 @@ from fencepost.model.messages import (
     SyncGroupRequest,
     SyncGroupResponse,
 )
+from fencepost.model.replacing import replace
 from fencepost.model.shapes import Message
 from fencepost.model.table import Rule
 from fencepost.model.vocabulary import GroupState

@@ -6,8 +6,6 @@ that is tied), there are several points.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from fencepost.model.coordinator import Config
 from fencepost.model.expr import Point
 from fencepost.model.group import Group
@@ -17,6 +15,7 @@ from fencepost.model.messages import (
     OffsetCommitRequest,
     SyncGroupRequest,
 )
+from fencepost.model.replacing import replace
 from fencepost.model.vocabulary import (
     Availability,
     Change,

@@ -9,10 +9,11 @@ only as well as the moment at which its timer was set.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from fencepost.model.messages import JoinProtocol
+from fencepost.model.replacing import replace
 from fencepost.model.vocabulary import GroupState
 
 SESSION = "session"

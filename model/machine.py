@@ -8,7 +8,6 @@ all outcomes are given.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from typing import Any
 
 from fencepost.model import answers, classify
@@ -28,6 +27,7 @@ from fencepost.model.messages import (
     OffsetFetchRequest,
     SyncGroupRequest,
 )
+from fencepost.model.replacing import replace
 from fencepost.model.revision import Revision
 from fencepost.model.table import Rule
 from fencepost.model.vocabulary import Availability, GroupState, Trigger

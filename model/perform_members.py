@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from fencepost.model.errors import Error
 from fencepost.model.group import SESSION, Delay, Member
 from fencepost.model.messages import JoinGroupRequest, JoinGroupResponse, SyncGroupResponse
+from fencepost.model.replacing import replace
 from fencepost.model.work import Work
 
 NEW_MEMBER_TIMEOUT_MS = 300_000

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from fencepost.model.errors import Error
 from fencepost.model.group import JOIN, SESSION, SYNC, Delay, Group, Member, Offset, Parked
 from fencepost.model.messages import (
@@ -14,6 +12,7 @@ from fencepost.model.messages import (
     SyncGroupResponse,
 )
 from fencepost.model.perform_members import elect
+from fencepost.model.replacing import replace
 from fencepost.model.vocabulary import GroupState
 from fencepost.model.work import Work
 

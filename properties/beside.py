@@ -7,12 +7,13 @@ goes wrong, one that gives the nearest right answer at the place where it does.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from fencepost.model.coordinator import Config
 from fencepost.model.group import Group
 from fencepost.model.history import Event
+from fencepost.model.replacing import replace
 from fencepost.model.revision import Revision
 from fencepost.model.shapes import Message
 from fencepost.model.work import Emission

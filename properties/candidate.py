@@ -7,10 +7,11 @@ times, the wider intervals stand for both.  That may allow more than the model d
 from __future__ import annotations
 
 from collections.abc import Container, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeVar
 
 from fencepost.model.group import Group, Timer
+from fencepost.model.replacing import replace
 from fencepost.model.shapes import Message
 from fencepost.model.table import LEVELS, Level
 from fencepost.properties.matching import Deviation, renamed

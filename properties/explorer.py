@@ -17,10 +17,10 @@ import time
 from array import array
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing
-from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING, Generic, cast
 
+from fencepost.model.replacing import replace
 from fencepost.properties.exploration import (
     A,
     Check,

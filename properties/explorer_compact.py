@@ -11,9 +11,9 @@ what it learnt with each stretch of work, and the parent puts its own numbers in
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from typing import Any, Generic, Protocol, TypeGuard, TypeVar
 
+from fencepost.model.replacing import replace
 from fencepost.properties.exploration import A, Check, Exploration, Graph, S, Violation
 from fencepost.properties.explorer_chunk import Expanded, Found
 

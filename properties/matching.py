@@ -28,6 +28,7 @@ from fencepost.model.messages import (
     OffsetFetchResponse,
     SyncGroupResponse,
 )
+from fencepost.model.replacing import replace
 from fencepost.model.shapes import Message
 from fencepost.model.table import Level
 
@@ -375,4 +376,4 @@ def renamed(message: Message, names: Mapping[str, str]) -> Any:
             rows = tuple(renamed(row, names) for row in value)
             if rows != value:
                 changes[f.name] = rows
-    return dataclasses.replace(message, **changes) if changes else message
+    return replace(message, **changes) if changes else message

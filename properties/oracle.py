@@ -14,7 +14,6 @@ deadlines exactly.  It may take a wrong history for right where intervals blur, 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from typing import Any
 
 from fencepost.model.coordinator import Answer, Config
@@ -30,6 +29,7 @@ from fencepost.model.history import (
 )
 from fencepost.model.machine import Machine
 from fencepost.model.messages import JoinGroupResponse
+from fencepost.model.replacing import replace
 from fencepost.model.requests import groups_of
 from fencepost.model.revision import Revision
 from fencepost.model.shapes import Message, ShapeError

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from fencepost.model.answers import about_nothing
 from fencepost.model.answers import merged as merged_rows
 from fencepost.model.group import Timer
 from fencepost.model.machine import Machine
+from fencepost.model.replacing import replace
 from fencepost.model.work import Emission, Incoming, Outcome, Span
 from fencepost.properties.candidate import Candidate, Emitted
 from fencepost.properties.past import Happened

@@ -7,9 +7,9 @@ takes the model's own step and gives another; whatever the own step forks into i
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 from fencepost.model.group import Group, Member
+from fencepost.model.replacing import replace
 from fencepost.model.revision import Twist
 from fencepost.model.shapes import Message
 from fencepost.model.work import Effect, Emission, Incoming, Work

@@ -8,11 +8,11 @@ outcomes are one: the same group, names and answers, and nothing different to sa
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
 from typing import NamedTuple
 
 from fencepost.model.group import Group, Timer
 from fencepost.model.machine import Machine
+from fencepost.model.replacing import replace
 from fencepost.model.revision import Revision
 from fencepost.model.work import Emission, Incoming, Outcome, Span
 from fencepost.properties.client import GROUP, TICK_MS
