@@ -36,7 +36,8 @@ _SPAWN = multiprocessing.get_context("spawn")
 _APART = 1 << 32
 """So far apart are the seeds of the processes of one run."""
 
-_STOP = "stop"
+STOP = "stop"
+"""What is sent to a process that is to end early."""
 
 Share = tuple[Tally, dict[str, int], list[Case] | None]
 
@@ -125,7 +126,7 @@ async def _passed_on(stop: Stop, pipes: Sequence[Connection]) -> None:
     await stop.wait()
     for pipe in pipes:
         with contextlib.suppress(OSError):
-            pipe.send(_STOP)
+            pipe.send(STOP)
 
 
 def _shared(target: Target, suite: Suite, wish: Wish) -> tuple[str, TargetOptions]:
@@ -166,14 +167,14 @@ def _work(pipe: Connection, errand: Errand) -> None:
 async def _listening(pipe: Connection, errand: Errand) -> Share:
     stop = Stop()
     loop = asyncio.get_running_loop()
-    threading.Thread(target=_watch, args=(pipe, loop, stop), daemon=True).start()
+    threading.Thread(target=watch, args=(pipe, loop, stop), daemon=True).start()
     return await _done(errand, stop)
 
 
-def _watch(pipe: Connection, loop: asyncio.AbstractEventLoop, stop: Stop) -> None:
-    """What is sent this way asks for a stop; the end of the pipe is the end."""
+def watch(pipe: Connection, loop: asyncio.AbstractEventLoop, stop: Stop) -> None:
+    """For a thread: what is sent this way asks for a stop; the end of the pipe is the end."""
     with contextlib.suppress(EOFError, OSError):
-        while pipe.recv() == _STOP:
+        while pipe.recv() == STOP:
             with contextlib.suppress(RuntimeError):  # the work is done
                 loop.call_soon_threadsafe(stop.ask)
     os._exit(EXIT_OWN_FAULT)
