@@ -1,7 +1,7 @@
 """The audit of a log: every line to its group, and what came of each.
 
-Decides what is kept in memory: the groups that are live.  A group of which nothing is known and
-nothing was heard for long is put down, its result kept; it is taken up again with its next line.
+Decides what is kept in memory: the groups that are live.  Of a group that was silent for longer
+than any session lasts the result alone is kept; with its next line its state is unknown.
 """
 
 from __future__ import annotations
@@ -127,6 +127,9 @@ class Audit:
         for broker in self._brokers.values():
             if len(broker.connections) > _MOST_CONNECTIONS:
                 broker.prune(now_ms)
+        for group in self._groups.values():
+            if group.result.last_ms < now_ms - _IDLE_MS:
+                group.finish()
 
 
 def parts(exchange: Exchange) -> Iterator[Exchange]:

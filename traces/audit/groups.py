@@ -86,9 +86,9 @@ class GroupAudit:
         self._take(exchange)
 
     def finish(self) -> GroupResult:
-        """The log ends, or the group has been silent for long."""
+        """The log ends, or the group has been silent for long: nothing is kept but the result."""
         self._close(at_end=True)
-        self._put_down()
+        self._forget()
         return self.result
 
     @property
@@ -96,11 +96,6 @@ class GroupAudit:
         """How many exchanges are held back at the moment."""
         earlier = 0 if self._before is None else len(self._before.exchanges)
         return len(self._batch) + earlier
-
-    @property
-    def is_idle(self) -> bool:
-        """Whether nothing is known of it that a later line could contradict."""
-        return self._candidates is None and not self._batch
 
     # A line that is not taken the short way.
 
