@@ -20,7 +20,7 @@ from fencepost.traces.trace_file import TraceFile, TraceFileError, TraceVerdict
 
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _NO_WORD = re.compile(r"[^a-z0-9]+")
-_LONGEST = 80
+_LONGEST = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +111,7 @@ def _words(verdict: TraceVerdict) -> str:
 def _default_name(trace: TraceFile) -> str:
     """Whose it is, and what is wrong."""
     shape = shape_of_trace(trace)
-    what = trace.case or "run" if shape is None else f"{shape.rule or shape.api} {shape.wrong}"
+    what = trace.case or "run" if shape is None else str(shape)
     origin = origin_of(str(trace.provenance.get("target")))
     whole = _NO_WORD.sub("-", f"{origin} {what}".lower()).strip("-")
     return whole[:_LONGEST].rstrip("-")

@@ -26,6 +26,7 @@ from fencepost.conformance.cli_explore import (
 )
 from fencepost.conformance.cli_fuzz import fuzz_command
 from fencepost.conformance.cli_mutants import mutants_command
+from fencepost.conformance.cli_nightly import nightly_command
 from fencepost.conformance.cli_prove import prove_command
 from fencepost.conformance.cli_run import adapter_command, bench_group
 from fencepost.conformance.cli_serve import serve_command
@@ -80,6 +81,7 @@ for _command in (
     prove_command,
     audit_command,
     fuzz_command,
+    nightly_command,
     compare_command,
     diff_command,
     check_command,

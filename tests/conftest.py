@@ -31,8 +31,15 @@ os.environ.pop("PYTHONSAFEPATH", None)
 
 # Derandomised, so that a red run is red again; HYPOTHESIS_PROFILE=nightly searches freely.
 # Nothing is timed: a slow machine is no failure.
+# The nightly profile is no child of Hypothesis's own for CI, which wouldn't search there.
 hypothesis.settings.register_profile("repeatable", deadline=None, derandomize=True, database=None)
-hypothesis.settings.register_profile("nightly", deadline=None, max_examples=2_000)
+hypothesis.settings.register_profile(
+    "nightly",
+    parent=hypothesis.settings.get_profile("default"),
+    deadline=None,
+    max_examples=2_000,
+    suppress_health_check=[hypothesis.HealthCheck.too_slow],
+)
 hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
 
 

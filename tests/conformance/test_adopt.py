@@ -52,7 +52,7 @@ def test_it_comes_in_with_its_verdict_and_is_replayed(
     monkeypatch.chdir(tmp_path / "docs")
     committed("kafka-8500").write(tmp_path / "found.json")
     assert exit_code("adopt", "../found.json") == 0
-    name = "mutant-kafka-8500-join-static-empty-preparing-silence"
+    name = "mutant-kafka-8500-join-static-empty-preparing-joingroup-silence"
     assert capsys.readouterr().out.startswith(
         f"{name}: violated (JOIN-STATIC-EMPTY-PREPARING SILENCE), in "
     )

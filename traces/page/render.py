@@ -19,7 +19,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 _ASSETS = files(__package__ or "") / "assets"
-STYLES = ("base.css", "viewer.css", "lanes.css", "certificate.css", "audit.css")
+STYLES = ("base.css", "viewer.css", "lanes.css", "certificate.css", "audit.css", "nightly.css")
 SCRIPTS = (
     "dom.js",
     "trace.js",

@@ -1,0 +1,203 @@
+"""The night's searches, each in a process of its own: of a target, and of mutants.
+
+Decides what they tell.  The search of a target tells its findings and what it covered.  Of a mutant
+only one thing is asked, whether it is found at all and after how many requests: the search ends
+there, for what is wrong with it is known.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from fencepost.conformance.errands import Tell
+from fencepost.conformance.findings import Finding
+from fencepost.conformance.fuzz import Fuzzed, fuzz
+from fencepost.conformance.fuzz_course import Wish
+from fencepost.conformance.fuzz_run import Budget, Tally
+from fencepost.conformance.known_failures import KnownFailure, aliases_of, load
+from fencepost.conformance.nightly_sightings import EACH_TIME, SOMETIMES, UNTRIED, Sighting
+from fencepost.conformance.stop import Stop
+from fencepost.conformance.target import Target, TargetUnavailableError
+from fencepost.conformance.targets import (
+    TargetOptions,
+    find_revision,
+    find_target,
+    revision_for,
+)
+from fencepost.properties.mutant import PREFIX
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """What to search, with which seed.
+
+    `seconds`: how long, and `examine_s`: for what was found, on a real clock; `requests`: at most,
+    None: any number; `logs`: a folder for the logs of what is started.
+    """
+
+    shard: str
+    target: str
+    seed: int
+    seconds: float
+    examine_s: float
+    requests: int | None = None
+    logs: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Covered:
+    """What a shard showed of the model; pairs and states as texts."""
+
+    rules: frozenset[str] = frozenset()
+    pairs: frozenset[str] = frozenset()
+    states: frozenset[str] = frozenset()
+    can: frozenset[str] = frozenset()
+    """Rules that this target can be led to."""
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What a shard tells; `unavailable`: why the target isn't to be had, or ""."""
+
+    target: str
+    sightings: tuple[Sighting, ...] = ()
+    covered: Covered = field(default_factory=Covered)
+    version: str = ""
+    plans: int = 0
+    requests: int = 0
+    unknown: int = 0
+    trouble: str = ""
+    unavailable: str = ""
+
+
+async def search(given: Search, stop: Stop, tell: Tell) -> None:
+    """Search a target, and tell what was seen."""
+    revision = find_revision(revision_for(given.target))
+    options = TargetOptions(logs=given.logs)
+
+    def known(held: Target) -> Sequence[KnownFailure]:
+        return load(given.target, held.provenance().version, (), aliases_of(held))
+
+    wish = Wish(
+        revision,
+        Budget(given.requests, given.seconds),
+        given.seed,
+        known,
+        examine_s=given.examine_s,
+        stop=stop,
+    )
+    try:
+        fuzzed = await fuzz(lambda: find_target(given.target, options), wish)
+    except TargetUnavailableError as error:
+        tell(Seen(given.target, unavailable=str(error)))
+        return
+    tell(_seen(given, fuzzed))
+
+
+def _seen(given: Search, fuzzed: Fuzzed) -> Seen:
+    tally = fuzzed.tally
+    found = [*(("", finding) for finding in fuzzed.found), *fuzzed.listed]
+    covered = tally.covered
+    return Seen(
+        given.target,
+        tuple(_sighting(given, fuzzed, finding, why) for why, finding in found),
+        Covered(
+            frozenset(covered.rules),
+            frozenset(map(repr, covered.pairs)),
+            frozenset(map(repr, covered.states)),
+            frozenset({*covered.rules, *fuzzed.never}),
+        ),
+        f"{fuzzed.provenance.implementation} {fuzzed.provenance.version}".strip(),
+        tally.plans,
+        tally.requests,
+        sum(tally.unknown.values()),
+        fuzzed.gave_up,
+    )
+
+
+def _sighting(given: Search, fuzzed: Fuzzed, finding: Finding, why: str) -> Sighting:
+    sure = UNTRIED if not finding.runs else SOMETIMES if finding.is_flaky else EACH_TIME
+    trace = fuzzed.traces.get(finding.case.id)
+    return Sighting(
+        given.target,
+        finding.shape.rule,
+        finding.result.level.value,
+        str(finding.shape),
+        finding.sentence,
+        fuzzed.known[why] if why else finding.seen,
+        sure,
+        given.shard,
+        given.seed,
+        why,
+        None if trace is None else trace.text(),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Bite:
+    """Whether a mutant was found, and after how many requests and seconds."""
+
+    mutant: str
+    found: bool
+    requests: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Hunt:
+    """Mutants to look for one after the other, each for so long at most."""
+
+    mutants: tuple[str, ...]
+    seed: int
+    seconds_each: float
+    requests: int | None = None
+
+
+async def hunt(given: Hunt, stop: Stop, tell: Tell) -> None:
+    """Look for each mutant until it is found, and tell of each."""
+    for name in given.mutants:
+        if stop.asked:
+            return
+        bite = await _bitten(name, given, stop)
+        if bite.found or not stop.asked:  # one that was cut off says nothing
+            tell(bite)
+
+
+async def _bitten(name: str, given: Hunt, stop: Stop) -> Bite:
+    target = PREFIX + name
+    began = time.monotonic()
+    async with _stopped_by(stop) as mine:
+
+        def found(tally: Tally) -> None:
+            if tally.failures:
+                mine.ask()
+
+        budget = Budget(given.requests, given.seconds_each)
+        wish = Wish(find_revision(revision_for(target)), budget, given.seed, told=found, stop=mine)
+        fuzzed = await fuzz(lambda: find_target(target, TargetOptions()), wish)
+    tally = fuzzed.tally
+    return Bite(name, bool(tally.failures), tally.requests, time.monotonic() - began)
+
+
+@asynccontextmanager
+async def _stopped_by(stop: Stop) -> AsyncIterator[Stop]:
+    """A wish of its own, which this one entails."""
+    mine = Stop()
+
+    async def pass_on() -> None:
+        await stop.wait()
+        mine.ask()
+
+    passing = asyncio.create_task(pass_on())
+    try:
+        yield mine
+    finally:
+        passing.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await passing

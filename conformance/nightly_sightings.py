@@ -1,0 +1,189 @@
+"""What the night's shards see, and which of it is one: the same bug found by eight is one entry.
+
+Decides what is new.  A bug is the shape of a failure in one implementation (all versions of Kafka
+are one).  It is new unless it is listed as a known failure, is in the corpus, or was open after the
+night before; what was open and is not met tonight stays open, for it may only need more luck.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from fencepost.traces.corpus_index import Sameness, origin_of
+
+NEW, OPEN, ADOPTED, KNOWN = "new", "open", "adopted", "known"
+STATUSES = (NEW, OPEN, ADOPTED, KNOWN)
+"""What may be said of an entry, the most urgent first."""
+
+EACH_TIME, SOMETIMES, UNTRIED = "each time", "now and then", "not tried again"
+SURENESS = (EACH_TIME, SOMETIMES, UNTRIED)
+"""How surely it comes again, the surest first."""
+
+_NO_WORD = re.compile(r"[^a-z0-9]+")
+_LONGEST = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Sighting:
+    """One shard's finding.
+
+    `known`: why it is listed as a known failure, or ""; `trace`: the text of its file, or None.
+    """
+
+    target: str
+    rule: str
+    level: str
+    shape: str
+    sentence: str
+    seen: int
+    sure: str
+    shard: str
+    seed: int
+    known: str = ""
+    trace: str | None = None
+
+    @property
+    def bug(self) -> Sameness:
+        """What it has in common with other sightings of the same bug."""
+        return origin_of(self.target), self.shape
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One bug, as the report tells it.
+
+    `why`: the reason that it is listed with, or the name of the trace in the corpus; `seen`: how
+    often tonight, by all shards, 0 for one that was only open before; `trace`: the name of a file
+    beside the report.
+    """
+
+    origin: str
+    shape: str
+    rule: str
+    level: str
+    status: str
+    why: str
+    sentence: str
+    sure: str
+    seen: int
+    shards: tuple[str, ...]
+    targets: tuple[str, ...]
+    seed: int
+    first_night: str
+    last_night: str
+    trace: str | None
+
+    @property
+    def bug(self) -> Sameness:
+        """As a sighting's."""
+        return self.origin, self.shape
+
+    def to_json(self) -> dict[str, Any]:
+        """For the report."""
+        return {name: _plain(getattr(self, name)) for name in self.__slots__}
+
+    @classmethod
+    def from_json(cls, row: Mapping[str, Any]) -> Entry:
+        """As a report says it."""
+        lists = {name: tuple(row[name]) for name in ("shards", "targets")}
+        return cls(**{**row, **lists})
+
+
+def entries_of(
+    sightings: Iterable[Sighting],
+    *,
+    tonight: str,
+    corpus: Mapping[Sameness, str],
+    before: Sequence[Entry],
+) -> list[Entry]:
+    """An entry for each bug, the most urgent first.
+
+    `corpus`: the bugs of its traces, with their names; `before`: the entries of the night before.
+    """
+    was_open = {e.bug: e for e in before if e.status in {NEW, OPEN}}
+    found: dict[Sameness, list[Sighting]] = {}
+    for sighting in sightings:
+        found.setdefault(sighting.bug, []).append(sighting)
+    entries = [_entry(bug, alike, tonight, corpus, was_open) for bug, alike in found.items()]
+    entries += [
+        replace(entry, status=OPEN, seen=0, shards=())
+        for bug, entry in was_open.items()
+        if bug not in found and bug not in corpus
+    ]
+    return sorted(entries, key=_urgency)
+
+
+def trace_texts(entries: Iterable[Entry], sightings: Iterable[Sighting]) -> dict[str, str]:
+    """The texts of the traces that were seen tonight, by the names that entries have for them."""
+    best: dict[Sameness, Sighting] = {}
+    for sighting in sorted(sightings, key=_best):
+        best.setdefault(sighting.bug, sighting)
+    texts: dict[str, str] = {}
+    for entry in entries:
+        seen = best.get(entry.bug)
+        if entry.trace is not None and seen is not None and seen.trace is not None:
+            texts[entry.trace] = seen.trace
+    return texts
+
+
+def _entry(
+    bug: Sameness,
+    alike: Sequence[Sighting],
+    tonight: str,
+    corpus: Mapping[Sameness, str],
+    was_open: Mapping[Sameness, Entry],
+) -> Entry:
+    best = min(alike, key=_best)
+    known = next((s.known for s in alike if s.known), "")
+    earlier = was_open.get(bug)
+    if all(sighting.known for sighting in alike):
+        status, why = KNOWN, known
+    elif bug in corpus:
+        status, why = ADOPTED, corpus[bug]
+    else:
+        status, why = (OPEN if earlier else NEW), ""
+    origin, shape = bug
+    return Entry(
+        origin=origin,
+        shape=shape,
+        rule=best.rule,
+        level=best.level,
+        status=status,
+        why=why,
+        sentence=best.sentence,
+        sure=best.sure,
+        seen=sum(s.seen for s in alike),
+        shards=tuple(sorted({s.shard for s in alike})),
+        targets=tuple(sorted({s.target for s in alike})),
+        seed=best.seed,
+        first_night=tonight if earlier is None else earlier.first_night,
+        last_night=tonight,
+        trace=None if best.trace is None else f"traces/{_file_name(bug)}.json",
+    )
+
+
+def _best(sighting: Sighting) -> tuple[int, bool, int, str]:
+    """The sighting to tell: the surest, with a trace, the shortest."""
+    size = len(sighting.trace or "")
+    return SURENESS.index(sighting.sure), sighting.trace is None, size, sighting.shard
+
+
+def _urgency(entry: Entry) -> tuple[int, bool, int, str, str]:
+    return (
+        STATUSES.index(entry.status),
+        not entry.seen,
+        SURENESS.index(entry.sure),
+        entry.origin,
+        entry.shape,
+    )
+
+
+def _file_name(bug: Sameness) -> str:
+    return _NO_WORD.sub("-", " ".join(bug).lower()).strip("-")[:_LONGEST].rstrip("-")
+
+
+def _plain(value: Any) -> Any:
+    return list(value) if isinstance(value, tuple) else value

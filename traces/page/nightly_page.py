@@ -1,0 +1,168 @@
+"""The page of a night: what is new first, then what the night was worth.
+
+Decides the order for whoever reads it in the morning: the bugs that nobody knew, those that are
+open, what each part did, what was covered against the night before, whether the search still finds
+what is broken on purpose; and last what is known, folded up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from fencepost.traces.page.render import page
+from fencepost.traces.page.trace_data import Shown
+from fencepost.traces.page.trace_page import traces_data
+
+_OUTCOMES = {0: "holds", 1: "violated"}
+_STATUSES = {
+    "done": "pass",
+    "cut short": "unknown",
+    "skipped": "unsupported",
+    "failed": "fail",
+    "unavailable": "unsupported",
+}
+_TESTS = "tests"
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A bug: `commands`: what to do about it."""
+
+    name: str
+    rule: str
+    level: str
+    sentence: str
+    seen: str
+    trace: str | None
+    commands: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Bugs of one status; `outcome`: the word that colours them; `folded`: not news."""
+
+    title: str
+    outcome: str
+    note: str
+    folded: bool
+    findings: Sequence[Told]
+
+
+_GROUPS = (
+    (
+        "new",
+        "New",
+        "fail",
+        "Neither listed, nor in the corpus, nor met before.",
+        False,
+    ),
+    (
+        "open",
+        "Still open",
+        "unknown",
+        "New on an earlier night, and neither adopted nor listed since.",
+        False,
+    ),
+    ("adopted", "In the corpus", "known-failure", "The tests replay a trace of each.", True),
+    ("known", "Known failures", "known-failure", "Listed with their reason.", True),
+)
+
+
+def nightly_page(document: Mapping[str, Any], shown: Mapping[str, Shown]) -> str:
+    """The page of a report.  `shown`: its traces, by the names that entries have for them."""
+    data = traces_data(list(shown.values()))
+    entries = document["entries"]
+    groups = [
+        Group(title, colour, note, folded, [_told(e) for e in entries if e["status"] == status])
+        for status, title, colour, note, folded in _GROUPS
+    ]
+    heading = f"Night of {document['night']}: {document['summary']}"
+    return page(
+        "nightly.html",
+        heading,
+        {**data, "index": True},
+        heading=heading,
+        outcome=_OUTCOMES.get(document["exit_code"], "unknown"),
+        facts=_facts(document),
+        groups=[group for group in groups if group.findings],
+        parts=[{**part, "outcome": _STATUSES[part["status"]]} for part in document["parts"]],
+        coverage=document["coverage"],
+        before=document["before"],
+        mutants=document["mutants"],
+        duration=_duration,
+        change=_change,
+        links={name: f"#t{number}" for number, name in enumerate(shown, start=1)},
+        traces=data["traces"],
+    )
+
+
+def _facts(document: Mapping[str, Any]) -> list[tuple[str, str]]:
+    requests = sum(row["requests"] for row in document["coverage"])
+    corpus = document["corpus"]
+    took = f"{_duration(document['seconds'])} of {_duration(document['minutes'] * 60)}"
+    return [
+        ("began", document["began"].replace("T", " ").replace("+00:00", " UTC")),
+        ("took", took),
+        ("compared with", document["before"] or "no earlier night: all that is found is new"),
+        ("bugs in the corpus", "there is no corpus here" if corpus is None else str(corpus)),
+        ("sent", f"{requests:,} requests"),
+        ("seed", str(document["seed"])),
+    ]
+
+
+def _told(entry: Mapping[str, Any]) -> Told:
+    if entry["seen"]:
+        times = "once" if entry["seen"] == 1 else f"{entry['seen']:,} times"
+        seen = f"seen {times} in {', '.join(entry['targets'])}; {_sure(entry)}"
+        if entry["first_night"] != entry["last_night"]:
+            seen += f"; first met on {entry['first_night']}"
+    else:
+        seen = f"not met tonight; last on {entry['last_night']} in {', '.join(entry['targets'])}"
+    sentence = entry["sentence"]
+    if entry["status"] == "known":
+        sentence += f" Known: {entry['why']}."
+    elif entry["status"] == "adopted":
+        sentence += f" In the corpus as {entry['why']}."
+    return Told(
+        entry["shape"],
+        entry["rule"],
+        entry["level"],
+        sentence,
+        seen,
+        entry["trace"],
+        _commands(entry) if entry["status"] in {"new", "open"} else (),
+    )
+
+
+def _sure(entry: Mapping[str, Any]) -> str:
+    return {
+        "each time": "it comes each time",
+        "now and then": "it comes now and then",
+        "not tried again": "there was no time to try it again",
+    }[entry["sure"]]
+
+
+def _commands(entry: Mapping[str, Any]) -> tuple[str, ...]:
+    """What to type: see it again, then keep it."""
+    if entry["origin"] == _TESTS:
+        return (f"HYPOTHESIS_PROFILE=nightly pytest '{entry['shape']}'",)
+    if entry["trace"] is None:
+        return (f"fencepost fuzz {entry['targets'][0]} --seed {entry['seed']}",)
+    return (
+        f"fencepost replay {entry['trace']} {entry['targets'][0]}",
+        f"fencepost adopt {entry['trace']}",
+    )
+
+
+def _duration(seconds: float) -> str:
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    return f"{whole // 60} min" + (f" {whole % 60} s" if whole % 60 else "")
+
+
+def _change(now: int, then: int) -> str:
+    """How a figure has changed, with its sign."""
+    return "±0" if now == then else f"{now - then:+,}".replace("-", "\N{MINUS SIGN}")
