@@ -18,6 +18,7 @@ from fencepost.conformance.cli_certify import certify_command, replay_command
 from fencepost.conformance.cli_compare import compare_command
 from fencepost.conformance.cli_convert import convert_command, shrink_command
 from fencepost.conformance.cli_corpus import corpus_group
+from fencepost.conformance.cli_corpus_logs import LOG_COMMANDS
 from fencepost.conformance.cli_diff import diff_command
 from fencepost.conformance.cli_explore import (
     check_command,
@@ -94,6 +95,8 @@ for _command in (
     corpus_group,
 ):
     fencepost.add_command(_command)
+for _command in LOG_COMMANDS:
+    corpus_group.add_command(_command)
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -3,39 +3,24 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import click
 
 from fencepost.conformance.audit_report import audit_lines, write_audit
+from fencepost.conformance.cli_log_options import log_options, pairs
 from fencepost.conformance.cli_show import json_option, report_option
 from fencepost.conformance.replay import rejudge
-from fencepost.conformance.targets import DEFAULT_REVISION, find_revision
+from fencepost.conformance.targets import find_revision
 from fencepost.traces.audit.results import UNKNOWN, VIOLATED
 from fencepost.traces.audit.run import AuditRun, audit_log
 from fencepost.traces.audit.settings import Gaps, Settings
-from fencepost.traces.log_dates import DEFAULT_PATTERN, DatePatternError, LogDates
+from fencepost.traces.log_dates import DatePatternError, LogDates
 from fencepost.traces.request_log import RequestLog, RequestLogError
 from fencepost.traces.trace_file import TraceFile
 
 REQUEST_LOG, TRACE = "kafka-request-log", "trace"
 _EXITS = {VIOLATED: 1, UNKNOWN: 2}
-
-
-def _pairs(name: str, values: tuple[str, ...]) -> Iterator[tuple[str, int]]:
-    """`KEY=NUMBER` options.  Raises click.UsageError."""
-    for value in values:
-        key, equals, number = value.rpartition("=")
-        if not equals or not key or not number.lstrip("-").isdigit():
-            raise click.UsageError(f"{name} {value!r} is not KEY=NUMBER, such as {_SUCH[name]}")
-        yield key, int(number)
-
-
-_SUCH = {
-    "--skew": "broker-2=150",
-    "--config": "group.initial.rebalance.delay.ms=3000",
-}
 
 
 @click.command("audit")
@@ -54,43 +39,7 @@ _SUCH = {
     show_default=True,
     help="What the files are; .gz is seen by itself.",
 )
-@click.option("--group", "groups", multiple=True, help="Only this group; may be given again.")
-@click.option("--revision", default=DEFAULT_REVISION, show_default=True, help="Who judges.")
-@click.option(
-    "--gaps",
-    type=click.Choice([g.value for g in Gaps]),
-    default=Gaps.DEFAULT.value,
-    show_default=True,
-    help="Which requests may be missing: none; joins and syncs that were never answered; any.",
-)
-@click.option(
-    "--lag",
-    "lag_ms",
-    type=click.IntRange(min=1),
-    default=500,
-    show_default=True,
-    help="How late a broker may be with a request or a timer, ms.",
-)
-@click.option(
-    "--config",
-    "config",
-    multiple=True,
-    metavar="KEY=MS",
-    help="A setting of the broker, by Kafka's name; a log tells none.",
-)
-@click.option(
-    "--skew",
-    multiple=True,
-    metavar="BROKER=MS",
-    help="How far a broker's clock is ahead.",
-)
-@click.option(
-    "--date-pattern",
-    default=DEFAULT_PATTERN,
-    show_default=True,
-    help="Of the appender, in log4j's or strptime's words.",
-)
-@click.option("--timezone", default="UTC", show_default=True, help="Of the log's dates.")
+@log_options
 @json_option
 @report_option("Write audit.json, audit.txt and a trace of each violated group there.")
 def audit_command(
@@ -119,10 +68,10 @@ def audit_command(
     judge = find_revision(revision)
     if form == TRACE:
         return _traces(files, as_json=as_json)
-    settings = Settings(judge, dict(_pairs("--config", config)), Gaps(gaps), lag_ms)
+    settings = Settings(judge, dict(pairs("--config", config)), Gaps(gaps), lag_ms)
     try:
         dates = LogDates(date_pattern, timezone)
-        log = RequestLog(files, dates=dates, skew=dict(_pairs("--skew", skew)))
+        log = RequestLog(files, dates=dates, skew=dict(pairs("--skew", skew)))
         run = audit_log(log, settings, frozenset(groups))
     except (DatePatternError, RequestLogError) as error:
         raise click.UsageError(str(error)) from error

@@ -85,9 +85,14 @@ def _command(name: str) -> Option:
     """A command of the group that takes an engine."""
 
     def decorate(function: Option) -> Any:
-        return corpus_group.command(name)(engine_option(master_option(json_option(function))))
+        return corpus_group.command(name)(with_engine(function))
 
     return decorate
+
+
+def with_engine(function: Callable[..., Any]) -> Any:
+    """A command that takes an engine, and prints text or JSON."""
+    return engine_option(master_option(json_option(function)))
 
 
 @_command("generate")
@@ -141,7 +146,7 @@ def generate_command(
         from fencepost.traces.pipeline.place import Place  # noqa: PLC0415
 
         ran = commands.generate(running, Place(out), recipe)
-    _say({"out": out, "models": list(recipe.models), **_ran_json(ran)}, as_json=as_json)
+    say({"out": out, "models": list(recipe.models), **_ran_json(ran)}, as_json=as_json)
 
 
 @_command("check")
@@ -172,9 +177,9 @@ def check_command(
     for row in counted:
         outcomes[row["outcome"]] = outcomes.get(row["outcome"], 0) + row["traces"]
     if as_json:
-        _say({"revision": judge, **_ran_json(ran), "models": counted}, as_json=True)
+        say({"revision": judge, **_ran_json(ran), "models": counted}, as_json=True)
     else:
-        _say({"revision": judge, **_ran_json(ran), **outcomes}, as_json=False)
+        say({"revision": judge, **_ran_json(ran), **outcomes}, as_json=False)
     violated = outcomes.get("violated", 0)
     undecided = outcomes.get("unknown", 0) + outcomes.get("error", 0)
     overall = Overall.UNKNOWN if undecided else Overall.HOLDS
@@ -192,7 +197,7 @@ def coverage_command(folder: str, engine: str, master: str | None, *, as_json: b
         corpus = _open(folder)
         told = coverage_json(corpus, commands.cover(running, corpus))
     if as_json:
-        _say(told, as_json=True)
+        say(told, as_json=True)
         return
     screen = console()
     for model in told["models"]:
@@ -228,7 +233,7 @@ def minimise_command(
         from fencepost.traces.pipeline.place import Place  # noqa: PLC0415
 
         kept, of = commands.minimise(running, _open(folder), Place(out))
-    _say({"out": out, "kept": kept, "of": of}, as_json=as_json)
+    say({"out": out, "kept": kept, "of": of}, as_json=as_json)
 
 
 @_command("triage")
@@ -255,7 +260,7 @@ def triage_command(
             if one.file is not None:
                 one.file.write(out / f"{one.name}.trace.json")
     if as_json:
-        _say([one.to_json() for one in found], as_json=True)
+        say([one.to_json() for one in found], as_json=True)
         return
     screen = console()
     for one in found:
@@ -292,7 +297,7 @@ def explore_command(
         place = Place(out)
         bounds = Bounds(revision, scope)
         found = explore_levels(running.frontiers(place), place, bounds, max_depth)
-    _say(found.to_json(), as_json=as_json)
+    say(found.to_json(), as_json=as_json)
     ctx.exit(EXIT_CODES[Overall.VIOLATED if found.broken() else Overall.HOLDS])
 
 
@@ -321,7 +326,8 @@ def _ran_json(ran: Ran) -> dict[str, Any]:
     return {"shards": ran.shards, "rows": ran.rows, "shards_before": ran.before}
 
 
-def _say(told: Any, *, as_json: bool) -> None:
+def say(told: Any, *, as_json: bool) -> None:
+    """Print what a command came to."""
     if as_json:
         click.echo(json.dumps(told, indent=2, ensure_ascii=False))
         return

@@ -34,7 +34,7 @@ def operator_json(report: OperatorReport) -> dict[str, Any]:
         "until_ms": report.until_ms,
         "groups": report.groups,
         "unreadable": report.unreadable,
-        "problems": [_plain(problem) for problem in problems(report)],
+        "problems": [plain(problem) for problem in problems(report)],
         "rebalances_by_cause": {c.value: report.causes[c] for c in Cause if report.causes[c]},
         "rebalances_by_remedy": {r.value: report.remedies[r] for r in Remedy if report.remedies[r]},
         "rebalances_by_hour": [
@@ -45,15 +45,16 @@ def operator_json(report: OperatorReport) -> dict[str, Any]:
 
 
 def _kept(kept: Kept[Any]) -> dict[str, Any]:
-    return {"count": kept.count, "rows": [_plain(row) for row in kept.rows]}
+    return {"count": kept.count, "rows": [plain(row) for row in kept.rows]}
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
+    """A row, or a part of one, as JSON has it."""
     if isinstance(value, Enum):
         return value.value
     if is_dataclass(value):
-        plain = {f.name: _plain(getattr(value, f.name)) for f in fields(value)}
+        row = {f.name: plain(getattr(value, f.name)) for f in fields(value)}
         if isinstance(value, Rebalance):
-            plain["duration_ms"] = value.duration_ms
-        return plain
-    return [_plain(each) for each in value] if isinstance(value, tuple) else value
+            row["duration_ms"] = value.duration_ms
+        return row
+    return [plain(each) for each in value] if isinstance(value, tuple) else value

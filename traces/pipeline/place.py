@@ -77,14 +77,21 @@ class Place:
     @contextmanager
     def writing(self, name: str, schema: pa.Schema) -> Iterator[pq.ParquetWriter]:
         """A table, written piece by piece; there once the block ends well.  Raises CorpusError."""
+        raised: BaseException | None = None
         try:
             with (
                 self._unfinished(name) as (system, unfinished),
                 system.open_output_stream(unfinished) as file,
                 pq.ParquetWriter(file, schema, compression="zstd") as writer,
             ):
-                yield writer
+                try:
+                    yield writer
+                except BaseException as error:
+                    raised = error
+                    raise
         except OSError as error:
+            if error is raised:
+                raise
             raise self._unwritable(name, error) from error
 
     def read_text(self, name: str) -> str | None:

@@ -1,0 +1,189 @@
+"""The tables of an audited log, version 1: their columns, what each means, and in which unit.
+
+Decides what is written to Parquet.  A new column may come within a version; one that goes or means
+something else makes a new version.  Times are ms since 1970 on the clock of the audit, durations
+ms; a null says that the log can't tell.  Bodies are JSON as the log has them.
+"""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+FORMAT = "fencepost-log-audit"
+VERSION = 1
+
+_WORDS = pa.list_(pa.string())
+_COUNTS = pa.map_(pa.string(), pa.int64())
+
+
+def table(*fields: tuple[str, pa.DataType]) -> pa.Schema:
+    """A schema of this version."""
+    return pa.schema(list(fields), metadata={FORMAT: str(VERSION)})
+
+
+LINES = table(
+    ("part", pa.int16()),  # of which a row group has one: where its group is audited
+    ("line", pa.int64()),  # from 1
+    ("until_ms", pa.int64()),  # the latest answer in the file up to here; dates may go back a bit
+    ("arrived_ms", pa.int64()),
+    ("answered_ms", pa.int64()),
+    ("connection", pa.string()),
+    ("client_id", pa.string()),
+    ("api", pa.string()),
+    ("version", pa.int16()),
+    ("request", pa.binary()),
+    ("response", pa.binary()),
+)
+"""The requests of a file that name a group; one about several groups is a row for each."""
+
+USES = table(("line", pa.int64()), ("answered_ms", pa.int64()), ("connection", pa.string()))
+"""Every request of a file: that its connection was there."""
+
+CONNECTIONS = table(("connection", pa.string()), ("first_ms", pa.int64()))
+"""When each connection of a file was first used."""
+
+_AT = pa.struct([("line", pa.int64()), ("at_ms", pa.int64())])
+_SKIPPED = pa.struct([("reason", pa.string()), ("lines", pa.int64()), ("first", pa.string())])
+
+FILES = table(
+    ("file", pa.string()),
+    ("broker", pa.string()),
+    ("lines", pa.int64()),
+    ("exchanges", pa.int64()),
+    ("from_ms", pa.int64()),
+    ("until_ms", pa.int64()),
+    ("skipped", pa.list_(_SKIPPED)),  # lines that were passed over
+    ("damaged", pa.list_(_AT)),  # lines that may have been evidence, and can't be read
+    ("parts", pa.list_(pa.int64())),  # how many rows of `lines` are of each part
+)
+"""A file that was read; `lines` counts all of it, `exchanges` what is read of it."""
+
+_UNJUDGED = pa.struct(
+    [("reason", pa.string()), ("first", pa.string()), ("last", pa.string()), ("lines", pa.int64())]
+)
+
+GROUPS = table(
+    ("group", pa.string()),
+    ("outcome", pa.string()),  # explained, violated, unknown
+    ("reason", pa.string()),  # one sentence
+    ("lines", pa.int64()),
+    ("judged", pa.int64()),  # of these: held to a known state
+    ("anchors", pa.int64()),  # how often its state became known
+    ("first_ms", pa.int64()),
+    ("last_ms", pa.int64()),
+    ("brokers", _WORDS),
+    ("violations", pa.int64()),
+    ("undecided", pa.int64()),  # stretches of which nothing can be said
+    ("unjudged", pa.list_(_UNJUDGED)),  # the first of these
+    ("assumed", _COUNTS),
+    ("notes", _COUNTS),
+)
+"""A group's verdict."""
+
+_ALLOWED = pa.struct([("rule", pa.string()), ("body", pa.string()), ("difference", pa.string())])
+
+VIOLATIONS = table(
+    ("group", pa.string()),
+    ("place", pa.string()),  # FILE:LINE
+    ("file", pa.string()),
+    ("line", pa.int64()),
+    ("broker", pa.string()),
+    ("at_ms", pa.int64()),
+    ("api", pa.string()),
+    ("version", pa.int16()),
+    ("client_id", pa.string()),
+    ("member_id", pa.string()),
+    ("group_instance_id", pa.string()),
+    ("says", pa.string()),
+    ("wrong", pa.string()),
+    ("level", pa.string()),  # MUST, SHOULD, MAY
+    ("rule", pa.string()),
+    ("allowed", pa.list_(_ALLOWED)),
+    ("observed", pa.string()),  # JSON
+)
+"""An answer that no state explains; the first twenty of a group."""
+
+PROCESS = pa.struct([("client_id", pa.string()), ("host", pa.string())])
+"""Who sends requests, as far as a broker can see."""
+
+LIFE_LINES = table(
+    ("group", pa.string()),
+    ("instance_id", pa.string()),
+    ("member_id", pa.string()),
+    ("process", PROCESS),
+    ("from_ms", pa.int64()),
+    ("begins", pa.bool_()),  # false: it was there before the log
+    ("until_ms", pa.int64()),
+    ("end", pa.string()),
+    ("by", PROCESS),  # who replaced or removed it
+    ("fenced_ms", pa.int64()),
+    ("place", pa.string()),
+)
+"""One member id that held an instance id."""
+
+REBALANCES = table(
+    ("group", pa.string()),
+    ("generation", pa.int64()),
+    ("start_ms", pa.int64()),
+    ("completed_ms", pa.int64()),
+    ("stable_ms", pa.int64()),
+    ("cause", pa.string()),
+    ("who", pa.string()),
+    ("also", _WORDS),
+    ("members_before", pa.int64()),
+    ("members_after", pa.int64()),
+    ("remedy", pa.string()),
+    ("away_ms", pa.int64()),
+    ("session_ms", pa.int64()),
+    ("place", pa.string()),
+    ("duration_ms", pa.int64()),
+)
+"""A rebalance, up to the generation that it led to."""
+
+DEPLOYMENTS = table(
+    ("group", pa.string()),
+    ("from_ms", pa.int64()),
+    ("until_ms", pa.int64()),
+    ("restarts", pa.int64()),
+    ("processes", pa.int64()),
+    ("rebalances", pa.int64()),
+)
+"""Restarts of a group's members that follow each other closely."""
+
+THROWN_OUT = table(
+    ("group", pa.string()),
+    ("instance_id", pa.string()),
+    ("member_id", pa.string()),
+    ("process", PROCESS),
+    ("at_ms", pa.int64()),
+    ("silent_ms", pa.int64()),
+    ("session_ms", pa.int64()),
+    ("place", pa.string()),
+)
+"""A member's session expired, though its process was alive."""
+
+NEAR_TIMEOUTS = THROWN_OUT
+"""A member that stayed, but was once silent for much of its session timeout."""
+
+PROBLEMS = table(
+    ("kind", pa.string()),  # ping-pong, self-fencing, static-leave, short-session
+    ("group", pa.string()),
+    ("instance_id", pa.string()),
+    ("names", _WORDS),
+    ("says", pa.string()),
+    ("remedy", pa.string()),
+    ("place", pa.string()),
+)
+"""Something that is wrong, in sentences."""
+
+TABLES = {
+    "groups": GROUPS,
+    "violations": VIOLATIONS,
+    "rebalances": REBALANCES,
+    "life_lines": LIFE_LINES,
+    "deployments": DEPLOYMENTS,
+    "thrown_out": THROWN_OUT,
+    "near_timeouts": NEAR_TIMEOUTS,
+    "problems": PROBLEMS,
+}
+"""What an audit writes, a file of each for every part."""
