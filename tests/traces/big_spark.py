@@ -207,5 +207,5 @@ def submitted(entry: str, *arguments: str) -> Any:
         timeout=WITHIN_S,
         check=False,
     )
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == 0, done.stdout + done.stderr
     return json.loads(done.stdout)
