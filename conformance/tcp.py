@@ -23,6 +23,7 @@ from fencepost.conformance.access import PREFIX
 from fencepost.conformance.address import Address, AddressError, parse_address
 from fencepost.conformance.admin import DEADLINES, Admin, AdminError, Deadlines
 from fencepost.conformance.brokers.failovers import Failovers
+from fencepost.conformance.line_pool import LinePool
 from fencepost.conformance.probe import Findings, probe, working_ranges
 from fencepost.conformance.renaming import Names
 from fencepost.conformance.security import PLAINTEXT, Security
@@ -87,6 +88,9 @@ class TcpTarget(Target):
         """Where each setting is from: `describe-configs`, `option` or `default` (unknown)."""
         self.anchor = self.address
         """The broker to ask about no group in particular."""
+        self.is_alone = False
+        """Whether it is the only broker, so that it coordinates all groups."""
+        self.lines = LinePool()
         self.working: dict[str, tuple[int, int]] = {}
         self.broken: dict[str, dict[int, str]] = {}
         """What is advertised but broken: API → version → why."""
@@ -147,6 +151,7 @@ class TcpTarget(Target):
         trace: TracebackType | None,
     ) -> None:
         """Remove what this run left on the broker, as far as the broker lets it, within seconds."""
+        self.lines.close()
         if not self._temporary:
             await self._clean_up()
 
@@ -162,6 +167,7 @@ class TcpTarget(Target):
         with contextlib.suppress(AdminError):
             brokers = await self.admin.brokers()
         self._controller = brokers.pop(-1, None)
+        self.is_alone = list(brokers.values()) == [self.anchor]
         told: dict[str, int | None] = {}
         by: dict[str, int] = {}
         for node_id, address in brokers.items():

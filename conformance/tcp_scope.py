@@ -21,6 +21,7 @@ from fencepost.conformance.access import codes_in, refusal
 from fencepost.conformance.address import Address, AddressError
 from fencepost.conformance.admin import Admin, AdminError
 from fencepost.conformance.connection import Answered, Connection, Event, Stray
+from fencepost.conformance.line_pool import LinePool
 from fencepost.conformance.renaming import Names, groups_in
 from fencepost.conformance.wire import encode_message
 from fencepost.model.coordinator import (
@@ -46,8 +47,10 @@ class Cluster(Protocol):
     """What a scope needs of its target."""
 
     admin: Admin
+    lines: LinePool
     settings: dict[str, int | None]
     anchor: Address
+    is_alone: bool
     may_refuse: bool
 
     def describe(self) -> Hello:
@@ -85,12 +88,13 @@ class TcpScope(AsyncCoordinator):
         self._cluster = cluster
         self._clock = clock
         self._lines: dict[str, _Line] = {}
-        self._arrived = asyncio.Event()
+        self._waiter: asyncio.Future[None] | None = None
         self._begin()
 
     def _begin(self) -> None:
         self._names = self._cluster.new_names()
         self._coordinators: dict[str, Address] = {}
+        self._is_sure = self._cluster.is_alone
         self._ready: list[Answer] = []
         self._ids: set[str] = set()
         self._last_ms = 0
@@ -169,10 +173,13 @@ class TcpScope(AsyncCoordinator):
                 return line
             if line is not None:
                 line.connection.close()
+            taker = self._taker(name)
             try:
-                connection = await self._cluster.admin.connect(broker, self._taker(name))
+                connection = self._cluster.lines.take(
+                    broker, taker
+                ) or await self._cluster.admin.connect(broker, taker)
             except (OSError, AddressError) as error:
-                self._coordinators.clear()
+                self._look_again()
                 if attempt == 2:
                     raise CoordinatorFailure(f"{broker} can't be reached ({error})") from error
                 continue
@@ -188,7 +195,7 @@ class TcpScope(AsyncCoordinator):
         return found[0] if found else self._cluster.anchor
 
     async def _coordinator(self, group_id: str) -> Address:
-        if not group_id:  # some brokers name no coordinator for it; any may refuse it
+        if not group_id or self._is_sure:  # some name no coordinator for ""; any may refuse it
             return self._cluster.anchor
         if group_id not in self._coordinators:
             try:
@@ -197,6 +204,11 @@ class TcpScope(AsyncCoordinator):
                 raise CoordinatorFailure(str(error)) from error
             self._coordinators[group_id] = found
         return self._coordinators[group_id]
+
+    def _look_again(self) -> None:
+        """What was known of coordinators may be so no more."""
+        self._is_sure = False
+        self._coordinators.clear()
 
     def _taker(self, name: str) -> Callable[[Event], None]:
         def take(event: Event) -> None:
@@ -217,7 +229,7 @@ class TcpScope(AsyncCoordinator):
             body = None if raw is None else self._names.answer(request.api, raw)
             findings = event.decoded.findings
             if raw is not None and Error.NOT_COORDINATOR.value in codes_in(raw):
-                self._coordinators.clear()
+                self._look_again()
             if raw is not None and self._cluster.may_refuse and (why := refusal(raw)):
                 self._refused = f"access: {request.api} was answered {why}"
         else:
@@ -226,11 +238,10 @@ class TcpScope(AsyncCoordinator):
         findings = (*findings, *self._pending_strays)
         self._pending_strays.clear()
         self._ready.append(Answer(request.id, self._last_ms, body, findings))
-        self._arrived.set()
+        _wake(self._waiter)
 
     def _take(self) -> list[Answer]:
         """What came in.  Raises UnsupportedError once access was refused to anything."""
-        self._arrived.clear()
         if self._refused is not None:
             raise UnsupportedError(self._refused)
         answers, self._ready = self._ready, []
@@ -238,12 +249,16 @@ class TcpScope(AsyncCoordinator):
 
     async def advance(self, ms: int) -> list[Answer]:
         """Wait up to `ms`; return as soon as something came in."""
-        if not self._ready:
+        if not self._ready and ms > 0:
+            loop = asyncio.get_running_loop()
+            self._waiter = waiter = loop.create_future()
+            alarm = loop.call_later(ms / 1000, _wake, waiter)
             try:
-                async with asyncio.timeout(max(ms, 0) / 1000):
-                    await self._arrived.wait()
-            except TimeoutError:
-                await asyncio.sleep(0)
+                await waiter
+            finally:
+                alarm.cancel()
+        if not self._ready:
+            await asyncio.sleep(0)
         return self._take()
 
     async def disconnect(self, connection: str) -> Dropped:
@@ -269,14 +284,21 @@ class TcpScope(AsyncCoordinator):
             began = time.monotonic()
 
         ended = await self._cluster.restart(hang_up)
-        self._coordinators.clear()
+        self._look_again()
         return Dropped(tuple(answers), tuple(dropped), (began, ended))
 
     async def close(self) -> None:
-        """Hang up all connections."""
-        self._hang_up()
+        """Leave all connections to others; those on which something is open are hung up."""
+        for line in self._lines.values():
+            self._cluster.lines.lay_aside(line.broker, line.connection)
+        self._lines.clear()
 
     def _hang_up(self) -> tuple[str, ...]:
         requests = [line.connection.close() for line in self._lines.values()]
         self._lines.clear()
         return tuple(request.id for request in requests if request is not None)
+
+
+def _wake(waiter: asyncio.Future[None] | None) -> None:
+    if waiter is not None and not waiter.done():
+        waiter.set_result(None)

@@ -103,7 +103,10 @@ class Child:
 def free_ports(count: int) -> list[int]:
     """Ports of the loopback that nobody listens at."""
     found: list[int] = []
-    for port in random.sample(_PORTS, len(_PORTS)):
+    for _ in _PORTS:
+        port = random.choice(_PORTS)  # noqa: S311  (which one doesn't matter)
+        if port in found:
+            continue
         with socket.socket() as trial:
             trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             try:

@@ -33,6 +33,7 @@ from fencepost.conformance.wire import API_KEYS, RequestFrame
 from fencepost.model.coordinator import (
     CONFIG_DEFAULTS,
     Answer,
+    AsyncCoordinator,
     CoordinatorFailure,
     Send,
     UnsupportedError,
@@ -71,7 +72,7 @@ def beat(rid: str = "r1", on: str = "c1", group: str = "g") -> Send:
     return send("Heartbeat", 3, {**BEAT, "groupId": group}, rid, on)
 
 
-async def one(scope: TcpScope, request: Send) -> Answer:
+async def one(scope: AsyncCoordinator, request: Send) -> Answer:
     answers = await scope.send(request) or await scope.advance(LONG_MS)
     assert [a.id for a in answers] == [request.id]
     return answers[0]
@@ -713,6 +714,65 @@ async def test_a_topic_that_cannot_be_made_is_a_known_problem() -> None:
         assert "TOPIC_AUTHORIZATION_FAILED" in opened.topic_problem
 
 
+# Connections that are used again
+
+
+async def test_a_connection_serves_the_next_case() -> None:
+    async with serve() as broker, target(broker) as opened:
+        counts = []
+        for _ in range(3):
+            async with opened.scope("case") as scope:
+                await one(scope, beat())
+            counts.append(len(broker.writers))
+        assert counts == counts[:1] * 3
+
+
+async def test_not_one_that_waits_for_an_answer() -> None:
+    """What the first case asked is answered late; the second case must not see it."""
+    replies = iter([PARK])
+    script = on("Heartbeat", lambda _: next(replies, None))
+    async with serve(script) as broker, target(broker) as opened:
+        async with opened.scope("first") as scope:
+            assert await scope.send(beat()) == []
+        before = len(broker.writers)
+        async with opened.scope("second") as scope:
+            assert (await one(scope, beat())).findings == ()
+        assert len(broker.writers) == before + 1
+
+
+async def test_nor_one_on_which_something_came_while_nobody_used_it() -> None:
+    async with serve() as broker, target(broker) as opened:
+        async with opened.scope("first") as scope:
+            await one(scope, beat())
+        connection = opened.lines.take(opened.anchor, lambda _: None)
+        assert connection is not None
+        opened.lines.lay_aside(opened.anchor, connection)
+        connection.data_received(framed(b"what nobody asked for"))
+        before = len(broker.writers)
+        async with opened.scope("second") as scope:
+            assert (await one(scope, beat())).findings == ()
+        assert len(broker.writers) == before + 1
+
+
+async def test_a_case_that_hangs_up_hangs_up() -> None:
+    async with serve() as broker, target(broker) as opened:
+        async with opened.scope("first") as scope:
+            await one(scope, beat())
+            await scope.disconnect("c1")
+        before = len(broker.writers)
+        async with opened.scope("second") as scope:
+            await one(scope, beat())
+        assert len(broker.writers) == before + 1
+
+
+async def test_a_broker_that_is_alone_is_asked_once_where_groups_are() -> None:
+    async with serve() as broker, target(broker) as opened:
+        before = [r.api for r in broker.requests].count("FindCoordinator")
+        async with opened.scope("case") as scope:
+            await one(scope, beat())
+        assert [r.api for r in broker.requests].count("FindCoordinator") == before
+
+
 # Several brokers
 
 
@@ -720,6 +780,10 @@ async def test_one_request_about_groups_of_two_brokers_is_not_made() -> None:
     async with serve() as other:
 
         def script(broker: Broker, request: RequestFrame) -> bytes | None:
+            if request.api == "Metadata" and not request.body["topics"]:
+                ports = {1: broker.port, 2: other.port}
+                nodes = [{"nodeId": n, "host": "127.0.0.1", "port": p} for n, p in ports.items()]
+                return answer(request, {"brokers": nodes, "topics": []})
             if request.api != "FindCoordinator":
                 return None
             key = request.body["coordinatorKeys"][0]
