@@ -1,0 +1,92 @@
+"""The workflows of this project: what they run is there, and a night keeps what the next needs."""
+
+from __future__ import annotations
+
+import configparser
+import os
+import shlex
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from click.testing import CliRunner
+
+from fencepost.conformance.cli import fencepost
+
+ROOT = Path(__file__).resolve().parent.parent
+FOLDER = ROOT / ".github" / "workflows"
+WORKFLOWS = ("ci", "nightly")
+NEEDED_ELSEWHERE = {"pip"}  # it needs a registry, and is none of ours
+
+
+def workflow(name: str) -> dict[Any, Any]:
+    return dict(yaml.safe_load((FOLDER / f"{name}.yml").read_text("utf-8")))
+
+
+def steps(document: dict[Any, Any]) -> list[dict[str, Any]]:
+    (job,) = document["jobs"].values()
+    return list(job["steps"])
+
+
+def tox() -> configparser.ConfigParser:
+    config = configparser.ConfigParser(interpolation=None)
+    config.read(ROOT / "tox.ini")
+    return config
+
+
+def missing(command: str) -> str | None:
+    """What a step's command needs and this project doesn't have."""
+    words = shlex.split(command)
+    if words[0] in NEEDED_ELSEWHERE:
+        return None
+    if words[:2] == ["tox", "-e"]:
+        return None if f"testenv:{words[2]}" in tox() else f"tox has no {words[2]}"
+    path = ROOT / words[0]
+    return None if path.is_file() and os.access(path, os.X_OK) else f"{words[0]} isn't there"
+
+
+def test_all_are_looked_at() -> None:
+    assert {path.stem for path in FOLDER.glob("*.yml")} == set(WORKFLOWS)
+
+
+@pytest.mark.parametrize("name", WORKFLOWS)
+def test_what_it_runs_is_there(name: str) -> None:
+    document = workflow(name)
+    assert document["permissions"] == {"contents": "read"}
+    assert all(("uses" in step) != ("run" in step) for step in steps(document))
+    runs = [step["run"] for step in steps(document) if "run" in step]
+    assert runs
+    assert [wrong for command in runs if (wrong := missing(command))] == []
+
+
+@pytest.mark.parametrize("command", ["tox -e nonesuch", ".ci/nonesuch", "README.md"])
+def test_what_is_not_there_is_seen(command: str) -> None:
+    assert missing(command) is not None
+
+
+def test_the_night_is_scheduled_and_keeps_what_the_next_one_needs() -> None:
+    document = workflow("nightly")
+    when = document[True]  # YAML's `on`
+    assert when["schedule"][0]["cron"]
+    assert {step["run"] for step in steps(document) if "run" in step} >= {"tox -e nightly"}
+    folder = "nightly"
+    kept = [s for s in steps(document) if folder in str(s.get("with", {}).get("path"))]
+    restored, saved, uploaded = kept
+    assert "cache/restore" in restored["uses"]
+    assert "cache/save" in saved["uses"]
+    assert "upload-artifact" in uploaded["uses"]
+    assert saved["with"]["path"] == restored["with"]["path"]
+    assert saved["with"]["key"].startswith(restored["with"]["restore-keys"])
+    assert {saved["if"], uploaded["if"]} == {"always()"}, "a night that found something counts most"
+    command = tox()["testenv:nightly"]["commands"].strip()
+    assert f"{{env:NIGHTLY_REPORT:{folder}}}" in command
+
+
+def test_toxs_command_is_one_of_ours() -> None:
+    words = shlex.split(tox()["testenv:nightly"]["commands"].replace("{posargs}", "--help"))
+    assert words[0] == "fencepost"
+    given = [word.partition(":")[2].rpartition(":")[2].rstrip("}") or word for word in words[1:]]
+    done = CliRunner().invoke(fencepost, given)
+    assert done.exit_code == 0, done.output
+    assert "Search all night" in done.output
