@@ -14,13 +14,14 @@ from fencepost.traces.page.diagram import edges
 from fencepost.traces.page.story import story_of
 
 REVISION = find_revision("kafka-4")
+EDGES = edges(REVISION)
 
 
 def ends(rules: tuple[str, ...], start: GroupState) -> set[GroupState]:
     """Where rules can lead, one after the other."""
     states = {start}
     for rule in rules:
-        after = {e.end for e in edges(REVISION) if e.start in states and rule in e.rules}
+        after = {e.end for e in EDGES if e.start in states and rule in e.rules}
         states = after or states
     return states
 
@@ -39,7 +40,7 @@ def test_what_happened_is_on_the_map(name: str) -> None:
 
 
 def test_the_way_of_a_first_rebalance() -> None:
-    found = {(e.start, e.end): e.rules for e in edges(REVISION)}
+    found = {(e.start, e.end): e.rules for e in EDGES}
     way = [GroupState.ABSENT, GroupState.PREPARING, GroupState.COMPLETING, GroupState.STABLE]
     assert all(pair in found for pair in pairwise(way))
     assert found[GroupState.COMPLETING, GroupState.STABLE] == ("SYNC-COMPLETING-LEADER",)
@@ -48,5 +49,5 @@ def test_the_way_of_a_first_rebalance() -> None:
 
 
 def test_no_rule_that_is_defensive_is_on_it() -> None:
-    drawn = {rule for edge in edges(REVISION) for rule in edge.rules}
+    drawn = {rule for edge in EDGES for rule in edge.rules}
     assert drawn.isdisjoint(rule.id for _, rule in REVISION.rules() if rule.defensive)
