@@ -30,7 +30,7 @@ from fencepost.conformance.targets import (
 )
 from fencepost.conformance.versions import all_versions
 from fencepost.model.table import Level
-from fencepost.traces.trace_file import TraceFile
+from fencepost.traces.formats import read_any
 
 jobs_option = click.option(
     "--jobs",
@@ -64,7 +64,9 @@ revision_of_target_option = click.option(
 @jobs_option
 @target_options
 @json_option
-@report_option("Write certificate.json, junit.xml, a page to read (index.html) and the traces there.")
+@report_option(
+    "Write certificate.json, junit.xml, a page to read (index.html) and the traces there."
+)
 def certify_command(
     *,
     target: str,
@@ -177,7 +179,7 @@ def replay_command(
     With a TARGET its plan is run against that; without one, the recorded history is judged again by
     the revision that the file names.
     """
-    trace = TraceFile.read(file)
+    trace = read_any(file)
     result = rejudge(trace) if target is None else run(replay(trace, find_target(target, told)))
     if as_json:
         click.echo(json.dumps(result.to_json(), indent=2, ensure_ascii=False))

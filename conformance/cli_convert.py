@@ -11,7 +11,7 @@ import click
 
 from fencepost.conformance.cli_target import target_options
 from fencepost.conformance.interrupts import run
-from fencepost.conformance.shrink import shrink
+from fencepost.conformance.shrink import SECONDS, shrink
 from fencepost.conformance.shrink_property import shrink_property
 from fencepost.conformance.targets import TargetOptions, find_target
 from fencepost.properties.registry import find_property
@@ -47,9 +47,19 @@ def convert_command(file: Path, *, form: str, output: Path | None) -> None:
 @click.command("shrink")
 @_file
 @click.argument("target")
+@click.option(
+    "--examine",
+    type=click.FloatRange(min=0),
+    default=SECONDS,
+    show_default=True,
+    metavar="SECONDS",
+    help="How long it is made smaller and tried again, on a real clock.",
+)
 @target_options
 @_output
-def shrink_command(file: Path, target: str, *, told: TargetOptions, output: Path | None) -> None:
+def shrink_command(
+    file: Path, target: str, *, examine: float, told: TargetOptions, output: Path | None
+) -> None:
     """Write the smallest trace that still fails on TARGET as this one does.
 
     TARGET may be `property:ID`, too: then it is the smallest that breaks that property, on the
@@ -64,7 +74,7 @@ def shrink_command(file: Path, target: str, *, told: TargetOptions, output: Path
             raise click.UsageError(str(error.args[0])) from None
         smaller = run(shrink_property(trace, one))
     else:
-        smaller = run(shrink(trace, find_target(target, told)))
+        smaller = run(shrink(trace, find_target(target, told), seconds=examine))
     click.echo(smaller.text(), err=True)
     _write(smaller.trace.text(), output)
 

@@ -110,7 +110,7 @@ async def findings_from(
         async with examination.turn() as has_time:
             if not has_time:
                 return _raw(shape, results)
-            finding = await _finding(shape, results, examination)
+            finding = await finding_of(shape, results, examination)
         if told is not None and finding.runs:
             told(finding)
         return finding
@@ -156,9 +156,10 @@ def _shapes(
     return shapes
 
 
-async def _finding(
+async def finding_of(
     shape: Shape, results: Sequence[CaseResult], examination: Examination
 ) -> Finding:
+    """The first of some failures of one shape, made small and tried again."""
     first = results[0]
     minimal = await examination.minimised(first)
     failed, runs = await examination.confirmed(*_again(minimal, shape))

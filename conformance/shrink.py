@@ -1,6 +1,7 @@
 """Shrink: the smallest trace that still shows what a trace shows, on any target.
 
-Decides what must stay the same while steps go: the shape of the failure, as `fuzz` has it.
+Decides what must stay the same while steps go: the shape of the failure.  How it is made small and
+tried again is as `fuzz` has it, and so is its end on a real clock.
 """
 
 from __future__ import annotations
@@ -8,9 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from fencepost.conformance.certify import Options, Suite, opened
-from fencepost.conformance.findings import under
-from fencepost.conformance.minimise import AT_ONCE, Minimal, Shown, smallest
-from fencepost.conformance.outcome import CaseResult
+from fencepost.conformance.examination import Examination
+from fencepost.conformance.findings import finding_of, under
 from fencepost.conformance.plan import Case
 from fencepost.conformance.plan_json import case_from_json
 from fencepost.conformance.plan_weight import DELAY
@@ -20,9 +20,8 @@ from fencepost.conformance.target import Target
 from fencepost.conformance.targets import find_revision
 from fencepost.traces.trace_file import TraceFile, TraceFileError
 
-_CONFIRMATIONS = 3
-_SECONDS = 180.0
-"""So long at most it takes on a real clock."""
+SECONDS = 180.0
+"""So long at most it takes on a real clock, if nobody says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +48,8 @@ class Shrunk:
         return said
 
 
-async def shrink(trace: TraceFile, target: Target) -> Shrunk:
-    """The smallest that fails on a target as this trace's plan does.
+async def shrink(trace: TraceFile, target: Target, *, seconds: float = SECONDS) -> Shrunk:
+    """The smallest that fails on a target as this trace's plan does; `seconds`: on a real clock.
 
     Raises TraceFileError where there is no plan, or it doesn't fail there.
     """
@@ -67,21 +66,11 @@ async def shrink(trace: TraceFile, target: Target) -> Shrunk:
                 "name a target that fails it, such as the one that it was recorded from: "
                 f"{trace.provenance.get('target')}",
             )
-
-        async def judge(tried: Case) -> CaseResult | None:
-            (result,) = await suite.try_cases([tried])
-            return result if shape_of(result, suite.revision) == shape else None
-
-        is_real = suite.hello.clock == "real"
-        minimal = await smallest(
-            Shown(first, failure),
-            suite.hello.apis,
-            judge,
-            at_once=min(AT_ONCE, suite.places) if is_real else 1,
-            seconds=_SECONDS if is_real else None,
-        )
-        found = under(minimal.shown.run, replace(minimal.shown.case, id=case.id))
-        smaller = sound_trace(found, suite.revision, suite.provenance())
+        examination = Examination(suite, seconds=seconds)
+        async with examination.limited():
+            found = await finding_of(shape, [failure], examination)
+        named = replace(found.case, id=case.id, about=case.about)
+        smaller = sound_trace(under(found.result, named), suite.revision, suite.provenance())
         if smaller is None:
             raise TraceFileError(
                 "the trace",
@@ -89,23 +78,8 @@ async def shrink(trace: TraceFile, target: Target) -> Shrunk:
                 f"ends {target.name} itself, which leaves nothing to record",
                 "run `certify` on it, which says how it ended",
             )
-        again = await suite.try_cases([minimal.shown.case] * _CONFIRMATIONS) if is_real else []
-        failed = sum(shape_of(result, suite.revision) == shape for result in again)
-        return shrunk(smaller, case, minimal, failed, len(again))
-
-
-def shrunk(
-    smaller: TraceFile,
-    before: Case,
-    minimal: Minimal[CaseResult],
-    failed: int = 0,
-    runs: int = 0,
-) -> Shrunk:
-    """What came of a minimisation, and of `runs` more runs of its end."""
-    steps = len(minimal.shown.case.steps)
-    return Shrunk(
-        smaller, steps, len(before.steps), minimal.tried, minimal.is_minimal, failed, runs
-    )
+    before, now = len(case.steps), len(named.steps)
+    return Shrunk(smaller, now, before, found.tried, found.is_minimal, found.failed, found.runs)
 
 
 def plan_of(trace: TraceFile) -> Case:

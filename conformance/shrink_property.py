@@ -24,7 +24,7 @@ from fencepost.conformance.minimise import Shown, smallest
 from fencepost.conformance.outcome import CaseResult
 from fencepost.conformance.plan import Case
 from fencepost.conformance.recording_trace import trace_of
-from fencepost.conformance.shrink import Shrunk, plan_of, shrunk, with_settings
+from fencepost.conformance.shrink import Shrunk, plan_of, with_settings
 from fencepost.conformance.targets import DEFAULT_REVISION, find_revision
 from fencepost.conformance.versions import own_version
 from fencepost.model.coordinator import Answer, Config, Dropped, Reset, Send
@@ -82,7 +82,8 @@ async def shrink_property(trace: TraceFile, one: Property) -> Shrunk:
             tool_version=own_version(),
             message=f"{one.id}: {sentence}.",
         )
-    return shrunk(smaller, case, minimal)
+    steps = len(minimal.shown.case.steps)
+    return Shrunk(smaller, steps, len(case.steps), minimal.tried, minimal.is_minimal)
 
 
 def _is_of_groups(one: Property) -> bool:

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from conformance.over_tcp import serving
 from conformance.runs import KAFKA_4, result_of
 
 from fencepost.conformance.cli import main
 from fencepost.conformance.outcome import EXIT_USAGE
 from fencepost.conformance.recording_trace import trace_of
 from fencepost.conformance.replay import rejudge
+from fencepost.conformance.shrink import Shrunk, shrink
 from fencepost.conformance.target import Provenance
+from fencepost.conformance.tcp import TcpTarget
 from fencepost.model import revisions
 from fencepost.traces.formats import FORMATS
 from fencepost.traces.trace_file import TraceFile
@@ -99,6 +103,22 @@ def test_a_failure_gets_smaller_and_is_the_same(run: Run, file: Path, tmp_path: 
     assert small.case == big.case
     assert rejudge(small).same
     assert run("shrink", file, TARGET)[1] == out.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("seconds", [0.0, 120.0])
+def test_on_a_real_clock_it_ends_when_its_time_is_over(seconds: float) -> None:
+    trace = story()
+
+    async def shrunk() -> Shrunk:
+        async with serving(TARGET) as address:
+            return await shrink(trace, TcpTarget(address, capacity=8), seconds=seconds)
+
+    smaller = asyncio.run(shrunk())
+    assert smaller.trace.clock == "real"
+    assert smaller.is_minimal is (seconds > 0)
+    assert smaller.runs, "in no time, too, it is tried again"
+    assert (smaller.steps < smaller.before) is (seconds > 0)
+    assert rejudge(smaller.trace).same
 
 
 def test_what_fails_nowhere_can_t_be_made_smaller(run: Run, file: Path) -> None:

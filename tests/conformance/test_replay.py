@@ -15,6 +15,7 @@ from fencepost.conformance.cli import main
 from fencepost.conformance.recording_trace import trace_of
 from fencepost.conformance.replay import rejudge
 from fencepost.conformance.target import Provenance
+from fencepost.traces.formats import FORMATS
 from fencepost.traces.trace_file import TraceFile
 
 STORY = "HEARTBEAT-INSTANCE-FENCED/zombie"
@@ -101,6 +102,15 @@ def test_what_holds_stays_so(tmp_path: Path, replayed: Replayed) -> None:
     assert replayed(path)[0] == 0
     assert replayed(path, "model:kafka-4")[0] == 0
     assert replayed(path, f"model:{DRAFT}")[0] == 1
+
+
+def test_an_itf_file_is_replayed_like_a_trace(
+    violated: Path, replayed: Replayed, tmp_path: Path
+) -> None:
+    itf = tmp_path / "violated.itf.json"
+    itf.write_text(FORMATS["itf"](TraceFile.read(violated)), encoding="utf-8")
+    for words in ((), (f"model:{DRAFT}",), ("model:kafka-4",)):
+        assert replayed(itf, *words) == replayed(violated, *words)
 
 
 def test_the_plan_on_another_target(violated: Path, replayed: Replayed) -> None:
