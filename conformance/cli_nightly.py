@@ -22,6 +22,7 @@ from fencepost.conformance.nightly_sightings import NEW, OPEN, Entry
 from fencepost.conformance.report import write_texts
 from fencepost.conformance.targets import TargetOptions, find_target
 from fencepost.traces.corpus_index import CorpusFolder
+from fencepost.traces.page.nightly_page import SURE_WORDS
 
 _MINUTES = 60.0
 _SOME = 20
@@ -177,4 +178,7 @@ def _echo(told: NightReport, report: Path) -> None:
 
 
 def _how(entry: Entry) -> str:
-    return f"seen {entry.seen} times, {entry.sure}" if entry.seen else "not met tonight"
+    if not entry.seen:
+        return f"not met tonight, last on {entry.last_night}"
+    times = "once" if entry.seen == 1 else f"{entry.seen} times"
+    return f"seen {times}; {SURE_WORDS[entry.sure]}"

@@ -37,8 +37,6 @@ _REPORT_S = 15.0
 _SEARCHED = 0.55
 """This share of the time for a target on a real clock; the rest is for what was found."""
 _MODEL_SEARCHED = 0.9
-_PATIENCE = 4
-"""So many times its even share a mutant may take, since most are found much sooner."""
 _SHARDS = 1000
 """Seeds of a night lie so far apart at most."""
 _TEETH = 0.5
@@ -238,12 +236,11 @@ async def _mutants(night: Night, part: Part, number: int, stop: Stop) -> None:
     names = [name for name, mutant in ALL_MUTANTS.items() if mutant.visible]
     first = night.wish.seed * _FEW_MUTANTS % len(names)
     turned = names[first:] + names[:first]
-    each = _PATIENCE * part.share * jobs / len(names)
     errands = [
         Errand(
             f"{MUTANTS} {n + 1}",
             hunt,
-            Hunt(tuple(turned[n::jobs]), seed, each, night.wish.requests),
+            Hunt(tuple(turned[n::jobs]), seed, part.share, night.wish.requests),
             part.share,
         )
         for n in range(jobs)

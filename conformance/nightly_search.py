@@ -13,6 +13,7 @@ import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from itertools import count
 from pathlib import Path
 
 from fencepost.conformance.errands import Tell
@@ -31,6 +32,9 @@ from fencepost.conformance.targets import (
     revision_for,
 )
 from fencepost.properties.mutant import PREFIX
+
+_LEAST_S = 0.5
+"""So long a mutant is looked for at once, at least."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,32 +149,60 @@ class Bite:
 
     mutant: str
     found: bool
-    requests: int
-    seconds: float
+    requests: int = 0
+    seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class Hunt:
-    """Mutants to look for one after the other, each for so long at most."""
+    """Mutants to look for, one after the other, in so many seconds.
+
+    `requests`: to each at most, in one go; None: any number, in as many goes as there is time for.
+    """
 
     mutants: tuple[str, ...]
     seed: int
-    seconds_each: float
+    seconds: float
     requests: int | None = None
 
 
 async def hunt(given: Hunt, stop: Stop, tell: Tell) -> None:
-    """Look for each mutant until it is found, and tell of each."""
-    for name in given.mutants:
-        if stop.asked:
-            return
-        bite = await _bitten(name, given, stop)
-        if bite.found or not stop.asked:  # one that was cut off says nothing
+    """Look for each mutant, and tell of each that was looked for.
+
+    Each gets its even share of the time, which most don't need; what they leave is for those that
+    were not found, with another seed.
+    """
+    until = time.monotonic() + given.seconds
+    missed = {name: Bite(name, found=False) for name in given.mutants}
+    goes = count() if given.requests is None else range(1)
+    for go in goes:
+        if not missed or not await _gone_through(missed, given.seed + go, given, until, stop, tell):
+            break
+    for bite in missed.values():
+        if bite.requests:
             tell(bite)
 
 
-async def _bitten(name: str, given: Hunt, stop: Stop) -> Bite:
-    target = PREFIX + name
+async def _gone_through(
+    missed: dict[str, Bite], seed: int, given: Hunt, until: float, stop: Stop, tell: Tell
+) -> bool:
+    """One go at each that is missed; False if an end was wished for."""
+    names = tuple(missed)
+    for place, name in enumerate(names):
+        if stop.asked:
+            return False
+        share = max(_LEAST_S, (until - time.monotonic()) / (len(names) - place))
+        bite = await _bitten(missed.pop(name), seed, Budget(given.requests, share), stop)
+        if bite.found:
+            tell(bite)
+        else:
+            missed[name] = bite
+    return True
+
+
+async def _bitten(before: Bite, seed: int, budget: Budget, stop: Stop) -> Bite:
+    """One more go at a mutant."""
+    target = PREFIX + before.mutant
     began = time.monotonic()
     async with _stopped_by(stop) as mine:
 
@@ -178,11 +210,15 @@ async def _bitten(name: str, given: Hunt, stop: Stop) -> Bite:
             if tally.failures:
                 mine.ask()
 
-        budget = Budget(given.requests, given.seconds_each)
-        wish = Wish(find_revision(revision_for(target)), budget, given.seed, told=found, stop=mine)
+        wish = Wish(find_revision(revision_for(target)), budget, seed, told=found, stop=mine)
         fuzzed = await fuzz(lambda: find_target(target, TargetOptions()), wish)
     tally = fuzzed.tally
-    return Bite(name, bool(tally.failures), tally.requests, time.monotonic() - began)
+    return Bite(
+        before.mutant,
+        found=bool(tally.failures),
+        requests=before.requests + tally.requests,
+        seconds=before.seconds + time.monotonic() - began,
+    )
 
 
 @asynccontextmanager

@@ -25,6 +25,13 @@ _STATUSES = {
 }
 _TESTS = "tests"
 
+SURE_WORDS = {
+    "each time": "it comes each time",
+    "now and then": "it comes now and then",
+    "not tried again": "there was no time to try it again",
+}
+"""How surely something comes again, in words."""
+
 
 @dataclass(frozen=True, slots=True)
 class Told:
@@ -115,7 +122,7 @@ def _facts(document: Mapping[str, Any]) -> list[tuple[str, str]]:
 def _told(entry: Mapping[str, Any]) -> Told:
     if entry["seen"]:
         times = "once" if entry["seen"] == 1 else f"{entry['seen']:,} times"
-        seen = f"seen {times} in {', '.join(entry['targets'])}; {_sure(entry)}"
+        seen = f"seen {times} in {', '.join(entry['targets'])}; {SURE_WORDS[entry['sure']]}"
         if entry["first_night"] != entry["last_night"]:
             seen += f"; first met on {entry['first_night']}"
     else:
@@ -134,14 +141,6 @@ def _told(entry: Mapping[str, Any]) -> Told:
         entry["trace"],
         _commands(entry) if entry["status"] in {"new", "open"} else (),
     )
-
-
-def _sure(entry: Mapping[str, Any]) -> str:
-    return {
-        "each time": "it comes each time",
-        "now and then": "it comes now and then",
-        "not tried again": "there was no time to try it again",
-    }[entry["sure"]]
 
 
 def _commands(entry: Mapping[str, Any]) -> tuple[str, ...]:
