@@ -29,7 +29,7 @@ _SLACK_MS = 300
 """On a real clock, so far from a timer's deadline, if there is room for it."""
 _LEAST_SLACK_MS = 30
 _LATE_S = 0.5
-"""Where the recorded fault is that no answer came, the right one may be so late."""
+"""Where the recorded fault is that no answer came, the right one may be so late at most."""
 _NOTEWORTHY_MS = 500
 _NO_WORD = re.compile(r"[^a-z0-9]+")
 _DEVIATES = re.compile(r"(?P<place>[\w.\[\]]+) (?P<got>.*) instead of (?P<want>.*)", re.DOTALL)
@@ -190,8 +190,13 @@ class _Test:
             how = "answers" if mended else "answers_otherwise"
         words = answer_words(request.api, bodies[0], self._trace.names)
         yield f"# {wrong}{'' if how == 'answers' else ' anything but'}: {_one_line(words)}"
-        late = "" if verdict.wrong != "SILENCE" else f", late={_LATE_S:g}"
+        late = "" if verdict.wrong != "SILENCE" else f", late={self._late_s(at_ms, index):g}"
         yield self._answers(request, at_ms, how, bodies, late)
+
+    def _late_s(self, at_ms: int, index: int) -> float:
+        """How late an answer may be that is due: not as late as what the next timer brings."""
+        near = _next_deadline(self._states[index + 1], at_ms)
+        return _LATE_S if near is None else min((near - at_ms) / 2000, _LATE_S)
 
     def _answers(
         self,

@@ -13,9 +13,8 @@ from fencepost.model.history import Restarted
 
 LONGEST_MS = 60_000
 LOST_IN_TIME = {
-    "join-timer-lost": "the right answer is due long before the silence is noticed",
-    "join-timer-restarts": "the same",
-    "replace-keeps-protocols": "the same",
+    "join-timer-restarts": "the wrong answer comes a millisecond after the right one is due",
+    "replace-keeps-protocols": "what a member said of its protocol is not compared",
     "syncs-not-noted": "two timers end at one instant, which a real clock takes in either order",
 }
 """Faults that only a plan which adapts to the clock can show: `replay`, not the pasted test."""
