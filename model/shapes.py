@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import binascii
 import dataclasses
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -37,6 +38,7 @@ INT64 = Scalar("int64")
 ERROR = Scalar("error")
 
 _INT_BOUNDS = {"int32": 2**31, "int64": 2**63}
+_EXACT: dict[str, type] = {"string": str, "bool": bool, "error": int, "int32": int, "int64": int}
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,17 +121,17 @@ class Message:
             if value != form.default and not form.lossy:
                 problem = f"version {version} can't carry {value!r}"
                 raise ShapeError(f"{path}{form.name}", problem)
-        for attribute, form, allows_null in carried:
+        for attribute, name, form, allows_null, _, write in carried:
             value = getattr(self, attribute)
             if form.optional and value == form.default:
                 continue
             if value is None:
                 if not allows_null and form.null_as is None:
                     problem = f"is null, which version {version} doesn't allow"
-                    raise ShapeError(f"{path}{form.name}", problem)
-                body[form.name] = None if allows_null else form.null_as
+                    raise ShapeError(f"{path}{name}", problem)
+                body[name] = None if allows_null else form.null_as
             else:
-                body[form.name] = _encode(form, value, version, path)
+                body[name] = value if write is None else write(value, version, path)
         return body
 
     @classmethod
@@ -145,30 +147,34 @@ class Message:
         values: dict[str, Any] = {}
         optional = 0
         carried, _ = _layout(cls, version)
-        for attribute, form, allows_null in carried:
-            if form.name not in body:
+        for attribute, name, form, allows_null, read, _ in carried:
+            if name not in body:
                 if not form.optional:
                     problem = f"is missing; version {version} has it"
-                    raise ShapeError(f"{path}{form.name}", problem)
+                    raise ShapeError(f"{path}{name}", problem)
                 optional += 1
                 continue
-            value = body[form.name]
+            value = body[name]
             if value is not None:
-                value = _decode(form, value, version, path)
+                value = read(value, version, path)
                 if not allows_null and form.null_as is not None and value == form.null_as:
                     value = None
             elif not allows_null:
                 problem = f"is null, which version {version} doesn't allow"
-                raise ShapeError(f"{path}{form.name}", problem)
+                raise ShapeError(f"{path}{name}", problem)
             values[attribute] = value
         if len(body) > len(carried) - optional:
-            unknown = min(set(body) - {form.name for _, form, _ in carried})
+            unknown = min(set(body) - {name for _, name, *_ in carried})
             raise ShapeError(f"{path}{unknown}", f"is a field that version {version} doesn't have")
         return cls(**values)
 
 
 Fields = tuple[tuple[str, Wire], ...]
-Carried = tuple[tuple[str, Wire, bool], ...]
+Convert = Callable[[Any, int, str], Any]
+"""Of a value, the version and the path of its message."""
+
+Carried = tuple[tuple[str, str, Wire, bool, Convert, Convert | None], ...]
+"""Attribute, name, form, whether it may be null; how it is read, and written (None: as it is)."""
 
 _FIELDS: dict[type[Message], Fields] = {}
 _LAYOUTS: dict[tuple[type[Message], int], tuple[Carried, Fields]] = {}
@@ -184,44 +190,81 @@ def wire_fields(cls: type[Message]) -> Fields:
 
 
 def _layout(cls: type[Message], version: int) -> tuple[Carried, Fields]:
-    """The fields that a version has, each with whether it may be null there; then the others."""
+    """The fields that a version has, each with how it is read and written; then the others."""
     layout = _LAYOUTS.get((cls, version))
     if layout is None:
         fields = wire_fields(cls)
-        carried = ((a, form, form.allows_null(version)) for a, form in fields)
         layout = (
-            tuple(each for each in carried if each[1].carried_by(version)),
+            tuple(
+                (
+                    a,
+                    form.name,
+                    form,
+                    form.allows_null(version),
+                    _reader(form),
+                    _writer(form),
+                )
+                for a, form in fields
+                if form.carried_by(version)
+            ),
             tuple(each for each in fields if not each[1].carried_by(version)),
         )
         _LAYOUTS[cls, version] = layout
     return layout
 
 
-def _encode(form: Wire, value: Any, version: int, path: str) -> Any:
-    kind = form.type
+def _writer(form: Wire) -> Convert | None:
+    """How a field's value becomes JSON."""
+    kind, name = form.type, form.name
     if isinstance(kind, Scalar):
-        return base64.b64encode(value).decode() if kind is BYTES else value
+        return _written_bytes if kind is BYTES else None
     item = kind.item
     if item is BYTES:
-        return [base64.b64encode(each).decode() for each in value]
+        return lambda value, _, __: [base64.b64encode(each).decode() for each in value]
     if isinstance(item, Scalar):
-        return list(value)
-    return [v.to_body(version, f"{path}{form.name}[{i}].") for i, v in enumerate(value)]
+        return lambda value, _, __: list(value)
+    return lambda value, version, path: [
+        row.to_body(version, f"{path}{name}[{i}].") for i, row in enumerate(value)
+    ]
 
 
-def _decode(form: Wire, value: Any, version: int, path: str) -> Any:
-    kind = form.type
+def _written_bytes(value: bytes, version: int, path: str) -> str:
+    del version, path
+    return base64.b64encode(value).decode()
+
+
+def _reader(form: Wire) -> Convert:
+    """How a field's value is read from JSON."""
+    kind, name = form.type, form.name
     if isinstance(kind, Scalar):
-        return _decode_scalar(kind, value, path, form.name)
-    if not isinstance(value, list):
-        raise ShapeError(f"{path}{form.name}", f"is {type(value).__name__}, not a list")
+        return _scalar_reader(kind, name)
     item = kind.item
-    if isinstance(item, Scalar):
-        each = enumerate(value)
-        return tuple(_decode_scalar(item, v, path, f"{form.name}[{i}]") for i, v in each)
-    return tuple(
-        item.from_body(v, version, f"{path}{form.name}[{i}].") for i, v in enumerate(value)
-    )
+
+    def read(value: Any, version: int, path: str) -> Any:
+        if not isinstance(value, list):
+            raise ShapeError(f"{path}{name}", f"is {type(value).__name__}, not a list")
+        if isinstance(item, Scalar):
+            each = enumerate(value)
+            return tuple(_decode_scalar(item, v, path, f"{name}[{i}]") for i, v in each)
+        return tuple(
+            [item.from_body(v, version, f"{path}{name}[{i}].") for i, v in enumerate(value)]
+        )
+
+    return read
+
+
+def _scalar_reader(kind: Scalar, name: str) -> Convert:
+    """A look at the type first, which is nearly always right; then the whole question."""
+    exact: Any = _EXACT.get(kind.name)
+    bound = _INT_BOUNDS.get(kind.name)
+
+    def read(value: Any, version: int, path: str) -> Any:
+        del version
+        if type(value) is exact and (bound is None or -bound <= value < bound):
+            return value
+        return _decode_scalar(kind, value, path, name)
+
+    return read
 
 
 def _decode_scalar(kind: Scalar, value: Any, path: str, name: str) -> Any:

@@ -16,7 +16,13 @@ from itertools import product
 from fencepost.model.expr import Feature, Point
 
 
-class GroupState(Enum):
+class Word(Enum):
+    """A word is hashed as the one object that it is; Enum looks its name up for that, each time."""
+
+    __hash__ = object.__hash__
+
+
+class GroupState(Word):
     """Kafka's names; ABSENT: no such group."""
 
     ABSENT = "absent"
@@ -27,7 +33,7 @@ class GroupState(Enum):
     DEAD = "Dead"
 
 
-class GroupId(Enum):
+class GroupId(Word):
     """What the request names as its group."""
 
     NULL = "null"
@@ -35,7 +41,7 @@ class GroupId(Enum):
     GIVEN = "given"
 
 
-class Availability(Enum):
+class Availability(Word):
     """Whether this broker coordinates the group."""
 
     HERE = "here"
@@ -43,7 +49,7 @@ class Availability(Enum):
     ELSEWHERE = "elsewhere"
 
 
-class Mid(Enum):
+class Mid(Word):
     """The request's member.id against the group."""
 
     EMPTY = '""'
@@ -52,7 +58,7 @@ class Mid(Enum):
     UNKNOWN = "unknown"
 
 
-class Inst(Enum):
+class Inst(Word):
     """The request's group.instance.id against the static map."""
 
     NONE = "none"
@@ -61,7 +67,7 @@ class Inst(Enum):
     OTHER = "mapped to another"
 
 
-class Role(Enum):
+class Role(Word):
     """What the caller, or the instance that it takes over, is in the group."""
 
     NOBODY = "nobody"
@@ -69,14 +75,14 @@ class Role(Enum):
     LEADER = "leader"
 
 
-class Offer(Enum):
+class Offer(Word):
     """The protocol check of a join."""
 
     SUPPORTED = "supported"
     UNSUPPORTED = "unsupported"
 
 
-class Change(Enum):
+class Change(Word):
     """Something compared with what it was."""
 
     MEANINGLESS = "not asked"
@@ -84,21 +90,21 @@ class Change(Enum):
     CHANGED = "changed"
 
 
-class Room(Enum):
+class Room(Word):
     """group.max.size against the group."""
 
     FREE = "free"
     FULL = "full"
 
 
-class Range(Enum):
+class Range(Word):
     """A setting against its bounds."""
 
     INSIDE = "in range"
     OUTSIDE = "out of range"
 
 
-class Generation(Enum):
+class Generation(Word):
     """The request's generation against the group's."""
 
     NEGATIVE = "negative"
@@ -107,28 +113,28 @@ class Generation(Enum):
     AFTER = "after"
 
 
-class Given(Enum):
+class Given(Word):
     """Whether fields that may be null are given."""
 
     GIVEN = "given"
     NULL = "null"
 
 
-class Fit(Enum):
+class Fit(Word):
     """The protocol type and name of a sync against the group's."""
 
     MATCHING = "matching"
     DIFFERENT = "different"
 
 
-class Trigger(Enum):
+class Trigger(Word):
     """Why the end of a join phase is looked at."""
 
     CHECK = "something changed"
     EXPIRY = "its timer expired"
 
 
-class Delay(Enum):
+class Delay(Word):
     """The initial delay of a rebalance from Empty."""
 
     NONE = "not running"
@@ -136,7 +142,7 @@ class Delay(Enum):
     LAST = "used up"
 
 
-class Parked(Enum):
+class Parked(Word):
     """How many of the group's members have a parked join."""
 
     NOBODY = "nobody"
@@ -144,14 +150,14 @@ class Parked(Enum):
     ALL = "everybody"
 
 
-class Left(Enum):
+class Left(Word):
     """Who is a member once absent dynamic members are taken away."""
 
     NOBODY = "nobody"
     SOMEBODY = "somebody"
 
 
-class Subject(Enum):
+class Subject(Word):
     """Whose session expired."""
 
     PENDING = "a pending id"
@@ -160,14 +166,14 @@ class Subject(Enum):
     IDLE = "a member without a parked request"
 
 
-class Late(Enum):
+class Late(Word):
     """Who owes a sync when the wait for syncs ends."""
 
     DYNAMIC = "some dynamic member"
     STATIC = "static members alone"
 
 
-class Stored(Enum):
+class Stored(Word):
     """What a failover finds of a group."""
 
     NOTHING = "nothing"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from fencepost.model.group import Group
 from fencepost.model.shapes import Message
@@ -29,8 +30,7 @@ class Incoming:
     fresh_id: str
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
+class Span(NamedTuple):
     """When something happens, in ms: somewhere in [earliest, latest]; an instant if they agree."""
 
     earliest: int

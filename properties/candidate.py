@@ -152,6 +152,8 @@ class Candidate:
 
 def merged(candidates: list[Candidate]) -> list[Candidate]:
     """Candidates that agree in all but times taken as one, in order of first appearance."""
+    if len(candidates) < 2:
+        return candidates
     kept: dict[object, Candidate] = {}
     for candidate in candidates:
         key = candidate.key()

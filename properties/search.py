@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from fencepost.model.answers import about_nothing
 from fencepost.model.answers import merged as merged_rows
@@ -34,8 +35,7 @@ class Request:
     written_ms: int
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(NamedTuple):
     """Something that may happen next, somewhere in [earliest, latest] ms."""
 
     earliest: int
@@ -81,6 +81,8 @@ class Search:
 
         `everything`: all that can be reached, goal or not.  Raises TooManyError.
         """
+        if not everything and all(map(goal, candidates)):
+            return list(candidates)
         reached: list[Candidate] = []
         seen = set(candidates)
         queue = deque(candidates)
@@ -108,9 +110,9 @@ class Search:
             if self.dropped.get(request_id, FOREVER) <= latest:
                 latest = FOREVER  # it may have been lost with its connection
             steps.append(Step(request.sent_ms, latest, request_id=request_id))
+        if self.still:
+            return steps
         for group_id, group in candidate.groups:
-            if self.still:
-                continue
             steps += [
                 Step(t.earliest, t.latest + self.lag_ms, group_id=group_id, timer=t)
                 for t in group.timers

@@ -66,6 +66,6 @@ def test_a_class_that_checks_itself_still_does() -> None:
 
 def test_a_field_that_is_not_there_is_an_error() -> None:
     with pytest.raises(TypeError, match="nothing"):
-        replace(Group(), **{"nothing": 1})
+        replace(Group(), nothing=1)  # type: ignore[call-arg]
     with pytest.raises(TypeError, match="nothing"):
-        replace(Roomy(1), **{"nothing": 1})
+        replace(Roomy(1), nothing=1)  # type: ignore[call-arg]
