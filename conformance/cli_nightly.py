@@ -131,6 +131,7 @@ def nightly_command(
         jobs=jobs,
         requests=requests,
         corpus=None if folder is None else CorpusFolder.read(folder).same_bugs(),
+        open_bugs=frozenset() if earlier is None else earlier.told_well(),
     )
     quiet = as_json
     if not quiet:

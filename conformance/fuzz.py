@@ -26,6 +26,7 @@ from fencepost.conformance.fuzz_run import Tally
 from fencepost.conformance.outcome import EXIT_CODES, Overall
 from fencepost.conformance.plan import Case
 from fencepost.conformance.reachable import unreachable
+from fencepost.conformance.shape import shape_of
 from fencepost.conformance.suspicion import is_cut_off
 from fencepost.conformance.target import Provenance, Target, TargetUnavailableError
 from fencepost.model.revision import Revision
@@ -178,15 +179,24 @@ async def _examined(course: Course, suite: Suite, fuzzed: Fuzzed, news: News) ->
             traces[finding.case.id] = trace
         news.found(fuzzed, finding, why, trace)
 
+    async def of_listed() -> Findings:
+        def tell_listed(finding: Finding) -> None:
+            tell(finding, reasons[finding.first])
+
+        failures = list(listed.values())
+        if wish.examines_listed:
+            return await findings_from(failures, examination, level=LEVEL, told=tell_listed)
+        raw = unexamined(failures, suite, LEVEL)
+        for finding in raw.all:
+            tell_listed(finding)
+        return raw
+
+    failures = course.failures()
+    shapes = {shape_of(result, suite.revision) for result in failures}
+    known = {shape for shape in shapes if shape and str(shape) in wish.passed_over}
     async with examination.limited():
         new, old = await asyncio.gather(
-            findings_from(course.failures(), examination, level=LEVEL, told=tell),
-            findings_from(
-                list(listed.values()),
-                examination,
-                level=LEVEL,
-                told=lambda finding: tell(finding, reasons[finding.first]),
-            ),
+            findings_from(failures, examination, known=known, level=LEVEL, told=tell), of_listed()
         )
     return replace(
         fuzzed,

@@ -7,7 +7,7 @@ ones those with the same listed reason are one.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from fencepost.conformance.certify import Suite
@@ -37,6 +37,8 @@ class Wish:
     shown the tally as it grows.  `jobs`: processes that search; with more than one, `target` and
     `options` say what the others open.  `examine_s`: how long failures are examined, on a real
     clock; None: in proportion to the search.  `stop`: ends the search, and then the examination.
+    `passed_over`: shapes, in words, that are only counted; `examines_listed`: or listed failures
+    are told as they were met.
     """
 
     revision: Revision
@@ -50,6 +52,8 @@ class Wish:
     options: TargetOptions = field(default_factory=TargetOptions)
     examine_s: float | None = None
     stop: Stop = field(default_factory=Stop)
+    passed_over: Collection[str] = ()
+    examines_listed: bool = True
 
 
 @dataclass(slots=True)

@@ -29,13 +29,13 @@ from fencepost.conformance.nightly_tests import Tested, run_tests, why_no_tests
 from fencepost.conformance.nightly_traces import Making, make_traces
 from fencepost.conformance.stop import Stop
 from fencepost.properties.mutants import MUTANTS as ALL_MUTANTS
-from fencepost.traces.corpus_index import Sameness
+from fencepost.traces.corpus_index import Sameness, origin_of
 
 DONE, CUT, SKIPPED, FAILED, UNAVAILABLE = "done", "cut short", "skipped", "failed", "unavailable"
 _REPORT_S = 15.0
 """So long at the end is kept for the report, or a tenth of a short night."""
-_SEARCHED = 0.55
-"""This share of the time for a target on a real clock; the rest is for what was found."""
+_SEARCHED, _EXAMINED = 0.5, 0.35
+"""These shares of the time for a target; what is left is for its start, and for last runs."""
 _MODEL_SEARCHED = 0.9
 _SHARDS = 1000
 """Seeds of a night lie so far apart at most."""
@@ -49,7 +49,8 @@ class Wish:
 
     `report`: an absolute path; `root`: the checkout, or whatever folder one is in; `named`: whether
     the targets were, so that one that is missing counts; `requests`: in each search at most;
-    `corpus`: the bugs that it holds, None where there is none.
+    `corpus`: the bugs that it holds, None where there is none; `open_bugs`: those that earlier
+    nights have told with all that there is to tell.
     """
 
     began: datetime
@@ -63,11 +64,18 @@ class Wish:
     jobs: int = 1
     requests: int | None = None
     corpus: Mapping[Sameness, str] | None = None
+    open_bugs: frozenset[Sameness] = frozenset()
 
     @property
     def tonight(self) -> str:
         """The night's name: the day on which it began."""
         return self.began.date().isoformat()
+
+    def known_well(self, target: str) -> frozenset[str]:
+        """The shapes of a target's bugs that nobody needs to look at tonight."""
+        origin = origin_of(target)
+        bugs = {*(self.corpus or {}), *self.open_bugs}
+        return frozenset(shape for whose, shape in bugs if whose == origin)
 
 
 @dataclass(slots=True)
@@ -192,14 +200,14 @@ async def _target(night: Night, part: Part, number: int, stop: Stop) -> None:
     if missing:
         part.status, part.said = SKIPPED, missing
         return
-    searched = part.share * _SEARCHED
     given = Search(
         part.name,
         part.name,
         _seed(night, number),
-        searched,
-        part.share - searched,
+        part.share * _SEARCHED,
+        part.share * _EXAMINED,
         night.wish.requests,
+        night.wish.known_well(part.name),
         night.wish.report / "logs" / part.name.replace(":", "-"),
     )
     await _look(night, part, stop, [Errand(part.name, search, given, part.share)])

@@ -31,6 +31,7 @@ from fencepost.conformance.outcome import EXIT_CODES, EXIT_UNAVAILABLE, Overall
 from fencepost.conformance.pages import INDEX
 from fencepost.conformance.report import ReportError, write_texts
 from fencepost.conformance.versions import own_version
+from fencepost.traces.corpus_index import Sameness
 from fencepost.traces.page.nightly_page import nightly_page
 from fencepost.traces.page.trace_data import Shown
 from fencepost.traces.trace_file import TraceFile, TraceFileError
@@ -49,6 +50,14 @@ class Before:
     night: str
     entries: tuple[Entry, ...]
     coverage: Mapping[str, Mapping[str, Any]]
+
+    def told_well(self) -> frozenset[Sameness]:
+        """The bugs that are open, and of which all is known."""
+        return frozenset(
+            entry.bug
+            for entry in self.entries
+            if entry.status in {NEW, OPEN} and entry.sure == EACH_TIME and entry.trace
+        )
 
     @classmethod
     def read(cls, path: Path) -> Self:
@@ -109,8 +118,11 @@ class NightReport:
 
     def summary(self) -> str:
         """The one sentence."""
-        new = self.new
-        parts = [f"{len(new)} new finding{'s' if len(new) != 1 else ''}" if new else "nothing new"]
+        sure = sum(entry.sure == EACH_TIME for entry in self.new)
+        unsure = len(self.new) - sure
+        parts = [f"{sure} new finding{'s' if sure > 1 else ''}"] if sure else []
+        parts += [f"{unsure} new and not sure"] if unsure else []
+        parts = parts or ["nothing new"]
         still = sum(entry.status == OPEN for entry in self.entries)
         parts += [f"{still} still open"] if still else []
         failed = [part.name for part in self.night.parts if part.status == FAILED]

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from itertools import count
@@ -31,6 +31,7 @@ from fencepost.conformance.targets import (
     find_target,
     revision_for,
 )
+from fencepost.model.table import Level
 from fencepost.properties.mutant import PREFIX
 
 _LEAST_S = 0.5
@@ -42,7 +43,8 @@ class Search:
     """What to search, with which seed.
 
     `seconds`: how long, and `examine_s`: for what was found, on a real clock; `requests`: at most,
-    None: any number; `logs`: a folder for the logs of what is started.
+    None: any number; `passed_over`: shapes that are only counted, since they are known well;
+    `logs`: a folder for the logs of what is started.
     """
 
     shard: str
@@ -51,6 +53,7 @@ class Search:
     seconds: float
     examine_s: float
     requests: int | None = None
+    passed_over: frozenset[str] = frozenset()
     logs: Path | None = None
 
 
@@ -94,6 +97,8 @@ async def search(given: Search, stop: Stop, tell: Tell) -> None:
         given.seed,
         known,
         examine_s=given.examine_s,
+        passed_over=given.passed_over,
+        examines_listed=False,
         stop=stop,
     )
     try:
@@ -110,7 +115,7 @@ def _seen(given: Search, fuzzed: Fuzzed) -> Seen:
     covered = tally.covered
     return Seen(
         given.target,
-        tuple(_sighting(given, fuzzed, finding, why) for why, finding in found),
+        (*(_sighting(given, fuzzed, f, why) for why, f in found), *_counted(given, fuzzed)),
         Covered(
             frozenset(covered.rules),
             frozenset(map(repr, covered.pairs)),
@@ -141,6 +146,23 @@ def _sighting(given: Search, fuzzed: Fuzzed, finding: Finding, why: str) -> Sigh
         why,
         None if trace is None else trace.text(),
     )
+
+
+def _counted(given: Search, fuzzed: Fuzzed) -> Iterator[Sighting]:
+    """What was passed over: its report is an earlier one's."""
+    for shape, seen in fuzzed.findings.known.items():
+        level = fuzzed.revision.rule(shape.rule).level if shape.rule else Level.MUST
+        yield Sighting(
+            given.target,
+            shape.rule,
+            level.value,
+            str(shape),
+            "",
+            seen,
+            UNTRIED,
+            given.shard,
+            given.seed,
+        )
 
 
 @dataclass(frozen=True, slots=True)

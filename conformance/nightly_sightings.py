@@ -3,6 +3,8 @@
 Decides what is new.  A bug is the shape of a failure in one implementation (all versions of Kafka
 are one).  It is new unless it is listed as a known failure, is in the corpus, or was open after the
 night before; what was open and is not met tonight stays open, for it may only need more luck.
+What was not sure and is now is new, since nobody has looked at it; what isn't met again for a week
+is forgotten, if it never was sure: then it was the weather.
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import date, timedelta
 from typing import Any
 
 from fencepost.traces.corpus_index import Sameness, origin_of
@@ -24,6 +27,7 @@ SURENESS = (EACH_TIME, SOMETIMES, UNTRIED)
 
 _NO_WORD = re.compile(r"[^a-z0-9]+")
 _LONGEST = 100
+_FORGOTTEN = timedelta(days=7)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +115,7 @@ def entries_of(
     entries += [
         replace(entry, status=OPEN, seen=0, shards=())
         for bug, entry in was_open.items()
-        if bug not in found and bug not in corpus
+        if bug not in found and bug not in corpus and not _is_forgotten(entry, tonight)
     ]
     return sorted(entries, key=_urgency)
 
@@ -144,7 +148,8 @@ def _entry(
     elif bug in corpus:
         status, why = ADOPTED, corpus[bug]
     else:
-        status, why = (OPEN if earlier else NEW), ""
+        is_surer = earlier is None or (best.sure == EACH_TIME and earlier.sure != EACH_TIME)
+        status, why = (NEW if is_surer else OPEN), ""
     origin, shape = bug
     return Entry(
         origin=origin,
@@ -153,16 +158,28 @@ def _entry(
         level=best.level,
         status=status,
         why=why,
-        sentence=best.sentence,
-        sure=best.sure,
+        sentence=best.sentence or (earlier.sentence if earlier else ""),
+        sure=best.sure if earlier is None else min(best.sure, earlier.sure, key=SURENESS.index),
         seen=sum(s.seen for s in alike),
         shards=tuple(sorted({s.shard for s in alike})),
         targets=tuple(sorted({s.target for s in alike})),
         seed=best.seed,
         first_night=tonight if earlier is None else earlier.first_night,
         last_night=tonight,
-        trace=None if best.trace is None else f"traces/{_file_name(bug)}.json",
+        trace=_trace_name(best, earlier),
     )
+
+
+def _trace_name(best: Sighting, earlier: Entry | None) -> str | None:
+    if best.trace is not None:
+        return f"traces/{_file_name(best.bug)}.json"
+    return None if earlier is None else earlier.trace
+
+
+def _is_forgotten(entry: Entry, tonight: str) -> bool:
+    """Whether something that never was sure hasn't been met for long."""
+    gone = date.fromisoformat(tonight) - date.fromisoformat(entry.last_night)
+    return entry.sure != EACH_TIME and gone >= _FORGOTTEN
 
 
 def _best(sighting: Sighting) -> tuple[int, bool, int, str]:

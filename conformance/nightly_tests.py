@@ -28,6 +28,7 @@ STORAGE = "hypothesis"
 
 _FAILED_NOW = re.compile(r"^(?P<test>\S+\.py::\S.*?) (?:FAILED|ERROR)\b")
 _FAILED = re.compile(r"^(?:FAILED|ERROR) (?P<test>\S+\.py::\S+|\S+\.py)(?: - (?P<why>.*))?$")
+_USES_HYPOTHESIS = re.compile(r"^(?:from|import) hypothesis\b", re.MULTILINE)
 _NOTHING_TO_RUN = 5
 _ENDED_AS_IT_SHOULD = (0, 1, _NOTHING_TO_RUN)
 
@@ -57,7 +58,7 @@ def files_of(root: Path, seed: int) -> list[str]:
     found = [
         path.relative_to(root).as_posix()
         for path in sorted((root / "tests").rglob("test_*.py"))
-        if "hypothesis" in path.read_text("utf-8")
+        if _USES_HYPOTHESIS.search(path.read_text("utf-8"))
     ]
     first = seed % len(found) if found else 0
     return found[first:] + found[:first]

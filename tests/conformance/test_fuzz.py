@@ -128,6 +128,13 @@ def test_what_is_counted_was_sent(found: Fuzzed) -> None:
     assert sum(tally.outcomes.values()) == tally.plans
 
 
+def test_a_shape_that_is_passed_over_is_only_counted(found: Fuzzed) -> None:
+    first, *rest = found.findings.findings
+    fuzzed = run("mutant:kafka-8500", 700, passed_over={str(first.shape)})
+    assert fuzzed.findings.known == {first.shape: first.seen}
+    assert [f.shape for f in fuzzed.findings.findings] == [f.shape for f in rest]
+
+
 def test_a_known_failure_is_told_and_not_found(found: Fuzzed) -> None:
     results = [result for alike in found.tally.failures.values() for result in alike]
     listed = []
@@ -147,6 +154,9 @@ def test_a_known_failure_is_told_and_not_found(found: Fuzzed) -> None:
     told = list(lines(fuzzed))
     assert any(line.startswith(f"known finding 1: {shown.shape}") for line in told)
     assert told[-1] == "no new violation found, 1 known"
+    raw = run("mutant:kafka-8500", 700, known=lambda _: listed, examines_listed=False)
+    assert [(why, f.runs) for why, f in raw.listed] == [("as meant", 0)]
+    assert (raw.known, raw.exit_code()) == (fuzzed.known, 0)
     others = [replace(entry, observed="a Heartbeat: NONE") for entry in listed]
     assert run("mutant:kafka-8500", 700, known=lambda _: others).exit_code() == 1
 

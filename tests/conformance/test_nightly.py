@@ -135,6 +135,31 @@ def test_what_is_not_met_tonight_stays_open_until_it_is_adopted() -> None:
     assert entries_of([], tonight=TONIGHT, corpus={again.bug: "x"}, before=[again]) == []
 
 
+def test_what_was_not_sure_is_new_once_it_is() -> None:
+    before = entries_of([sighting(sure=UNTRIED)], tonight=BEFORE, corpus={}, before=())
+    assert statuses(sighting(sure=SOMETIMES), before=before) == [OPEN]
+    (sure,) = entries_of([sighting()], tonight=TONIGHT, corpus={}, before=before)
+    assert (sure.status, sure.sure) == (NEW, EACH_TIME)
+    (still,) = entries_of([sighting(sure=UNTRIED)], tonight=TONIGHT, corpus={}, before=[sure])
+    assert (still.status, still.sure) == (OPEN, EACH_TIME)
+
+
+def test_only_what_was_sure_is_remembered_for_ever() -> None:
+    for sure, after_a_week in ((EACH_TIME, [OPEN]), (SOMETIMES, []), (UNTRIED, [])):
+        before = entries_of([sighting(sure=sure)], tonight="2026-02-23", corpus={}, before=())
+        assert statuses(tonight=BEFORE, before=before) == [OPEN]
+        assert statuses(tonight=TONIGHT, before=before) == after_a_week
+
+
+def test_what_was_only_counted_tonight_is_told_as_before() -> None:
+    text = committed("zombie-commits").text()
+    before = entries_of([sighting(trace=text)], tonight=BEFORE, corpus={}, before=())
+    counted = sighting(sentence="", sure=UNTRIED, seen=9)
+    (entry,) = entries_of([counted], tonight=TONIGHT, corpus={}, before=before)
+    assert (entry.status, entry.seen, entry.sure) == (OPEN, 9, EACH_TIME)
+    assert (entry.sentence, entry.trace) == (before[0].sentence, before[0].trace)
+
+
 def test_a_reason_that_is_taken_off_the_list_makes_it_new() -> None:
     before = entries_of([sighting(known="a reason")], tonight=BEFORE, corpus={}, before=())
     assert statuses(sighting(), before=before) == [NEW]
@@ -186,8 +211,14 @@ def report(
         ([sighting(known="a reason")], DONE, 0, "nothing new"),
         ([sighting()], DONE, 1, "1 new finding"),
         ([sighting(), sighting(shape="other")], FAILED, 1, "2 new findings; mock failed"),
-        ([sighting(sure=SOMETIMES)], DONE, 2, "1 new finding"),
-        ([sighting(sure=UNTRIED)], DONE, 2, "1 new finding"),
+        ([sighting(sure=SOMETIMES)], DONE, 2, "1 new and not sure"),
+        ([sighting(sure=UNTRIED)], DONE, 2, "1 new and not sure"),
+        (
+            [sighting(), sighting(shape="b", sure=UNTRIED)],
+            DONE,
+            1,
+            "1 new finding; 1 new and not sure",
+        ),
         ([], FAILED, 2, "nothing new; mock failed"),
         ([], UNAVAILABLE, 69, "nothing new; mock not to be had"),
         ([], SKIPPED, 0, "nothing new"),

@@ -7,6 +7,7 @@ what is broken on purpose; and last what is known, folded up.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -38,7 +39,6 @@ class Told:
     """A bug: `commands`: what to do about it."""
 
     name: str
-    rule: str
     level: str
     sentence: str
     seen: str
@@ -57,13 +57,15 @@ class Group:
     findings: Sequence[Told]
 
 
+_SURE = "each time"
 _GROUPS = (
+    ("new", "New", "fail", "Neither listed, nor in the corpus, nor met before.", False),
     (
-        "new",
-        "New",
-        "fail",
-        "Neither listed, nor in the corpus, nor met before.",
-        False,
+        "unsure",
+        "New, and not sure",
+        "unknown",
+        "They don't come each time, or there was no time to see. Another night looks again.",
+        True,
     ),
     (
         "open",
@@ -82,7 +84,7 @@ def nightly_page(document: Mapping[str, Any], shown: Mapping[str, Shown]) -> str
     data = traces_data(list(shown.values()))
     entries = document["entries"]
     groups = [
-        Group(title, colour, note, folded, [_told(e) for e in entries if e["status"] == status])
+        Group(title, colour, note, folded, [_told(e) for e in entries if _kind(e) == status])
         for status, title, colour, note, folded in _GROUPS
     ]
     heading = f"Night of {document['night']}: {document['summary']}"
@@ -94,6 +96,8 @@ def nightly_page(document: Mapping[str, Any], shown: Mapping[str, Shown]) -> str
         outcome=_OUTCOMES.get(document["exit_code"], "unknown"),
         facts=_facts(document),
         groups=[group for group in groups if group.findings],
+        tally=_tally(entries),
+        kinds=[(status, title, colour) for status, title, colour, *_ in _GROUPS],
         parts=[{**part, "outcome": _STATUSES[part["status"]]} for part in document["parts"]],
         coverage=document["coverage"],
         before=document["before"],
@@ -103,6 +107,20 @@ def nightly_page(document: Mapping[str, Any], shown: Mapping[str, Shown]) -> str
         links={name: f"#t{number}" for number, name in enumerate(shown, start=1)},
         traces=data["traces"],
     )
+
+
+def _kind(entry: Mapping[str, Any]) -> str:
+    """The group that it belongs to."""
+    status: str = entry["status"]
+    return "unsure" if status == "new" and entry["sure"] != _SURE else status
+
+
+def _tally(entries: Sequence[Mapping[str, Any]]) -> dict[str, Counter[str]]:
+    """How many of each group each implementation has, the worst first."""
+    counted: dict[str, Counter[str]] = {}
+    for entry in entries:
+        counted.setdefault(entry["origin"], Counter())[_kind(entry)] += 1
+    return counted
 
 
 def _facts(document: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -129,12 +147,11 @@ def _told(entry: Mapping[str, Any]) -> Told:
         seen = f"not met tonight; last on {entry['last_night']} in {', '.join(entry['targets'])}"
     sentence = entry["sentence"]
     if entry["status"] == "known":
-        sentence += f" Known: {entry['why']}."
+        sentence = f"{sentence} Known: {entry['why']}."
     elif entry["status"] == "adopted":
-        sentence += f" In the corpus as {entry['why']}."
+        sentence = f"{sentence} In the corpus as {entry['why']}."
     return Told(
-        entry["shape"],
-        entry["rule"],
+        f"{entry['origin']}: {entry['shape']}",
         entry["level"],
         sentence,
         seen,
