@@ -61,6 +61,7 @@ class _Client:
     life: int = 0
     connection: str = ""
     waiting: str = ""
+    heard: float = 0.0
 
 
 @dataclass(slots=True)
@@ -320,7 +321,8 @@ class Traffic:
         self._count += 1
         request_id = str(self._count)
         send = Send(request_id, client.connection, client.name, api, version, body)
-        arrived = self.now - self.random.uniform(0, 2)
+        # No request arrives before the answer that its client acts on has gone out.
+        arrived = max(self.now - self.random.uniform(0, 2), min(client.heard, self.now))
         self._open[request_id] = _Open(client, client.life, send, START_MS + arrived)
         message = APIS[api].request.from_body(body, version)
         self._take(self._model.handle(send, message, int(self.now)))
@@ -333,7 +335,8 @@ class Traffic:
             client, send = open_.client, open_.send
             if open_.life != client.life and send.api != "LeaveGroup":
                 continue  # its connection is closed: no line
-            answered = START_MS + self.now + self.random.uniform(0, 2)
+            client.heard = self.now + self.random.uniform(0, 2)
+            answered = START_MS + client.heard
             body = dict(answer.body)
             body = {"throttleTimeMs": 0, **body}
             line = request_log_line(
@@ -348,13 +351,13 @@ class Traffic:
                 correlation_id=int(send.id),
             )
             broker = hash_of(client.group_id) % self.plan.brokers
-            heapq.heappush(self._out, (self.now, self._next(), broker, line))
+            heapq.heappush(self._out, (client.heard, self._next(), broker, line))
             if client.life == open_.life:
                 self._told(client, send, body)
 
     def _soon(self, client: _Client, act: Callable[[], None]) -> None:
         life = client.life
-        wait = self.random.uniform(1, 20)
+        wait = self.random.uniform(2, 20)
         self._later(wait, lambda: act() if client.life == life else None)
 
     def _later(self, wait_ms: float, act: Callable[[], Any]) -> None:

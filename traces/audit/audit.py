@@ -6,34 +6,51 @@ than any session lasts the result alone is kept; with its next line its state is
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
-from fencepost.traces.audit.groups import GroupAudit
+from fencepost.properties.search import FOREVER
+from fencepost.traces.audit.groups import IDLE_MS, GroupAudit
 from fencepost.traces.audit.legal import Legal
 from fencepost.traces.audit.results import Found, GroupResult
 from fencepost.traces.audit.settings import Settings
 from fencepost.traces.audit.stretch import Stretch
 from fencepost.traces.exchange import Exchange
 
-_IDLE_MS = 30 * 60_000
 _LOOK_EVERY = 50_000
 _MOST_CONNECTIONS = 20_000
 _KEEP_MS = 60 * 60_000
+_PAUSE_MS = 10_000
+_MOST_PAUSES = 1_000
 
 
 class Broker:
     """What is known of a broker beside its groups: its connections."""
 
-    __slots__ = ("connections",)
+    __slots__ = ("connections", "last_ms", "pauses")
 
     def __init__(self) -> None:
         self.connections: dict[str, list[int]] = {}
+        self.last_ms = FOREVER
+        self.pauses: deque[tuple[int, int]] = deque(maxlen=_MOST_PAUSES)
+
+    def wrote(self, at_ms: int) -> None:
+        """A line more."""
+        if at_ms > self.last_ms + _PAUSE_MS:
+            self.pauses.append((self.last_ms, at_ms))
+        self.last_ms = at_ms
 
     def runs_through(self, from_ms: int, to_ms: int) -> bool:
-        """Whether a connection was used before and after."""
-        return any(first <= from_ms and last >= to_ms for first, last in self.connections.values())
+        """Whether at each time some connection was used before and after: none outlives a start."""
+        until_ms = from_ms
+        for first, last in sorted((first, last) for first, last in self.connections.values()):
+            if first > until_ms or until_ms >= to_ms:
+                break
+            if first < until_ms or first == from_ms:
+                until_ms = max(until_ms, last)
+        return until_ms >= to_ms
 
     def prune(self, now_ms: int) -> None:
         """Forget connections that were not used for long."""
@@ -71,6 +88,7 @@ class Audit:
             broker.connections[exchange.connection] = [exchange.arrived_ms, exchange.answered_ms]
         else:
             used[1] = exchange.answered_ms
+        broker.wrote(exchange.answered_ms)
         self._fed += 1
         if self._fed % _LOOK_EVERY == 0:
             self._put_down_idle(exchange.answered_ms)
@@ -109,7 +127,7 @@ class Audit:
     # What groups ask.
 
     def runs_through(self, broker: str, from_ms: int, to_ms: int) -> bool:
-        """Whether a connection shows that the broker ran all the time."""
+        """Whether connections show that the broker ran all the time."""
         return self._brokers[broker].runs_through(from_ms, to_ms)
 
     def damaged(self, broker: str, from_ms: int, to_ms: int) -> str | None:
@@ -118,6 +136,11 @@ class Audit:
             if of == broker and from_ms <= at_ms <= to_ms:
                 return place
         return None
+
+    def paused(self, broker: str, from_ms: int, to_ms: int) -> bool:
+        """Whether the broker said nothing at all for so long that it may have stood still."""
+        pauses = self._brokers[broker].pauses
+        return any(since < to_ms and until > from_ms for since, until in pauses)
 
     def _note(self, found: Found, stretch: Stretch | None) -> None:
         group_id = found.exchange.group_ids[0]
@@ -128,7 +151,7 @@ class Audit:
             if len(broker.connections) > _MOST_CONNECTIONS:
                 broker.prune(now_ms)
         for group in self._groups.values():
-            if group.result.last_ms < now_ms - _IDLE_MS:
+            if group.result.last_ms < now_ms - IDLE_MS:
                 group.finish()
 
 

@@ -1,12 +1,15 @@
 """What is known of a group whose state is not: facts that hold whatever the state may be.
 
 Decides what contradicts them.  A member id that was fenced or that left is never a member again,
-since ids are never given twice; and a generation never falls while one coordinator runs.
+since ids are never given twice; and a member is in no generation before one that was told since it
+was in that.  That a generation falls is no contradiction by itself: an Empty group is deleted in
+time, and the next begins anew.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from fencepost.model.errors import Error
 from fencepost.model.messages import (
@@ -22,6 +25,8 @@ from fencepost.model.messages import (
 from fencepost.traces.audit.neutral import commit_error
 from fencepost.traces.exchange import Exchange
 
+K = TypeVar("K")
+V = TypeVar("V")
 _MOST = 10_000
 
 
@@ -38,10 +43,12 @@ class Fact:
 class Facts:
     """Facts about one group.
 
-    `gone`: member ids that are no members any more; `generation_id`: the last that was told.
+    `gone`: member ids that are no members any more, alone or under an instance id; `seen`: members,
+    and the generation that they were last seen in; `generation_id`: the last that was told.
     """
 
-    gone: dict[str, Fact] = field(default_factory=dict)
+    gone: dict[tuple[str, str | None], Fact] = field(default_factory=dict)
+    seen: dict[str, int] = field(default_factory=dict)
     generation_id: int = -1
     told: Fact | None = None
 
@@ -51,7 +58,8 @@ class Facts:
         if mine is None:
             return None
         member_id, generation_id = mine
-        fact = self.gone.get(member_id)
+        instance = getattr(exchange.request, "group_instance_id", None)
+        fact = self.gone.get((member_id, None)) or self.gone.get((member_id, instance))
         if fact is not None and exchange.arrived_ms > fact.at_ms:
             return f"NONE to the member id {member_id}, which {fact.what} ({fact.place})", fact
         told = self.told
@@ -59,6 +67,7 @@ class Facts:
             told is not None
             and exchange.arrived_ms > told.at_ms
             and 0 <= generation_id < self.generation_id
+            and self.seen.get(member_id) == generation_id
         ):
             return (
                 f"NONE in generation {generation_id}, and generation {self.generation_id} "
@@ -75,21 +84,30 @@ class Facts:
                 codes = [m.error_code for m in left.members] or [left.error_code] * len(rows)
                 for row, code in zip(rows, codes, strict=False):
                     if row.member_id and code == 0:
-                        self._gone(row.member_id, Fact(at_ms, place, "had left"))
+                        self._gone((row.member_id, None), Fact(at_ms, place, "had left"))
             case request, _:
                 fenced = Error.FENCED_INSTANCE_ID.value
                 member_id = getattr(request, "member_id", "")
                 if member_id and _error(exchange) == fenced:
-                    self._gone(member_id, Fact(at_ms, place, "had been fenced"))
+                    instance = getattr(request, "group_instance_id", None)
+                    self._gone((member_id, instance), Fact(at_ms, place, "had been fenced"))
         mine = _success(exchange)
-        if mine is not None and mine[1] > self.generation_id:
+        if mine is None:
+            return
+        _remember(self.seen, mine[0], mine[1])
+        if mine[1] > self.generation_id:
             self.generation_id = mine[1]
             self.told = Fact(at_ms, place, "was told")
 
-    def _gone(self, member_id: str, fact: Fact) -> None:
-        if len(self.gone) >= _MOST:
-            del self.gone[next(iter(self.gone))]
-        self.gone[member_id] = fact
+    def _gone(self, who: tuple[str, str | None], fact: Fact) -> None:
+        _remember(self.gone, who, fact)
+
+
+def _remember(of: dict[K, V], key: K, value: V) -> None:
+    """Keep it, and of too many the oldest not."""
+    if len(of) >= _MOST and key not in of:
+        del of[next(iter(of))]
+    of[key] = value
 
 
 def _error(exchange: Exchange) -> int | str | None:

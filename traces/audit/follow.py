@@ -29,6 +29,8 @@ from fencepost.traces.exchange import Exchange, shaped
 
 CLOCK_MS = 2
 """How far the times of a line may be off: two roundings."""
+_THREADS_MS = 20
+"""How far the dates of lines may go back in a log: several threads write it."""
 
 _PARKING = frozenset({"JoinGroup", "SyncGroup"})
 
@@ -52,6 +54,8 @@ class Effort:
     whole: bool = False
 
 
+EXHAUSTIVE = Effort(1_000_000, None, strict=False)
+"""All orders, all explanations, and a broker as quick as is assumed: only this refutes."""
 EFFORTS = (
     Effort(1, 4, part=4),
     Effort(3, 4, part=4),
@@ -59,6 +63,7 @@ EFFORTS = (
     Effort(12, None, strict=False),
     Effort(6, None, slower=8, whole=True, strict=False),
 )
+"""What is tried to explain some lines, the cheapest first."""
 
 
 class _EnoughError(Exception):
@@ -275,15 +280,18 @@ def history(
     for number, sent in enumerate(hidden):
         lost = Disconnected(sent.at_ms, sent.request.connection, (sent.request.id,))
         timed += [(sent.at_ms, 0, number, sent), (sent.at_ms, 1, number, lost)]
+    read_ms = 0
     for number, exchange in enumerate(exchanges):
         request_id = exchange.place
+        if not 0 < read_ms - exchange.answered_ms <= _THREADS_MS:
+            read_ms = exchange.answered_ms
         if request_id not in parked:
             at_ms = exchange.arrived_ms - CLOCK_MS
             waits = exchange.api in _PARKING and not effort.whole
             by_ms = min(exchange.answered_ms, exchange.arrived_ms + (lag_ms if waits else FOREVER))
             timed.append((at_ms, 2, number, Sent(at_ms, _send(exchange), max(by_ms, at_ms))))
         body = shaped(exchange.api, exchange.response_body)
-        answer = Answer(request_id, exchange.answered_ms + CLOCK_MS, body)
+        answer = Answer(request_id, read_ms + CLOCK_MS, body)
         timed.append((answer.at_ms, 3, number, Answered(answer)))
     timed.sort(key=lambda entry: entry[:3])
     return [event for *_, event in timed]

@@ -5,41 +5,40 @@ state gives and to the facts so far; a rebalance that completes makes the state 
 are gathered until the group is at rest again, put in order, and given to the oracle.  They can't be
 given one by one: the line of a join that waited comes minutes after the join had its effect.
 
-A stretch that nothing explains is tried again with the one before it, and with what may be missing
-from the log, before it is called wrong.  After that the state is unknown again.
+A stretch that nothing explains so far is put to `refutation`, with those before it as far back as
+the last session.  After a violation, or a doubt, the state is unknown again.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Protocol
 
 from fencepost.model.vocabulary import GroupState
 from fencepost.properties.candidate import Candidate
-from fencepost.properties.verdict import Violation, Wrong
 from fencepost.traces.audit.anchor import find_anchor
 from fencepost.traces.audit.facts import Facts
 from fencepost.traces.audit.legal import Legal
 from fencepost.traces.audit.neutral import Kind, judged, kind
+from fencepost.traces.audit.refutation import (
+    Doubt,
+    Flawed,
+    Moved,
+    Surroundings,
+    by_fact,
+    by_search,
+    by_table,
+)
 from fencepost.traces.audit.results import Found, GroupResult, Unjudged
 from fencepost.traces.audit.settings import Settings
-from fencepost.traces.audit.settled import Settled, is_vague, settled
-from fencepost.traces.audit.stretch import Stretch, Told
+from fencepost.traces.audit.settled import Settled, settled
+from fencepost.traces.audit.stretch import Run, Stretch, Told
 from fencepost.traces.exchange import Exchange
 
+IDLE_MS = 30 * 60_000
+"""A group that was silent for longer, than which no session lasts, is not known any more."""
 _MOST = 4_000
-
-
-class Surroundings(Protocol):
-    """What the rest of the log tells."""
-
-    def runs_through(self, broker: str, from_ms: int, to_ms: int) -> bool:
-        """Whether a connection shows that the broker ran all the time."""
-        ...
-
-    def damaged(self, broker: str, from_ms: int, to_ms: int) -> str | None:
-        """A line of that time that can't be read, if there is one."""
-        ...
+_LONGEST_CHAIN = 1_000
+_BACK_MS = 1_000
 
 
 Noted = Callable[[Found, Stretch | None], None]
@@ -67,7 +66,8 @@ class GroupAudit:
         self._settled: Settled | None = None
         self._rest: Settled | None = None
         self._batch: list[Exchange] = []
-        self._before: Stretch | None = None
+        self._chain: list[Stretch] = []
+        self._whole = False
         self._joined = -1
         self._synced = -1
         self._quiet_ms = 0
@@ -78,6 +78,10 @@ class GroupAudit:
         result = self.result
         if not result.lines:
             result.first_ms = exchange.arrived_ms
+        elif result.last_ms < exchange.answered_ms - IDLE_MS:
+            self.finish()
+        elif result.last_ms > exchange.answered_ms + _BACK_MS:
+            self._moved("the clock of the log went back")
         result.lines += 1
         result.last_ms = exchange.answered_ms
         rest = self._settled
@@ -94,8 +98,7 @@ class GroupAudit:
     @property
     def held(self) -> int:
         """How many exchanges are held back at the moment."""
-        earlier = 0 if self._before is None else len(self._before.exchanges)
-        return len(self._batch) + earlier
+        return len(self._batch) + sum(len(s.exchanges) for s in self._chain)
 
     # A line that is not taken the short way.
 
@@ -105,8 +108,7 @@ class GroupAudit:
                 self._moved(f"{exchange.broker} answers instead of {self._broker}")
             self._broker = exchange.broker
             self.result.brokers.add(exchange.broker)
-        if says := self._legal.fault(exchange):
-            found = Found(exchange, says, "MUST", Wrong.ANSWER.name)
+        if (found := by_table(self._legal, exchange)) is not None:
             self._wrong(found, None)
             return
         match kind(exchange, self._settings):
@@ -120,14 +122,12 @@ class GroupAudit:
 
     def _judge(self, exchange: Exchange) -> None:
         if self._candidates is None:
-            contradiction = self._facts.contradicted(exchange)
-            if contradiction is not None:
-                says, fact = contradiction
-                if self._around.runs_through(exchange.broker, fact.at_ms, exchange.arrived_ms):
-                    found = Found(exchange, says, "MUST", Wrong.ANSWER.name)
+            match by_fact(self._facts, exchange, self._around):
+                case Found() as found:
                     self._wrong(found, None)
                     return
-                self._facts = Facts()
+                case Moved():
+                    self._facts = Facts()
             self._facts.learn(exchange)
         elif not self._batch:
             self._begin()
@@ -185,14 +185,39 @@ class GroupAudit:
             return
         batch, self._batch = self._batch, []
         stretch = Stretch(self.group_id, self._settings, self._candidates, batch, rest=self._rest)
-        if stretch.quick():
-            self._explained(stretch)
+        if not stretch.quick() and not stretch.thorough(
+            self._chain[-1] if self._chain else None, stretch.hidden(at_end=at_end)
+        ):
+            self._weigh(stretch, at_end=at_end)
             return
-        if stretch.thorough(self._before, at_end=at_end):
-            self._explained(stretch)
-            self.result.assumed.update(stretch.assumed)
+        if stretch.run.deviation is not None:
+            self._weigh(stretch, at_end=at_end)
             return
-        self._unexplained(stretch, at_end=at_end)
+        self._explained(stretch)
+
+    def _weigh(self, stretch: Stretch, *, at_end: bool) -> None:
+        """A stretch that is not explained, or not without fault."""
+        hidden = stretch.hidden(at_end=at_end)
+        chain = [*self._chain, stretch]
+        match by_search(chain, hidden, self._around, whole=self._whole, at_end=at_end):
+            case Run() as run:
+                stretch.run = run
+                stretch.assumed = hidden
+                self._explained(stretch)
+            case Flawed(run, found):
+                self.result.add_found(found)
+                self._noted(found, stretch)
+                stretch.run = run
+                self._explained(stretch)
+            case Found() as found:
+                self._wrong(found, stretch)
+            case Doubt(reason):
+                if stretch.run.explained:
+                    self._explained(stretch)
+                else:
+                    self._lose(reason, stretch.exchanges)
+            case Moved(reason):
+                self._moved(reason)
 
     def _anchor(self) -> None:
         batch, self._batch = self._batch, []
@@ -208,16 +233,17 @@ class GroupAudit:
 
     def _explained(self, stretch: Stretch) -> None:
         self.result.judged += len(stretch.exchanges)
-        self.result.notes.update(stretch.notes)
-        candidates = stretch.after
+        self.result.notes.update(stretch.run.notes)
+        self.result.assumed.update(stretch.assumed.words)
+        candidates = list(stretch.run.after)
         groups = [c.group(self.group_id) for c in candidates]
-        for violation in stretch.deviations:
-            if not is_vague([*stretch.before, *candidates], self.group_id):
-                self._add(violation, stretch)
         if all(g is None or g.state is GroupState.EMPTY for g in groups):
             self._forget()
             return
-        self._before = stretch
+        if not self._chain:
+            self._whole = True
+        self._chain.append(stretch)
+        self._shorten()
         self._candidates = candidates
         self._settled = settled(self.group_id, candidates)
         self._rest = None
@@ -225,36 +251,31 @@ class GroupAudit:
             (g.generation_id for g in groups if g is not None), default=-1
         )
 
-    def _unexplained(self, stretch: Stretch, *, at_end: bool) -> None:
-        batch = stretch.exchanges
-        from_ms, to_ms = stretch.from_ms, batch[-1].answered_ms
-        violation = stretch.violation
-        if violation is None:
-            self._lose(stretch.unknown or "nothing explains it", batch)
-        elif stretch.was_empty and not self._settings.knows_delay:
-            self._forget()
-        elif damaged := self._around.damaged(self._broker, from_ms, to_ms):
-            self._lose(f"{damaged} can't be read, and may explain what follows", batch)
-        elif is_vague(stretch.before, self.group_id):
-            self._lose("the join of a member, and so its session timeout, is not in the log", batch)
-        elif not self._around.runs_through(
-            self._broker, from_ms, stretch.found(violation).exchange.arrived_ms
-        ):
-            self._moved("no connection shows that the broker was not started anew")
-        elif at_end and violation.wrong is Wrong.SILENCE:
-            self._lose("the log ends before the answer", batch)
-        else:
-            found = stretch.named(violation)
-            self.result.add_found(found)
-            self._noted(found, stretch)
-            self._forget()
+    def _shorten(self) -> None:
+        """Keep as many stretches as may still matter.
+
+        Whoever is a member has been heard within its session, so a rest that is older than that
+        leaves nothing open.
+        """
+        chain = self._chain
+        longest = max(
+            (
+                member.session_timeout_ms
+                for candidate in chain[-1].before
+                if (group := candidate.group(self.group_id)) is not None
+                for member in group.members
+            ),
+            default=0,
+        )
+        since_ms = chain[-1].from_ms - longest
+        while len(chain) > 1 and chain[1].from_ms < since_ms:
+            chain.pop(0)
+            self._whole = True
+        while len(chain) > 1 and sum(len(s.exchanges) for s in chain) > _LONGEST_CHAIN:
+            chain.pop(0)
+            self._whole = False
 
     # What is said of it.
-
-    def _add(self, violation: Violation, stretch: Stretch) -> None:
-        found = stretch.found(violation)
-        self.result.add_found(found)
-        self._noted(found, stretch)
 
     def _wrong(self, found: Found, stretch: Stretch | None) -> None:
         self.result.add_found(found)
@@ -273,7 +294,7 @@ class GroupAudit:
         """The state is unknown from here on."""
         self._put_down()
         self._candidates = None
-        self._before = None
+        self._chain = []
         self._batch = []
         self._facts = Facts()
         self._joined = self._synced = -1

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from fencepost.model.errors import Error
 from fencepost.model.group import Group, Member
@@ -23,7 +24,7 @@ from fencepost.traces.audit.follow import hidden_request
 from fencepost.traces.audit.settings import Gaps
 from fencepost.traces.exchange import Exchange
 
-MOST = 8
+_MOST = 8
 _VERSION = 5
 _SINCE_MS = 10_000
 """So long before the first line of a stretch a request may have come that shows in it."""
@@ -32,12 +33,24 @@ _OTHERWISE = b"?"
 """What makes a subscription another one."""
 
 
+@dataclass(frozen=True, slots=True)
+class Hidden:
+    """Requests that may have been made; `words`: what is assumed, for each.
+
+    `cut`: whether there were more than can be tried.
+    """
+
+    requests: tuple[Sent, ...] = ()
+    words: tuple[str, ...] = ()
+    cut: bool = False
+
+
 def hidden_requests(
     exchanges: Sequence[Exchange], group: Group, gaps: Gaps, *, at_end: bool
-) -> list[tuple[Sent, str]]:
-    """Requests that may have been made, each with what is assumed, in words."""
+) -> Hidden:
+    """What may be missing from a stretch that this group begins."""
     if gaps is Gaps.NONE:
-        return []
+        return Hidden()
     at_ms = exchanges[0].arrived_ms - _SINCE_MS
     group_id = exchanges[0].group_ids[0]
     made = [
@@ -49,7 +62,10 @@ def hidden_requests(
         made += _unasked_returns(group_id, exchanges, group, at_ms)
     if gaps is Gaps.ANY:
         made += _leaves(group_id, exchanges, group, at_ms)
-    return made[:MOST]
+    kept = made[:_MOST]
+    return Hidden(
+        tuple(sent for sent, _ in kept), tuple(words for _, words in kept), len(made) > _MOST
+    )
 
 
 def _unanswered_joins(
@@ -79,14 +95,15 @@ def _unanswered_joins(
         if isinstance(exchange.response, DescribeGroupsResponse):
             offers = _offers(group.members[0]) if group.members else []
             name, metadata = offers[0] if offers else ("", b"")
-            for seen in (row for g in exchange.response.groups for row in g.members):
+            rows = (row for g in exchange.response.groups for row in g.members)
+            for seen in (row for row in rows if row.member_id not in told):
                 listed.setdefault(seen.member_id, (seen.group_instance_id, metadata, name))
         code = exchange.response_body.get("errorCode")
         instance = exchange.request_body.get("groupInstanceId")
         if code == Error.FENCED_INSTANCE_ID.value and isinstance(instance, str):
             fenced[instance] = None
     for member_id, (instance, metadata, name) in listed.items():
-        if member_id in told:
+        if member_id in told and not _is_new(metadata, group.member(member_id), exchanges):
             continue
         sent_id = member_id if instance is None else ""
         body = _join(group_id, group, sent_id, instance, [(name, metadata)])
@@ -103,6 +120,18 @@ def _unanswered_joins(
             hidden_request(f"hidden join of {instance}", at_ms, "", "JoinGroup", _VERSION, body),
             f"a join of {instance} that was never answered",
         )
+
+
+def _is_new(metadata: bytes, member: Member | None, exchanges: Sequence[Exchange]) -> bool:
+    """Whether a member is listed with what no join in the log has offered for it."""
+    if member is None or any(metadata == offered for _, offered in _offers(member)):
+        return False
+    return not any(
+        isinstance(e.request, JoinGroupRequest)
+        and e.response_body.get("memberId") == member.member_id
+        and any(p.metadata == metadata for p in e.request.protocols)
+        for e in exchanges
+    )
 
 
 def _unanswered_returns(

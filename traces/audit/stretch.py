@@ -1,30 +1,25 @@
 """A stretch of one group's log: from one rest to the next, held to the oracle.
 
-Decides how much is tried before a stretch is called unexplained: first the likely order of its
-requests; then more orders and a slow broker; then the stretch before once more, since of several
-explanations of that one only the likely ones were kept; then requests that the log may lack.
+Decides how an explanation is looked for, cheap ways first: the likely order of its requests; more
+orders and a slow broker; the stretch before once more, since of several explanations of that one
+only the likely ones were kept; then requests that the log may lack.  That none is found says
+nothing yet: what is wrong is decided by `refutation`.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from fencepost.model.history import Sent
 from fencepost.model.messages import JoinGroupResponse, SyncGroupRequest, SyncGroupResponse
 from fencepost.properties.candidate import Candidate
-from fencepost.properties.verdict import Allowed, Violation, Wrong
+from fencepost.properties.verdict import Violation, Wrong
 from fencepost.traces.audit.follow import EFFORTS, Effort, Follower
-from fencepost.traces.audit.hidden import hidden_requests
-from fencepost.traces.audit.results import Found
+from fencepost.traces.audit.hidden import Hidden, hidden_requests
 from fencepost.traces.audit.settings import Settings
 from fencepost.traces.audit.settled import Settled
 from fencepost.traces.exchange import Exchange
-
-_SUSPECTS = 12
-_MISSING = Effort(6, None, strict=False, part=2)
-"""The last that is tried with requests that the log lacks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,141 +40,139 @@ class Told:
         return None
 
 
-class Stretch:
-    """Exchanges, and the states that they begin in; `rest`: the rest that came before.
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What following some lines came to.
 
-    After `quick`, `harder` or `thorough` said yes: `after`, the states that explain them; `notes`
-    and `deviations`; `assumed`.  After no: `violation` or `unknown`.
+    `after`: the states that explain them, none where `violation` or `unknown` is set; `notes`: what
+    is allowed and odd; `deviation`: what even the best explanation leaves wrong; `was_empty`:
+    whether the group was Empty on some path.
     """
 
-    def __init__(
-        self,
-        group_id: str,
-        settings: Settings,
-        before: list[Candidate],
-        exchanges: list[Exchange],
-        parked: Sequence[Exchange] = (),
-        rest: Settled | None = None,
-    ) -> None:
-        self.group_id = group_id
-        self.settings = settings
-        self.before = before
-        self.exchanges = exchanges
-        self.parked = parked
-        self.rest = rest
-        self.after: list[Candidate] = []
-        self.notes: Counter[str] = Counter()
-        self.deviations: list[Violation] = []
-        self.assumed: Counter[str] = Counter()
-        self.violation: Violation | None = None
-        self.unknown: str | None = None
-        self.was_empty = False
+    after: tuple[Candidate, ...] = ()
+    violation: Violation | None = None
+    unknown: str | None = None
+    notes: tuple[str, ...] = ()
+    deviation: Violation | None = None
+    was_empty: bool = False
+
+    @property
+    def explained(self) -> bool:
+        """Whether some state explains the lines."""
+        return bool(self.after)
+
+
+@dataclass(slots=True)
+class Stretch:
+    """Exchanges, and the states that they begin in.
+
+    `parked`: those whose requests wait in these states; `rest`: the rest that came before; `run`:
+    the one that explains it; `assumed`: the requests that it takes for made.
+    """
+
+    group_id: str
+    settings: Settings
+    before: Sequence[Candidate]
+    exchanges: list[Exchange]
+    parked: Sequence[Exchange] = ()
+    rest: Settled | None = None
+    run: Run = field(default_factory=Run)
+    assumed: Hidden = field(default_factory=Hidden)
 
     @property
     def from_ms(self) -> int:
         """When it begins."""
         return min((c.now for c in self.before), default=0)
 
+    @property
+    def to_ms(self) -> int:
+        """When its last line was written."""
+        return max(e.answered_ms for e in self.exchanges)
+
     def quick(self) -> bool:
         """Whether the likely order of requests explains it."""
-        return self._follow(self.before, self.exchanges, EFFORTS[0])
+        return self._explains(self.followed(EFFORTS[0]))
 
     def harder(self) -> bool:
         """Whether some order of its requests explains it."""
-        return any(self._follow(self.before, self.exchanges, effort) for effort in EFFORTS[1:])
+        return any(self._explains(self.followed(effort)) for effort in EFFORTS[1:])
 
-    def thorough(self, earlier: Stretch | None, *, at_end: bool) -> bool:
+    def thorough(self, earlier: Stretch | None, hidden: Hidden) -> bool:
         """Whether anything explains it; `earlier`: the stretch before, if it is still known."""
         if self.harder():
             return True
-        verdict = self.violation, self.unknown
         if earlier is not None and any(
-            self._with_earlier(earlier, effort) for effort in (EFFORTS[1], EFFORTS[3])
+            self._explains(followed_on([earlier, self], effort))
+            for effort in (EFFORTS[1], EFFORTS[3])
         ):
             return True
-        hidden = self._hidden(at_end=at_end)
-        sents = [sent for sent, _ in hidden]
-        for effort in (*EFFORTS[:3], _MISSING) if sents else ():
-            if self._follow(self.before, self.exchanges, effort, hidden=sents):
-                self.assumed.update(words for _, words in hidden)
+        for effort in EFFORTS[:3] if hidden.requests else ():
+            if self._explains(self.followed(effort, hidden.requests)):
+                self.assumed = hidden
                 return True
-        if sents and self.unknown is not None:  # not all that may be missing was tried
-            self.violation, self.unknown = None, f"requests seem to be missing, and {self.unknown}"
-        else:
-            self.violation, self.unknown = verdict
         return False
 
-    def _with_earlier(self, earlier: Stretch, effort: Effort) -> bool:
-        """Whether something explains it, if the stretch before went another way."""
-        late = [e for e in self.exchanges if e.arrived_ms < self.from_ms]
-        follower = Follower(self.settings, earlier.before, effort=effort, parked=earlier.parked)
-        follower.follow([*earlier.exchanges, *late])
-        if not follower.open():
-            return False
-        before = follower.candidates
-        if self.rest is not None:
-            before = [self.rest.applied(c) for c in before]
-        return self._follow(before, [e for e in self.exchanges if e not in late], effort)
-
-    def _hidden(self, *, at_end: bool) -> list[tuple[Sent, str]]:
+    def hidden(self, *, at_end: bool) -> Hidden:
+        """The requests that may have been made though the log does not show them."""
         group = next((g for c in self.before if (g := c.group(self.group_id))), None)
         if group is None:
-            return []
-        return list(hidden_requests(self.exchanges, group, self.settings.gaps, at_end=at_end))
+            return Hidden()
+        return hidden_requests(self.exchanges, group, self.settings.gaps, at_end=at_end)
 
-    def _follow(
-        self,
-        before: list[Candidate],
-        exchanges: Sequence[Exchange],
-        effort: Effort,
-        parked: Sequence[Exchange] | None = None,
-        hidden: Sequence[Sent] = (),
-    ) -> bool:
-        follower = Follower(
-            self.settings, before, effort=effort, parked=self.parked if parked is None else parked
+    def followed(self, effort: Effort, hidden: Sequence[Sent] = ()) -> Run:
+        """What following it comes to."""
+        return _followed(self, self.before, self.exchanges, effort, hidden)
+
+    def _explains(self, run: Run) -> bool:
+        if run.explained:
+            self.run = run
+        return run.explained
+
+
+def followed_on(chain: Sequence[Stretch], effort: Effort, hidden: Sequence[Sent] = ()) -> Run:
+    """What following stretches one after the other comes to, all explanations of each kept.
+
+    `hidden`: what the log may lack in the last of them.
+    """
+    before = chain[0].before
+    run = Run()
+    was_empty = False
+    for i, stretch in enumerate(chain):
+        if i and stretch.rest is not None:
+            before = [stretch.rest.applied(c) for c in before]
+        begun = i > 0
+        lines = [e for e in stretch.exchanges if not (begun and _is_late(e, stretch))]
+        last = i + 1 == len(chain)
+        if not last:  # what arrived before a rest is followed where it arrived
+            lines += [e for e in chain[i + 1].exchanges if _is_late(e, chain[i + 1])]
+        run = _followed(
+            stretch, before, lines, effort, hidden if last else stretch.assumed.requests
         )
-        follower.follow(exchanges, hidden)
-        self.was_empty |= follower.search.was_empty
-        self.violation, self.unknown = follower.violation, follower.unknown
-        if not follower.open():
-            return False
-        verdict = follower.verdict()
-        self.after = follower.candidates
-        self.notes.update(note.partition(": ")[2] for note in verdict.notes)
-        if verdict.violation is not None and verdict.violation.wrong is Wrong.DEVIATION:
-            self.deviations.append(verdict.violation)
-        return True
-
-    def named(self, violation: Violation) -> Found:
-        """The line that is wrong: the one but for which the rest is explained, if there is one."""
-        at = self._at(violation)
-        near = sorted(
-            self.exchanges,
-            key=lambda e: abs(e.answered_ms - at.answered_ms) + (e.place != at.place),
-        )
-        for exchange in near[:_SUSPECTS]:
-            follower = Follower(self.settings, self.before, effort=EFFORTS[1], parked=self.parked)
-            follower.follow(self.exchanges, ignored=frozenset({exchange.place}))
-            if follower.open() and (right := follower.right(exchange)):
-                return _found(exchange, violation, right)
-        return _found(at, violation, violation.allowed)
-
-    def found(self, violation: Violation) -> Found:
-        """A violation with its line."""
-        return _found(self._at(violation), violation, violation.allowed)
-
-    def _at(self, violation: Violation) -> Exchange:
-        return next(
-            (e for e in (*self.exchanges, *self.parked) if e.place == violation.request_id),
-            self.exchanges[-1],
-        )
+        was_empty |= run.was_empty
+        if not run.explained and not last:
+            return Run(unknown="what came before was explained in another way")
+        before = run.after
+    return Run(run.after, run.violation, run.unknown, run.notes, run.deviation, was_empty)
 
 
-def _found(exchange: Exchange, violation: Violation, right: Sequence[Allowed]) -> Found:
-    allowed = sorted(
-        right, key=lambda a: (a.difference.startswith("errorCode"), a.difference, a.rule)
-    )
-    rule = allowed[0].rule if allowed else next(iter(violation.decided_by), None)
-    says = f"wrongly: {allowed[0].difference}" if allowed else "what no run of the model answers"
-    wrong, level = violation.wrong.name, violation.level.value
-    return Found(exchange, says, level, wrong, rule, tuple(allowed))
+def _is_late(exchange: Exchange, stretch: Stretch) -> bool:
+    return exchange.arrived_ms < stretch.from_ms
+
+
+def _followed(
+    stretch: Stretch,
+    before: Sequence[Candidate],
+    exchanges: Sequence[Exchange],
+    effort: Effort,
+    hidden: Sequence[Sent],
+) -> Run:
+    follower = Follower(stretch.settings, before, effort=effort, parked=stretch.parked)
+    follower.follow(exchanges, hidden)
+    was_empty = follower.search.was_empty
+    if not follower.open():
+        return Run((), follower.violation, follower.unknown, was_empty=was_empty)
+    verdict = follower.verdict()
+    notes = tuple(note.partition(": ")[2] for note in verdict.notes)
+    wrong = verdict.violation
+    deviation = wrong if wrong is not None and wrong.wrong is Wrong.DEVIATION else None
+    return Run(tuple(follower.candidates), None, None, notes, deviation, was_empty)
