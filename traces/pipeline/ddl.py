@@ -26,5 +26,6 @@ _NAMES = {
     pa.int16(): "smallint",
     pa.int32(): "int",
     pa.int64(): "bigint",
+    pa.binary(): "binary",
     pa.bool_(): "boolean",
 }

@@ -13,13 +13,14 @@ from operator import itemgetter
 
 import pyarrow.compute as pc
 
-from fencepost.traces.audit.audit import Audit
+from fencepost.traces.audit.audit import Audit, Broker
 from fencepost.traces.audit.results import GroupResult
 from fencepost.traces.exchange import Exchange
 from fencepost.traces.pipeline.log_plan import LogAudit, file_table
 from fencepost.traces.pipeline.log_reading import Cursor, lines_of
 
 _END = (2**62, 0)
+_SILENCES = ["first_ms", "last_ms", "pauses"]
 
 
 class PartAudit(Audit):
@@ -31,6 +32,7 @@ class PartAudit(Audit):
         self._part = part
         self._cursor = Cursor()
         self._firsts: dict[str, dict[str, int]] = {}
+        self._silent: dict[str, list[tuple[tuple[int, int], int, int]]] = {}
         self._lost: dict[str, list[tuple[tuple[int, int], int, str]]] = {}
 
     def exchanges(self) -> Iterator[Exchange]:
@@ -59,6 +61,14 @@ class PartAudit(Audit):
                 return place
         return None
 
+    def paused(self, broker: str, from_ms: int, to_ms: int) -> bool:
+        """See Audit."""
+        here = self._cursor.at[broker]
+        return any(
+            at <= here and since < to_ms and until > from_ms
+            for at, since, until in self._silences(broker)
+        )
+
     def _used_since(self, broker: str, since_ms: int) -> Iterator[str]:
         """The connections that were used from this time on, up to the line in hand."""
         last, line = self._cursor.at[broker]
@@ -83,6 +93,24 @@ class PartAudit(Audit):
                 table = self._log.place.read(file_table("connections", number))
                 for name, ms in zip(*(c.to_pylist() for c in table.columns), strict=True):
                     found.setdefault(name, ms)
+        return found
+
+    def _silences(self, broker: str) -> list[tuple[tuple[int, int], int, int]]:
+        found = self._silent.get(broker)
+        if found is None:
+            found = self._silent[broker] = []
+            between = Broker()
+            for number in self._log.numbers[broker]:
+                (row,) = self._log.place.read(file_table("files", number), _SILENCES).to_pylist()
+                if row["first_ms"] is None:
+                    continue
+                between.wrote(row["first_ms"])
+                found += [((number, 0), *pause) for pause in between.pauses]
+                found += [
+                    ((number, p["line"]), p["since_ms"], p["until_ms"]) for p in row["pauses"]
+                ]
+                between.pauses.clear()
+                between.last_ms = row["last_ms"]
         return found
 
     def _lost_lines(self, broker: str) -> list[tuple[tuple[int, int], int, str]]:

@@ -17,7 +17,7 @@ import orjson
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from fencepost.traces.audit.audit import parts
+from fencepost.traces.audit.audit import Broker, parts
 from fencepost.traces.audit.run import DAMAGE
 from fencepost.traces.exchange import Exchange
 from fencepost.traces.pipeline.jobs import unwatched
@@ -61,6 +61,7 @@ class ReadLog:
         only = frozenset(options.groups)
         firsts: dict[str, int] = {}
         count, from_ms, until_ms = 0, None, None
+        broker, first_ms, pauses = Broker(), None, []
         with (
             place.writing(file_table("lines", number), LINES) as to_lines,
             place.writing(file_table("uses", number), USES) as to_uses,
@@ -68,6 +69,12 @@ class ReadLog:
             lines, uses = _Lines(to_lines, audit.parts), _Buffer(to_uses, USES)
             for exchange in log.of_file(file.broker, Path(file.path)):
                 count += 1
+                if first_ms is None:
+                    first_ms = exchange.answered_ms
+                broker.wrote(exchange.answered_ms)
+                while broker.pauses:
+                    since, until = broker.pauses.popleft()
+                    pauses.append({"line": exchange.line, "since_ms": since, "until_ms": until})
                 firsts.setdefault(exchange.connection, exchange.arrived_ms)
                 uses.add((exchange.line, exchange.answered_ms, exchange.connection))
                 if from_ms is None or exchange.arrived_ms < from_ms:
@@ -96,6 +103,9 @@ class ReadLog:
                 for reason, lines_ in told.counts.items()
             ],
             "damaged": damaged,
+            "first_ms": first_ms,
+            "last_ms": broker.last_ms if count else None,
+            "pauses": pauses,
             "parts": lines.counts,
         }
         place.write(file_table("files", number), pa.Table.from_pylist([row], schema=FILES))

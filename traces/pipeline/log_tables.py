@@ -43,6 +43,7 @@ CONNECTIONS = table(("connection", pa.string()), ("first_ms", pa.int64()))
 """When each connection of a file was first used."""
 
 _AT = pa.struct([("line", pa.int64()), ("at_ms", pa.int64())])
+_PAUSE = pa.struct([("line", pa.int64()), ("since_ms", pa.int64()), ("until_ms", pa.int64())])
 _SKIPPED = pa.struct([("reason", pa.string()), ("lines", pa.int64()), ("first", pa.string())])
 
 FILES = table(
@@ -54,6 +55,9 @@ FILES = table(
     ("until_ms", pa.int64()),
     ("skipped", pa.list_(_SKIPPED)),  # lines that were passed over
     ("damaged", pa.list_(_AT)),  # lines that may have been evidence, and can't be read
+    ("first_ms", pa.int64()),  # of the first answer
+    ("last_ms", pa.int64()),  # of the last one
+    ("pauses", pa.list_(_PAUSE)),  # times in which the broker said nothing at all
     ("parts", pa.list_(pa.int64())),  # how many rows of `lines` are of each part
 )
 """A file that was read; `lines` counts all of it, `exchanges` what is read of it."""

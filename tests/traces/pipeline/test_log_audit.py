@@ -37,6 +37,7 @@ def wrong_logs(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     logs = write_logs(tmp_path_factory.mktemp("logs"), PLAN, find_revision(WRONG))
     lines = logs[0].read_bytes().splitlines(keepends=True)
     lines[40] = lines[40][:200] + b"\n"
+    lines[100:220] = [b"another logger\n"] * 120  # the broker is silent for long
     lines[60] = b"java.lang.Exception\n"
     logs[0].write_bytes(b"".join(lines))
     return logs
@@ -88,8 +89,9 @@ def answers(logs: list[Path], audit: LogAudit, *, clairvoyant: bool) -> tuple[li
         here = (len(audit.files), 0) if clairvoyant else (numbers[exchange.source], exchange.line)
         part._cursor.at = {name: here}
         part._brokers = {name: Broker()}  # it has seen nothing itself
-        of_part.append(part.runs_through(name, from_ms, to_ms))
-        of_whole.append(whole.runs_through(name, from_ms, to_ms))
+        for asked in ("runs_through", "paused"):
+            of_part.append(getattr(part, asked)(name, from_ms, to_ms))
+            of_whole.append(getattr(whole, asked)(name, from_ms, to_ms))
     return of_part, of_whole
 
 
@@ -99,7 +101,7 @@ def test_a_part_knows_of_a_broker_what_one_pass_would_know(
     audit = audited(tmp_path, wrong_logs)
     of_part, of_whole = answers(wrong_logs, audit, clairvoyant=False)
     assert of_part == of_whole
-    assert set(of_whole) == {True, False}
+    assert set(of_whole[::2]) == set(of_whole[1::2]) == {True, False}
     of_part, of_whole = answers(wrong_logs, audit, clairvoyant=True)
     assert of_part != of_whole
 
