@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
+from zlib import crc32
 
 from fencepost.conformance.errands import Errand, run_errands
 from fencepost.conformance.nightly_plan import (
@@ -38,7 +39,7 @@ _SEARCHED, _EXAMINED = 0.5, 0.35
 """These shares of the time for a target; what is left is for its start, and for last runs."""
 _MODEL_SEARCHED = 0.9
 _SHARDS = 1000
-"""Seeds of a night lie so far apart at most."""
+"""So far apart are the seeds of parts; and those of nights are so many times that."""
 _TEETH = 0.5
 _FEW_MUTANTS = 5
 
@@ -136,11 +137,11 @@ async def run_night(wish: Wish, stop: Stop, heard: Heard = lambda _: None) -> Ni
     began = time.monotonic()
     until = began + wish.seconds - min(_REPORT_S, wish.seconds / 10)
     schedule = Schedule(weights_of(wish.parts, wish.targets), until)
-    for number, name in enumerate(weights_of(wish.parts, wish.targets)):
+    for name in weights_of(wish.parts, wish.targets):
         part = Part(name)
         start = time.monotonic()
         part.share = schedule.begin(name, start)
-        if not part.share or not await _ran(night, part, number, stop):
+        if not part.share or not await _ran(night, part, stop):
             part.status, part.said = SKIPPED, "the night was over before it began"
         part.seconds = time.monotonic() - start
         night.parts.append(part)
@@ -150,11 +151,11 @@ async def run_night(wish: Wish, stop: Stop, heard: Heard = lambda _: None) -> Ni
     return night
 
 
-async def _ran(night: Night, part: Part, number: int, stop: Stop) -> bool:
+async def _ran(night: Night, part: Part, stop: Stop) -> bool:
     """Run a part; False where an end was wished for before."""
     if stop.asked:
         return False
-    await _run(night, part, number, stop)
+    await _run(night, part, stop)
     part.status = CUT if _is_over(stop) else part.status
     return True
 
@@ -164,28 +165,28 @@ def _is_over(stop: Stop) -> bool:
     return stop.asked
 
 
-async def _run(night: Night, part: Part, number: int, stop: Stop) -> None:
+async def _run(night: Night, part: Part, stop: Stop) -> None:
     match part.name:
         case name if name == MODEL:
-            await _model(night, part, number, stop)
+            await _model(night, part, stop)
         case name if name == MUTANTS:
-            await _mutants(night, part, number, stop)
+            await _mutants(night, part, stop)
         case name if name == TRACES:
-            making = Making(TRACES, _seed(night, number), traces=night.wish.requests)
+            making = Making(TRACES, _seed(night, part), traces=night.wish.requests)
             await _look(night, part, stop, [Errand(TRACES, make_traces, making, part.share)])
         case name if name == TESTS:
-            await _tests(night, part, number, stop)
+            await _tests(night, part, stop)
         case _:
-            await _target(night, part, number, stop)
+            await _target(night, part, stop)
 
 
-async def _model(night: Night, part: Part, number: int, stop: Stop) -> None:
+async def _model(night: Night, part: Part, stop: Stop) -> None:
     searched = part.share * _MODEL_SEARCHED
     shards = [
         Search(
             f"{MODEL} {n + 1}",
             MODEL,
-            _seed(night, number, n),
+            _seed(night, part, n),
             searched,
             part.share - searched,
             night.wish.requests,
@@ -195,7 +196,7 @@ async def _model(night: Night, part: Part, number: int, stop: Stop) -> None:
     await _look(night, part, stop, [Errand(s.shard, search, s, part.share) for s in shards])
 
 
-async def _target(night: Night, part: Part, number: int, stop: Stop) -> None:
+async def _target(night: Night, part: Part, stop: Stop) -> None:
     missing = "" if night.wish.named else why_not(part.name)
     if missing:
         part.status, part.said = SKIPPED, missing
@@ -203,7 +204,7 @@ async def _target(night: Night, part: Part, number: int, stop: Stop) -> None:
     given = Search(
         part.name,
         part.name,
-        _seed(night, number),
+        _seed(night, part),
         part.share * _SEARCHED,
         part.share * _EXAMINED,
         night.wish.requests,
@@ -239,8 +240,8 @@ async def _look(night: Night, part: Part, stop: Stop, errands: Sequence[Errand])
         part.status, part.said = FAILED, f"{part.said}; {'; '.join(wrong)}"
 
 
-async def _mutants(night: Night, part: Part, number: int, stop: Stop) -> None:
-    seed, jobs = _seed(night, number), night.wish.jobs
+async def _mutants(night: Night, part: Part, stop: Stop) -> None:
+    seed, jobs = _seed(night, part), night.wish.jobs
     names = [name for name, mutant in ALL_MUTANTS.items() if mutant.visible]
     first = night.wish.seed * _FEW_MUTANTS % len(names)
     turned = names[first:] + names[:first]
@@ -264,13 +265,13 @@ async def _mutants(night: Night, part: Part, number: int, stop: Stop) -> None:
         part.status, part.said = FAILED, f"{part.said}; {'; '.join(wrong)}"
 
 
-async def _tests(night: Night, part: Part, number: int, stop: Stop) -> None:
+async def _tests(night: Night, part: Part, stop: Stop) -> None:
     wish = night.wish
     missing = why_no_tests(wish.root)
     if missing:
         part.status, part.said = SKIPPED, missing
         return
-    seed = _seed(night, number)
+    seed = _seed(night, part)
     tested: Tested = await run_tests(
         wish.root, wish.report, seed=seed, seconds=part.share, stop=stop, shard=TESTS
     )
@@ -282,6 +283,6 @@ async def _tests(night: Night, part: Part, number: int, stop: Stop) -> None:
         part.status, part.said = FAILED, f"{part.said}; {tested.trouble}"
 
 
-def _seed(night: Night, part: int, shard: int = 0) -> int:
-    """Of a shard: no two of a night have the same."""
-    return night.wish.seed * _SHARDS * _SHARDS + part * _SHARDS + shard
+def _seed(night: Night, part: Part, shard: int = 0) -> int:
+    """Of a shard: the same whatever else the night does."""
+    return (night.wish.seed * _SHARDS + crc32(part.name.encode()) % _SHARDS) * _SHARDS + shard
