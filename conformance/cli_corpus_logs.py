@@ -1,20 +1,32 @@
-"""`corpus audit`: request logs of many brokers by parts, in one process or on Spark.
+"""`corpus audit` and `corpus watch`: request logs of many brokers, as they are and as they grow.
 
-Decides how it is called and what it prints; what it does is `fencepost.traces.pipeline`'s.
+Decides how they are called and what they print; what they do is `fencepost.traces.pipeline`'s.
 """
 
 from __future__ import annotations
 
+import asyncio
+import importlib.metadata
+import json
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from fencepost.conformance.brokers.spark_jars import kafka_source
 from fencepost.conformance.cli_corpus import engine_of, out_option, say, with_engine
 from fencepost.conformance.cli_log_options import log_options, pairs
+from fencepost.conformance.target import TargetUnavailableError
 from fencepost.conformance.targets import find_revision
 from fencepost.traces.audit.results import UNKNOWN, VIOLATED
 from fencepost.traces.log_dates import DatePatternError
 from fencepost.traces.request_log import RequestLogError
+
+if TYPE_CHECKING:
+    from fencepost.traces.pipeline.log_plan import LogOptions
 
 EXITS = {VIOLATED: 1, UNKNOWN: 2}
 
@@ -65,23 +77,14 @@ def audit_logs_command(
     find_revision(revision)
     with engine_of(engine, master) as running:
         from fencepost.traces.pipeline.log_commands import audit_logs  # noqa: PLC0415  (an extra)
-        from fencepost.traces.pipeline.log_plan import LogAudit, LogOptions  # noqa: PLC0415
+        from fencepost.traces.pipeline.log_plan import LogAudit  # noqa: PLC0415
         from fencepost.traces.pipeline.place import Place  # noqa: PLC0415
 
-        options = LogOptions(
-            revision,
-            gaps,
-            lag_ms,
-            dict(pairs("--config", config)),
-            dict(pairs("--skew", skew)),
-            date_pattern,
-            timezone,
-            groups,
-        )
+        options = _options(revision, gaps, lag_ms, config, skew, date_pattern, timezone, groups)
         try:
             audit = LogAudit.of(Place(out), list(logs), options, parts)
             done = audit_logs(running, audit)
-        except (DatePatternError, RequestLogError) as error:
+        except RequestLogError as error:
             raise click.UsageError(str(error)) from error
     told = done.to_json()
     if not as_json:
@@ -92,4 +95,129 @@ def audit_logs_command(
     ctx.exit(EXITS.get(done.outcome, 0))
 
 
-LOG_COMMANDS = (audit_logs_command,)
+@click.command("watch")
+@click.argument(
+    "folder",
+    required=False,
+    metavar="[DIR]",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+)
+@click.option("--topic", metavar="NAME", help="Read a topic instead of a folder.")
+@click.option("--bootstrap", metavar="HOST:PORT", help="Of the brokers that have it.")
+@click.option("--once", is_flag=True, help="Read what is there now, and end.")
+@click.option(
+    "--every",
+    "every_s",
+    type=click.FloatRange(min=0),
+    default=5.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="Look for new lines so often.",
+)
+@log_options
+@click.option(
+    "--parts",
+    type=click.IntRange(1, 10_000),
+    default=16,
+    show_default=True,
+    help="Deal the groups out to so many tasks.",
+)
+@click.option("--master", metavar="URL", help="Spark's master  [default: local[*]]")
+@out_option
+@click.pass_context
+def watch_command(
+    ctx: click.Context,
+    *,
+    folder: Path | None,
+    topic: str | None,
+    bootstrap: str | None,
+    once: bool,
+    every_s: float,
+    groups: tuple[str, ...],
+    revision: str,
+    gaps: str,
+    lag_ms: int,
+    config: tuple[str, ...],
+    skew: tuple[str, ...],
+    date_pattern: str,
+    timezone: str,
+    parts: int,
+    master: str | None,
+    out: str,
+) -> None:
+    """Audit logs as they grow, on Spark: a folder of them, or a topic of Kafka.
+
+    Each violation is a line of JSON, printed, and kept in a file of its batch in the folder of
+    --out, with the state.  Whoever was killed goes on there: no violation is lost or kept twice.
+    Ends with Ctrl-C, and with --once: exit code 1 if there are violations, else 0.
+    """
+    find_revision(revision)
+    if (folder is None) == (topic is None) or (topic is None) != (bootstrap is None):
+        raise click.UsageError("give a folder of logs, or --topic NAME with --bootstrap HOST:PORT")
+    try:
+        from fencepost.traces.pipeline import spark, stream, stream_watch  # noqa: PLC0415
+        from fencepost.traces.pipeline.place import Place  # noqa: PLC0415
+    except ImportError as error:
+        raise TargetUnavailableError(
+            f"{error}: pip install 'fencepost[spark]', with PySpark 4.2 or later"
+        ) from error
+    options = _options(revision, gaps, lag_ms, config, skew, date_pattern, timezone, groups)
+    settings = dict(stream.SETTINGS)
+    if topic is not None:
+        settings["spark.jars"] = ",".join(
+            map(str, asyncio.run(kafka_source(importlib.metadata.version("pyspark"))))
+        )
+    source = stream_watch.Source(
+        None if folder is None else str(folder.resolve()), topic, bootstrap
+    )
+    given = stream_watch.Watch(Place(out), source, options, parts)
+    try:
+        with _term_is_interrupt(), spark.spark_session(master, settings) as session:
+            stream_watch.watch(session, given, _tell, every_s=None if once else every_s)
+    except spark.SparkUnavailableError as error:
+        raise TargetUnavailableError(str(error)) from error
+    outcomes = {alert["outcome"] for alert in stream.alerts_in(given.place)}
+    ctx.exit(next((code for outcome, code in EXITS.items() if outcome in outcomes), 0))
+
+
+def _options(
+    revision: str,
+    gaps: str,
+    lag_ms: int,
+    config: tuple[str, ...],
+    skew: tuple[str, ...],
+    date_pattern: str,
+    timezone: str,
+    groups: tuple[str, ...],
+) -> LogOptions:
+    """Raises UsageError for what can't be read."""
+    from fencepost.traces.pipeline.log_plan import LogOptions  # noqa: PLC0415  (an extra)
+
+    numbers = dict(pairs("--config", config)), dict(pairs("--skew", skew))
+    options = LogOptions(revision, gaps, lag_ms, *numbers, date_pattern, timezone, groups)
+    try:
+        options.dates()
+    except DatePatternError as error:
+        raise click.UsageError(str(error)) from error
+    return options
+
+
+@contextmanager
+def _term_is_interrupt() -> Iterator[None]:
+    """SIGTERM ends what runs as Ctrl-C does."""
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _tell(alert: dict[str, Any]) -> None:
+    click.echo(json.dumps(alert, ensure_ascii=False))
+
+
+LOG_COMMANDS = (audit_logs_command, watch_command)

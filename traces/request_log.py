@@ -118,7 +118,7 @@ class RequestLog:
         try:
             for number, line in enumerate(lines, start=1):
                 skipped.lines += 1
-                made = self._exchange(broker, source, number, line, skew)
+                made = self.of_line(broker, source, number, line, skew)
                 if isinstance(made, str):
                     skipped.skip(made, broker, source, number, last_ms)
                 else:
@@ -127,7 +127,7 @@ class RequestLog:
         except (EOFError, zlib.error, gzip.BadGzipFile):
             skipped.skip(BROKEN_FILE, broker, source, number + 1, last_ms)
 
-    def _exchange(
+    def of_line(
         self, broker: str, source: str, number: int, line: bytes, skew: int
     ) -> Exchange | str:
         """The exchange of a line, or why there is none."""

@@ -13,7 +13,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -88,8 +88,12 @@ def _mapped(
 
 
 @contextmanager
-def spark_session(master: str | None = None) -> Iterator[SparkSession]:
+def spark_session(
+    master: str | None = None, settings: Mapping[str, str] | None = None
+) -> Iterator[SparkSession]:
     """A session that ends with the block.  `master`: by default `local[*]`, or spark-submit's.
+
+    `settings`: what it needs beside the usual ones, by Spark's names.
 
     Raises SparkUnavailableError.
     """
@@ -111,7 +115,8 @@ def spark_session(master: str | None = None) -> Iterator[SparkSession]:
             os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
             builder = builder.config("spark.driver.host", "localhost")
             builder = builder.config("spark.driver.bindAddress", "127.0.0.1")
-    for name, value in () if submitted else _SETTINGS.items():
+    usual = {} if submitted else _SETTINGS
+    for name, value in {**usual, **(settings or {})}.items():
         builder = builder.config(name, value)
     with tempfile.TemporaryDirectory(prefix="fencepost-") as folder:
         archive = write_archive(Path(folder) / "fencepost.zip")
