@@ -2,7 +2,8 @@
 
 Some minutes: `tox -e serve`.  What is served is certified over TCP and, with the same settings, in
 this process.  The model never fails.  A mutant fails over TCP in a case that it fails here, and in
-no other; what may pass over TCP though it fails here stands below, with the reason.
+no other, or has versions that are found not to work; what nobody can see over TCP stands below,
+with the reason.
 """
 
 from __future__ import annotations
@@ -38,13 +39,15 @@ from conformance.shaky import Link, Reached, linked
 from fencepost.conformance.outcome import Outcome
 from fencepost.conformance.plan import Pause
 from fencepost.conformance.targets import SIDE_BY_SIDE
+from fencepost.conformance.tcp import TcpTarget
 from fencepost.properties.mutants import MUTANTS
 
 SIDE = 4
 """Servers at once: cases wait most of the time."""
 AT_MOST = {(True, False): 6, (True, True): 2, (False, False): 8, (False, True): 2}
 """So many cases for a mutant: of those that kill it or not, and that wait for timers or not."""
-SHAKEN = ("kafka-8500", "zombie-commits")
+SHAKEN = {"kafka-8500": "two live members of instance", "zombie-commits": None}
+"""Mutants for a bad link, and how their fault is said: the link may bring it into any case."""
 
 ONLY_BY_FAILOVER = frozenset(
     {
@@ -58,8 +61,13 @@ ONLY_BY_FAILOVER = frozenset(
     }
 )
 """They show themselves only when a coordinator fails over, which a port can't be asked for."""
-BY_CHANCE = frozenset({"leader-not-kept"})
-"""The new leader is drawn, so now and then it is the one that the model has; cases may pass."""
+MISSED_PERCENT = 3
+"""So many cases may pass over TCP though they fail here: which of two requests sent within one lag
+came first can't be told on a real clock, and a new leader is drawn."""
+FOR_MINUTES = "SESSION-EXPIRED-PREPARING/first-join-waits-for-minutes"
+"""It waits for five minutes; on a real clock no wait is longer than two."""
+ONLY_FOR_MINUTES = frozenset({"new-member-never-expires"})
+"""That case alone sees them."""
 BY_LATENESS = frozenset({"initial-delay-without-end", "join-timer-restarts"})
 """One case each sees them, by an answer that is some lags late; a busy machine must allow that."""
 RIGHTLY = frozenset(
@@ -76,10 +84,23 @@ extended, which this mutant doesn't."""
 
 @dataclass
 class Row:
-    """A mutant: what it failed in this process, and what became of the cases over TCP."""
+    """A mutant: what it failed in this process, and what became of the cases over TCP.
+
+    `broken`: APIs with versions that it says it speaks, and doesn't.
+    """
 
     here: dict[str, Outcome] = field(default_factory=dict)
     there: Results = field(default_factory=dict)
+    broken: frozenset[str] = frozenset()
+
+    @property
+    def missed(self) -> list[str]:
+        """What passed over TCP though it fails here."""
+        return [
+            case
+            for case, result in self.there.items()
+            if result.outcome is Outcome.PASS and self.here[case] is Outcome.FAIL
+        ]
 
 
 @contextmanager
@@ -103,7 +124,12 @@ async def row(name: str, pool: ProcessPoolExecutor) -> Row:
         return Row()
     settings, here = found
     async with serving(f"mutant:{name}", settings) as address:
-        return Row(here, await over_tcp(address, sample(name, here)))
+        target = TcpTarget(address, capacity=SIDE_BY_SIDE)
+        there = await over_tcp(target, sample(name, here))
+        working = target.working
+        return Row(
+            here, there, frozenset(a for a, v in target.advertised.items() if working.get(a) != v)
+        )
 
 
 def sample(name: str, here: dict[str, Outcome]) -> list[str]:
@@ -144,13 +170,14 @@ def test_a_mutant_is_killed_and_wronged_in_nothing(name: str, matrix: dict[str, 
         return
     wrong = {c: m for c, m in failed(found.there).items() if found.here[c] is not Outcome.FAIL}
     assert {(name, case) for case in wrong} <= RIGHTLY, wrong
-    assert failed(found.there) or name in BY_LATENESS
-    missed = [
-        case
-        for case, result in found.there.items()
-        if result.outcome is Outcome.PASS and found.here[case] is Outcome.FAIL
-    ]
-    assert not missed or name in BY_CHANCE | BY_LATENESS
+    assert failed(found.there) or found.broken or name in BY_LATENESS | ONLY_FOR_MINUTES
+
+
+def test_hardly_a_case_misses_what_it_sees_in_process(matrix: dict[str, Row]) -> None:
+    fails = [(n, c) for n, row in matrix.items() for c in row.there if row.here[c] is Outcome.FAIL]
+    missed = [(name, case) for name, row in matrix.items() for case in row.missed]
+    sys.stdout.write(f"{len(missed)} of {len(fails)} missed: {missed}\n")
+    assert 100 * len(missed) <= MISSED_PERCENT * len(fails)
 
 
 @pytest.mark.parametrize("load", [0, 2])
@@ -168,7 +195,7 @@ async def test_the_model_holds_as_in_process(load: int) -> None:
     for results in found:
         assert not failed(results)
         left = {c: r.message for c, r in results.items() if r.outcome is not Outcome.PASS}
-        assert load or not left
+        assert load or left.keys() <= {FOR_MINUTES}
 
 
 async def shaken(name: str, seed: int) -> tuple[Results, Link]:
@@ -196,5 +223,7 @@ async def test_a_bad_link_accuses_mutants_of_nothing_else() -> None:
     ended = await asyncio.gather(*(shaken(f"mutant:{name}", 7) for name in SHAKEN))
     for name, (found, _) in zip(SHAKEN, ended, strict=True):
         here = await asyncio.to_thread(in_process, f"mutant:{name}", AT_ONCE, list(found))
-        assert not {c: m for c, m in failed(found).items() if here[c] is not Outcome.FAIL}
+        wrong = {c: m for c, m in failed(found).items() if here[c] is not Outcome.FAIL}
+        own = SHAKEN[name]
+        assert not {c: m for c, m in wrong.items() if own is None or own not in m}
         assert failed(found)
