@@ -35,7 +35,11 @@ _ENDED_AS_IT_SHOULD = (0, 1, _NOTHING_TO_RUN)
 
 @dataclass(frozen=True, slots=True)
 class Tested:
-    """What came of it.  `ran` of `files`; `cut`: the one that was running when time was over."""
+    """What came of it.
+
+    `ran`: the files that ran to their end, of `files` (as far as one knows); `cut`: the one that
+    was running when time was over.
+    """
 
     sightings: tuple[Sighting, ...] = ()
     ran: tuple[str, ...] = ()
@@ -87,8 +91,9 @@ async def run_tests(
             return Tested(tuple(sightings), tuple(ran), len(files), file, "; ".join(trouble))
         if code not in _ENDED_AS_IT_SHOULD:
             trouble.append(f"pytest {file} ended with {code}; see logs/{log.name}")
-        ran.append(file)
-    return Tested(tuple(sightings), tuple(ran), len(files), trouble="; ".join(trouble))
+        if code != _NOTHING_TO_RUN:
+            ran.append(file)
+    return Tested(tuple(sightings), tuple(ran), len(ran), trouble="; ".join(trouble))
 
 
 def failed_in(text: str) -> list[tuple[str, str]]:

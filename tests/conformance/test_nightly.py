@@ -326,11 +326,14 @@ async def test_property_tests_search_and_keep_their_examples(tmp_path: Path) -> 
     )
     (tests / "test_bad.py").write_text(textwrap.dedent(FAILING))
     (tests / "test_other.py").write_text("def test_nothing():\n    assert False\n")
+    (tests / "test_more.py").write_text(
+        "import hypothesis\n\ndef test_nothing():\n    assert False\n"
+    )
     assert why_no_tests(tmp_path) == ""
     tested = await run_tests(
         tmp_path, tmp_path / "report", seed=1, seconds=LONG_S, stop=Stop(), shard="tests"
     )
-    assert tested.ran == ("tests/test_bad.py",)
+    assert (tested.ran, tested.files, tested.trouble) == (("tests/test_bad.py",), 1, "")
     assert [one.shape for one in tested.sightings] == ["tests/test_bad.py::test_no_number_is_large"]
     assert "assert 1000 < 1000" in tested.sightings[0].sentence
     assert list((tmp_path / "report" / "hypothesis" / "examples").iterdir())
