@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -15,11 +16,12 @@ import click
 
 from fencepost.conformance.cli_show import json_option
 from fencepost.conformance.interrupts import run_until_told
-from fencepost.conformance.nightly import Part, Wish, run_night
+from fencepost.conformance.nightly import Night, Part, Wish, run_night
 from fencepost.conformance.nightly_plan import TARGETS, WEIGHTS, targets_of, weights_of
 from fencepost.conformance.nightly_report import NAME, Before, NightReport
 from fencepost.conformance.nightly_sightings import NEW, OPEN, Entry
 from fencepost.conformance.report import write_texts
+from fencepost.conformance.stop import Stop
 from fencepost.conformance.targets import TargetOptions, find_target
 from fencepost.traces.corpus_index import CorpusFolder
 from fencepost.traces.page.nightly_page import SURE_WORDS
@@ -133,17 +135,21 @@ def nightly_command(
         corpus=None if folder is None else CorpusFolder.read(folder).same_bugs(),
         open_bugs=frozenset() if earlier is None else earlier.told_well(),
     )
-    quiet = as_json
-    if not quiet:
-        compared = "no earlier one" if earlier is None else f"that of {earlier.night}"
-        click.echo(f"night of {wish.tonight}, seed {number}, {minutes:g} minutes, after {compared}")
+
+    def say(line: str) -> None:
+        if not as_json:
+            click.echo(line)
+            sys.stdout.flush()
 
     def heard(part: Part) -> None:
-        if not quiet:
-            click.echo(f"{part.name}: {part.status} after {part.seconds:.0f} s: {part.said}")
+        say(f"{part.name}: {part.status} after {part.seconds:.0f} s: {part.said}")
 
-    night = run_until_told(lambda stop: run_night(wish, stop, heard))
-    told = NightReport.of(night, earlier)
+    async def searched(stop: Stop) -> Night:
+        compared = "no earlier one" if earlier is None else f"that of {earlier.night}"
+        say(f"night of {wish.tonight}, seed {number}, {minutes:g} minutes, after {compared}")
+        return await run_night(wish, stop, heard)
+
+    told = NightReport.of(run_until_told(searched), earlier)
     told.write(report)
     if as_json:
         click.echo(json.dumps(told.to_json(), indent=2, ensure_ascii=False))

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import signal
+import subprocess
+import sys
 import textwrap
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -10,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from conformance.test_cli import INTERRUPTIBLE
 from jsonschema import Draft202012Validator
 from traces.committed import committed
 
@@ -393,6 +397,29 @@ async def test_a_part_that_is_ended_is_called_so(tmp_path: Path) -> None:
     await run_night(asked, stop, heard)
     assert [part.status for part in parts] == [DONE, SKIPPED]
     assert CUT not in {part.status for part in parts}
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_the_night_with_a_report(tmp_path: Path, number: int) -> None:
+    words = ("nightly", "--minutes", "60", "--jobs", "2", "--part", "model", "--part", "mutants")
+    with subprocess.Popen(
+        [sys.executable, "-c", INTERRUPTIBLE, *words, "--report", str(tmp_path / "night")],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as night:
+        try:
+            assert night.stdout is not None
+            assert night.stdout.readline().startswith("night of")
+            night.send_signal(number)
+            said, _ = night.communicate(timeout=LONG_S)
+        finally:
+            night.kill()
+    assert night.returncode == 0
+    assert "nothing new; ended early" in said
+    document = json.loads((tmp_path / "night" / "nightly.json").read_text("utf-8"))
+    assert document["stopped"]
+    assert [part["status"] for part in document["parts"]] == [CUT, SKIPPED]
 
 
 def run(*words: str) -> int:
