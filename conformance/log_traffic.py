@@ -15,6 +15,7 @@ from functools import partial
 from random import Random
 from typing import Any
 
+from fencepost.conformance.log_oddities import Client, dawdles, happens_oddly, in_old_words
 from fencepost.conformance.running import RunningModel
 from fencepost.model.coordinator import Answer, Send
 from fencepost.model.machine import Machine
@@ -26,7 +27,10 @@ START_MS = 1_795_243_200_000
 _ADMIN = "10.0.0.1:9092-10.9.9.9:1-0"
 _BEAT_MS = 3_000
 _COMMIT_MS = 5_000
-_JOIN, _SYNC, _BEAT, _LEAVE, _COMMIT, _DESCRIBE = 9, 5, 4, 5, 9, 5
+REBALANCING = 27
+_NEW = {"JoinGroup": 9, "SyncGroup": 5, "Heartbeat": 4, "LeaveGroup": 5, "OffsetCommit": 9}
+_OLD = {"JoinGroup": 3, "SyncGroup": 2, "Heartbeat": 2, "LeaveGroup": 2, "OffsetCommit": 5}
+_DESCRIBE = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +38,8 @@ class Plan:
     """What traffic to make.
 
     `lines`: about how many; `members`: the most per group; `unrest_ms`: how often, on average,
-    something happens to a member; `delay_ms`: the broker's initial rebalance delay.
+    something happens to a member; `delay_ms`: the broker's initial rebalance delay; `odd`: how much
+    of what happens is what no good client does.
     """
 
     lines: int
@@ -43,30 +48,15 @@ class Plan:
     brokers: int = 1
     unrest_ms: int = 120_000
     session_ms: int = 10_000
+    rebalance_ms: int = 60_000
     delay_ms: int = 0
     seed: int = 0
-
-
-@dataclass(slots=True)
-class _Client:
-    group_id: str
-    name: str
-    instance: str | None
-    topics: int = 1
-    member_id: str = ""
-    generation_id: int = -1
-    leader: bool = False
-    members: tuple[str, ...] = ()
-    state: str = "down"
-    life: int = 0
-    connection: str = ""
-    waiting: str = ""
-    heard: float = 0.0
+    odd: float = 0.0
 
 
 @dataclass(slots=True)
 class _Open:
-    client: _Client
+    client: Client
     life: int
     send: Send
     arrived_ms: float
@@ -80,7 +70,7 @@ class Traffic:
     revision: Revision
     random: Random = field(init=False)
     _model: RunningModel = field(init=False)
-    _clients: list[_Client] = field(init=False)
+    clients: list[Client] = field(init=False)
     _agenda: list[tuple[float, int, Callable[[], None]]] = field(default_factory=list)
     _open: dict[str, _Open] = field(default_factory=dict)
     _out: list[tuple[float, int, int, bytes]] = field(default_factory=list)
@@ -96,18 +86,20 @@ class Traffic:
             "group.min.session.timeout.ms": 100,
         }
         self._model = RunningModel(Machine(self.revision, config), new_id=self._new_id)
-        self._clients = []
+        self.clients = []
         for g in range(plan.groups):
             size = self.random.randint(1, plan.members)
             static = self.random.random() < 0.6
             for m in range(size):
                 instance = f"g{g}-pod-{m}" if static and self.random.random() < 0.9 else None
-                self._clients.append(_Client(f"group-{g}", f"consumer-{g}-{m}", instance))
-        for client in self._clients:
-            self._later(self.random.uniform(0, 5_000), partial(self._start, client))
+                client = Client(f"group-{g}", f"consumer-{g}-{m}", instance)
+                client.old = bool(plan.odd) and instance is None and self.random.random() < plan.odd
+                self.clients.append(client)
+        for client in self.clients:
+            self.later(self.random.uniform(0, 5_000), partial(self.start, client))
             self._unrest(client)
         for g in range(plan.groups):
-            self._later(self.random.uniform(0, 60_000), partial(self._describe, f"group-{g}"))
+            self.later(self.random.uniform(0, 60_000), partial(self.describe, f"group-{g}"))
 
     def __iter__(self) -> Iterator[tuple[int, bytes]]:
         """Lines, in order of their dates."""
@@ -131,7 +123,8 @@ class Traffic:
 
     # Clients.
 
-    def _start(self, client: _Client) -> None:
+    def start(self, client: Client) -> None:
+        """A new process begins."""
         client.life += 1
         self._connections += 1
         number = 30_000 + self._connections % 30_000
@@ -139,25 +132,29 @@ class Traffic:
             f"10.0.0.1:9092-10.1.{self._connections % 200}.7:{number}-{self._connections}"
         )
         client.member_id, client.generation_id = "", -1
-        self._join(client)
+        self.join(client)
 
-    def _join(self, client: _Client) -> None:
+    def join(self, client: Client) -> None:
+        """Ask to be let in, or in again."""
         client.state = "joining"
-        names = ["range", "cooperative-sticky"]
+        names = ["range", "cooperative-sticky"] if client.protocol != "other" else ["other"]
+        if client.protocol == "sticky":
+            names.reverse()
         metadata = base64.b64encode(b"\0\1" + b"topic" * client.topics).decode()
         body = {
             "groupId": client.group_id,
             "sessionTimeoutMs": self.plan.session_ms,
-            "rebalanceTimeoutMs": 60_000,
+            "rebalanceTimeoutMs": self.plan.rebalance_ms,
             "memberId": client.member_id,
             "groupInstanceId": client.instance,
-            "protocolType": "consumer",
+            "protocolType": client.kind,
             "protocols": [{"name": name, "metadata": metadata} for name in names],
             "reason": "",
         }
-        self._ask(client, "JoinGroup", _JOIN, body)
+        self.ask(client, "JoinGroup", body)
 
-    def _sync(self, client: _Client) -> None:
+    def sync(self, client: Client) -> None:
+        """Ask for the assignment; a leader brings it."""
         client.state = "syncing"
         rows = [
             {"memberId": m, "assignment": base64.b64encode(f"for {m}".encode()).decode()}
@@ -172,9 +169,10 @@ class Traffic:
             "protocolName": client.waiting,
             "assignments": rows,
         }
-        self._ask(client, "SyncGroup", _SYNC, body)
+        self.ask(client, "SyncGroup", body)
 
-    def _beat(self, client: _Client, life: int) -> None:
+    def beat(self, client: Client, life: int) -> None:
+        """Send a heartbeat, if still alive and at rest."""
         if client.life != life or client.state != "stable":
             return
         body = {
@@ -183,9 +181,10 @@ class Traffic:
             "memberId": client.member_id,
             "groupInstanceId": client.instance,
         }
-        self._ask(client, "Heartbeat", _BEAT, body)
+        self.ask(client, "Heartbeat", body)
 
-    def _commit(self, client: _Client, life: int) -> None:
+    def commit(self, client: Client, life: int) -> None:
+        """Commit an offset, if still alive and at rest."""
         if client.life != life or client.state != "stable":
             return
         part = {
@@ -201,65 +200,74 @@ class Traffic:
             "groupInstanceId": client.instance,
             "topics": [{"name": "orders", "partitions": [part]}],
         }
-        self._ask(client, "OffsetCommit", _COMMIT, body)
+        self.ask(client, "OffsetCommit", body)
 
-    def _describe(self, group_id: str) -> None:
-        admin = _Client(group_id, "admin", None, state="admin", connection=_ADMIN)
+    def describe(self, group_id: str, *, again: bool = True) -> None:
+        """Ask about a group, and `again` each minute."""
+        admin = Client(group_id, "admin", None, state="admin", connection=_ADMIN)
         body = {"groups": [group_id], "includeAuthorizedOperations": False}
-        self._ask(admin, "DescribeGroups", _DESCRIBE, body)
-        self._later(60_000, lambda: self._describe(group_id))
+        self.ask(admin, "DescribeGroups", body)
+        if again:
+            self.later(60_000, lambda: self.describe(group_id))
 
-    def _unrest(self, client: _Client) -> None:
+    def _unrest(self, client: Client) -> None:
         wait = self.random.expovariate(1 / self.plan.unrest_ms)
-        self._later(10_000 + wait, lambda: self._happens(client))
+        self.later(10_000 + wait, lambda: self._happens(client))
 
-    def _happens(self, client: _Client) -> None:
+    def _happens(self, client: Client) -> None:
         self._unrest(client)
         if client.state != "stable":
+            return
+        if self.plan.odd and self.random.random() < self.plan.odd:
+            happens_oddly(self, client)
             return
         match self.random.choice(["restart", "restart", "crash", "subscribe", "away", "twice"]):
             case "restart":
                 if client.instance is None or self.random.random() < 0.1:
-                    self._leave(client)
-                self._end(client)
-                self._later(self.random.uniform(200, 6_000), lambda: self._start(client))
+                    self.leave(client)
+                self.end(client)
+                self.later(self.random.uniform(200, 6_000), lambda: self.start(client))
             case "crash":
-                self._end(client)
-                self._later(self.plan.session_ms * 2, lambda: self._start(client))
+                self.end(client)
+                self.later(self.plan.session_ms * 2, lambda: self.start(client))
             case "subscribe":
                 client.topics = 1 + client.topics % 3
-                self._join(client)
+                self.join(client)
             case "away":
-                self._end(client, life=False)
-                self._later(self.plan.session_ms * 1.5, lambda: self._back(client))
+                self.end(client, life=False)
+                self.later(self.plan.session_ms * 1.5, lambda: self._back(client))
             case _ if client.instance is not None:
-                twin = _Client(client.group_id, client.name + "-twin", client.instance)
-                self._start(twin)
-                self._later(20_000, lambda: self._end(twin))
+                twin = Client(client.group_id, client.name + "-twin", client.instance)
+                self.start(twin)
+                self.later(20_000, lambda: self.end(twin))
             case _:
                 pass
 
-    def _back(self, client: _Client) -> None:
+    def _back(self, client: Client) -> None:
         if client.state == "down":
             client.state = "stable"
-            self._beat(client, client.life)
+            self.beat(client, client.life)
 
-    def _back_again(self, client: _Client) -> None:
+    def _back_again(self, client: Client) -> None:
         if client.state == "down":
-            self._start(client)
+            self.start(client)
 
-    def _end(self, client: _Client, *, life: bool = True) -> None:
+    def end(self, client: Client, *, life: bool = True) -> None:
+        """The process is gone, or stands still (`life`)."""
         client.state = "down"
         if life:
             client.life += 1
 
-    def _leave(self, client: _Client) -> None:
+    def leave(self, client: Client) -> None:
+        """Send a LeaveGroup."""
         row = {"memberId": client.member_id, "groupInstanceId": client.instance, "reason": "bye"}
-        self._ask(client, "LeaveGroup", _LEAVE, {"groupId": client.group_id, "members": [row]})
+        self.ask(client, "LeaveGroup", {"groupId": client.group_id, "members": [row]})
 
     # What clients are told.
 
-    def _told(self, client: _Client, send: Send, body: Mapping[str, Any]) -> None:
+    def _told(self, client: Client, send: Send, body: Mapping[str, Any]) -> None:
+        if client.deaf:
+            return
         match send.api:
             case "JoinGroup":
                 self._joined(client, body)
@@ -267,57 +275,63 @@ class Traffic:
                 if body["errorCode"] == 0:
                     client.state = "stable"
                     life = client.life
-                    self._later(_BEAT_MS, lambda: self._beat(client, life))
-                    self._later(_COMMIT_MS, lambda: self._commit(client, life))
+                    self.later(_BEAT_MS, lambda: self.beat(client, life))
+                    self.later(_COMMIT_MS, lambda: self.commit(client, life))
                 else:
                     self._error(client, body["errorCode"])
             case "Heartbeat":
                 if body["errorCode"] == 0:
                     life = client.life
                     wait = _BEAT_MS + self.random.uniform(0, 100)
-                    self._later(wait, lambda: self._beat(client, life))
+                    self.later(wait, lambda: self.beat(client, life))
                 else:
                     self._error(client, body["errorCode"])
             case "OffsetCommit":
                 life = client.life
-                self._later(_COMMIT_MS, lambda: self._commit(client, life))
+                self.later(_COMMIT_MS, lambda: self.commit(client, life))
 
-    def _joined(self, client: _Client, body: Mapping[str, Any]) -> None:
+    def _joined(self, client: Client, body: Mapping[str, Any]) -> None:
         code = body["errorCode"]
         if code == 79:
             client.member_id = body["memberId"]
-            self._soon(client, lambda: self._join(client))
+            self._soon(client, lambda: self.join(client))
         elif code == 0:
             client.member_id = body["memberId"]
             client.generation_id = body["generationId"]
             client.waiting = body["protocolName"]
             leads = body["leader"] == body["memberId"] and not body.get("skipAssignment")
             client.members = tuple(m["memberId"] for m in body["members"]) if leads else ()
-            self._soon(client, lambda: self._sync(client))
+            self._soon(client, lambda: self.sync(client))
         else:
             self._error(client, code)
 
-    def _error(self, client: _Client, code: int) -> None:
+    def _error(self, client: Client, code: int) -> None:
         if client.state == "down":
             return
         if code == 82:
             client.state = "down"
-            self._later(30_000, partial(self._back_again, client))
+            self.later(30_000, partial(self._back_again, client))
             return
         if code in {22, 25}:
             client.member_id = ""
-        client.state = "joining"
         wait = self.random.uniform(5, 1_500)
+        if code == REBALANCING and self.plan.odd and client.state == "stable":
+            wait = dawdles(self, client)
+        client.state = "joining"
         life = client.life
-        self._later(wait, lambda: self._again(client, life))
+        self.later(wait, lambda: self._again(client, life))
 
-    def _again(self, client: _Client, life: int) -> None:
+    def _again(self, client: Client, life: int) -> None:
         if client.life == life and client.state == "joining":
-            self._join(client)
+            self.join(client)
 
     # The wire.
 
-    def _ask(self, client: _Client, api: str, version: int, body: dict[str, Any]) -> None:
+    def ask(self, client: Client, api: str, body: dict[str, Any]) -> None:
+        """Send a request in a version of the client's."""
+        version = (_OLD if client.old else _NEW).get(api, _DESCRIBE)
+        if client.old:
+            body = in_old_words(api, body)
         self._count += 1
         request_id = str(self._count)
         send = Send(request_id, client.connection, client.name, api, version, body)
@@ -355,12 +369,13 @@ class Traffic:
             if client.life == open_.life:
                 self._told(client, send, body)
 
-    def _soon(self, client: _Client, act: Callable[[], None]) -> None:
+    def _soon(self, client: Client, act: Callable[[], None]) -> None:
         life = client.life
         wait = self.random.uniform(2, 20)
-        self._later(wait, lambda: act() if client.life == life else None)
+        self.later(wait, lambda: act() if client.life == life else None)
 
-    def _later(self, wait_ms: float, act: Callable[[], Any]) -> None:
+    def later(self, wait_ms: float, act: Callable[[], Any]) -> None:
+        """Do something in virtual time."""
         heapq.heappush(self._agenda, (self.now + wait_ms, self._next(), act))
 
     def _next(self) -> int:

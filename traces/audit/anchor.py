@@ -20,6 +20,7 @@ from fencepost.model.messages import (
     JoinGroupResponse,
     JoinMember,
     JoinProtocol,
+    LeaveGroupRequest,
 )
 from fencepost.model.vocabulary import GroupState
 from fencepost.properties.candidate import Candidate
@@ -163,18 +164,32 @@ def _member(row: JoinMember, joined: Joined | None, leader: Joined) -> Member:
     )
 
 
+def _asked_as(exchange: Exchange) -> set[str]:
+    """The member ids that a request speaks for."""
+    request = exchange.request
+    if isinstance(request, LeaveGroupRequest):
+        return {row.member_id for row in request.rows(exchange.version)}
+    return {exchange.request_body["memberId"]}
+
+
 def _with_pending(
     group: Group, exchanges: Sequence[Exchange], listed: set[str], at_ms: int
 ) -> Group:
-    """Ids that were handed out, and have not joined yet."""
+    """Ids that were handed out, and have not joined or left yet."""
     pending = set()
+    used = {
+        member_id
+        for e in exchanges
+        if e.answered_ms <= at_ms and e.api in {"JoinGroup", "LeaveGroup"}
+        for member_id in _asked_as(e)
+    }
     for exchange in exchanges:
         if exchange.api != "JoinGroup" or exchange.answered_ms > at_ms:
             continue
         match exchange.request, exchange.response:
             case JoinGroupRequest(session_timeout_ms=session_ms), JoinGroupResponse(
                 error_code=Error.MEMBER_ID_REQUIRED.value, member_id=told
-            ) if told not in listed and exchange.answered_ms + session_ms > at_ms:
+            ) if told not in listed | used and exchange.answered_ms + session_ms > at_ms:
                 pending.add(told)
                 earliest, latest = exchange.arrived_ms, exchange.answered_ms
                 group = group.with_timer(SESSION, told, earliest + session_ms, latest + session_ms)

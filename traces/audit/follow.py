@@ -19,7 +19,7 @@ from fencepost.model.table import Level
 from fencepost.model.vocabulary import GroupState
 from fencepost.model.work import Incoming, Outcome, Span
 from fencepost.properties.candidate import Candidate, Emitted
-from fencepost.properties.matching import FRESH, first_difference
+from fencepost.properties.matching import FRESH, Match, first_difference
 from fencepost.properties.oracle import Oracle
 from fencepost.properties.search import FOREVER, Request, Search, Step, TooManyError
 from fencepost.properties.verdict import Allowed
@@ -233,6 +233,19 @@ class Follower(Oracle):
             said = first_difference(message, exchange.response, level, frozenset(), told)
             found.setdefault(f"{emitted.rule} {said}", Allowed(body, emitted.rule, said))
         return list(found.values())
+
+    def _agreed(
+        self, candidate: Candidate, emitted: Emitted, observed: Message, match: Match
+    ) -> Candidate:
+        """The candidate after an answer of its own was read.
+
+        Whose client id a static member bears was decided by its first join, long before the log.
+        """
+        agreed = super()._agreed(candidate, emitted, observed, match)
+        if any(group.static for _, group in agreed.groups):
+            kept = tuple(d for d in agreed.deviations if not d[1].field.endswith("clientId"))
+            return replace(agreed, deviations=kept)
+        return agreed
 
     def _answered(self, event: Answered) -> None:
         answer = event.answer

@@ -197,12 +197,10 @@ class GroupAudit:
 
     def _weigh(self, stretch: Stretch, *, at_end: bool) -> None:
         """A stretch that is not explained, or not without fault."""
-        hidden = stretch.hidden(at_end=at_end)
         chain = [*self._chain, stretch]
-        match by_search(chain, hidden, self._around, whole=self._whole, at_end=at_end):
+        match by_search(chain, self._around, whole=self._whole, at_end=at_end):
             case Run() as run:
                 stretch.run = run
-                stretch.assumed = hidden
                 self._explained(stretch)
             case Flawed(run, found):
                 self.result.add_found(found)

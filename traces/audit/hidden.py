@@ -26,6 +26,7 @@ from fencepost.traces.exchange import Exchange
 
 _MOST = 8
 _VERSION = 5
+_OLD_VERSION = 3
 _SINCE_MS = 10_000
 """So long before the first line of a stretch a request may have come that shows in it."""
 _LONG_MS = 300_000
@@ -75,9 +76,12 @@ def _unanswered_joins(
     told = {group_member.member_id for group_member in group.members}
     listed: dict[str, tuple[str | None, bytes, str]] = {}
     fenced: dict[str, None] = {}
+    handed = set(group.pending)
     for exchange in exchanges:
         if exchange.api == "JoinGroup":
             request, response = exchange.request, exchange.response
+            if exchange.response_body.get("errorCode") == Error.MEMBER_ID_REQUIRED.value:
+                handed.add(exchange.response_body.get("memberId", ""))
             if isinstance(response, JoinGroupResponse) and response.error_code == 0:
                 told.add(response.member_id)
                 for row in response.members:
@@ -105,11 +109,16 @@ def _unanswered_joins(
     for member_id, (instance, metadata, name) in listed.items():
         if member_id in told and not _is_new(metadata, group.member(member_id), exchanges):
             continue
-        sent_id = member_id if instance is None else ""
-        body = _join(group_id, group, sent_id, instance, [(name, metadata)])
+        words = f"a join of {instance or member_id} that was never answered"
+        given = instance is None and (member_id in handed or group.member(member_id) is not None)
+        body = _join(group_id, group, member_id if given else "", instance, [(name, metadata)])
+        version = _VERSION
+        if instance is None and not given:  # an old client, which is let in at once
+            version = _OLD_VERSION
+            del body["groupInstanceId"]
         yield (
-            hidden_request(f"hidden join of {member_id}", at_ms, "", "JoinGroup", _VERSION, body),
-            f"a join of {instance or member_id} that was never answered",
+            hidden_request(f"hidden join of {member_id}", at_ms, "", "JoinGroup", version, body),
+            words,
         )
     for instance in fenced:
         holder = group.member(group.holder(instance) or "")
@@ -172,17 +181,16 @@ def _unanswered_returns(
 def _unasked_returns(
     group_id: str, exchanges: Sequence[Exchange], group: Group, at_ms: int
 ) -> Iterator[tuple[Sent, str]]:
-    """Joins of those who are silent: with another subscription they start a rebalance."""
-    heard = {exchange.request_body.get("memberId") for exchange in exchanges}
+    """Joins after the last that was heard: with another subscription they start a rebalance."""
+    heard = {e.request_body.get("memberId"): e.arrived_ms for e in exchanges}
     for member in group.members:
-        if member.member_id in heard:
-            continue
+        since_ms = heard.get(member.member_id, at_ms)
         offers = [(name, metadata + _OTHERWISE) for name, metadata in _offers(member)]
         body = _join(group_id, group, member.member_id, member.group_instance_id, offers)
         body["sessionTimeoutMs"] = member.session_timeout_ms
         name = f"hidden change of {member.member_id}"
         yield (
-            hidden_request(name, at_ms, member.client_id, "JoinGroup", _VERSION, body),
+            hidden_request(name, since_ms, member.client_id, "JoinGroup", _VERSION, body),
             "a join that still waits when the log ends, or whose line is missing",
         )
 

@@ -16,7 +16,6 @@ from typing import Protocol
 from fencepost.properties.verdict import Allowed, Violation, Wrong
 from fencepost.traces.audit.facts import Fact, Facts
 from fencepost.traces.audit.follow import EXHAUSTIVE, Follower
-from fencepost.traces.audit.hidden import Hidden
 from fencepost.traces.audit.legal import Legal
 from fencepost.traces.audit.results import Found
 from fencepost.traces.audit.settled import is_vague
@@ -83,7 +82,6 @@ def by_fact(facts: Facts, exchange: Exchange, around: Surroundings) -> Found | M
 
 def by_search(
     chain: Sequence[Stretch],
-    hidden: Hidden,
     around: Surroundings,
     *,
     whole: bool,
@@ -96,9 +94,12 @@ def by_search(
     """
     stretch = chain[-1]
     broker = stretch.exchanges[0].broker
-    run = followed_on(chain, EXHAUSTIVE, hidden.requests)
+    missing = [s.hidden(at_end=at_end and s is stretch) for s in chain]
+    run = followed_on(chain, EXHAUSTIVE, missing)
+    lacks = any(hidden.requests for hidden in missing)
     if run.explained:
-        if run.deviation is None or hidden.requests:
+        stretch.assumed = missing[-1]
+        if run.deviation is None or lacks:
             return run
         if _is_vague(stretch, run) or not whole:
             return run
@@ -106,8 +107,8 @@ def by_search(
         return Flawed(run, _found(_at(stretch, wrong), wrong, wrong.allowed))
     violation = run.violation
     if violation is None:
-        missing = "requests seem to be missing, and " if hidden.requests else ""
-        return Doubt(f"{missing}{run.unknown or 'nothing explains it'}")
+        begun = "requests seem to be missing, and " if lacks else ""
+        return Doubt(f"{begun}{run.unknown or 'nothing explains it'}")
     at = _at(stretch, violation)
     from_ms = chain[0].from_ms
     if run.was_empty and not stretch.settings.knows_delay:
@@ -127,7 +128,7 @@ def by_search(
         return Doubt("the broker wrote nothing for seconds, as if it or its clock had stood still")
     if at_end and violation.wrong is Wrong.SILENCE:
         return Doubt("the log ends before the answer")
-    if hidden.cut:
+    if any(hidden.cut for hidden in missing):
         return Doubt("more requests may be missing than are tried")
     if not whole:
         return Doubt("too many lines came since the state was known for certain")

@@ -102,7 +102,7 @@ class Stretch:
         if self.harder():
             return True
         if earlier is not None and any(
-            self._explains(followed_on([earlier, self], effort))
+            self._explains(followed_on([earlier, self], effort, [earlier.assumed, Hidden()]))
             for effort in (EFFORTS[1], EFFORTS[3])
         ):
             return True
@@ -129,10 +129,10 @@ class Stretch:
         return run.explained
 
 
-def followed_on(chain: Sequence[Stretch], effort: Effort, hidden: Sequence[Sent] = ()) -> Run:
+def followed_on(chain: Sequence[Stretch], effort: Effort, hidden: Sequence[Hidden]) -> Run:
     """What following stretches one after the other comes to, all explanations of each kept.
 
-    `hidden`: what the log may lack in the last of them.
+    `hidden`: what the log may lack in each.
     """
     before = chain[0].before
     run = Run()
@@ -145,9 +145,7 @@ def followed_on(chain: Sequence[Stretch], effort: Effort, hidden: Sequence[Sent]
         last = i + 1 == len(chain)
         if not last:  # what arrived before a rest is followed where it arrived
             lines += [e for e in chain[i + 1].exchanges if _is_late(e, chain[i + 1])]
-        run = _followed(
-            stretch, before, lines, effort, hidden if last else stretch.assumed.requests
-        )
+        run = _followed(stretch, before, lines, effort, hidden[i].requests)
         was_empty |= run.was_empty
         if not run.explained and not last:
             return Run(unknown="what came before was explained in another way")
