@@ -1,4 +1,4 @@
-"""`corpus audit` and `corpus watch`: request logs of many brokers, as they are and as they grow.
+"""`corpus audit`, `watch` and `metrics`: request logs of many brokers, and what they come to.
 
 Decides how they are called and what they print; what they do is `fencepost.traces.pipeline`'s.
 """
@@ -17,8 +17,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fencepost.conformance.brokers.spark_jars import kafka_source
-from fencepost.conformance.cli_corpus import engine_of, out_option, say, with_engine
+from fencepost.conformance.cli_corpus import (
+    engine_of,
+    folder_argument,
+    out_option,
+    say,
+    with_engine,
+)
 from fencepost.conformance.cli_log_options import log_options, pairs
+from fencepost.conformance.summary import plural
 from fencepost.conformance.target import TargetUnavailableError
 from fencepost.conformance.targets import find_revision
 from fencepost.traces.audit.results import UNKNOWN, VIOLATED
@@ -180,6 +187,32 @@ def watch_command(
     ctx.exit(next((code for outcome, code in EXITS.items() if outcome in outcomes), 0))
 
 
+@click.command("metrics")
+@folder_argument
+@with_engine
+def metrics_command(folder: str, engine: str, master: str | None, *, as_json: bool) -> None:
+    """Count what operators chart in an audit in DIR, and draw it: metrics.html.
+
+    By group and day, by hour and cause, by duration: tables beside those of the audit.
+    """
+    with engine_of(engine, master) as running:
+        try:
+            from fencepost.traces.pipeline import log_metrics_page  # noqa: PLC0415  (an extra)
+        except ImportError as error:
+            raise TargetUnavailableError(f"{error}: pip install 'fencepost[corpus]'") from error
+        from fencepost.traces.pipeline.log_commands import audited  # noqa: PLC0415
+        from fencepost.traces.pipeline.log_metrics import measure  # noqa: PLC0415
+        from fencepost.traces.pipeline.log_plan import LogAudit  # noqa: PLC0415
+        from fencepost.traces.pipeline.place import Place  # noqa: PLC0415
+
+        audit = LogAudit.read(Place(folder))
+        done = audited(audit)
+        metrics = measure(running, audit)
+    name = f"{plural(done.groups, 'group')} in {plural(done.files, 'file')}"
+    audit.place.write_text("metrics.html", log_metrics_page.metrics_page(metrics, name))
+    say({"page": audit.place.full("metrics.html"), **metrics.totals}, as_json=as_json)
+
+
 def _options(
     revision: str,
     gaps: str,
@@ -220,4 +253,4 @@ def _tell(alert: dict[str, Any]) -> None:
     click.echo(json.dumps(alert, ensure_ascii=False))
 
 
-LOG_COMMANDS = (audit_logs_command, watch_command)
+LOG_COMMANDS = (audit_logs_command, watch_command, metrics_command)

@@ -91,7 +91,7 @@ def _parsing(
         log = RequestLog([], dates=options.dates())
         until: dict[str, int] = {}
         for batch in batches:
-            rows = []
+            rows: list[tuple[Any, ...]] = []
             for raw in zip(*(column.to_pylist() for column in batch.columns), strict=True):
                 rows += parsed(log, options, until, *raw)
             columns = list(zip(*rows, strict=True)) or [()] * len(_LINES)

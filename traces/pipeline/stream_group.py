@@ -29,17 +29,18 @@ class StreamGroup:
     def __init__(
         self, group: str, settings: Settings, legal: Legal, state: bytes | None = None
     ) -> None:
-        self._given = {
+        noted = self._note
+        self._given: dict[str, object] = {
             "settings": settings,
             "legal": legal,
             "around": self,
-            "noted": self._note,
+            "noted": noted,
         }
         self._alerts: list[dict[str, Any]] = []
         self._brokers: dict[str, Broker]
         if state is None:
             self._brokers = {}
-            self._audit = GroupAudit(group, settings, legal, self, self._given["noted"])
+            self._audit = GroupAudit(group, settings, legal, self, noted)
         else:
             self._brokers, self._audit = from_bytes(state, self._given)
 

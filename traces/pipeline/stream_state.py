@@ -96,8 +96,7 @@ class _Writer:
             return ["r", number]
         self._seen[id(value)] = len(self._kept)
         self._kept.append(value)
-        kind = type(value)
-        name = _name(kind)
+        name = _name(type(value))
         return ["o", name, *([f, self.form(getattr(value, f))] for f in _fields(value))]
 
 
@@ -168,7 +167,7 @@ def _class(name: str) -> Any:
 
 
 @cache
-def _name(kind: type) -> str:
+def _name(kind: Any) -> str:
     name = f"{kind.__module__.removeprefix(_PACKAGE)}.{kind.__qualname__}"
     if _class(name) is not kind:
         raise StateError(f"{name} is not found by its name")
@@ -179,7 +178,8 @@ def _fields(value: Any) -> Iterable[str]:
     """What of an object is kept: all but what a dataclass works out by itself."""
     if is_dataclass(value):
         return [f.name for f in fields(value) if f.init]
-    return value.__slots__ if hasattr(value, "__slots__") else vars(value)
+    own: Iterable[str] = value.__slots__ if hasattr(value, "__slots__") else vars(value)
+    return own
 
 
 @cache
