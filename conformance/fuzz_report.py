@@ -7,6 +7,7 @@ how long it took is told only where the clock is real.
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,8 @@ from fencepost.traces.trace_file import TraceFile
 FORMAT = "fencepost-fuzz"
 VERSION = 1
 _LONGEST_LIST = 12
+_BUSY = 0.8
+"""From this share of the cores on, they are the limit."""
 
 
 def fuzz_json(fuzzed: Fuzzed) -> dict[str, Any]:
@@ -65,6 +68,8 @@ def fuzz_json(fuzzed: Fuzzed) -> dict[str, Any]:
         document["seconds"] = round(tally.seconds, 1)
         document["requests_per_second"] = round(rate(tally))
         document["processor_seconds"] = {w: round(s, 1) for w, s in tally.spent.items()}
+        document["target_processor_seconds"] = tally.theirs and round(tally.theirs, 1)
+        document["plans_at_once"] = round(at_once(tally), 1)
     return document
 
 
@@ -94,10 +99,31 @@ def effort(tally: Tally) -> str:
     """What the rate hangs on: our own work, or waiting for the target and whatever else runs."""
     whole = sum(tally.spent.values())
     shares = ", ".join(f"{100 * s / (whole or 1):.0f} % {w}" for w, s in tally.spent.items())
-    cores = whole / (tally.seconds or 1)
+    seconds = tally.seconds or 1
+    theirs = ""
+    if tally.theirs:
+        ms = 1000 * tally.theirs / tally.requests
+        theirs = f"; the target's: {ms:.1f} ms a request, {tally.theirs / seconds:.2f} of a core"
     return (
-        f"our own processor time: {1000 * whole / tally.requests:.1f} ms a request ({shares}); "
-        f"{cores:.2f} of a core, the rest is waiting"
+        f"our own processor time: {1000 * whole / tally.requests:.1f} ms a request ({shares}), "
+        f"{whole / seconds:.2f} of a core{theirs}"
+    )
+
+
+def at_once(tally: Tally) -> float:
+    """How many plans were under way, on average."""
+    return tally.lived / (tally.seconds or 1)
+
+
+def limit(tally: Tally, cores: int) -> str:
+    """What keeps a run from more requests a second: the processors, or that plans wait."""
+    busy = (sum(tally.spent.values()) + (tally.theirs or 0.0)) / (tally.seconds or 1)
+    if busy >= _BUSY * cores:
+        return f"limited by the processors: {busy:.1f} of {cores} cores were busy with it"
+    each = tally.lived / (tally.plans or 1)
+    return (
+        f"limited by what plans wait for (timeouts, answers): {at_once(tally):.0f} were under way "
+        f"at once, {each:.0f} s each; {busy:.2f} of {cores} cores were busy with it"
     )
 
 
@@ -134,6 +160,7 @@ def search_lines(fuzzed: Fuzzed) -> Iterator[str]:
     yield f"{tally.requests} requests in {tally.plans} plans{speed}: {outcomes}"
     if fuzzed.clock == "real" and tally.requests:
         yield effort(tally)
+        yield limit(tally, os.cpu_count() or 1)
     covered = tally.covered
     least = len(fuzzed.never) + len(covered.rules)
     yield (

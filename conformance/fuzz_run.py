@@ -21,6 +21,7 @@ from fencepost.conformance.fuzz_plans import SETTINGS, Ground, Plan, Planner
 from fencepost.conformance.outcome import CaseResult, Outcome
 from fencepost.conformance.pace import kept_up
 from fencepost.conformance.plan import Ask, Case
+from fencepost.conformance.processor import started_s
 from fencepost.conformance.rehearsal import Reached
 from fencepost.conformance.suspicion import is_cut_off
 from fencepost.conformance.target import Target
@@ -65,7 +66,8 @@ class Tally:
     `words`: how often each kind of request was sent; `outcomes`: of plans; `covered`: what was
     shown of the model; `novel`: plans that brought something new; `failures`: some of each kind;
     `unknown`: why nothing could be said, and how often; `died`: how often the target did;
-    `spent`: our own processor time, in s, by what for, see `WORK`.
+    `spent`: our own processor time, in s, by what for, see `WORK`; `theirs`: that of processes that
+    were started for it, where the system tells; `lived`: how long plans took, all together, in s.
     """
 
     plans: int = 0
@@ -79,12 +81,15 @@ class Tally:
     died: int = 0
     seconds: float = 0.0
     spent: dict[str, float] = field(default_factory=lambda: dict.fromkeys(WORK, 0.0))
+    theirs: float | None = None
+    lived: float = 0.0
 
     def add(self, plan: Plan, result: CaseResult, seen_as: tuple[str, str] | None) -> None:
         """One more plan was run; `seen_as`: what its failure looks like, None if it didn't fail."""
         self.plans += 1
         self.outcomes[result.outcome] += 1
         self.spent["judging"] += result.judged_s
+        self.lived += result.seconds
         sent = _sent(result)
         self.requests += sent
         self.words.update(plan.words[:sent])
@@ -113,6 +118,7 @@ class Tally:
         self.unknown += other.unknown
         self.died += other.died
         self.seconds = max(self.seconds, other.seconds)
+        self.lived += other.lived
         for work, spent in other.spent.items():
             self.spent[work] += spent
         for seen_as, results in other.failures.items():
@@ -163,7 +169,7 @@ class Fuzzer:
 
     async def run(self, budget: Budget) -> list[Case] | None:
         """Until the budget is spent: None; or until the target died: who may be to blame."""
-        began, working = time.monotonic(), time.process_time()
+        began, working, theirs = time.monotonic(), time.process_time(), started_s()
         before = sum(self._tally.spent.values())
         running: set[asyncio.Task[None]] = set()
         try:
@@ -180,6 +186,8 @@ class Fuzzer:
             whole = time.process_time() - working
             rest = whole - (sum(self._tally.spent.values()) - before)
             self._tally.spent["sending and reading"] += max(0.0, rest)
+            if theirs is not None and (now := started_s()) is not None:
+                self._tally.theirs = (self._tally.theirs or 0.0) + max(0.0, now - theirs)
         if not self._dead:
             return None
         self._tally.died += 1

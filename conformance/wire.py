@@ -18,6 +18,7 @@ import base64
 import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Literal
 
 from kafka.protocol import admin, consumer, metadata, sasl
@@ -193,6 +194,7 @@ def decode_request(frame: bytes) -> RequestFrame:
     return RequestFrame(api, version, header.correlation_id, header.client_id, body, findings)
 
 
+@cache
 def _message_class(name: str) -> Any:
     for module in (consumer, metadata, admin, sasl):
         if hasattr(module, name):
@@ -204,14 +206,21 @@ def _arguments(
     cls: Any, fields: tuple[Field, ...], version: int, body: Mapping[str, Any]
 ) -> dict[str, Any]:
     """A body's fields under kafka-python's names, with instances of its classes in arrays."""
-    names = dict(zip((f.name for f in fields), cls.fields, strict=True))
-    if unknown := sorted(set(body) - set(names)):
-        raise ShapeError(unknown[0], f"is no field of {cls.__name__}")
-    known = {f.name: f for f in fields}
-    return {
-        names[name]: _argument(cls.fields[names[name]], known[name], version, value)
-        for name, value in body.items()
-    }
+    known = _known(cls, fields)
+    if not body.keys() <= known.keys():
+        raise ShapeError(min(body.keys() - known.keys()), f"is no field of {cls.__name__}")
+    arguments = {}
+    for name, value in body.items():
+        theirs, form, field = known[name]
+        arguments[theirs] = _argument(form, field, version, value)
+    return arguments
+
+
+@cache
+def _known(cls: Any, fields: tuple[Field, ...]) -> dict[str, tuple[str, Any, Field]]:
+    """Each field by our name: kafka-python's name and form of it, and the schema's."""
+    pairs = zip(fields, cls.fields, strict=True)
+    return {field.name: (theirs, cls.fields[theirs], field) for field, theirs in pairs}
 
 
 def _argument(theirs: Any, field: Field, version: int, value: Any) -> Any:

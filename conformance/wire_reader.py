@@ -45,9 +45,12 @@ class GarbageError(Exception):
     """The bytes can't be read on.  `str()` says where and why."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Field:
-    """A field of Kafka's schema.  Ranges are (lowest, highest) version, None for no version."""
+    """A field of Kafka's schema.  Ranges are (lowest, highest) version, None for no version.
+
+    Each is the one object that it is: what is remembered by fields is found without reading them.
+    """
 
     name: str
     kind: str
