@@ -94,7 +94,7 @@ class News:
     """Hears what becomes of a run while it lasts; this one does nothing with it."""
 
     def searched(self, fuzzed: Fuzzed) -> None:
-        """The search is over; findings are still to come."""
+        """The search is over; its findings are as they were met, and will come one by one."""
 
     def found(self, fuzzed: Fuzzed, finding: Finding, why: str, trace: TraceFile | None) -> None:
         """A finding; `why`: the reason that it is listed with, "" for a new one."""
@@ -165,7 +165,7 @@ async def _session(
 async def _examined(course: Course, suite: Suite, fuzzed: Fuzzed, news: News) -> Fuzzed:
     """All that failed made small, tried again, and told."""
     wish = course.wish
-    news.searched(replace(fuzzed, findings=Findings()))
+    news.searched(fuzzed)
     examination = Examination(
         suite, tries=_TRIES, seconds=_examine_s(wish, course.tally), stop=wish.stop
     )

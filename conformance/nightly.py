@@ -35,8 +35,10 @@ from fencepost.traces.corpus_index import Sameness, origin_of
 DONE, CUT, SKIPPED, FAILED, UNAVAILABLE = "done", "cut short", "skipped", "failed", "unavailable"
 _REPORT_S = 15.0
 """So long at the end is kept for the report, or a tenth of a short night."""
-_SEARCHED, _EXAMINED = 0.5, 0.35
-"""These shares of the time for a target; what is left is for its start, and for last runs."""
+_START_S = 35.0
+"""For a target's start and for the last plans of a search, or a third of its time."""
+_SEARCHED = 0.55
+"""This share of the rest is for the search, what is left for what was found."""
 _MODEL_SEARCHED = 0.9
 _SHARDS = 1000
 """So far apart are the seeds of parts; and those of nights are so many times that."""
@@ -201,12 +203,13 @@ async def _target(night: Night, part: Part, stop: Stop) -> None:
     if missing:
         part.status, part.said = SKIPPED, missing
         return
+    left = part.share - min(_START_S, part.share / 3)
     given = Search(
         part.name,
         part.name,
         _seed(night, part),
-        part.share * _SEARCHED,
-        part.share * _EXAMINED,
+        left * _SEARCHED,
+        left * (1 - _SEARCHED),
         night.wish.requests,
         night.wish.known_well(part.name),
         night.wish.report / "logs" / part.name.replace(":", "-"),

@@ -10,15 +10,16 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Coroutine, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 from fencepost.conformance.errands import Tell
 from fencepost.conformance.findings import Finding
-from fencepost.conformance.fuzz import Fuzzed, fuzz
+from fencepost.conformance.fuzz import Fuzzed, News, fuzz
 from fencepost.conformance.fuzz_course import Wish
 from fencepost.conformance.fuzz_run import Budget, Tally
 from fencepost.conformance.known_failures import KnownFailure, aliases_of, load
@@ -32,7 +33,12 @@ from fencepost.conformance.targets import (
     revision_for,
 )
 from fencepost.model.table import Level
+from fencepost.properties.failing import Shape
 from fencepost.properties.mutant import PREFIX
+from fencepost.traces.trace_file import TraceFile
+
+_LAST_S = 25.0
+"""So long after the wish of an end what is being examined may take."""
 
 _LEAST_S = 0.5
 """So long a mutant is looked for at once, at least."""
@@ -101,38 +107,102 @@ async def search(given: Search, stop: Stop, tell: Tell) -> None:
         examines_listed=False,
         stop=stop,
     )
+    telling = _Telling(given, tell)
+    fuzzing = fuzz(lambda: find_target(given.target, options), wish, telling)
+    fuzzed: Fuzzed | None = None
+    why = ""
     try:
-        fuzzed = await fuzz(lambda: find_target(given.target, options), wish)
-    except TargetUnavailableError as error:
-        tell(Seen(given.target, unavailable=str(error)))
-        return
-    tell(_seen(given, fuzzed))
+        fuzzed = await _up_to_an_end(fuzzing, stop)
+    except* TargetUnavailableError as group:
+        why = str(_first(group))
+    if fuzzed is not None:
+        tell(Seen(given.target, tuple(_counted(given, fuzzed)), trouble=fuzzed.gave_up))
+    elif why:
+        telling.lost(why)
+    else:
+        telling.rest()
 
 
-def _seen(given: Search, fuzzed: Fuzzed) -> Seen:
-    tally = fuzzed.tally
-    found = [*(("", finding) for finding in fuzzed.found), *fuzzed.listed]
-    covered = tally.covered
-    return Seen(
-        given.target,
-        (*(_sighting(given, fuzzed, f, why) for why, f in found), *_counted(given, fuzzed)),
-        Covered(
-            frozenset(covered.rules),
-            frozenset(map(repr, covered.pairs)),
-            frozenset(map(repr, covered.states)),
-            frozenset({*covered.rules, *fuzzed.never}),
-        ),
-        f"{fuzzed.provenance.implementation} {fuzzed.provenance.version}".strip(),
-        tally.plans,
-        tally.requests,
-        sum(tally.unknown.values()),
-        fuzzed.gave_up,
-    )
+def _first(error: BaseException) -> BaseException:
+    """What went wrong, out of the groups that it came in."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error
 
 
-def _sighting(given: Search, fuzzed: Fuzzed, finding: Finding, why: str) -> Sighting:
+async def _up_to_an_end(fuzzing: Coroutine[Any, Any, Fuzzed], stop: Stop) -> Fuzzed | None:
+    """What it comes to; None if it goes on for long after an end was wished for."""
+    running = asyncio.create_task(fuzzing)
+    waiting = asyncio.create_task(stop.wait())
+    try:
+        await asyncio.wait({running, waiting}, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait({running}, timeout=_LAST_S)
+        return running.result() if running.done() else None
+    finally:
+        for task in (running, waiting):
+            task.cancel()
+        await asyncio.gather(running, waiting, return_exceptions=True)
+
+
+class _Telling(News):
+    """Tells at once what there is, so that whatever ends the process takes little along."""
+
+    def __init__(self, given: Search, tell: Tell) -> None:
+        self._given = given
+        self._tell = tell
+        self._met: Fuzzed | None = None
+        self._told: set[Shape] = set()
+
+    def searched(self, fuzzed: Fuzzed) -> None:
+        """The search is over."""
+        self._met = fuzzed
+        tally, provenance = fuzzed.tally, fuzzed.provenance
+        covered = tally.covered
+        self._tell(
+            Seen(
+                self._given.target,
+                covered=Covered(
+                    frozenset(covered.rules),
+                    frozenset(map(repr, covered.pairs)),
+                    frozenset(map(repr, covered.states)),
+                    frozenset({*covered.rules, *fuzzed.never}),
+                ),
+                version=f"{provenance.implementation} {provenance.version}".strip(),
+                plans=tally.plans,
+                requests=tally.requests,
+                unknown=sum(tally.unknown.values()),
+            )
+        )
+
+    def found(self, fuzzed: Fuzzed, finding: Finding, why: str, trace: TraceFile | None) -> None:
+        """A finding."""
+        self._told.add(finding.shape)
+        self._say(_sighting(self._given, fuzzed, finding, why, trace))
+
+    def rest(self) -> None:
+        """Nothing more will come: what was met and not told yet."""
+        if self._met is None:
+            return
+        for finding in self._met.findings.all:
+            if finding.shape not in self._told:
+                self._say(_sighting(self._given, self._met, finding, "", None))
+
+    def lost(self, why: str) -> None:
+        """The target can't be reached: not at all, or not any more."""
+        self.rest()
+        if self._met is None:
+            self._tell(Seen(self._given.target, unavailable=why))
+        else:
+            self._tell(Seen(self._given.target, trouble=why))
+
+    def _say(self, sighting: Sighting) -> None:
+        self._tell(Seen(self._given.target, (sighting,)))
+
+
+def _sighting(
+    given: Search, fuzzed: Fuzzed, finding: Finding, why: str, trace: TraceFile | None
+) -> Sighting:
     sure = UNTRIED if not finding.runs else SOMETIMES if finding.is_flaky else EACH_TIME
-    trace = fuzzed.traces.get(finding.case.id)
     return Sighting(
         given.target,
         finding.shape.rule,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import signal
 import subprocess
@@ -40,7 +41,7 @@ from fencepost.conformance.nightly_plan import (
     weights_of,
 )
 from fencepost.conformance.nightly_report import SCHEMA_FILE, Before, NightReport
-from fencepost.conformance.nightly_search import Bite, Covered, Hunt, Seen, hunt
+from fencepost.conformance.nightly_search import Bite, Covered, Hunt, Search, Seen, hunt, search
 from fencepost.conformance.nightly_sightings import (
     ADOPTED,
     EACH_TIME,
@@ -371,6 +372,43 @@ def test_what_failed_is_read_although_the_end_is_missing() -> None:
     assert failed_in("tests/test_a.py::test_one PASSED [100%]\n") == []
 
 
+async def searched(stop: Stop, seconds: float, requests: int) -> list[Seen]:
+    told: list[Seen] = []
+    await search(Search("s", MUTANT, 5, seconds, seconds, requests), stop, told.append)
+    return told
+
+
+async def test_a_search_tells_what_it_covered_and_each_finding_at_once() -> None:
+    first, *found, last = await searched(Stop(), LONG_S, 150)
+    assert first.requests >= 100
+    assert first.covered.rules <= first.covered.can
+    assert first.sightings == last.sightings == ()
+    assert [len(seen.sightings) for seen in found] == [1] * len(found)
+    assert {one.sure for seen in found for one in seen.sightings} == {EACH_TIME}
+    assert all(one.trace for seen in found for one in seen.sightings)
+
+
+async def test_what_was_met_is_told_although_there_is_no_end(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def endless(*_: object, **__: object) -> None:
+        await asyncio.get_running_loop().create_future()
+
+    monkeypatch.setattr("fencepost.conformance.fuzz.findings_from", endless)
+    monkeypatch.setattr("fencepost.conformance.nightly_search._LAST_S", 0.01)
+    stop = Stop()
+    told: list[Seen] = []
+
+    def tell(seen: Seen) -> None:
+        told.append(seen)
+        stop.ask()
+
+    await search(Search("s", MUTANT, 5, LONG_S, LONG_S, 150), stop, tell)
+    sightings = [one for seen in told for one in seen.sightings]
+    assert sightings
+    assert {(one.sure, one.trace) for one in sightings} == {(UNTRIED, None)}
+
+
 # A whole night.
 
 
@@ -432,7 +470,7 @@ def test_a_mutant_planted_among_the_targets_is_new_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    words = ("--part", "targets", "--target", MUTANT, "--requests", "150", "--jobs", "1")
+    words = ("--part", "targets", "--target", MUTANT, "--requests", "400", "--jobs", "1")
     night = (*words, "--seed", "3", "--minutes", "30")
     assert run(*night, "--report", "one") == 1
     assert "new: " + MUTANT in capsys.readouterr().out
