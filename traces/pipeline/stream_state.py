@@ -68,7 +68,7 @@ class _Writer:
     def form(self, value: Any) -> Any:
         match value:
             case Enum():
-                return ["e", _name(type(value)), value.name]
+                return ["e", _name(value), value.name]
             case None | bool() | int() | float() | str():
                 return value
             case bytes():
@@ -78,7 +78,7 @@ class _Writer:
             case deque():
                 return ["q", value.maxlen, *map(self.form, value)]
             case tuple() if hasattr(value, "_fields"):
-                return ["n", _name(type(value)), *map(self.form, value)]
+                return ["n", _name(value), *map(self.form, value)]
             case tuple():
                 return ["t", *map(self.form, value)]
             case frozenset() | set():
@@ -96,7 +96,7 @@ class _Writer:
             return ["r", number]
         self._seen[id(value)] = len(self._kept)
         self._kept.append(value)
-        name = _name(type(value))
+        name = _name(value)
         return ["o", name, *([f, self.form(getattr(value, f))] for f in _fields(value))]
 
 
@@ -166,8 +166,8 @@ def _class(name: str) -> Any:
     return found
 
 
-@cache
-def _name(kind: Any) -> str:
+def _name(value: object) -> str:
+    kind = type(value)
     name = f"{kind.__module__.removeprefix(_PACKAGE)}.{kind.__qualname__}"
     if _class(name) is not kind:
         raise StateError(f"{name} is not found by its name")

@@ -8,12 +8,20 @@ import pytest
 from traces.pipeline.small import RECIPE, made
 
 from fencepost.traces.pipeline.corpus import FORMAT
+from fencepost.traces.pipeline.log_metrics import CAUSES, GROUP_DAYS, SUMS
+from fencepost.traces.pipeline.log_tables import TABLES
 from fencepost.traces.pipeline.schema import ITEMS, STEP, TRACES, TURN, VERDICTS
 
+MEASURED = set(SUMS) - set(CAUSES.values())  # causes are told as such
 PAGE = Path(__file__).parents[3] / "docs" / "pipeline.md"
 
 
-@pytest.mark.parametrize("table", [TRACES, VERDICTS, ITEMS, pa.schema(STEP), pa.schema(TURN)])
+LOGS = (*TABLES.values(), pa.schema(GROUP_DAYS.field(name) for name in MEASURED))
+
+
+@pytest.mark.parametrize(
+    "table", [TRACES, VERDICTS, ITEMS, pa.schema(STEP), pa.schema(TURN), *LOGS]
+)
 def test_every_column_is_documented(table: pa.Schema) -> None:
     page = PAGE.read_text(encoding="utf-8")
     assert [name for name in table.names if f"`{name}`" not in page] == []

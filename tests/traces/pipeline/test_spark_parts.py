@@ -20,7 +20,7 @@ PROBE = """
 import importlib, sys
 sys.path.insert(0, sys.argv[1])
 import pyarrow
-for name in ("jobs", "coverage", "triage", "exploring", "outcomes"):
+for name in ("jobs", "coverage", "triage", "exploring", "outcomes", "log_audit", "log_metrics"):
     found = importlib.import_module("fencepost.traces.pipeline." + name).__file__
     assert found.startswith(sys.argv[1]), found
 from fencepost.traces.pipeline.draw import trace_row

@@ -51,7 +51,8 @@ def test_a_line_is_read_once_and_only_when_its_end_is_there(tmp_path: Path) -> N
 
 def test_no_more_lines_than_asked_for_are_read_at_once(tmp_path: Path) -> None:
     (tmp_path / "a.log").write_bytes(b"".join(b"%d\n" % n for n in range(10)))
-    logs, at, seen = GrowingLogs(tmp_path), {}, []
+    logs, seen = GrowingLogs(tmp_path), []
+    at: dict[str, Any] = {}
     for _ in range(4):
         end = logs.latestOffset(at, ReadMaxRows(3))
         seen.append([row["text"] for row in read(logs, at, end)])
