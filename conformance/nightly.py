@@ -33,8 +33,8 @@ from fencepost.properties.mutants import MUTANTS as ALL_MUTANTS
 from fencepost.traces.corpus_index import Sameness, origin_of
 
 DONE, CUT, SKIPPED, FAILED, UNAVAILABLE = "done", "cut short", "skipped", "failed", "unavailable"
-_REPORT_S = 15.0
-"""So long at the end is kept for the report, or a tenth of a short night."""
+_REPORT_S = 60.0
+"""So long at the end is kept for last words and the report, or a tenth of a short night."""
 _START_S = 35.0
 """For a target's start and for the last plans of a search, or a third of its time."""
 _SEARCHED = 0.55
