@@ -72,54 +72,31 @@ def hidden_requests(
 def _unanswered_joins(
     group_id: str, exchanges: Sequence[Exchange], group: Group, at_ms: int
 ) -> Iterator[tuple[Sent, str]]:
-    """Joins of those whose id changed, or who turn up in a list, without a join that shows it."""
-    told = {group_member.member_id for group_member in group.members}
-    listed: dict[str, tuple[str | None, bytes, str]] = {}
-    fenced: dict[str, None] = {}
+    """Joins of those who turn up in a list, or whose id was taken, without a join that shows it."""
     handed = set(group.pending)
+    fenced: dict[str, None] = {}
     for exchange in exchanges:
-        if exchange.api == "JoinGroup":
-            request, response = exchange.request, exchange.response
-            if exchange.response_body.get("errorCode") == Error.MEMBER_ID_REQUIRED.value:
-                handed.add(exchange.response_body.get("memberId", ""))
-            if isinstance(response, JoinGroupResponse) and response.error_code == 0:
-                told.add(response.member_id)
-                for row in response.members:
-                    listed[row.member_id] = (
-                        row.group_instance_id,
-                        row.metadata,
-                        response.protocol_name or "",
-                    )
-            if (
-                isinstance(request, JoinGroupRequest)
-                and request.group_instance_id is not None
-                and not request.member_id
-            ):
-                fenced[request.group_instance_id] = None
-        if isinstance(exchange.response, DescribeGroupsResponse):
-            offers = _offers(group.members[0]) if group.members else []
-            name, metadata = offers[0] if offers else ("", b"")
-            rows = (row for g in exchange.response.groups for row in g.members)
-            for seen in (row for row in rows if row.member_id not in told):
-                listed.setdefault(seen.member_id, (seen.group_instance_id, metadata, name))
+        request = exchange.request
         code = exchange.response_body.get("errorCode")
+        if code == Error.MEMBER_ID_REQUIRED.value:
+            handed.add(exchange.response_body.get("memberId", ""))
         instance = exchange.request_body.get("groupInstanceId")
-        if code == Error.FENCED_INSTANCE_ID.value and isinstance(instance, str):
+        new = isinstance(request, JoinGroupRequest) and not request.member_id
+        if isinstance(instance, str) and (new or code == Error.FENCED_INSTANCE_ID.value):
             fenced[instance] = None
-    for member_id, (instance, metadata, name) in listed.items():
-        if member_id in told and not _is_new(metadata, group.member(member_id), exchanges):
-            continue
-        words = f"a join of {instance or member_id} that was never answered"
-        given = instance is None and (member_id in handed or group.member(member_id) is not None)
-        body = _join(group_id, group, member_id if given else "", instance, [(name, metadata)])
+    for row in _unseen(exchanges, group):
+        member = group.member(row.member_id)
+        given = member is not None or row.joined or row.member_id in handed
+        body = _join(group_id, group, row.member_id if given else "", row.instance, row.offers)
+        if member is not None:
+            body |= _timeouts(member)
         version = _VERSION
-        if instance is None and not given:  # an old client, which is let in at once
+        if row.instance is None and not given:  # an old client, which is let in at once
             version = _OLD_VERSION
             del body["groupInstanceId"]
-        yield (
-            hidden_request(f"hidden join of {member_id}", at_ms, "", "JoinGroup", version, body),
-            words,
-        )
+        name = f"hidden join of {row.member_id} in {row.generation_id}"
+        sent = hidden_request(name, max(at_ms, row.since_ms), "", "JoinGroup", version, body)
+        yield sent, f"a join of {row.instance or row.member_id} that was never answered"
     for instance in fenced:
         holder = group.member(group.holder(instance) or "")
         if holder is None:
@@ -131,16 +108,56 @@ def _unanswered_joins(
         )
 
 
-def _is_new(metadata: bytes, member: Member | None, exchanges: Sequence[Exchange]) -> bool:
-    """Whether a member is listed with what no join in the log has offered for it."""
-    if member is None or any(metadata == offered for _, offered in _offers(member)):
-        return False
-    return not any(
-        isinstance(e.request, JoinGroupRequest)
-        and e.response_body.get("memberId") == member.member_id
-        and any(p.metadata == metadata for p in e.request.protocols)
-        for e in exchanges
-    )
+@dataclass(frozen=True, slots=True)
+class _Unseen:
+    """A member that is listed in a generation, or described, and shows no join for it.
+
+    `joined`: whether it has joined before in the log; `since_ms`: when it was last heard of.
+    """
+
+    member_id: str
+    instance: str | None
+    offers: Sequence[tuple[str, bytes]]
+    generation_id: int
+    since_ms: int
+    joined: bool
+
+
+def _unseen(exchanges: Sequence[Exchange], group: Group) -> Iterator[_Unseen]:
+    shown: set[tuple[str, int]] = set()
+    lists: dict[int, tuple[Exchange, JoinGroupResponse]] = {}
+    described: dict[str, str | None] = {}
+    for exchange in exchanges:
+        response = exchange.response
+        if isinstance(response, JoinGroupResponse) and response.error_code == 0:
+            shown.add((response.member_id, response.generation_id))
+            if response.members and not response.skip_assignment:
+                lists.setdefault(response.generation_id, (exchange, response))
+        if isinstance(response, DescribeGroupsResponse):
+            for group_row in response.groups:
+                described.update((m.member_id, m.group_instance_id) for m in group_row.members)
+    named = {m.member_id for m in group.members} | {member_id for member_id, _ in shown}
+    for generation_id, (exchange, listing) in lists.items():
+        for row in listing.members:
+            named.add(row.member_id)
+            if (row.member_id, generation_id) in shown or generation_id <= group.generation_id:
+                continue
+            heard = [
+                e.arrived_ms
+                for e in exchanges
+                if e.request_body.get("memberId") == row.member_id
+                and e.answered_ms < exchange.answered_ms
+            ]
+            joined = any(m == row.member_id and g < generation_id for m, g in shown)
+            offers = [(listing.protocol_name or "", row.metadata)]
+            since_ms = max(heard, default=0)
+            yield _Unseen(
+                row.member_id, row.group_instance_id, offers, generation_id, since_ms, joined
+            )
+    offers = _offers(group.members[0]) if group.members else [("", b"")]
+    for member_id, instance in described.items():
+        if member_id not in named:
+            yield _Unseen(member_id, instance, offers, -1, 0, joined=False)
 
 
 def _unanswered_returns(
@@ -148,29 +165,26 @@ def _unanswered_returns(
 ) -> Iterator[tuple[Sent, str]]:
     """Joins of those who were told to join, or given an id for it, and then show none."""
     asked: dict[str, tuple[str | None, str, Sequence[tuple[str, bytes]], int]] = {}
+    known = {m.member_id: (m.group_instance_id, m.client_id, _offers(m)) for m in group.members}
     for exchange in exchanges:
         request, response = exchange.request, exchange.response
         code = exchange.response_body.get("errorCode")
         if isinstance(request, JoinGroupRequest) and isinstance(response, JoinGroupResponse):
             asked.pop(request.member_id, None)
+            offers = [(p.name, p.metadata) for p in request.protocols]
+            if code == 0:
+                known[response.member_id] = request.group_instance_id, exchange.client_id, offers
             if code == Error.MEMBER_ID_REQUIRED.value:
-                offers = [(p.name, p.metadata) for p in request.protocols]
                 asked[response.member_id] = (None, exchange.client_id, offers, exchange.arrived_ms)
         elif code == Error.REBALANCE_IN_PROGRESS.value:
-            member = group.member(getattr(request, "member_id", ""))
-            if member is not None:
-                asked[member.member_id] = (
-                    member.group_instance_id,
-                    member.client_id,
-                    _offers(member),
-                    exchange.arrived_ms,
-                )
+            member_id = getattr(request, "member_id", "")
+            if member_id in known:
+                asked[member_id] = (*known[member_id], exchange.arrived_ms)
     for member_id, (instance, client_id, offered, since_ms) in asked.items():
         body = _join(group_id, group, member_id, instance, offered)
         returning = group.member(member_id)
         if returning is not None:
-            body["sessionTimeoutMs"] = returning.session_timeout_ms
-            body["rebalanceTimeoutMs"] = returning.rebalance_timeout_ms
+            body |= _timeouts(returning)
         name = f"hidden return of {member_id}"
         yield (
             hidden_request(name, max(at_ms, since_ms), client_id, "JoinGroup", _VERSION, body),
@@ -187,7 +201,7 @@ def _unasked_returns(
         since_ms = heard.get(member.member_id, at_ms)
         offers = [(name, metadata + _OTHERWISE) for name, metadata in _offers(member)]
         body = _join(group_id, group, member.member_id, member.group_instance_id, offers)
-        body["sessionTimeoutMs"] = member.session_timeout_ms
+        body |= _timeouts(member)
         name = f"hidden change of {member.member_id}"
         yield (
             hidden_request(name, since_ms, member.client_id, "JoinGroup", _VERSION, body),
@@ -233,6 +247,14 @@ def _is_unknown(exchange: Exchange) -> bool:
 
 def _offers(member: Member) -> list[tuple[str, bytes]]:
     return [(p.name, p.metadata) for p in member.protocols]
+
+
+def _timeouts(member: Member) -> dict[str, object]:
+    """Its timeouts; those that the log doesn't tell are more than a request can hold."""
+    return {
+        "sessionTimeoutMs": min(member.session_timeout_ms, _LONG_MS),
+        "rebalanceTimeoutMs": min(member.rebalance_timeout_ms, _LONG_MS),
+    }
 
 
 def _join(
