@@ -6,21 +6,29 @@ import json
 from pathlib import Path
 
 import click
+from click.core import ParameterSource
 
 from fencepost.conformance.audit_report import audit_lines, write_audit
+from fencepost.conformance.audit_traces import audit_traces, traces_json, worst, write_traces
 from fencepost.conformance.cli_log_options import log_options, pairs
 from fencepost.conformance.cli_show import json_option, report_option
-from fencepost.conformance.replay import rejudge
 from fencepost.conformance.targets import find_revision
 from fencepost.traces.audit.results import UNKNOWN, VIOLATED
 from fencepost.traces.audit.run import AuditRun, audit_log
 from fencepost.traces.audit.settings import Gaps, Settings
 from fencepost.traces.log_dates import DatePatternError, LogDates
 from fencepost.traces.request_log import RequestLog, RequestLogError
-from fencepost.traces.trace_file import TraceFile
 
 REQUEST_LOG, TRACE = "kafka-request-log", "trace"
 _EXITS = {VIOLATED: 1, UNKNOWN: 2}
+_OF_LOGS = {
+    "gaps": "--gaps",
+    "lag_ms": "--lag",
+    "config": "--config",
+    "skew": "--skew",
+    "date_pattern": "--date-pattern",
+    "timezone": "--timezone",
+}
 
 
 @click.command("audit")
@@ -63,11 +71,13 @@ def audit_command(
     the first line that no state explains), or unknown, with the reason.  A log may begin anywhere.
 
     A broker is told from another by the folder of its files, or by what comes before .log in their
-    names.  Exit code: 0 all explained, 1 a group is violated, 2 none is, but one is unknown.
+    names.  A trace is judged whole, by the revision that it names unless --revision says another.
+
+    Exit code: 0 all explained, 1 a group is violated, 2 none is, but one is unknown.
     """
     judge = find_revision(revision)
     if form == TRACE:
-        return _traces(files, as_json=as_json)
+        return _traces(files, groups, as_json=as_json, report=report)
     settings = Settings(judge, dict(pairs("--config", config)), Gaps(gaps), lag_ms)
     try:
         dates = LogDates(date_pattern, timezone)
@@ -96,16 +106,30 @@ def _say(run: AuditRun, *, as_json: bool) -> None:
         click.echo(line)
 
 
-def _traces(files: tuple[Path, ...], *, as_json: bool) -> int:
-    """Traces are judged whole, since they begin with the group."""
-    rows = []
-    for path in files:
-        today = rejudge(TraceFile.read(path)).today
-        rows.append({"file": path.name, "outcome": today.outcome, "message": today.message})
+def _traces(
+    files: tuple[Path, ...], groups: tuple[str, ...], *, as_json: bool, report: Path | None
+) -> int:
+    context = click.get_current_context()
+    given = {
+        name
+        for name in context.params
+        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE
+    }
+    for name, option in _OF_LOGS.items():
+        if name in given:
+            raise click.UsageError(
+                f"{option} is about request logs, and a trace says for itself what it rests on; "
+                f"leave it out, or say --format {REQUEST_LOG}"
+            )
+    revision = context.params["revision"] if "revision" in given else None
+    audited = audit_traces(files, revision, frozenset(groups))
+    if not audited:
+        raise click.UsageError(f"no trace names the group {groups[0]!r}")
     if as_json:
-        click.echo(json.dumps({"traces": rows}, indent=1))
+        click.echo(traces_json(audited))
     else:
-        for row in rows:
-            click.echo(f"{row['file']}: {row['outcome']}. {row['message']}")
-    outcomes = {row["outcome"] for row in rows}
-    return 1 if VIOLATED in outcomes else 2 if UNKNOWN in outcomes else 0
+        for row in audited:
+            click.echo(row.line())
+    if report is not None:
+        write_traces(audited, report)
+    return _EXITS.get(worst(audited), 0)
