@@ -111,7 +111,8 @@ def certify_command(
         certificate = replace(certificate, notes=(f"{unchosen} cases were not chosen",))
     if not no_known_failures:
         known = load(target, certificate.provenance.version, lists, aliases_of(held))
-        certificate = replace(certificate, results=tuple(apply(certificate.results, known)))
+        results = apply(certificate.results, known, judge)
+        certificate = replace(certificate, results=results)
     if report is not None:
         write_report(certificate, report)
     if as_json:

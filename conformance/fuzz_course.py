@@ -11,10 +11,11 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from fencepost.conformance.certify import Suite
-from fencepost.conformance.fuzz_known import LISTED, Look, known_looks, look_of
+from fencepost.conformance.fuzz_known import LISTED, known_looks
 from fencepost.conformance.fuzz_plans import Ground, Planner
 from fencepost.conformance.fuzz_run import Budget, Fuzzer, Tally, Told, ground_of
 from fencepost.conformance.known_failures import KnownFailure
+from fencepost.conformance.looks import Look, look_of
 from fencepost.conformance.outcome import CaseResult, Outcome
 from fencepost.conformance.plan import Case
 from fencepost.conformance.stop import Stop

@@ -2,7 +2,8 @@
 
 Decides when a failure is the listed one.  It must be of the same target and version, in the same
 case, and with the same signature (`CaseResult.observed`).  A case that is listed but passes, or
-fails otherwise, is stale: the list is wrong, and that counts as much as a failure.
+fails otherwise, is stale: the list is wrong, and that counts as much as a failure.  A fault of the
+target's timers may come to light in any case; one that is listed as such is known by its look.
 """
 
 from __future__ import annotations
@@ -20,7 +21,9 @@ from typing import Any
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import best_match
 
+from fencepost.conformance.looks import look_of, seen_in
 from fencepost.conformance.outcome import CaseResult, Outcome
+from fencepost.model.revision import Revision
 
 FORMAT = "fencepost-known-failures"
 VERSION = 1
@@ -51,7 +54,9 @@ class KnownFailure:
 
     `observed`: what the certificate says, where ` #*` stands for any number of a request.
     `versions`: comparisons such as `>=2.16,<2.17`, or `*`.  `intermittent`: the fault depends on
-    something that no case can steer (`why` says what), so a pass is not stale.
+    something that no case can steer (`why` says what), so a pass is not stale.  `anywhere`: in
+    which cases the fault shows itself depends on when the target's timers fire, so it is known in
+    all of them.
     """
 
     target: str
@@ -62,6 +67,7 @@ class KnownFailure:
     why: str
     link: str
     intermittent: bool = False
+    anywhere: bool = False
 
     def shows_as(self, observed: str) -> bool:
         """Whether what was observed is this fault."""
@@ -119,7 +125,9 @@ def read(path: Path) -> list[KnownFailure]:
     return [KnownFailure(**entry) for entry in document["entries"]]
 
 
-def apply(results: Iterable[CaseResult], known: Sequence[KnownFailure]) -> tuple[CaseResult, ...]:
+def apply(
+    results: Iterable[CaseResult], known: Sequence[KnownFailure], revision: Revision
+) -> tuple[CaseResult, ...]:
     """The results with failures that are listed marked as known, and lists that are wrong as stale.
 
     What is unknown, unsupported or skipped stays so: it says nothing about the list.  But a fault
@@ -128,7 +136,17 @@ def apply(results: Iterable[CaseResult], known: Sequence[KnownFailure]) -> tuple
     by_case: dict[str, list[KnownFailure]] = {}
     for entry in known:
         by_case.setdefault(entry.case, []).append(entry)
-    return tuple(_applied(result, by_case.get(result.case.id, [])) for result in results)
+    anywhere = {(e.rule, seen_in(e.observed)): e for e in reversed(known) if e.anywhere}
+
+    def applied(result: CaseResult) -> CaseResult:
+        entries = by_case.get(result.case.id, [])
+        if result.outcome is Outcome.FAIL and not any(e.shows_as(result.observed) for e in entries):
+            general = anywhere.get(look_of(result, revision))
+            if general is not None:
+                return _as_known(result, general)
+        return _applied(result, entries)
+
+    return tuple(map(applied, results))
 
 
 def entries_from(certificate: Mapping[str, Any]) -> list[dict[str, str]]:
@@ -173,8 +191,7 @@ def _applied(result: CaseResult, entries: Sequence[KnownFailure]) -> CaseResult:
             result.outcome is Outcome.UNKNOWN and entry.intermittent
         )
         if seen and entry.shows_as(result.observed):
-            note = f"known failure: {entry.why} ({entry.link})"
-            return replace(result, outcome=Outcome.KNOWN_FAILURE, notes=(*result.notes, note))
+            return _as_known(result, entry)
     if not entries or result.outcome not in {Outcome.PASS, Outcome.FAIL}:
         return result
     listed = " or ".join(f'"{entry.observed}"' for entry in entries)
@@ -189,6 +206,11 @@ def _applied(result: CaseResult, entries: Sequence[KnownFailure]) -> CaseResult:
             f'("{result.observed}"): {result.message}'
         )
     return replace(result, outcome=Outcome.STALE_KNOWN_FAILURE, message=message)
+
+
+def _as_known(result: CaseResult, entry: KnownFailure) -> CaseResult:
+    note = f"known failure: {entry.why} ({entry.link})"
+    return replace(result, outcome=Outcome.KNOWN_FAILURE, notes=(*result.notes, note))
 
 
 def _holds(comparison: str, version: tuple[int, ...]) -> bool:

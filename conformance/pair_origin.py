@@ -13,8 +13,9 @@ from dataclasses import dataclass, replace
 from enum import Enum
 
 from fencepost.conformance.explain import signature
-from fencepost.conformance.fuzz_known import Look, known_looks, look_of
+from fencepost.conformance.fuzz_known import known_looks
 from fencepost.conformance.known_failures import KnownFailure, aliases_of, load
+from fencepost.conformance.looks import Look, look_of
 from fencepost.conformance.outcome import CaseResult
 from fencepost.conformance.pair_difference import Difference, Taken
 from fencepost.conformance.runner import Recording

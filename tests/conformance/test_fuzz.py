@@ -17,12 +17,12 @@ from fencepost.conformance.findings import Finding
 from fencepost.conformance.fuzz import Fuzzed, News, fuzz
 from fencepost.conformance.fuzz_corpus import read_corpus, write_corpus
 from fencepost.conformance.fuzz_course import Course, Wish
-from fencepost.conformance.fuzz_known import look_of, seen_in
 from fencepost.conformance.fuzz_plans import Ground, Planner, is_risky
 from fencepost.conformance.fuzz_report import fuzz_json, lines, write_report
 from fencepost.conformance.fuzz_run import Budget, Fuzzer, Tally
 from fencepost.conformance.in_process import InProcessTarget, ModelCoordinator
 from fencepost.conformance.known_failures import KnownFailure
+from fencepost.conformance.looks import look_of, seen_in
 from fencepost.conformance.outcome import CaseResult, Outcome
 from fencepost.conformance.plan import Ask, Case
 from fencepost.conformance.plan_json import PlanError

@@ -45,7 +45,7 @@ def listed(**changes: str) -> KnownFailure:
 
 
 def test_the_listed_failure_is_known_and_says_why() -> None:
-    (result,) = apply([FAILS], [listed()])
+    (result,) = apply([FAILS], [listed()], KAFKA_4)
     assert result.outcome is Outcome.KNOWN_FAILURE
     assert result.notes[-1] == "known failure: it follows an early draft (https://example.org/1)"
     assert result.message == FAILS.message
@@ -53,7 +53,7 @@ def test_the_listed_failure_is_known_and_says_why() -> None:
 
 def test_an_intermittent_failure_may_pass_and_says_so() -> None:
     intermittent = replace(listed(), intermittent=True)
-    passed, failed = apply([PASSES, FAILS], [intermittent])
+    passed, failed = apply([PASSES, FAILS], [intermittent], KAFKA_4)
     assert passed.outcome is Outcome.PASS
     assert passed.notes[-1] == "fails now and then: it follows an early draft"
     assert failed.outcome is Outcome.KNOWN_FAILURE
@@ -62,19 +62,19 @@ def test_an_intermittent_failure_may_pass_and_says_so() -> None:
 def test_an_intermittent_failure_that_did_not_come_each_time_is_known() -> None:
     sometimes = replace(FAILS, outcome=Outcome.UNKNOWN)
     intermittent = replace(listed(), intermittent=True)
-    assert apply([sometimes], [intermittent])[0].outcome is Outcome.KNOWN_FAILURE
+    assert apply([sometimes], [intermittent], KAFKA_4)[0].outcome is Outcome.KNOWN_FAILURE
     otherwise = replace(intermittent, observed="something else")
-    assert apply([sometimes], [listed(), otherwise]) == (sometimes,)
+    assert apply([sometimes], [listed(), otherwise], KAFKA_4) == (sometimes,)
 
 
 def test_an_intermittent_failure_that_fails_otherwise_is_stale() -> None:
     intermittent = replace(listed(observed="something else"), intermittent=True)
-    (result,) = apply([FAILS], [intermittent])
+    (result,) = apply([FAILS], [intermittent], KAFKA_4)
     assert result.outcome is Outcome.STALE_KNOWN_FAILURE
 
 
 def test_any_of_several_signatures_is_known() -> None:
-    (result,) = apply([FAILS], [listed(observed="something else"), listed()])
+    (result,) = apply([FAILS], [listed(observed="something else"), listed()], KAFKA_4)
     assert result.outcome is Outcome.KNOWN_FAILURE
 
 
@@ -92,12 +92,24 @@ def test_any_of_several_signatures_is_known() -> None:
 def test_an_entry_may_leave_open_which_request_it_was(
     listed_as: str, seen: str, same: bool
 ) -> None:
-    (result,) = apply([replace(FAILS, observed=seen)], [listed(observed=listed_as)])
+    (result,) = apply([replace(FAILS, observed=seen)], [listed(observed=listed_as)], KAFKA_4)
     assert (result.outcome is Outcome.KNOWN_FAILURE) is same
 
 
+def test_a_fault_that_may_come_anywhere_is_known_by_its_look() -> None:
+    other = listed(case="X/y", observed="C7 JoinGroup #2: MEMBER_ID_REQUIRED, member id C1")
+    general = replace(other, anywhere=True)
+    assert apply([FAILS], [other], KAFKA_4) == (FAILS,)
+    assert apply([FAILS], [general], KAFKA_4)[0].outcome is Outcome.KNOWN_FAILURE
+    stale = listed(observed="something else")
+    assert apply([FAILS], [stale, general], KAFKA_4)[0].outcome is Outcome.KNOWN_FAILURE
+    for wrong in (replace(general, rule="JOIN-LEADER-STABLE"), replace(general, observed="no")):
+        assert apply([FAILS], [wrong], KAFKA_4) == (FAILS,)
+    assert apply([PASSES], [general], KAFKA_4) == (PASSES,)
+
+
 def test_a_listed_case_that_passes_is_stale() -> None:
-    (result,) = apply([PASSES], [listed()])
+    (result,) = apply([PASSES], [listed()], KAFKA_4)
     assert result.outcome is Outcome.STALE_KNOWN_FAILURE
     assert result.message == (
         'listed as a known failure ("B2 JoinGroup: MEMBER_ID_REQUIRED, member id B1"), '
@@ -106,7 +118,9 @@ def test_a_listed_case_that_passes_is_stale() -> None:
 
 
 def test_another_failure_of_a_listed_case_is_stale_and_says_both() -> None:
-    (result,) = apply([FAILS], [listed(observed="B2 JoinGroup: no answer instead of NONE")])
+    (result,) = apply(
+        [FAILS], [listed(observed="B2 JoinGroup: no answer instead of NONE")], KAFKA_4
+    )
     assert result.outcome is Outcome.STALE_KNOWN_FAILURE
     assert '("B2 JoinGroup: no answer instead of NONE")' in result.message
     assert f'fails otherwise ("{FAILS.observed}")' in result.message
@@ -114,14 +128,14 @@ def test_another_failure_of_a_listed_case_is_stale_and_says_both() -> None:
 
 
 def test_a_case_that_is_not_listed_stays() -> None:
-    assert apply([FAILS, PASSES], [listed(case="X/y")]) == (FAILS, PASSES)
-    assert apply([FAILS], []) == (FAILS,)
+    assert apply([FAILS, PASSES], [listed(case="X/y")], KAFKA_4) == (FAILS, PASSES)
+    assert apply([FAILS], [], KAFKA_4) == (FAILS,)
 
 
 @pytest.mark.parametrize("outcome", [Outcome.UNKNOWN, Outcome.UNSUPPORTED, Outcome.SKIPPED])
 def test_what_says_nothing_about_the_list_stays(outcome: Outcome) -> None:
     result = replace(FAILS, outcome=outcome)
-    assert apply([result], [listed()]) == (result,)
+    assert apply([result], [listed()], KAFKA_4) == (result,)
 
 
 @pytest.mark.parametrize(
@@ -224,5 +238,5 @@ def test_entries_are_drafted_from_a_certificate_and_must_be_finished(tmp_path: P
     assert finished == {**ENTRY, "versions": ">=2.16.1,<2.16.2"}
     with pytest.raises(KnownFailuresError, match="why"):
         read(write(tmp_path / "draft.json", {**draft, "link": "x"}))
-    (known,) = apply([FAILS], read(write(tmp_path / "finished.json", finished)))
+    (known,) = apply([FAILS], read(write(tmp_path / "finished.json", finished)), KAFKA_4)
     assert known.outcome is Outcome.KNOWN_FAILURE

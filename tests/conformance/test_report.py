@@ -44,12 +44,12 @@ def known(result: CaseResult) -> CaseResult:
     entry = KnownFailure(
         "mock", "*", result.case.id, "R", result.observed, "an early draft", "https://example.org"
     )
-    return apply([result], [entry])[0]
+    return apply([result], [entry], KAFKA_4)[0]
 
 
 def stale(result: CaseResult) -> CaseResult:
     entry = KnownFailure("mock", "*", result.case.id, "R", "other", "why", "link")
-    return apply([result], [entry])[0]
+    return apply([result], [entry], KAFKA_4)[0]
 
 
 EACH = (
@@ -140,6 +140,7 @@ def test_a_report_is_the_same_bytes_twice(tmp_path: Path) -> None:
     assert files[0] == files[1]
     assert [str(path) for path, _ in files[0]] == [
         "deep/certificate.json",
+        "deep/index.html",
         "deep/junit.xml",
         "deep/traces/COMMIT-A__undecided.json",
         "deep/traces/HEARTBEAT-INSTANCE-FENCED__zombie.json",
