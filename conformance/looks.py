@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 
-from fencepost.conformance.explain import broken_rule
 from fencepost.conformance.outcome import CaseResult
 from fencepost.model.revision import Revision
+from fencepost.properties.failing import broken_rule
 
 Look = tuple[str, str]
 """A rule ("" for none) and what was seen."""
