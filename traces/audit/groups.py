@@ -228,6 +228,8 @@ class GroupAudit:
         if stretch.quick() or stretch.harder():
             self.result.anchors += 1
             self._explained(stretch)
+        elif not anchor.vague and not self.result.refused:
+            self.result.refused = batch[-1].place
 
     def _explained(self, stretch: Stretch) -> None:
         self.result.judged += len(stretch.exchanges)

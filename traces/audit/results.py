@@ -73,7 +73,7 @@ class GroupResult:
     `lines`: all that name it; `judged`: those held to a known state; `assumed`: what had to be
     assumed, and how often; `notes`: deviations that are allowed; `unjudged`: the first stretches of
     which nothing can be said; `undecided`: how many there were; `anchors`: how often its state
-    became known.
+    became known; `refused`: the first rebalance that completes, and that nothing explains.
     """
 
     group_id: str
@@ -87,6 +87,7 @@ class GroupResult:
     violations: int = 0
     undecided: int = 0
     unjudged: list[Unjudged] = field(default_factory=list)
+    refused: str = ""
     assumed: Counter[str] = field(default_factory=Counter)
     notes: Counter[str] = field(default_factory=Counter)
 
@@ -95,7 +96,12 @@ class GroupResult:
         """`explained`, `violated` or `unknown`."""
         if self.violations:
             return VIOLATED
-        return UNKNOWN if self.undecided else EXPLAINED
+        return UNKNOWN if self.undecided or self._is_lost else EXPLAINED
+
+    @property
+    def _is_lost(self) -> bool:
+        """Whether rebalances complete, and none of them makes the state known."""
+        return not self.anchors and bool(self.refused)
 
     @property
     def reason(self) -> str:
@@ -106,6 +112,8 @@ class GroupResult:
         if self.undecided:
             first_gap = self.unjudged[0]
             return f"{first_gap.first} to {first_gap.last}: {first_gap.reason}"
+        if self._is_lost:
+            return f"{self.refused}: a rebalance completes, and nothing explains it"
         if not self.anchors:
             return "no rebalance completes in the log: every answer is one that some state gives"
         return "some run of the model gives every answer"
