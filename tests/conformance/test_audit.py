@@ -79,6 +79,21 @@ def test_any_piece_of_a_sound_log_is_explained(tmp_path: Path, lines: Lines, see
     assert outcomes(audited(tmp_path, piece)) == {EXPLAINED}
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_no_group_of_a_sound_log_is_violated_whatever_clients_do(tmp_path: Path, seed: int) -> None:
+    plan = Plan(
+        lines=1_500,
+        groups=5,
+        members=5,
+        unrest_ms=15_000,
+        rebalance_ms=5_000,
+        delay_ms=3_000 * (seed % 2),
+        odd=0.6,
+        seed=seed,
+    )
+    assert VIOLATED not in outcomes(audited(tmp_path, made(plan)))
+
+
 def test_a_log_without_a_rebalance_is_held_to_what_some_state_gives(
     tmp_path: Path, lines: Lines
 ) -> None:
@@ -252,3 +267,35 @@ def test_a_file_that_is_no_request_log_is_refused(tmp_path: Path) -> None:
     path.write_bytes(b"[2026-11-21 12:00:00,000] INFO started (kafka.server)\n")
     result = CliRunner().invoke(fencepost, ["audit", str(path)])
     assert "holds no line that is read" in result.output
+
+
+# Traces.
+
+
+def recorded(name: str) -> Path:
+    return Path(__file__).parents[2] / "traces" / "corpus" / "mutants" / name
+
+
+def test_traces_are_judged_whole_by_whom_is_asked(tmp_path: Path) -> None:
+    name = "zombie-heartbeats.json"
+    trace = str(recorded(name))
+    code, text = run(trace, "--format", "trace", "--report", str(tmp_path / "report"))
+    assert code == 1
+    assert text.startswith(f"{name}: violated by kafka-4")
+    (row,) = json.loads((tmp_path / "report" / "audit.json").read_text())["traces"]
+    assert row["outcome"] == VIOLATED
+    assert (tmp_path / "report" / "index.html").exists()
+    assert run(trace, "--format", "trace", "--revision", "mutant:zombie-heartbeats")[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (["--group", "nobody"], "no trace names the group 'nobody'"),
+        (["--lag", "9"], "--lag is about request logs"),
+    ],
+)
+def test_what_does_not_fit_a_trace_is_refused(options: list[str], says: str) -> None:
+    trace = str(recorded("zombie-heartbeats.json"))
+    result = CliRunner().invoke(fencepost, ["audit", trace, "--format", "trace", *options])
+    assert says in result.output
