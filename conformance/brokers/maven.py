@@ -25,7 +25,7 @@ async def copy_jars(folder: Path, pom: bytes) -> None:
     maven = find_tool("mvn", _REMEDY)
     file = folder / "pom.xml"
     file.write_bytes(pom)
-    arguments = ("-q", "-B", "-f", str(file), f"{_PLUGIN}:copy-dependencies")
+    arguments = ("-q", "-B", "-Dstyle.color=never", "-f", str(file), f"{_PLUGIN}:copy-dependencies")
     where = f"-DoutputDirectory={folder / 'lib'}"
     await run_tool([maven, *arguments, "-DincludeScope=runtime", where], _MAVEN_S, folder)
 

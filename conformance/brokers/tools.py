@@ -54,7 +54,8 @@ async def run_tool(
 ) -> str:
     """Run a tool in a folder to its end; what it printed.
 
-    Raises TargetUnavailableError with its last lines where it fails or takes too long.
+    Raises TargetUnavailableError where it takes too long or fails, with the first line that says
+    why, or its last ones.
     """
     with tempfile.TemporaryDirectory(prefix="fencepost-") as at:
         log = Path(at) / "output"
@@ -73,6 +74,8 @@ async def run_tool(
             await asyncio.shield(child.end())
         said = log.read_text(encoding="utf-8", errors="replace").strip()
     if code:
-        last = " / ".join(line.strip() for line in said.splitlines()[-_LINES:])
+        lines = said.splitlines()
+        errors = [line for line in lines if line.startswith("[ERROR]")]  # Maven ends with advice
+        last = " / ".join(line.strip() for line in errors[:1] or lines[-_LINES:])
         raise TargetUnavailableError(f"{name} failed with exit code {code}: {last or 'no output'}")
     return said
