@@ -18,6 +18,7 @@ from typing import Any
 
 import pytest
 from kafka import KafkaProducer
+from kafka.admin import KafkaAdminClient, NewTopic
 from traces.pipeline.log_rows import Rows, in_order, said_by_audit, said_by_tables, write_logs
 
 from fencepost.conformance.log_traffic import Plan, Traffic
@@ -211,6 +212,9 @@ def test_alerts_of_a_topic_of_a_real_kafka_survive_kills(
     out = tmp_path / "out"
     first = min(line for _, line in expected) - 20
     with started("kafka:4.3.0") as address:
+        admin = KafkaAdminClient(bootstrap_servers=address)
+        admin.create_topics([NewTopic("request-log", 1, 1)])
+        admin.close()
         produce(address, wrong_lines[:first])
         arguments = ["--topic", "request-log", "--bootstrap", address, "--out", str(out)]
         killed_twice(arguments, out, lambda: produce(address, wrong_lines[first:]))
