@@ -2,7 +2,8 @@
 
 Decides what is drawn where, by the index of the step.  A bar is a member id as long as the model
 has it as a member, in the row of the process that was told it; how it ends says why.  Phases are
-the group's states, timers run from being set to firing or being taken away.
+the group's states, timers run from being set to firing or being taken away; a timer is set where a
+step sets it, not where explanations were joined and its deadline is known otherwise.
 """
 
 from __future__ import annotations
@@ -197,6 +198,7 @@ def _end(drawn: Lanes, step: Happened, instance: str | None) -> str:
 
 def _timers(drawn: Lanes, index: int, step: Happened) -> None:
     running = () if step.outcome.group is None else step.outcome.group.timers
+    before = () if step.before is None else step.before.timers
     seen = set()
     for timer in running:
         key = (step.group_id, timer.kind, timer.subject)
@@ -213,11 +215,9 @@ def _timers(drawn: Lanes, index: int, step: Happened) -> None:
                 "to": None,
                 "fired": False,
                 "set": [],
-                "due": None,
             }
             drawn.timers.append(now)
-        if now["due"] != timer.earliest:
-            now["due"] = timer.earliest
+        if timer not in before and index not in now["set"][-1:]:
             now["set"].append(index)
     for key in [k for k in drawn.open_timers if k[0] == step.group_id and k not in seen]:
         gone = drawn.open_timers.pop(key)

@@ -7,7 +7,7 @@ fields, each different answer once; so that a trace of ten thousand steps is sti
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -151,13 +151,16 @@ def _steps(story: Story, drawn: Lanes, decisions: Decisions, pool: _Pool) -> lis
     state: dict[str, dict[str, str]] = {}
     found = []
     for index, line in enumerate(story.lines):
+        narrowed: dict[str, str | None] = {}
         changed: dict[str, str | None] = {}
-        ends = {step.group_id: step.outcome.group for step in story.beside[index]}
-        for group_id, group in ends.items():
-            after = fields(group, names, numbers)
+        for group_id in dict.fromkeys(step.group_id for step in story.beside[index]):
+            own = [step for step in story.beside[index] if step.group_id == group_id]
+            before = fields(own[0].before, names, numbers)
+            after = _after(before, own, names, numbers)
             start = "" if len(groups) < 2 else f"group {group_id} · "
-            for name, value in changes(state.get(group_id, ABSENT), after).items():
-                changed[start + name] = value
+            known = state.get(group_id, ABSENT)
+            narrowed |= {start + k: v for k, v in changes(known, before).items()}
+            changed |= {start + k: v for k, v in changes(before, after).items()}
             state[group_id] = after
         told = _told(story, line, drawn)
         if line.asks in answered and answered[line.asks] != index:
@@ -177,10 +180,33 @@ def _steps(story: Story, drawn: Lanes, decisions: Decisions, pool: _Pool) -> lis
                 told["free"] = True
         if story.beside[index]:
             told["m"] = [_model(s, decider, decisions, names) for s in story.beside[index]]
+        if narrowed:
+            told["was"] = narrowed
         if changed:
             told["ch"] = changed
         found.append(told)
     return found
+
+
+def _after(
+    before: Mapping[str, str],
+    steps: Sequence[Happened],
+    names: Mapping[str, str],
+    numbers: Mapping[str, int],
+) -> dict[str, str]:
+    """The fields after steps of one group: what the steps changed, and no more.
+
+    Between two steps explanations are joined or dropped, which may move a deadline: no rule did it.
+    """
+    after = dict(before)
+    for step in steps:
+        start = fields(step.before, names, numbers)
+        for name, value in changes(start, fields(step.outcome.group, names, numbers)).items():
+            if value is None:
+                after.pop(name, None)
+            else:
+                after[name] = value
+    return after
 
 
 def _told(story: Story, line: Line, drawn: Lanes) -> dict[str, Any]:

@@ -32,14 +32,38 @@ def test_changes_add_up_to_the_state_that_the_model_is_in(path: Any) -> None:
     state: dict[str, str] = {"state": "absent"}
     story = story_of(finding(path.stem).trace, REVISION)
     for step, beside in zip(told["steps"], story.beside, strict=True):
+        update(state, step.get("was", {}))
         for name, value in step.get("ch", {}).items():
             assert state.get(name) != value, "a change that changes nothing"
-            state.pop(name, None)
-            if value is not None:
-                state[name] = value
+        update(state, step.get("ch", {}))
         if beside:
             group = beside[-1].outcome.group
             assert state["state"] == ("absent" if group is None else group.state.value)
+
+
+def update(state: dict[str, str], changes: dict[str, str | None]) -> None:
+    for name, value in changes.items():
+        state.pop(name, None)
+        if value is not None:
+            state[name] = value
+
+
+@pytest.mark.parametrize("path", sorted(FINDINGS.glob("*.json")), ids=lambda path: path.stem)
+def test_a_timer_changes_only_where_a_step_sets_or_takes_it(path: Any) -> None:
+    """Not where explanations are joined, after which its deadline is known less well."""
+    told, _ = data(finding(path.stem))
+    story = story_of(finding(path.stem).trace, REVISION)
+    dots = {index for timer in told["lanes"]["timers"] for index in timer["set"]}
+    for index, (step, beside) in enumerate(zip(told["steps"], story.beside, strict=True)):
+        moved = any(
+            (each.before.timers if each.before else ()) != each.outcome.group.timers
+            for each in beside
+            if each.outcome.group
+        )
+        set_here = {n for n, v in step.get("ch", {}).items() if " timer" in n and v is not None}
+        if not moved:
+            assert not set_here
+            assert index not in dots
 
 
 def test_of_each_rule_that_did_not_fire_the_first_false_clause_is_told() -> None:

@@ -27,8 +27,8 @@ class Trace {
 
   // The fields of the state before and after a step.  Every hundredth state is kept.
   around(index) {
-    const before = this.stateBefore(index);
-    return [before, changed(before, this.steps[index].ch)];
+    const step = this.steps[index], before = changed(this.stateBefore(index), step.was);
+    return [before, changed(before, step.ch)];
   }
 
   stateBefore(index) {
@@ -36,7 +36,7 @@ class Trace {
     let place = Math.min(Math.floor(index / every), this.kept.length - 1);
     let state = this.kept[place];
     for (let at = place * every; at < index; at += 1) {
-      state = changed(state, this.steps[at].ch);
+      state = changed(changed(state, this.steps[at].was), this.steps[at].ch);
       if ((at + 1) % every === 0 && this.kept.length === (at + 1) / every) this.kept.push(state);
     }
     return state;
