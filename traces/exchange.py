@@ -95,3 +95,12 @@ def shaped(api: str, body: Body) -> dict[str, Any]:
     if api == "OffsetCommit" and "generationId" in changed:
         changed["generationIdOrMemberEpoch"] = changed.pop("generationId")
     return changed
+
+
+def by_name(body: Body) -> dict[str, Any]:
+    """A body whose topics have ids, with the ids for names: a group's business is neither."""
+    topics = [
+        {"name": topic["topicId"], **{k: v for k, v in topic.items() if k != "topicId"}}
+        for topic in body["topics"]
+    ]
+    return {**body, "topics": topics}

@@ -24,13 +24,15 @@ from typing import IO
 import orjson
 
 from fencepost.model.messages import APIS
-from fencepost.traces.exchange import Exchange
+from fencepost.traces.exchange import Exchange, by_name
 from fencepost.traces.log_dates import LogDates
 
 MARK = b"Completed request:"
 _KEY = re.compile(rb'"requestApiKey":\s*(\d+)')
 _NAMES = {str(api.key).encode(): api.name for api in APIS.values()}
 _FIRST_LINES = 2000
+_BY_ID = 10
+"""The version of OffsetCommit that says topics by id, and is else as the one before."""
 
 
 class RequestLogError(ValueError):
@@ -155,6 +157,9 @@ class RequestLog:
             took_ms = record["totalTimeMs"]
             if type(request) is not dict or type(response) is not dict:
                 return NO_REQUEST
+            if api == "OffsetCommit" and version == _BY_ID:
+                version -= 1
+                request, response = by_name(request), by_name(response)
             known = APIS[api]
             if not known.lowest <= version <= known.highest:
                 return OTHER_VERSION

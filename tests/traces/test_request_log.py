@@ -120,6 +120,30 @@ def test_an_old_kafka_s_name_for_the_generation_of_a_commit(tmp_path: Path) -> N
     assert exchange.request.generation_id == 3
 
 
+def test_a_commit_that_says_topics_by_id_is_read_as_the_version_before(tmp_path: Path) -> None:
+    part = {"partitionIndex": 0, "committedOffset": 1, "committedLeaderEpoch": 0}
+    part["committedMetadata"] = ""
+    body = {
+        "groupId": "g",
+        "generationIdOrMemberEpoch": 3,
+        "memberId": "m",
+        "groupInstanceId": None,
+        "topics": [{"topicId": "AAAAAAAAAAEAAAAAAAAAAQ", "partitions": [part]}],
+    }
+    rows = [{"partitionIndex": 0, "errorCode": 0}]
+    answer = {
+        "throttleTimeMs": 0,
+        "topics": [{"topicId": "AAAAAAAAAAEAAAAAAAAAAQ", "partitions": rows}],
+    }
+    path = tmp_path / "kafka-request.log"
+    path.write_bytes(request_log_line("OffsetCommit", 10, "c", "c", NOON, NOON + 1, body, answer))
+    log, (exchange,) = read(path)
+    assert not log.skipped.counts
+    assert isinstance(exchange.request, OffsetCommitRequest)
+    assert (exchange.version, exchange.request.generation_id) == (9, 3)
+    assert exchange.response_body["topics"][0]["name"] == "AAAAAAAAAAEAAAAAAAAAAQ"
+
+
 @pytest.mark.parametrize(
     ("pattern", "zone", "head"),
     [
