@@ -121,8 +121,12 @@ def test_an_old_kafka_s_name_for_the_generation_of_a_commit(tmp_path: Path) -> N
 
 
 def test_a_commit_that_says_topics_by_id_is_read_as_the_version_before(tmp_path: Path) -> None:
-    part = {"partitionIndex": 0, "committedOffset": 1, "committedLeaderEpoch": 0}
-    part["committedMetadata"] = ""
+    part = {
+        "partitionIndex": 0,
+        "committedOffset": 1,
+        "committedLeaderEpoch": 0,
+        "committedMetadata": "",
+    }
     body = {
         "groupId": "g",
         "generationIdOrMemberEpoch": 3,
