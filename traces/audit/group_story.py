@@ -42,6 +42,8 @@ _QUIET_MS = 6 * 60_000
 """A group that no line names for longer than this, and than its members' timeouts, is over; a
 rebalance parks everybody for five minutes by default."""
 _PENDING = 1000
+_PURGE_EVERY = 500
+"""Lines of its own, so that nothing depends on what other groups wrote in between."""
 
 
 class GroupStory:
@@ -54,6 +56,7 @@ class GroupStory:
 
     def _begin(self) -> None:
         self.over_ms = 0
+        self._taken = 0
         self._roster = Roster()
         self._pending: dict[str, None] = {}
         self._comings = Comings()
@@ -67,6 +70,9 @@ class GroupStory:
             self.end(self.over_ms)
             self._begin()
         self.over_ms = max(self.over_ms, x.answered_ms + _QUIET_MS)
+        self._taken += 1
+        if self._taken % _PURGE_EVERY == 0:
+            self._purge(x.answered_ms)
         match x.api:
             case "Heartbeat" | "SyncGroup":
                 code = x.response_body["errorCode"]
@@ -81,7 +87,7 @@ class GroupStory:
             case "LeaveGroup":
                 self._leave(x)
 
-    def purge(self, now_ms: int) -> None:
+    def _purge(self, now_ms: int) -> None:
         """Let go of what nothing more will be said about."""
         self._lines.purge(now_ms)
         self._rebalances.purge(now_ms)
@@ -222,7 +228,7 @@ class GroupStory:
         current = self._rebalances.current
         if current is not None and current.generation == generation:
             return current
-        self.purge(x.answered_ms)
+        self._purge(x.answered_ms)
         known = self._roster.complete or generation == 1
         before = len(self._roster.members) + self._rebalances.gone
         self._deployments.completed(x.answered_ms)

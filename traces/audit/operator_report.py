@@ -193,12 +193,7 @@ class OperatorAudit:
         return self._report
 
     def _sweep(self, now_ms: int) -> None:
-        over = []
-        for group, story in self._stories.items():
-            if now_ms > story.over_ms:
-                over.append(group)
-            else:
-                story.purge(now_ms)
+        over = [group for group, story in self._stories.items() if now_ms > story.over_ms]
         self._end(over, None)
 
     def _end(self, groups: Iterable[str], now_ms: int | None) -> None:

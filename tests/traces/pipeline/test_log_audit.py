@@ -12,6 +12,7 @@ from traces.pipeline.log_rows import said_by_audit, said_by_tables, write_logs
 
 from fencepost.conformance.log_traffic import Plan
 from fencepost.properties.mutants import find_revision
+from fencepost.traces.audit import operator_report
 from fencepost.traces.audit.audit import Audit, Broker
 from fencepost.traces.exchange import Exchange
 from fencepost.traces.pipeline import log_around
@@ -29,6 +30,7 @@ LOGS = Path(__file__).parents[1] / "request_logs"
 WRONG = "mutant:librdkafka-mock-never-fences"
 PLAN = Plan(lines=1_500, groups=12, members=4, brokers=2, unrest_ms=30_000, seed=3)
 PARTS = 4
+GROUPS = tuple(f"group-{n}" for n in range(40))
 
 
 @pytest.fixture(scope="module")
@@ -233,3 +235,18 @@ def test_each_group_is_in_one_part_and_has_its_lines_in_order(
         mine = [x.place for x in log_around.PartAudit(audit, part).exchanges()]
         assert mine == [place for place, of in whole if of == part]
     assert len(seen) == len(set(seen)) == PLAN.groups
+
+
+def test_rows_do_not_depend_on_when_other_groups_are_looked_at(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    logs = write_logs(tmp_path / "few", Plan(7_500, groups=40, members=3, unrest_ms=60_000, seed=2))
+    long = Plan(lines=8_000, groups=1, members=10, unrest_ms=600_000, seed=99)
+    logs += write_logs(tmp_path / "long", long)  # its hours are long after the others are over
+    audit = LogAudit.of(Place(str(tmp_path / "out")), logs, LogOptions(groups=GROUPS[1:]), PARTS)
+    told = []
+    for every in (1_000, 10**9):
+        monkeypatch.setattr(operator_report, "_SWEEP_EVERY", every)
+        told.append(said_by_audit(audit))
+    assert told[0] == told[1]
+    assert told[0]["deployments"]
