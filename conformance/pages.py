@@ -12,6 +12,7 @@ from typing import Any
 
 from fencepost.traces.page.certificate_page import certificate_page
 from fencepost.traces.page.trace_data import Shown
+from fencepost.traces.page.verdict_data import case_told
 from fencepost.traces.trace_file import TraceFile
 
 INDEX = "index.html"
@@ -35,7 +36,7 @@ def certificate_from_folder(document: Mapping[str, Any], folder: Path) -> dict[s
 def shown(cases: Any, traces: Mapping[str, TraceFile]) -> dict[str, Shown]:
     """The traces of cases, by the names of their files."""
     return {
-        case["trace"]: Shown(traces[case["trace"]], case["id"], case["trace"])
+        case["trace"]: Shown(traces[case["trace"]], case["id"], case["trace"], case=case_told(case))
         for case in cases
         if case["trace"] in traces
     }

@@ -10,13 +10,14 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import re
 from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 _ASSETS = files(__package__ or "") / "assets"
 STYLES = ("base.css", "viewer.css", "lanes.css", "certificate.css", "audit.css", "nightly.css")
@@ -34,6 +35,13 @@ SCRIPTS = (
     "certificate.js",
     "main.js",
 )
+
+_NAMED = re.compile(r"https://[^\s()]*[^\s().,;:]|\bKAFKA-\d+\b|\bKIP-345\b")
+_ISSUE = "https://issues.apache.org/jira/browse/"
+_ADDRESS = {
+    "KIP-345": "https://cwiki.apache.org/confluence/display/KAFKA/KIP-345%3A+Introduce"
+    "+static+membership+protocol+to+reduce+consumer+rebalances"
+}
 
 
 def page(template: str, title: str, data: Mapping[str, Any], **values: Any) -> str:
@@ -64,6 +72,19 @@ def page(template: str, title: str, data: Mapping[str, Any], **values: Any) -> s
     return text.rstrip("\n") + "\n"
 
 
+def linked(text: str) -> Markup:
+    """Text in which KIP-345, issues of Kafka and addresses can be followed."""
+    parts = []
+    end = 0
+    for found in _NAMED.finditer(text):
+        said = found[0]
+        where = said if said.startswith("https:") else _ADDRESS.get(said, _ISSUE + said)
+        parts += [escape(text[end : found.start()])]
+        parts += [Markup('<a href="{}" rel="noreferrer">{}</a>').format(where, said)]
+        end = found.end()
+    return Markup("").join([*parts, escape(text[end:])])
+
+
 def _embedded(data: Mapping[str, Any]) -> str:
     """JSON that no element can be ended in."""
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
@@ -87,10 +108,12 @@ def _hash(text: str) -> str:
 
 @cache
 def _templates() -> Environment:
-    return Environment(
+    found = Environment(
         loader=PackageLoader("fencepost.traces.page"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    found.filters["linked"] = linked
+    return found

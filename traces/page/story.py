@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from fencepost.model.coordinator import Send
 from fencepost.model.expr import Point
-from fencepost.model.history import Restarted, Sent
+from fencepost.model.history import Answered, Restarted, Sent
 from fencepost.model.machine import Machine
 from fencepost.model.revision import Revision
 from fencepost.model.table import Rule, Table
@@ -21,6 +21,7 @@ from fencepost.properties.past import Happened
 from fencepost.traces.page.decisions import heard
 from fencepost.traces.step_lines import Line, Told, step_lines
 from fencepost.traces.trace_file import TraceFile
+from fencepost.traces.words import Body
 
 Decision = tuple[Table, Point, Rule]
 
@@ -49,6 +50,24 @@ class Story:
         if request is None:
             return None
         return self.answered_at.get(request, self.asked_at.get(request))
+
+    def answer(self, request_id: str | None) -> Body | None:
+        """What a request was answered in the end."""
+        index = self.answered_at.get(request_id or "")
+        for number in () if index is None else self.lines[index].events:
+            event = self.trace.events[number]
+            if isinstance(event, Answered) and event.answer.id == request_id:
+                return event.answer.body
+        return None
+
+    def decided_at(self, rule_id: str | None, request_id: str | None) -> int | None:
+        """Index of the step in which a rule answered a request; None if it did in none."""
+        for index, steps in enumerate(self.beside):
+            for step in steps:
+                told = {emission.request_id for emission in step.outcome.emissions}
+                if rule_id in step.outcome.rules and request_id in told:
+                    return index
+        return None
 
 
 def story_of(trace: TraceFile, revision: Revision) -> Story:

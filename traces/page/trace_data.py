@@ -13,9 +13,8 @@ from typing import Any
 
 from fencepost.model.answers import merged
 from fencepost.model.errors import error_name
-from fencepost.model.history import Answered, Disconnected, Restarted
+from fencepost.model.history import Disconnected, Restarted
 from fencepost.model.shapes import Message
-from fencepost.model.table import Rule
 from fencepost.properties.past import Happened
 from fencepost.traces.page.answer_rows import rows
 from fencepost.traces.page.decisions import Decisions
@@ -23,22 +22,24 @@ from fencepost.traces.page.forms import LONGEST, forms
 from fencepost.traces.page.lanes import Lanes, lanes
 from fencepost.traces.page.states import ABSENT, changes, deadline, fields, timer_name
 from fencepost.traces.page.story import Decider, Story, story_of
+from fencepost.traces.page.verdict_data import NO_CASE, CaseTold, verdict_json
 from fencepost.traces.step_lines import Line, texts
 from fencepost.traces.trace_file import TraceFile
-from fencepost.traces.words import Body, answer_words
+from fencepost.traces.words import Body
 
 
 @dataclass(frozen=True, slots=True)
 class Shown:
     """A trace to show: under which title, and the file that a command names.
 
-    `longest`: in characters, what other forms of it may be.
+    `longest`: in characters, what other forms of it may be; `case`: what a certificate says of it.
     """
 
     trace: TraceFile
     title: str
     file: str
     longest: int = LONGEST
+    case: CaseTold = NO_CASE
 
 
 @dataclass(slots=True)
@@ -66,7 +67,7 @@ def trace_json(shown: Shown, decisions: Decisions) -> dict[str, Any]:
         "title": shown.title,
         "file": shown.file,
         "revision": shown.trace.revision,
-        "verdict": verdict_json(story),
+        "verdict": verdict_json(story, shown.case),
         "facts": _facts(shown.trace),
         "steps": steps,
         "lines": list(texts(story.lines, shown.trace.verdict.request)),
@@ -84,40 +85,6 @@ def _judged(story: Story) -> int:
         return len(story.lines)
     last = max((n for n, steps in enumerate(story.beside) if steps), default=0)
     return max(last, story.wrong_at or 0) + 1
-
-
-def verdict_json(story: Story) -> dict[str, Any]:
-    """The verdict as the file records it, in words."""
-    verdict = story.trace.verdict
-    rule = _rule(story, verdict.rule)
-    request = story.requests.get(verdict.request or "")
-    api = "" if request is None else request.api
-    names = story.trace.names
-    expected = [answer_words(api, each.body, names) for each in verdict.expected if each.body]
-    wrong = verdict.wrong or ""
-    if wrong == "EARLY" or (wrong == "CLOSED" and not expected):
-        expected = ["no answer yet: it waits"]
-    got = answer_words(api, verdict.observed, names) if verdict.observed else ""
-    if verdict.outcome == "violated" and not got:
-        body = _observed(story, verdict.request or "")
-        got = answer_words(api, body, names) if body else "no answer"
-        if body and wrong == "SILENCE":
-            got = f"no answer in time; too late: {got}"
-    return {
-        "outcome": verdict.outcome,
-        "sentence": verdict.message,
-        "level": verdict.level,
-        "wrong": wrong,
-        "rule": verdict.rule,
-        "source": "" if rule is None else rule.source,
-        "because": verdict.because or ("" if rule is None else rule.because),
-        "expected": list(dict.fromkeys(expected)),
-        "got": got,
-    }
-
-
-def _rule(story: Story, rule_id: str | None) -> Rule | None:
-    return next((rule for _, rule in story.revision.rules() if rule.id == rule_id), None)
 
 
 def _facts(trace: TraceFile) -> list[tuple[str, str]]:
@@ -174,7 +141,7 @@ def _steps(story: Story, drawn: Lanes, decisions: Decisions, pool: _Pool) -> lis
             told["q"] = pool.place(rows(request.body, None, names))
         answer = line.answers or (line.asks if told.get("wrong") else "")
         if answer:
-            body, want = _observed(story, answer), expected.get(answer)
+            body, want = story.answer(answer), expected.get(answer)
             told["a"] = pool.place(rows(body, want, names))
             if want is None:
                 told["free"] = True
@@ -226,7 +193,7 @@ def _told(story: Story, line: Line, drawn: Lanes) -> dict[str, Any]:
         if gone:
             told["row"] = drawn.row_of[min(gone)]
     if line.answers:
-        body = _observed(story, line.answers)
+        body = story.answer(line.answers)
         code = None if body is None else body.get("errorCode", 0)
         told["err"] = "closed" if code is None else error_name(code)
     if line.events:
@@ -241,17 +208,6 @@ def _behind(story: Story, event: Disconnected) -> set[str]:
         for request in story.requests.values()
         if request.connection == event.connection
     }
-
-
-def _observed(story: Story, request_id: str) -> Body | None:
-    index = story.answered_at.get(request_id)
-    if index is None:
-        return None
-    for number in story.lines[index].events:
-        event = story.trace.events[number]
-        if isinstance(event, Answered) and event.answer.id == request_id:
-            return event.answer.body
-    return None
 
 
 def _expected(story: Story) -> dict[str, Body]:

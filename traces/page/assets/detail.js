@@ -22,7 +22,7 @@ class Detail {
           make("span", null, file),
           make("label", null, box, "all fields")),
         make(level, { class: "text" }, said, fate ? make("span", { class: `fate${step.wrong ? " wrong" : ""}` }, ` → ${fate}`) : null)),
-      ...[this.answer(step, index), this.state(index), rulesPart(trace, this.decided(step), this.below()), this.request(step)].filter(Boolean));
+      ...[this.answer(step, index), this.state(index), this.blamed(index), rulesPart(trace, this.decided(step), this.below()), this.request(step)].filter(Boolean));
     if (index >= trace.data.judged) this.note("The model stopped before this step: after a violation nothing is judged.");
     else if (!step.m && !step.a && !step.ch) this.note(step.kind === "time" ? "No timer fires meanwhile." : "Nothing changes here.");
   }
@@ -30,6 +30,16 @@ class Detail {
   // Where a late answer is wrong, the rules are those by which its request was taken in.
   decided(step) {
     return step.wrong && !step.m && step.of !== undefined ? this.trace.steps[step.of] : step;
+  }
+
+  // The rule that is broken may have answered in a step before the one that goes wrong.
+  blamed(index) {
+    const { verdict, wrong } = this.trace.data;
+    const here = [null, index, this.trace.steps[index].of];
+    if (index !== wrong || here.includes(verdict.decided)) return null;
+    const link = make("a", { href: this.trace.link(verdict.decided) }, `step ${grouped(verdict.decided + 1)}`);
+    return make("section", { class: "part" }, make(this.below(), null, "Where the answer is due"),
+      make("p", null, make("code", null, verdict.rule), " fires in ", link, ". Below is what took the request in."));
   }
 
   below() {
@@ -69,6 +79,7 @@ class Detail {
   wrong(differ) {
     const { verdict } = this.trace.data;
     if (verdict.wrong === "EARLY") return `Expected no answer yet; got ${verdict.got}.`;
+    if (verdict.wrong === "SILENCE") return `Got ${verdict.got}.`;
     return differ.length ? `Expected ${verdict.expected.join("; or ") || "other bytes"}; got ${verdict.got}.` : `Got ${verdict.got}, which is no right answer here.`;
   }
 

@@ -1,0 +1,99 @@
+"""The verdict over a trace: what became of its case, and an answer that is right but late."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from traces.page.pages import finding
+
+from fencepost.model.coordinator import Answer
+from fencepost.model.history import Answered
+from fencepost.properties.mutants import find_revision
+from fencepost.traces.page.render import linked
+from fencepost.traces.page.story import story_of
+from fencepost.traces.page.trace_data import Shown
+from fencepost.traces.page.verdict_data import CaseTold, case_told, verdict_json
+from fencepost.traces.trace_file import TraceVerdict
+
+REVISION = find_revision("kafka-4")
+KNOWN = "known failure: ids are made of a time (a bug) (https://issues.apache.org/jira/browse/K-1)"
+
+
+def told(shown: Shown) -> dict[str, Any]:
+    return verdict_json(story_of(shown.trace, REVISION), shown.case)
+
+
+def late(**other: Any) -> Shown:
+    """A join that is answered long after it is due.  `other`: fields that are wrong there."""
+    shown = finding("refused-member")
+    verdict = shown.trace.verdict
+    body = {**(verdict.expected[1].body or {}), **other}
+    answered = Answered(Answer(verdict.request or "", 16_000, body))
+    return replace(shown, trace=replace(shown.trace, events=(*shown.trace.events, answered)))
+
+
+def holding() -> Shown:
+    shown = finding("restart-session")
+    holds = TraceVerdict("holds", message="runs differ")
+    return replace(shown, trace=replace(shown.trace, verdict=holds))
+
+
+@pytest.mark.parametrize(
+    ("outcome", "said"),
+    [("unknown", "unknown"), ("pass", "holds"), ("stale-known-failure", "holds"), ("", "holds")],
+)
+def test_a_trace_that_holds_is_unknown_if_its_case_is(outcome: str, said: str) -> None:
+    assert told(replace(holding(), case=CaseTold(outcome=outcome)))["outcome"] == said
+
+
+def test_a_violation_stays_one_whatever_became_of_its_case() -> None:
+    shown = replace(finding("restart-session"), case=CaseTold(outcome="unknown"))
+    assert told(shown)["outcome"] == "violated"
+
+
+def test_a_known_failure_says_so_and_why() -> None:
+    case = {"outcome": "known-failure", "about": "A restart.", "notes": ["lag", KNOWN]}
+    found = case_told(case)
+    assert found == CaseTold(
+        "A restart.",
+        "known-failure",
+        "ids are made of a time (a bug)",
+        "https://issues.apache.org/jira/browse/K-1",
+    )
+    verdict = told(replace(finding("restart-session"), case=found))
+    assert (verdict["outcome"], verdict["beside"]) == ("violated", "known-failure")
+
+
+def test_of_a_case_that_is_no_known_failure_nothing_is_told() -> None:
+    assert case_told({"outcome": "fail", "notes": ["r1: generationId 2 instead of 1"]}) == CaseTold(
+        outcome="fail"
+    )
+    assert told(finding("restart-session"))["beside"] == ""
+
+
+def test_an_answer_that_is_right_but_late_says_by_how_much() -> None:
+    verdict = told(late())
+    found = re.fullmatch(r"the right answer, ([\d,]+) ms too late: (.*)", verdict["got"])
+    assert found is not None
+    assert found[2] in verdict["expected"]
+    assert 0 < int(found[1].replace(",", "")) < 16_000
+    step = story_of(late().trace, REVISION).beside[verdict["decided"]]
+    assert any(verdict["rule"] in each.outcome.rules for each in step)
+
+
+def test_an_answer_that_is_late_and_wrong_is_not_called_right() -> None:
+    got = told(late(generationId=77))["got"]
+    assert "right" not in got
+    assert "too late: NONE, generation 77" in got
+
+
+def test_sources_can_be_followed() -> None:
+    text = str(linked('KIP-345 <"x">; KAFKA-8715, https://example.org/a.'))
+    assert 'href="https://cwiki.apache.org/confluence/display/KAFKA/KIP-345' in text
+    assert 'href="https://issues.apache.org/jira/browse/KAFKA-8715"' in text
+    assert 'href="https://example.org/a"' in text
+    assert "<&#34;" not in text
+    assert "&lt;" in text

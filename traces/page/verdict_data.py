@@ -1,0 +1,98 @@
+"""The verdict of a trace as its page tells it, and what became of its case.
+
+Decides what stands over a trace.  A trace may hold where its case was not decided, since runs
+differed; the case counts.  A failure that is known says so beside the verdict, and why.  An answer
+that is right but late is told as that, with the step in which the model gives it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from fencepost.model.table import Rule
+from fencepost.properties.verdict import Wrong
+from fencepost.traces.page.answer_rows import rows
+from fencepost.traces.page.story import Story
+from fencepost.traces.words import answer_words
+
+_NOTE = re.compile(r"known failure: (?P<why>.*?)(?: \((?P<link>https://[^\s()]+)\))?")
+_BESIDE = {"known-failure", "stale-known-failure"}
+
+
+@dataclass(frozen=True, slots=True)
+class CaseTold:
+    """What a certificate says of a case: what it is about, its outcome; of a known failure why."""
+
+    about: str = ""
+    outcome: str = ""
+    why: str = ""
+    link: str = ""
+
+
+NO_CASE = CaseTold()
+
+
+def case_told(case: Mapping[str, Any]) -> CaseTold:
+    """From a case of a certificate."""
+    found = next(filter(None, map(_NOTE.fullmatch, case.get("notes", ()))), None)
+    why, link = ("", "") if found is None else (found["why"], found["link"] or "")
+    return CaseTold(case.get("about", ""), case["outcome"], why, link)
+
+
+def verdict_json(story: Story, case: CaseTold) -> dict[str, Any]:
+    """The verdict as the file records it, in words."""
+    verdict = story.trace.verdict
+    rule = _rule(story, verdict.rule)
+    request = story.requests.get(verdict.request or "")
+    api = "" if request is None else request.api
+    names = story.trace.names
+    expected = [answer_words(api, each.body, names) for each in verdict.expected if each.body]
+    wrong = verdict.wrong or ""
+    if wrong == "EARLY" or (wrong == "CLOSED" and not expected):
+        expected = ["no answer yet: it waits"]
+    got = answer_words(api, verdict.observed, names) if verdict.observed else ""
+    body = story.answer(verdict.request)
+    if verdict.outcome == "violated" and not got:
+        got = answer_words(api, body, names) if body else "no answer"
+        if body and wrong == "SILENCE":
+            got = f"{_late(story)}: {got}"
+    level = verdict.level or ""
+    differs = wrong == "SILENCE" and rule is not None and level != rule.level.value
+    undecided = case.outcome == "unknown" and verdict.outcome == "holds"
+    return {
+        "outcome": case.outcome if undecided else verdict.outcome,
+        "beside": case.outcome if case.outcome in _BESIDE else "",
+        "about": case.about,
+        "why": case.why,
+        "link": case.link,
+        "sentence": verdict.message,
+        "level": f"late: {level}" if differs else level,
+        "wrong": wrong,
+        "rule": verdict.rule,
+        "decided": story.decided_at(verdict.rule, verdict.request),
+        "source": "" if rule is None else rule.source,
+        "because": verdict.because or ("" if rule is None else rule.because),
+        "expected": list(dict.fromkeys(expected)),
+        "got": got,
+    }
+
+
+def _late(story: Story) -> str:
+    """By how much an answer was late, and whether it was right otherwise."""
+    verdict, names = story.trace.verdict, story.trace.names
+    body = story.answer(verdict.request)
+    allowed = [each.body for each in verdict.expected if each.body]
+    right = any(all(same for *_, same in rows(body, want, names)) for want in allowed)
+    violation = story.run.verdict.violation
+    said = "too late"
+    if violation is not None and violation.wrong is Wrong.SILENCE:
+        answered = story.lines[story.answered_at[verdict.request or ""]].until_ms
+        said = f"{answered - violation.at_ms:,} ms too late"
+    return f"the right answer, {said}" if right else f"no answer in time; {said}"
+
+
+def _rule(story: Story, rule_id: str | None) -> Rule | None:
+    return next((rule for _, rule in story.revision.rules() if rule.id == rule_id), None)
