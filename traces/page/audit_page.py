@@ -15,7 +15,7 @@ from fencepost.traces.audit.operator_rows import Cause, LifeLine, Rebalance, Rem
 from fencepost.traces.audit.operator_words import at, problems, seconds, times
 from fencepost.traces.page.render import page
 from fencepost.traces.page.trace_data import Shown
-from fencepost.traces.page.trace_page import traces_data
+from fencepost.traces.page.trace_page import links, traces_data
 
 _ROWS = 200
 _DRAWN = 40
@@ -99,7 +99,7 @@ def audit_page(
         seconds=seconds,
         times=times,
         saved=_saved,
-        links={name: f"#t{number}" for number, name in enumerate(shown, start=1)},
+        links=links(data, shown),
         traces=data["traces"],
     )
 

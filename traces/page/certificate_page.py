@@ -41,13 +41,14 @@ def certificate_page(
     revisions = [find_revision(document["revision"]) for document in documents]
     held = [read_certificate(d, r) for d, r in zip(documents, revisions, strict=True)]
     shown: list[Shown] = []
-    places: dict[tuple[int, str], int] = {}
+    places: list[tuple[int, str]] = []
     for number, named in enumerate(traces):
         for name, each in named.items():
             if len(shown) < MOST_TRACES:
                 shown.append(replace(each, longest=_LONGEST))
-                places[number, name] = len(shown)
+                places.append((number, name))
     data = traces_data(shown)
+    found = {place: f"#{trace['key']}" for place, trace in zip(places, data["traces"], strict=True)}
     first = [h for h in held if h.revision == held[0].revision]
     told = covered(first, revisions[0])
     title = ", ".join(h.target for h in held[:3]) + (" and others" if len(held) > 3 else "")
@@ -61,8 +62,8 @@ def certificate_page(
         outcomes=OUTCOMES,
         signs=SIGNS,
         levels=[level.value for level in LEVELS],
-        matrix=_matrix(held, revisions[0], places),
-        reasons=[_reasons(number, h, places) for number, h in enumerate(held)],
+        matrix=_matrix(held, revisions[0], found),
+        reasons=[_reasons(number, h, found) for number, h in enumerate(held)],
         revision=revisions[0].name,
         targets=[h.target for h in first],
         picture=picture(revisions[0], told),
@@ -76,7 +77,7 @@ def _counts(how: Mapping[str, str]) -> dict[str, int]:
 
 
 def _matrix(
-    held: Sequence[Held], revision: Revision, places: Mapping[tuple[int, str], int]
+    held: Sequence[Held], revision: Revision, places: Mapping[tuple[int, str], str]
 ) -> list[dict[str, Any]]:
     """By level the rules, by rule a cell for each target: its cases, those that pass counted."""
     found = []
@@ -93,7 +94,7 @@ def _matrix(
 
 
 def _cell(
-    number: int, held: Held, cases: Sequence[CaseRow], places: Mapping[tuple[int, str], int]
+    number: int, held: Held, cases: Sequence[CaseRow], places: Mapping[tuple[int, str], str]
 ) -> dict[str, Any]:
     return {
         "target": held.target,
@@ -106,10 +107,10 @@ def _cell(
     }
 
 
-def _link(number: int, case: CaseRow, places: Mapping[tuple[int, str], int]) -> str:
+def _link(number: int, case: CaseRow, places: Mapping[tuple[int, str], str]) -> str:
     """To its trace; where it left none, to why."""
     place = places.get((number, case.trace)) if case.trace is not None else None
-    return f"#t{place}" if place is not None else f"#{_anchor(number, case)}"
+    return place if place is not None else f"#{_anchor(number, case)}"
 
 
 def _anchor(number: int, case: CaseRow) -> str:
@@ -117,7 +118,7 @@ def _anchor(number: int, case: CaseRow) -> str:
 
 
 def _reasons(
-    number: int, held: Held, places: Mapping[tuple[int, str], int]
+    number: int, held: Held, places: Mapping[tuple[int, str], str]
 ) -> list[dict[str, Any]]:
     """What did not pass, outcome by outcome; cases of one reason stand together."""
     found = []
@@ -130,7 +131,7 @@ def _reasons(
                     {
                         "id": case.id,
                         "anchor": _anchor(number, case),
-                        "trace": None if place is None else f"#t{place}",
+                        "trace": place,
                         "file": case.trace,
                         "level": case.level,
                     }

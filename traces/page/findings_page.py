@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from fencepost.traces.page.render import page
 from fencepost.traces.page.trace_data import Shown
-from fencepost.traces.page.trace_page import traces_data
+from fencepost.traces.page.trace_page import links, traces_data
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,6 @@ def findings_page(
 ) -> str:
     """The page.  `outcome`: of the whole, `holds`, `violated` or `unknown`; `traces`: by name."""
     data = traces_data(list(traces.values()))
-    links = {name: f"#t{number}" for number, name in enumerate(traces, start=1)}
     return page(
         "findings.html",
         heading,
@@ -53,6 +52,6 @@ def findings_page(
         outcome=outcome,
         facts=facts,
         groups=[group for group in groups if group.findings],
-        links=links,
+        links=links(data, traces),
         traces=data["traces"],
     )

@@ -14,7 +14,7 @@ from typing import Any
 
 from fencepost.traces.page.render import page
 from fencepost.traces.page.trace_data import Shown
-from fencepost.traces.page.trace_page import traces_data
+from fencepost.traces.page.trace_page import links, traces_data
 
 _OUTCOMES = {0: "holds", 1: "violated"}
 _STATUSES = {
@@ -104,7 +104,7 @@ def nightly_page(document: Mapping[str, Any], shown: Mapping[str, Shown]) -> str
         mutants=document["mutants"],
         duration=_duration,
         change=_change,
-        links={name: f"#t{number}" for number, name in enumerate(shown, start=1)},
+        links=links(data, shown),
         traces=data["traces"],
     )
 

@@ -6,7 +6,9 @@ rests on, then every step as a line that can be linked to.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from fencepost.properties.mutants import find_revision
@@ -25,10 +27,13 @@ def trace_page(shown: Sequence[Shown]) -> str:
 
 
 def traces_data(shown: Sequence[Shown]) -> dict[str, Any]:
-    """Traces and the revisions that judge them.  Raises TraceFileError."""
+    """Traces, each with the key of its address, and the revisions that judge them.
+
+    Raises TraceFileError.
+    """
     revisions: dict[str, Decisions] = {}
     traces = []
-    for each in shown:
+    for each, key in zip(shown, _keys(shown), strict=True):
         name = each.trace.revision
         if name not in revisions:
             try:
@@ -37,8 +42,24 @@ def traces_data(shown: Sequence[Shown]) -> dict[str, Any]:
                 raise TraceFileError(
                     each.file, "$.revision", str(error.args[0]), "name one of these"
                 ) from error
-        traces.append(trace_json(each, revisions[name]))
+        traces.append({"key": key, **trace_json(each, revisions[name])})
     return {
         "traces": traces,
         "revisions": {name: told.to_json() for name, told in revisions.items()},
     }
+
+
+def links(data: Mapping[str, Any], names: Iterable[str]) -> dict[str, str]:
+    """The addresses of traces in their page, by these names."""
+    return {name: f"#{trace['key']}" for name, trace in zip(names, data["traces"], strict=True)}
+
+
+def _keys(shown: Iterable[Shown]) -> list[str]:
+    """What a trace is called in an address: by its case, so that it stays when others come."""
+    seen: Counter[str] = Counter()
+    found = []
+    for each in shown:
+        key = "trace-" + re.sub(r"[^A-Za-z0-9]+", "-", each.title).strip("-")
+        seen[key] += 1
+        found.append(key if seen[key] == 1 else f"{key}.{seen[key]}")
+    return found

@@ -42,13 +42,20 @@ def test_outcomes_are_counted_apart_by_level(open_page: Open, text: str) -> None
     ]
 
 
+@pytest.mark.parametrize("place", ["#t0", "#trace-no-such-case", "#%", "#step-3"])
+def test_an_address_that_names_nothing_is_the_index(open_page: Open, text: str, place: str) -> None:
+    page = open_page(text, place)
+    expect(page.locator("#index")).to_be_visible()
+    expect(page.locator("article")).to_be_hidden()
+
+
 def test_a_cell_opens_its_trace_and_one_comes_back(open_page: Open, text: str) -> None:
     page = open_page(text)
     page.get_by_role("link", name="fail: HEARTBEAT-STABLE/restart-session").click()
     expect(page.locator("article h2").first).to_contain_text("a's Heartbeat v4")
     expect(page.locator("#index")).to_be_hidden()
     page.keyboard.press("Home")
-    assert page.url.endswith("#step-1")
+    assert page.url.endswith("#trace-restart-session-step-1")
     page.get_by_role("link", name="All cases").click()
     expect(page.locator("#index")).to_be_visible()
     expect(page.locator("article")).to_be_hidden()
@@ -128,6 +135,6 @@ def test_a_screen_reader_stumbles_over_nothing(
         assert [(f["id"], f["impact"], f["nodes"][0]["html"][:120]) for f in found] == []
         wide = page.evaluate("document.documentElement.scrollWidth - innerWidth")
         assert wide <= 0
-    page = open_page(text, "#t1", theme=theme)
+    page = open_page(text, "#trace-restart-session", theme=theme)
     found = Axe().run(page).response["violations"]
     assert [(f["id"], f["impact"], f["nodes"][0]["html"][:120]) for f in found] == []

@@ -37,7 +37,7 @@ def test_findings_are_told_by_kind_and_open_their_traces(open_page: Open, text: 
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("place", ["", "#t1"])
+@pytest.mark.parametrize("place", ["", "#trace-restart-session"])
 def test_a_screen_reader_stumbles_over_nothing(
     open_page: Open, text: str, theme: str, place: str
 ) -> None:

@@ -193,7 +193,7 @@ def test_minimal_and_original_stand_on_one_page(open_page: Open) -> None:
     which.get_by_role("link", name="full-group").click()
     expect(page.locator("article:visible h1")).to_contain_text("GROUP_MAX_SIZE_REACHED")
     page.keyboard.press("Home")
-    assert page.url.endswith("#t2-step-1")
+    assert page.url.endswith("#trace-full-group-step-1")
     expect(which.get_by_role("link", name="full-group")).to_have_attribute("aria-current", "true")
     which.get_by_role("link", name=NAME).click()
     assert page.locator("article:visible h1").inner_text().startswith("a's Heartbeat")

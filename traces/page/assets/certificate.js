@@ -30,7 +30,7 @@ function showIndex(shown, back) {
 
 // What an address names inside a closed list is opened.
 function reveal() {
-  const named = location.hash.length > 1 ? document.getElementById(decodeURIComponent(location.hash.slice(1))) : null;
+  const named = location.hash.length > 1 ? document.getElementById(location.hash.slice(1)) : null;
   const box = named?.closest("details");
   if (!box) return;
   box.open = true;

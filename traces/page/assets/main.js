@@ -9,26 +9,36 @@ function viewer(number) {
   if (!viewers.has(number)) {
     const article = articles[number - 1];
     const level = article.querySelector("h1") ? "h2" : "h3";
-    viewers.set(number, new Viewer(article, new Trace(data.traces[number - 1], number, data.revisions), level));
+    const trace = data.traces[number - 1], start = number === 1 && !data.index ? "" : `${trace.key}-`;
+    viewers.set(number, new Viewer(article, new Trace(trace, start, data.revisions), level));
   }
   return viewers.get(number);
 }
 
-// Addresses: #step-12 of the first trace, #t3 of the third, #t3-step-12.
+// Addresses: #KEY of a trace, #KEY-step-12; #step-12 of the first on a page without an index.  Any
+// other is the index's; where there is none, the first trace's.
+function addressed() {
+  const named = location.hash.slice(1), [, start, step] = /^(.*?)-?step-(\d+)$/.exec(named) || [];
+  for (const [index, trace] of (data.traces || []).entries()) {
+    if (trace.key === named) return [index + 1];
+    if (trace.key === start) return [index + 1, step];
+  }
+  return data.index || !articles.length ? [null] : [1, start === "" ? step : undefined];
+}
+
 function follow() {
-  const found = /^#(?:t(\d+))?-?(?:step-(\d+))?$/.exec(location.hash);
-  const named = Boolean(found && (found[1] || found[2]));
-  const number = named ? Number(found[1] || 1) : articles.length && !data.index ? 1 : null;
-  if (number === null || number > articles.length) return close();
+  const [number, step] = addressed();
+  if (number === null) return close();
   for (const [index, article] of articles.entries()) article.hidden = index !== number - 1;
   for (const link of document.querySelectorAll(".which a")) {
-    link.toggleAttribute("aria-current", link.hash === `#t${number}`);
-    if (link.hash === `#t${number}`) link.setAttribute("aria-current", "true");
+    const here = link.hash === `#${data.traces[number - 1].key}`;
+    link.toggleAttribute("aria-current", here);
+    if (here) link.setAttribute("aria-current", "true");
   }
   showIndex(false, place);
   open = viewer(number);
   const start = open.index >= 0 ? open.index : open.trace.wrong ?? 0;
-  open.show(found && found[2] ? Number(found[2]) - 1 : start);
+  open.show(step ? Number(step) - 1 : start);
 }
 
 function close() {

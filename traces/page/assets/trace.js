@@ -1,8 +1,8 @@
 // A trace as its page asks for it: steps with their words, and the state behind any of them.
 class Trace {
-  constructor(data, number, revisions) {
+  constructor(data, start, revisions) {
     this.data = data;
-    this.number = number;
+    this.start = start;
     this.steps = data.steps;
     this.lanes = data.lanes;
     this.wrong = data.wrong;
@@ -15,7 +15,7 @@ class Trace {
   }
 
   link(index) {
-    return this.number === 1 ? `#step-${index + 1}` : `#t${this.number}-step-${index + 1}`;
+    return `#${this.start}step-${index + 1}`;
   }
 
   words(index) {
