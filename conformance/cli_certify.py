@@ -19,6 +19,7 @@ from fencepost.conformance.cli_target import known_failures_options, target_opti
 from fencepost.conformance.interrupts import run
 from fencepost.conformance.known_failures import aliases_of, apply, load
 from fencepost.conformance.outcome import CaseResult, Outcome
+from fencepost.conformance.pages import INDEX
 from fencepost.conformance.replay import rejudge, replay
 from fencepost.conformance.report import certificate_json, print_certificate, write_report
 from fencepost.conformance.suites import Chosen, find_suite
@@ -119,6 +120,8 @@ def certify_command(
         click.echo(json.dumps(certificate_json(certificate), indent=2, ensure_ascii=False))
     else:
         print_certificate(certificate, console())
+        if report is not None:
+            console().print(f"Read {report / INDEX}", soft_wrap=True, highlight=False, markup=False)
     return certificate.exit_code()
 
 

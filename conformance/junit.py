@@ -11,6 +11,7 @@ import re
 import xml.etree.ElementTree as ET
 
 from fencepost.conformance.explain import explained
+from fencepost.conformance.known_failures import STALE
 from fencepost.conformance.outcome import CaseResult, Certificate, Outcome
 from fencepost.conformance.summary import FAILED, subject
 from fencepost.model.revision import Revision
@@ -74,6 +75,7 @@ def _case(suite: ET.Element, result: CaseResult, revision: Revision, *, real: bo
             tag = "skipped"
     if outcome is Outcome.KNOWN_FAILURE:
         message = "; ".join([*result.notes[-1:], result.observed])
+    message = "\n".join([message, *(n for n in result.notes if n.startswith(STALE))])
     element = ET.SubElement(case, tag, message=_clean(message))
     if tag != "skipped":
         element.set("type", outcome.value)

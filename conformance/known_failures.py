@@ -30,6 +30,9 @@ VERSION = 1
 FOLDER = Path(__file__).with_name("known-failures")
 SCHEMA_FILE = Path(__file__).with_name("known-failures-1.schema.json")
 
+KNOWN, STALE = "known failure: ", "stale: "
+"""How a note begins that says why a failure is known, or what else was listed."""
+
 ANY_NUMBER = " #*"
 """In a signature: whichever of these requests it was, where that depends on when timers fired."""
 
@@ -200,16 +203,14 @@ def _applied(result: CaseResult, entries: Sequence[KnownFailure]) -> CaseResult:
         return replace(result, notes=(*result.notes, f"fails now and then: {why}"))
     if result.outcome is Outcome.PASS:
         message = f"listed as a known failure ({listed}), but passes: take it off the list"
-    else:
-        message = (
-            f"listed as a known failure ({listed}), but fails otherwise "
-            f'("{result.observed}"): {result.message}'
-        )
-    return replace(result, outcome=Outcome.STALE_KNOWN_FAILURE, message=message)
+        return replace(result, outcome=Outcome.STALE_KNOWN_FAILURE, message=message)
+    note = f'{STALE}listed as a known failure ({listed}), but fails otherwise ("{result.observed}")'
+    notes = (*result.notes, note)
+    return replace(result, outcome=Outcome.STALE_KNOWN_FAILURE, notes=notes)
 
 
 def _as_known(result: CaseResult, entry: KnownFailure) -> CaseResult:
-    note = f"known failure: {entry.why} ({entry.link})"
+    note = f"{KNOWN}{entry.why} ({entry.link})"
     return replace(result, outcome=Outcome.KNOWN_FAILURE, notes=(*result.notes, note))
 
 

@@ -1,10 +1,13 @@
 """A certificate on the screen: what went wrong and why, the figures, and the verdict last.
 
-Decides what a reader sees first: each violation with its sentence and its steps.  Plain text where
-the output is no terminal.
+Decides what a reader sees first: each violation with its sentence and its steps.  Known failures
+are one line for each reason, since a target may have hundreds; the report names their cases.  Plain
+text where the output is no terminal.
 """
 
 from __future__ import annotations
+
+from collections import Counter
 
 from rich import box
 from rich.console import Console
@@ -12,6 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from fencepost.conformance.explain import explained
+from fencepost.conformance.known_failures import KNOWN, STALE
 from fencepost.conformance.outcome import CaseResult, Certificate, Outcome, Overall
 from fencepost.conformance.summary import FAILED, broken_versions, plural, spans, verdict_line
 from fencepost.model.revision import Revision
@@ -42,8 +46,8 @@ def print_certificate(certificate: Certificate, console: Console) -> None:
     for result in certificate.results:
         if result.outcome in FAILED:
             _violation(result, revision, console)
-    _shortly(certificate, Outcome.KNOWN_FAILURE, "Known failures", console)
-    _shortly(certificate, Outcome.UNKNOWN, "Not decided", console)
+    _known(certificate, console)
+    _undecided(certificate, console)
     if certificate.results:
         console.print(_counts(certificate, console))
         console.print()
@@ -63,6 +67,9 @@ def _violation(result: CaseResult, revision: Revision, console: Console) -> None
     console.print(title + Text(result.case.id, style="bold"), soft_wrap=True)
     _say(console, f"  {result.case.about}", "italic")
     _say(console, f"  {result.message}")
+    for note in result.notes:
+        if note.startswith(STALE):
+            _say(console, f"  {note}")
     explanation = explained(result, revision)
     if explanation is not None and explanation.rule is not None:
         width = len(str(len(explanation.steps))) + 1
@@ -71,18 +78,37 @@ def _violation(result: CaseResult, revision: Revision, console: Console) -> None
             style = "red" if step.endswith("← wrong") else ""
             _say(console, f"    {number:>{width}} {words}", style)
     for note in result.notes:
-        _say(console, f"    note: {note}", "dim")
+        if not note.startswith(STALE):
+            _say(console, f"    note: {note}", "dim")
     console.print()
 
 
-def _shortly(certificate: Certificate, outcome: Outcome, title: str, console: Console) -> None:
-    """All cases of an outcome, two lines each."""
-    results = [r for r in certificate.results if r.outcome is outcome]
+def _known(certificate: Certificate, console: Console) -> None:
+    """Known failures, a line for each reason, the commonest first."""
+    results = [r for r in certificate.results if r.outcome is Outcome.KNOWN_FAILURE]
     if not results:
         return
-    _say(console, f"{title} ({len(results)}):", "bold")
+    reasons = Counter(_reason(result) for result in results)
+    _say(console, f"Known failures ({len(results)}) by reason, --report names the cases:", "bold")
+    width = len(str(max(reasons.values())))
+    for reason, count in sorted(reasons.items(), key=lambda item: (-item[1], item[0])):
+        _say(console, f"  {count:>{width}}  {reason}", _COLOURS[Outcome.KNOWN_FAILURE])
+    console.print()
+
+
+def _reason(result: CaseResult) -> str:
+    listed = (n.removeprefix(KNOWN) for n in result.notes if n.startswith(KNOWN))
+    return next(listed, result.observed or result.message)
+
+
+def _undecided(certificate: Certificate, console: Console) -> None:
+    """The cases that were not decided, two lines each."""
+    results = [r for r in certificate.results if r.outcome is Outcome.UNKNOWN]
+    if not results:
+        return
+    _say(console, f"Not decided ({len(results)}):", "bold")
     for result in results:
-        _say(console, f"  {result.level.value}  {result.case.id}", _COLOURS[outcome])
+        _say(console, f"  {result.level.value}  {result.case.id}", _COLOURS[Outcome.UNKNOWN])
         _say(console, f"      {result.observed or result.message}")
     console.print()
 

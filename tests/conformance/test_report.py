@@ -226,6 +226,32 @@ def test_a_violation_is_printed_with_its_steps_and_the_verdict_last() -> None:
     )
 
 
+def test_known_failures_are_a_line_for_each_reason() -> None:
+    def listed(name: str, why: str) -> CaseResult:
+        return replace(known(FAILS), case=replace(FAILS.case, id=name), notes=("r1", why))
+
+    some = (
+        listed("A/1", "known failure: B is late (https://example.org/b)"),
+        *(listed(f"A/{n}", "known failure: A is lost (https://example.org/a)") for n in range(10)),
+    )
+    lines = printed(certificate(*some)).splitlines()
+    assert lines[:3] == [
+        "Known failures (11) by reason, --report names the cases:",
+        "  10  A is lost (https://example.org/a)",
+        "   1  B is late (https://example.org/b)",
+    ]
+    assert not any("A/1" in line for line in lines)
+
+
+def test_of_a_stale_known_failure_the_violation_comes_first() -> None:
+    note = 'stale: listed as a known failure ("x"), but fails otherwise ("y")'
+    stale = replace(FAILS, outcome=Outcome.STALE_KNOWN_FAILURE, notes=("lag", note))
+    lines = printed(certificate(stale)).splitlines()
+    assert lines[2:4] == [f"  {FAILS.message}", f"  {note}"]
+    assert "    note: lag" in lines
+    assert sum("stale: " in line for line in lines) == 1
+
+
 def test_plain_where_there_is_no_terminal() -> None:
     assert "\x1b" not in printed(MADE)
     assert not set(printed(MADE)) & set("─━│┃")

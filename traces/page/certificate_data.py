@@ -107,7 +107,7 @@ def read_certificate(document: Mapping[str, Any], revision: Revision) -> Held:
 
 def _case(row: Mapping[str, Any], levels: Mapping[str, str]) -> CaseRow:
     about = (row.get("rules") or [row["id"].partition("/")[0]])[0]
-    listed = [note for note in row.get("notes", ()) if note.startswith("known failure: ")]
+    listed = [n for n in row.get("notes", ()) if n.startswith(("known failure: ", "stale: "))]
     message = " ".join([row.get("message") or row.get("why", ""), *listed]).strip()
     return CaseRow(
         id=row["id"],

@@ -24,7 +24,10 @@ _BESIDE = {"known-failure", "stale-known-failure"}
 
 @dataclass(frozen=True, slots=True)
 class CaseTold:
-    """What a certificate says of a case: what it is about, its outcome; of a known failure why."""
+    """What a certificate says of a case: what it is about, and its outcome.
+
+    `why`, `link`: of a known failure; of a stale one `why` is what was listed.
+    """
 
     about: str = ""
     outcome: str = ""
@@ -39,6 +42,8 @@ def case_told(case: Mapping[str, Any]) -> CaseTold:
     """From a case of a certificate."""
     found = next(filter(None, map(_NOTE.fullmatch, case.get("notes", ()))), None)
     why, link = ("", "") if found is None else (found["why"], found["link"] or "")
+    stale = next((n for n in case.get("notes", ()) if n.startswith("stale: ")), "")
+    why = why or stale.removeprefix("stale: ")
     return CaseTold(case.get("about", ""), case["outcome"], why, link)
 
 

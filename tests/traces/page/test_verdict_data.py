@@ -67,6 +67,12 @@ def test_a_known_failure_says_so_and_why() -> None:
     assert (verdict["outcome"], verdict["beside"]) == ("violated", "known-failure")
 
 
+def test_a_stale_known_failure_says_what_was_listed() -> None:
+    note = 'stale: listed as a known failure ("x"), but fails otherwise ("y")'
+    found = case_told({"outcome": "stale-known-failure", "notes": [note]})
+    assert f"stale: {found.why}" == note
+
+
 def test_of_a_case_that_is_no_known_failure_nothing_is_told() -> None:
     assert case_told({"outcome": "fail", "notes": ["r1: generationId 2 instead of 1"]}) == CaseTold(
         outcome="fail"
