@@ -14,9 +14,10 @@ from fencepost.conformance.brokers.tools import find_tool, run_tool
 
 _PLUGIN = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1"
 _MAVEN_S = 600.0
-_CENTRAL = "https://repo.maven.apache.org/maven2"
+_EMPTY = "file://${basedir}/nothing"
 _OTHERS = ("gcs-maven-central-mirror",)
-"""Repositories that poms of dependencies name beside Central; what they have, Central has, too."""
+"""Repositories that poms of dependencies name beside Central, for which an empty folder is taken:
+what they have, Central has, too."""
 _REMEDY = "install Maven 3.6 or later (Debian: maven), or fill the cache on another machine"
 
 
@@ -46,7 +47,7 @@ def pom(name: str, wanted: Sequence[str]) -> bytes:
         _children(entry, groupId=group, artifactId=artifact, version=number)
     places = ET.SubElement(project, "repositories")
     for name_ in _OTHERS:
-        _children(ET.SubElement(places, "repository"), id=name_, url=_CENTRAL)
+        _children(ET.SubElement(places, "repository"), id=name_, url=_EMPTY)
     text: bytes = ET.tostring(project, xml_declaration=True, encoding="utf-8")
     return text
 
