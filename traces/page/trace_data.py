@@ -116,6 +116,7 @@ def _steps(story: Story, drawn: Lanes, decisions: Decisions, pool: _Pool) -> lis
     decider = Decider(story.trace, story.revision)
     expected = _expected(story)
     state: dict[str, dict[str, str]] = {}
+    now = 0
     found = []
     for index, line in enumerate(story.lines):
         narrowed: dict[str, str | None] = {}
@@ -130,6 +131,9 @@ def _steps(story: Story, drawn: Lanes, decisions: Decisions, pool: _Pool) -> lis
             changed |= {start + k: v for k, v in changes(before, after).items()}
             state[group_id] = after
         told = _told(story, line, drawn)
+        # When a request was sent is known to a ms or so, so it may seem to come before its reason.
+        now = max(now, line.at_ms)
+        told |= {"at": now, "until": max(now, line.until_ms)}
         if line.asks in answered and answered[line.asks] != index:
             told["to"] = answered[line.asks]
         if line.answers and not line.asks:
@@ -178,7 +182,7 @@ def _after(
 
 def _told(story: Story, line: Line, drawn: Lanes) -> dict[str, Any]:
     """A step, apart from what the model makes of it."""
-    told: dict[str, Any] = {"at": line.at_ms, "until": line.until_ms}
+    told: dict[str, Any] = {}
     request = story.requests.get(line.asks or line.answers)
     if request is not None:
         told |= {"kind": "ask" if line.asks else "answer", "api": request.api}

@@ -66,6 +66,14 @@ def test_a_timer_changes_only_where_a_step_sets_or_takes_it(path: Any) -> None:
             assert index not in dots
 
 
+@pytest.mark.parametrize("path", sorted(FINDINGS.glob("*.json")), ids=lambda path: path.stem)
+def test_time_never_goes_back(path: Any) -> None:
+    """As it does in what was recorded, by a ms."""
+    steps = data(finding(path.stem))[0]["steps"]
+    assert all(one["at"] <= next_["at"] for one, next_ in pairwise(steps))
+    assert all(step["at"] <= step["until"] for step in steps)
+
+
 def test_of_each_rule_that_did_not_fire_the_first_false_clause_is_told() -> None:
     told, decisions = data(finding("restart-session"))
     assert told["steps"]
