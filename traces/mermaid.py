@@ -1,9 +1,9 @@
 """A trace as a Mermaid sequence diagram, which GitHub draws in Markdown.
 
-Decides what is drawn: requests and answers as arrows, each with the number of its step, and notes
-for what no arrow shows: who waits, who was fenced or replaced, whose session ended, time, lost
-connections, failovers, the group's state.  The wrong answer stands in a box of its own, with what
-should have come.
+Decides what is drawn: requests and answers as arrows, each with the number of its step as the
+sentence counts them, and notes for what no arrow shows: who waits, who was fenced or replaced,
+whose session ended, time, lost connections, failovers, the group's state.  The wrong answer stands
+in a box of its own, with what should have come.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from fencepost.model.history import (
     Sent,
 )
 from fencepost.traces.model_states import ModelState, model_states
+from fencepost.traces.step_lines import Told, step_lines
 from fencepost.traces.trace_file import TraceFile
 from fencepost.traces.words import answer_words, member, quoted, request_words, with_names
 
@@ -59,6 +60,8 @@ class _Diagram:
         members = dict.fromkeys(self._who.values())
         self._ids = {who: f"M{n}" for n, who in enumerate(members, start=1)}
         self._now = 0
+        told = step_lines(Told(trace.events, trace.senders, trace.names, trace.clock))
+        self._steps = {index: line.number for line in told for index in line.events}
 
     def lines(self) -> Iterator[str]:
         trace = self._trace
@@ -71,7 +74,7 @@ class _Diagram:
         for number, event in enumerate(trace.events, start=1):
             if number == trace.loop:
                 yield "    loop again and again"
-            yield from (f"    {line}" for line in self._event(number, event))
+            yield from (f"    {line}" for line in self._event(number - 1, event))
         if trace.loop is not None:
             yield "    end"
         if trace.verdict.outcome == "violated" and not self._is_answered(trace.verdict.request):
@@ -81,7 +84,8 @@ class _Diagram:
         answered = [e.answer.id for e in self._trace.events if isinstance(e, Answered)]
         return request_id is not None and request_id in answered
 
-    def _event(self, number: int, event: Event) -> Iterator[str]:
+    def _event(self, index: int, event: Event) -> Iterator[str]:
+        number = self._steps.get(index, 0)
         yield from self._passing(event)
         match event:
             case Sent(request=request):
@@ -105,7 +109,7 @@ class _Diagram:
             case Handled() | Passed():
                 if self._trace.clock == "virtual":  # else an answer may be on its way
                     yield from self._waiting()
-        yield from self._changes(self._states[number - 1], self._states[number], event.at_ms)
+        yield from self._changes(self._states[index], self._states[index + 1], event.at_ms)
 
     def _passing(self, event: Event) -> Iterator[str]:
         is_virtual = self._trace.clock == "virtual"

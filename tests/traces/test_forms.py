@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,13 +12,15 @@ import pytest
 from traces.committed import committed
 from traces.test_run_trace import follow, worlds_of
 
-from fencepost.conformance.explored import Told, write_traces
+from fencepost.conformance.explored import Told as Explored
+from fencepost.conformance.explored import write_traces
 from fencepost.model.history import Disconnected, Restarted
 from fencepost.properties.checking import Finding
 from fencepost.properties.scope import ActKind, Scope
 from fencepost.traces.formats import FORMATS, read_any
 from fencepost.traces.model_states import model_states
 from fencepost.traces.run_trace import run_trace
+from fencepost.traces.step_lines import Told, step_lines
 from fencepost.traces.trace_file import TraceFile, TraceFileError
 
 ACTS: tuple[ActKind, ...] = (
@@ -48,12 +51,25 @@ def test_the_diagram_of_a_violation() -> None:
         'M1->>K: 1. JoinGroup v5 (member "", instance A)',
         "Note over M1: JoinGroup waits",
         "Note left of K: PreparingRebalance, generation 0",
-        'M2->>K: 3. JoinGroup v5 (member "", instance A)',
+        'M2->>K: 2. JoinGroup v5 (member "", instance A)',
         "Note over M2: JoinGroup waits",
         "rect rgba(255, 60, 60, 0.25)",
         f"Note over K,M1: {wrong}",
         "end",
     ]
+
+
+@pytest.mark.parametrize("name", ["kafka-8500", "zombie-commits"])
+def test_the_diagram_counts_steps_as_the_sentence_does(name: str) -> None:
+    trace = committed(name)
+    told = Told(trace.events, trace.senders, trace.names, trace.clock)
+    steps = {line.number: line for line in step_lines(told)}
+    drawn = re.findall(r"M\d+->>K: (\d+)\. (\w+)", FORMATS["mermaid"](trace))
+    asked = [(str(n), line.text.split()[1]) for n, line in steps.items() if line.asks]
+    assert drawn == asked
+    number = re.search(r"\(step (\d+)\)", trace.verdict.message)
+    assert number is not None
+    assert trace.verdict.request in {steps[int(number[1])].asks, steps[int(number[1])].answers}
 
 
 def test_the_diagram_tells_what_no_arrow_shows() -> None:
@@ -93,7 +109,7 @@ def test_a_run_that_never_ends_goes_round() -> None:
 def test_check_writes_where_it_goes_round(tmp_path: Path) -> None:
     worlds = worlds_of("kafka-4", Scope(clients=1, acts=ACTS))
     run = follow(worlds, ("join", 0), ("sync", 0), ("heartbeat", 0))
-    told = [Told("promise", Finding.BROKEN, "it isn't kept", (), run, worlds, 1), Told(
+    told = [Explored("promise", Finding.BROKEN, "it isn't kept", (), run, worlds, 1), Explored(
         "state", Finding.BROKEN, "it isn't so", (), run, worlds
     )]  # fmt: skip
     kept, broken = (TraceFile.read(path) for path in write_traces(told, tmp_path))
