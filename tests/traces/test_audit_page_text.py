@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from pathlib import Path
 
 from traces.audit_reports import reported
 from traces.model_log import Consumer, ModelLog
 
+from fencepost.traces.audit.operator_report import OperatorReport
 from fencepost.traces.audit.operator_words import problems
 from fencepost.traces.page.audit_page import Judged, audit_page
+from fencepost.traces.page.life_picture import life_picture
 from fencepost.traces.request_log import read_request_log
 
 LOG = Path(__file__).parent / "request_logs" / "kafka-4.3.0.log.gz"
@@ -45,7 +48,32 @@ def test_answers_that_nothing_explains_come_before_anything_else() -> None:
     assert text.index("log:7: Heartbeat was answered wrongly") < text.index("ping-pong")
     assert "some run gives every answer" not in text
     assert 'class="verdict is-violated"' in page
-    assert 'class="verdict is-index"' in audit_page(report)
+    assert 'class="verdict is-known-failure"' in audit_page(report), "no green over problems"
+    fine = [Judged("orders", "explained", "some run gives every answer")]
+    assert 'class="verdict is-known-failure"' in audit_page(report, fine)
+    assert 'class="verdict is-holds"' in audit_page(OperatorReport(), fine)
+    assert 'class="verdict is-index"' in audit_page(OperatorReport())
+
+
+def test_life_lines_tell_who_and_when_without_being_pointed_at() -> None:
+    picture = life_picture(reported(read_request_log([LOG])))
+    assert picture is not None
+    first = picture.lanes[0]
+    assert first.name == "orders-2 in orders"
+    assert [bar.name for bar in first.bars] == ["pod-3", "pod-7"] * 3
+    assert [tick.x for tick in picture.ticks] == sorted(tick.x for tick in picture.ticks)
+    assert all(re.fullmatch(r"\d\d:\d\d:\d\d\.\d{3}", tick.says) for tick in picture.ticks)
+    for lane in picture.lanes:
+        for bar, after in pairwise(lane.bars):
+            end = bar.x + (bar.width if bar.beside else 0) + 5 + 6 * len(bar.name)
+            assert end <= after.x + 1, "no name runs into the next bar"
+
+
+def test_the_day_and_the_file_are_told_once() -> None:
+    page = audit_page(reported(read_request_log([LOG])))
+    table = page[page.index('aria-label="Each rebalance"') :].partition("</table>")[0]
+    assert "All on 2026-11-21, UTC." in page
+    assert not re.search(r"2026-|\.log", table)
 
 
 def test_the_same_log_is_the_same_bytes() -> None:

@@ -26,6 +26,7 @@ from fencepost.traces.audit.operator_rows import (
 
 _MOST = 5
 """Of anything, as text."""
+_HOUR_MS = 3_600_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,8 +190,12 @@ def _rebalances(report: OperatorReport) -> Iterator[str]:
     needed = [r.session_ms for r in report.rebalances.rows if r.session_ms is not None]
     if needed:
         yield f"A session.timeout.ms of {max(needed)} would have been enough for all of these."
-    hour, most = max(report.by_hour.items(), key=lambda item: (item[1], -item[0]))
-    yield f"Most in an hour: {most:,}, from {at(hour)}."
+    span = (report.until_ms or 0) - (report.from_ms or 0)
+    if span >= _HOUR_MS:
+        hour, most = max(report.by_hour.items(), key=lambda item: (item[1], -item[0]))
+        yield f"Most in an hour: {most:,}, from {at(hour)}."
+    else:
+        yield f"All of them, {sum(report.by_hour.values()):,}, in the {seconds(span)} of the log."
     known = [r for r in report.rebalances.rows if r.duration_ms is not None]
     if known:
         longest = max(known, key=lambda r: (r.duration_ms or 0, -r.start_ms))
