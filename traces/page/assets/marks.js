@@ -190,7 +190,7 @@ function band(phase, trace, place, view) {
   found[0].append(draw("title", null, `${phase.state}, generation ${phase.generation}`));
   const sticky = Math.min(Math.max(left, view.left) + 7, right - 4), room = (right - sticky) / LETTER;
   const full = `${phase.state} · generation ${phase.generation}`;
-  const said = room >= full.length ? full : room >= 14 ? clip(`${phase.state.slice(0, 9)}. · g${phase.generation}`, room) : room > 2.5 ? `g${phase.generation}` : "";
+  const said = room >= full.length ? full : room >= 14 ? clip(`${phase.state.length > 10 ? `${phase.state.slice(0, 9)}…` : phase.state} · g${phase.generation}`, room) : room > 2.5 ? `g${phase.generation}` : "";
   if (said) found.push(words(sticky, y + 14, said, "phase-text"));
   return found;
 }
