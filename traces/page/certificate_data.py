@@ -24,6 +24,7 @@ OUTCOMES = (
     "unknown",
     "skipped",
 )
+FAILED = {"fail", "known-failure", "stale-known-failure"}
 SIGNS = {
     "pass": "✓",
     "fail": "✕",

@@ -8,13 +8,14 @@ in the page, up to a number; what is more is named by the command that shows it.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from fencepost.model.revision import Revision
 from fencepost.model.table import LEVELS
 from fencepost.properties.mutants import find_revision
 from fencepost.traces.page.certificate_data import (
+    FAILED,
     OUTCOMES,
     SIGNS,
     CaseRow,
@@ -34,6 +35,25 @@ _LONGEST = 6_000
 """Of other forms of each of these, in characters."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Traced:
+    """A trace in the page: its address, and the rules that fired up to where it ends."""
+
+    link: str
+    fired: frozenset[str]
+
+    def before(self, case: CaseRow) -> bool:
+        """Whether a case failed before the rule that it is about."""
+        return case.outcome in FAILED and case.rule not in self.fired
+
+
+def _fired(trace: Mapping[str, Any], revisions: Mapping[str, Any]) -> frozenset[str]:
+    told = revisions[trace["revision"]]
+    points = {d for step in trace["steps"] for done in step.get("m", ()) for d in done["d"]}
+    found = (told["points"][point] for point in points)
+    return frozenset(told["tables"][point["t"]]["rules"][point["r"]]["id"] for point in found)
+
+
 def certificate_page(
     documents: Sequence[Mapping[str, Any]], traces: Sequence[Mapping[str, Shown]]
 ) -> str:
@@ -48,7 +68,10 @@ def certificate_page(
                 shown.append(replace(each, longest=_LONGEST))
                 places.append((number, name))
     data = traces_data(shown)
-    found = {place: f"#{trace['key']}" for place, trace in zip(places, data["traces"], strict=True)}
+    found = {
+        place: _Traced(f"#{trace['key']}", _fired(trace, data["revisions"]))
+        for place, trace in zip(places, data["traces"], strict=True)
+    }
     first = [h for h in held if h.revision == held[0].revision]
     told = covered(first, revisions[0])
     title = ", ".join(h.target for h in held[:3]) + (" and others" if len(held) > 3 else "")
@@ -77,7 +100,7 @@ def _counts(how: Mapping[str, str]) -> dict[str, int]:
 
 
 def _matrix(
-    held: Sequence[Held], revision: Revision, places: Mapping[tuple[int, str], str]
+    held: Sequence[Held], revision: Revision, places: Mapping[tuple[int, str], _Traced]
 ) -> list[dict[str, Any]]:
     """By level the rules, by rule a cell for each target: its cases, those that pass counted."""
     found = []
@@ -94,23 +117,33 @@ def _matrix(
 
 
 def _cell(
-    number: int, held: Held, cases: Sequence[CaseRow], places: Mapping[tuple[int, str], str]
+    number: int, held: Held, cases: Sequence[CaseRow], places: Mapping[tuple[int, str], _Traced]
 ) -> dict[str, Any]:
     return {
         "target": held.target,
         "passed": sum(case.outcome == "pass" for case in cases),
         "cases": [
-            {"id": case.id, "outcome": case.outcome, "link": _link(number, case, places)}
+            {
+                "id": case.id,
+                "outcome": case.outcome,
+                "link": _link(number, case, places),
+                "before": _before(number, case, places),
+            }
             for case in cases
             if case.outcome != "pass"
         ],
     }
 
 
-def _link(number: int, case: CaseRow, places: Mapping[tuple[int, str], str]) -> str:
+def _link(number: int, case: CaseRow, places: Mapping[tuple[int, str], _Traced]) -> str:
     """To its trace; where it left none, to why."""
     place = places.get((number, case.trace)) if case.trace is not None else None
-    return place if place is not None else f"#{_anchor(number, case)}"
+    return place.link if place is not None else f"#{_anchor(number, case)}"
+
+
+def _before(number: int, case: CaseRow, places: Mapping[tuple[int, str], _Traced]) -> bool:
+    place = places.get((number, case.trace)) if case.trace is not None else None
+    return place is not None and place.before(case)
 
 
 def _anchor(number: int, case: CaseRow) -> str:
@@ -118,7 +151,7 @@ def _anchor(number: int, case: CaseRow) -> str:
 
 
 def _reasons(
-    number: int, held: Held, places: Mapping[tuple[int, str], str]
+    number: int, held: Held, places: Mapping[tuple[int, str], _Traced]
 ) -> list[dict[str, Any]]:
     """What did not pass, outcome by outcome; cases of one reason stand together."""
     found = []
@@ -131,7 +164,8 @@ def _reasons(
                     {
                         "id": case.id,
                         "anchor": _anchor(number, case),
-                        "trace": place,
+                        "trace": None if place is None else place.link,
+                        "before": _before(number, case, places),
                         "file": case.trace,
                         "level": case.level,
                     }

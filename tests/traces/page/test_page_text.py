@@ -8,8 +8,9 @@ import re
 from html.parser import HTMLParser
 
 import pytest
-from traces.page.pages import certificate_text, finding_page
+from traces.page.pages import TRACE, certificate, certificate_text, finding, finding_page
 
+from fencepost.traces.page.certificate_page import certificate_page
 from fencepost.traces.page.render import page
 
 
@@ -87,3 +88,15 @@ def test_without_scripts_a_trace_is_read_as_text() -> None:
     assert "601 ms pass" in words
     assert "no answer ← wrong" in words
     assert 'id="step-6" class="wrong"' in text
+
+
+@pytest.mark.parametrize(
+    ("rule", "before"),
+    [("HEARTBEAT-STABLE", False), ("JOIN-PHASE-WAIT", False), ("LEAVE-MEMBER", True)],
+)
+def test_a_case_that_failed_before_its_rule_says_so(rule: str, before: bool) -> None:
+    document = certificate()
+    document["cases"][0]["rules"] = [rule]
+    text = certificate_page([document], [{TRACE: finding("restart-session")}])
+    assert ("fail before its rule: HEARTBEAT-STABLE/restart-session" in text) is before
+    assert ('<span class="soft">failed before its rule</span>' in text) is before
