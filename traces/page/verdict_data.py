@@ -70,7 +70,7 @@ def verdict_json(story: Story, case: CaseTold) -> dict[str, Any]:
     return {
         "outcome": case.outcome if undecided else verdict.outcome,
         "beside": case.outcome if case.outcome in _BESIDE else "",
-        "about": case.about,
+        "about": case.about or (story.trace.plan or {}).get("about", ""),
         "why": case.why,
         "link": case.link,
         "sentence": verdict.message,

@@ -96,6 +96,13 @@ def test_an_answer_that_is_late_and_wrong_is_not_called_right() -> None:
     assert "too late: NONE, generation 77" in got
 
 
+def test_the_sentence_of_the_case_is_told() -> None:
+    shown = finding("restart-session")
+    assert shown.trace.plan is not None
+    assert told(shown)["about"] == shown.trace.plan["about"] != ""
+    assert told(replace(shown, case=CaseTold("As listed.", "fail")))["about"] == "As listed."
+
+
 def test_sources_can_be_followed() -> None:
     text = str(linked('KIP-345 <"x">; KAFKA-8715, https://example.org/a.'))
     assert 'href="https://cwiki.apache.org/confluence/display/KAFKA/KIP-345' in text
