@@ -98,7 +98,7 @@ def faults(source: str, floor: str, package: str) -> list[str]:
     return found
 
 
-ON_SPARK = {"fencepost.traces.pipeline.stream", "fencepost.traces.pipeline.stream_source"}
+ON_SPARK = {f"fencepost.traces.pipeline.stream{name}" for name in ("", "_source", "_watch")}
 """What only an engine that is installed calls for."""
 
 

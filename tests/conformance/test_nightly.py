@@ -327,7 +327,8 @@ async def test_property_tests_search_and_keep_their_examples(tmp_path: Path) -> 
     tests = tmp_path / "tests"
     tests.mkdir()
     (tests / "conftest.py").write_text(
-        "import hypothesis\nhypothesis.settings.register_profile('nightly')\n"
+        "from hypothesis import settings\n"
+        "settings.register_profile('nightly', parent=settings.get_profile('default'))\n"
     )
     (tests / "test_bad.py").write_text(textwrap.dedent(FAILING))
     (tests / "test_other.py").write_text("def test_nothing():\n    assert False\n")
