@@ -329,6 +329,7 @@ async def test_property_tests_search_and_keep_their_examples(tmp_path: Path) -> 
     (tests / "conftest.py").write_text(
         "from hypothesis import settings\n"
         "settings.register_profile('nightly', parent=settings.get_profile('default'))\n"
+        "settings.load_profile('nightly')\n"
     )
     (tests / "test_bad.py").write_text(textwrap.dedent(FAILING))
     (tests / "test_other.py").write_text("def test_nothing():\n    assert False\n")
