@@ -9,7 +9,7 @@ uses one as a live value by mistake.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NoReturn
 
@@ -105,6 +105,18 @@ ALWAYS = all_of()
 
 Point = tuple[Hashable, ...]
 Closure = Callable[[Point], bool]
+
+
+def features_of(expr: Expr) -> Iterator[Feature]:
+    """The features that an expression asks for, as often as it does."""
+    match expr:
+        case In(feature=feature):
+            yield feature
+        case AllOf(parts=parts) | AnyOf(parts=parts):
+            for part in parts:
+                yield from features_of(part)
+        case Not(part=part):
+            yield from features_of(part)
 
 
 def compile_closure(expr: Expr, features: Sequence[Feature]) -> Closure:

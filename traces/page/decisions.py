@@ -8,19 +8,16 @@ each is told once.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import cache
 from typing import Any, cast
 
 from fencepost.model.expr import (
     AllOf,
-    AnyOf,
     Expr,
     Feature,
-    In,
-    Not,
     Point,
     compile_closure,
+    features_of,
     text,
     word,
 )
@@ -102,7 +99,7 @@ def _rule(table: Table, rule: Rule) -> dict[str, Any]:
         "level": rule.level.value,
         "clauses": [text(clause) for clause in clauses(rule.guard)],
         "asks": [
-            sorted({names.index(f.name) for f in _features(clause)})
+            sorted({names.index(f.name) for f in features_of(clause)})
             for clause in clauses(rule.guard)
         ],
         "does": "; ".join(does) or "nothing changes",
@@ -114,19 +111,6 @@ def _rule(table: Table, rule: Rule) -> dict[str, Any]:
 def clauses(guard: Expr) -> tuple[Expr, ...]:
     """What all must hold for a guard to hold."""
     return guard.parts if isinstance(guard, AllOf) else (guard,)
-
-
-def _features(expr: Expr) -> Iterator[Feature]:
-    match expr:
-        case In(feature=feature):
-            yield feature
-        case AllOf(parts=parts) | AnyOf(parts=parts):
-            for part in parts:
-                yield from _features(part)
-        case Not(part=part):
-            yield from _features(part)
-        case _:
-            return
 
 
 @cache

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import takewhile
 
 from fencepost.model.effects import Do
-from fencepost.model.expr import AllOf, AnyOf, Expr, Feature, In, Not, compile_closure
+from fencepost.model.expr import AnyOf, Expr, Feature, In, compile_closure, features_of
 from fencepost.model.revision import Revision
 from fencepost.model.table import Rule, Table
 from fencepost.model.vocabulary import INST, MID, OFFER, GroupState, points
@@ -72,7 +72,7 @@ def _starts(table: Table, rule: Rule) -> Iterator[GroupState]:
 
 def _values(table: Table, guard: Expr, feature: Feature) -> set[Hashable]:
     """The values of a feature at the points where a guard holds; only what matters is tried."""
-    asked = {feature, *_features(guard), *_DEPENDENT}
+    asked = {feature, *features_of(guard), *_DEPENDENT}
     features = tuple(one for one in table.features if one in asked)
     holds, place = compile_closure(guard, features), features.index(feature)
     return {point[place] for point in points(features) if holds(point)}
@@ -87,20 +87,6 @@ def _all_of(guard: Expr, feature: Feature) -> frozenset[Hashable]:
             return frozenset().union(*(_all_of(part, feature) for part in parts))
         case _:
             return frozenset()
-
-
-def _features(guard: Expr) -> Iterator[Feature]:
-    """The features that a guard asks for."""
-    match guard:
-        case In(feature=feature):
-            yield feature
-        case AllOf(parts=parts) | AnyOf(parts=parts):
-            for part in parts:
-                yield from _features(part)
-        case Not(part=part):
-            yield from _features(part)
-        case _:
-            raise TypeError(f"no expression of the vocabulary: {type(guard).__name__}")
 
 
 def _end(rule: Rule, start: GroupState) -> GroupState:
