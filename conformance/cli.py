@@ -46,7 +46,7 @@ from fencepost.conformance.report import ReportError
 from fencepost.conformance.target import TargetUnavailableError
 from fencepost.conformance.targets import UnknownTargetError
 from fencepost.conformance.versions import own_version
-from fencepost.traces.pipeline.corpus import CorpusError
+from fencepost.traces.pipeline.manifest import CorpusError
 from fencepost.traces.trace_file import TraceFileError
 
 _EXIT_INTERRUPTED = 130

@@ -10,17 +10,13 @@ from click.core import ParameterSource
 
 from fencepost.conformance.audit_report import audit_lines, write_audit
 from fencepost.conformance.audit_traces import audit_traces, traces_json, worst, write_traces
-from fencepost.conformance.cli_log_options import log_options, pairs
-from fencepost.conformance.cli_show import json_option, report_option
-from fencepost.conformance.targets import find_revision
-from fencepost.traces.audit.results import UNKNOWN, VIOLATED
+from fencepost.conformance.cli_log_options import EXITS, log_options
+from fencepost.conformance.cli_show import files_argument, json_option, report_option
+from fencepost.traces.audit.log_options import LogOptions
 from fencepost.traces.audit.run import AuditRun, audit_log
-from fencepost.traces.audit.settings import Gaps, Settings
-from fencepost.traces.log_dates import DatePatternError, LogDates
 from fencepost.traces.request_log import RequestLog, RequestLogError
 
 REQUEST_LOG, TRACE = "kafka-request-log", "trace"
-_EXITS = {VIOLATED: 1, UNKNOWN: 2}
 _OF_LOGS = {
     "gaps": "--gaps",
     "lag_ms": "--lag",
@@ -32,13 +28,7 @@ _OF_LOGS = {
 
 
 @click.command("audit")
-@click.argument(
-    "files",
-    nargs=-1,
-    required=True,
-    metavar="FILE...",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-)
+@files_argument("files", "FILE...")
 @click.option(
     "--format",
     "form",
@@ -54,14 +44,7 @@ def audit_command(
     *,
     files: tuple[Path, ...],
     form: str,
-    groups: tuple[str, ...],
-    revision: str,
-    gaps: str,
-    lag_ms: int,
-    config: tuple[str, ...],
-    skew: tuple[str, ...],
-    date_pattern: str,
-    timezone: str,
+    told: LogOptions,
     as_json: bool,
     report: Path | None,
 ) -> int:
@@ -75,27 +58,24 @@ def audit_command(
 
     Exit code: 0 all explained, 1 a group is violated, 2 none is, but one is unknown.
     """
-    judge = find_revision(revision)
     if form == TRACE:
-        return _traces(files, groups, as_json=as_json, report=report)
-    settings = Settings(judge, dict(pairs("--config", config)), Gaps(gaps), lag_ms)
+        return _traces(files, told.groups, as_json=as_json, report=report)
     try:
-        dates = LogDates(date_pattern, timezone)
-        log = RequestLog(files, dates=dates, skew=dict(pairs("--skew", skew)))
-        run = audit_log(log, settings, frozenset(groups))
-    except (DatePatternError, RequestLogError) as error:
+        log = RequestLog(files, dates=told.dates(), skew=dict(told.skew))
+        run = audit_log(log, told.settings(), frozenset(told.groups))
+    except RequestLogError as error:
         raise click.UsageError(str(error)) from error
     if not run.exchanges:
         raise click.UsageError(
             f"{files[0]} holds no line that is read; is it a request log (the logger "
             "kafka.request.logger at DEBUG), and is --date-pattern the appender's?"
         )
-    if unknown := sorted(set(groups) - set(run.groups)):
+    if unknown := sorted(set(told.groups) - set(run.groups)):
         raise click.UsageError(f"no line names the group {unknown[0]!r}")
     _say(run, as_json=as_json)
     if report is not None:
         write_audit(run, report)
-    return _EXITS.get(run.outcome, 0)
+    return EXITS.get(run.outcome, 0)
 
 
 def _say(run: AuditRun, *, as_json: bool) -> None:
@@ -132,4 +112,4 @@ def _traces(
             click.echo(row.line())
     if report is not None:
         write_traces(audited, report)
-    return _EXITS.get(worst(audited), 0)
+    return EXITS.get(worst(audited), 0)

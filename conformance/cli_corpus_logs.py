@@ -8,11 +8,8 @@ from __future__ import annotations
 import asyncio
 import importlib.metadata
 import json
-import signal
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -24,51 +21,27 @@ from fencepost.conformance.cli_corpus import (
     say,
     with_engine,
 )
-from fencepost.conformance.cli_log_options import log_options, pairs
+from fencepost.conformance.cli_log_options import EXITS, log_options, parts_option
+from fencepost.conformance.cli_show import files_argument
+from fencepost.conformance.interrupts import term_is_interrupt
 from fencepost.conformance.summary import plural
 from fencepost.conformance.target import TargetUnavailableError
-from fencepost.conformance.targets import find_revision
-from fencepost.traces.audit.results import UNKNOWN, VIOLATED
-from fencepost.traces.log_dates import DatePatternError
+from fencepost.traces.audit.log_options import LogOptions
 from fencepost.traces.request_log import RequestLogError
-
-if TYPE_CHECKING:
-    from fencepost.traces.pipeline.log_plan import LogOptions
-
-EXITS = {VIOLATED: 1, UNKNOWN: 2}
 
 
 @click.command("audit")
-@click.argument(
-    "logs",
-    nargs=-1,
-    required=True,
-    metavar="LOGS...",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-)
+@files_argument("logs", "LOGS...")
 @log_options
 @with_engine
-@click.option(
-    "--parts",
-    type=click.IntRange(1, 10_000),
-    default=32,
-    show_default=True,
-    help="Deal the groups out to so many tasks.",
-)
+@parts_option(32)
 @out_option
 @click.pass_context
 def audit_logs_command(
     ctx: click.Context,
     *,
     logs: tuple[Path, ...],
-    groups: tuple[str, ...],
-    revision: str,
-    gaps: str,
-    lag_ms: int,
-    config: tuple[str, ...],
-    skew: tuple[str, ...],
-    date_pattern: str,
-    timezone: str,
+    told: LogOptions,
     parts: int,
     out: str,
     engine: str,
@@ -81,24 +54,22 @@ def audit_logs_command(
     Run again, it does what is missing.  Exit code: 0 all explained, 1 a group is violated, 2 none
     is, but one is unknown.
     """
-    find_revision(revision)
     with engine_of(engine, master) as running:
         from fencepost.traces.pipeline.log_commands import audit_logs  # noqa: PLC0415  (an extra)
         from fencepost.traces.pipeline.log_plan import LogAudit  # noqa: PLC0415
         from fencepost.traces.pipeline.place import Place  # noqa: PLC0415
 
-        options = _options(revision, gaps, lag_ms, config, skew, date_pattern, timezone, groups)
         try:
-            audit = LogAudit.of(Place(out), list(logs), options, parts)
+            audit = LogAudit.of(Place(out), list(logs), told, parts)
             done = audit_logs(running, audit)
         except RequestLogError as error:
             raise click.UsageError(str(error)) from error
-    told = done.to_json()
+    said = done.to_json()
     if not as_json:
-        counts = told.pop("counts")
-        told.pop("skipped")
-        told = {"out": out, **told, **counts}
-    say(told, as_json=as_json)
+        counts = said.pop("counts")
+        said.pop("skipped")
+        said = {"out": out, **said, **counts}
+    say(said, as_json=as_json)
     ctx.exit(EXITS.get(done.outcome, 0))
 
 
@@ -122,13 +93,7 @@ def audit_logs_command(
     help="Look for new lines so often.",
 )
 @log_options
-@click.option(
-    "--parts",
-    type=click.IntRange(1, 10_000),
-    default=16,
-    show_default=True,
-    help="Deal the groups out to so many tasks.",
-)
+@parts_option(16)
 @click.option("--master", metavar="URL", help="Spark's master  [default: local[*]]")
 @out_option
 @click.pass_context
@@ -140,14 +105,7 @@ def watch_command(
     bootstrap: str | None,
     once: bool,
     every_s: float,
-    groups: tuple[str, ...],
-    revision: str,
-    gaps: str,
-    lag_ms: int,
-    config: tuple[str, ...],
-    skew: tuple[str, ...],
-    date_pattern: str,
-    timezone: str,
+    told: LogOptions,
     parts: int,
     master: str | None,
     out: str,
@@ -158,7 +116,6 @@ def watch_command(
     --out, with the state.  Whoever was killed goes on there: no violation is lost or kept twice.
     Ends with Ctrl-C, and with --once: exit code 1 if there are violations, else 0.
     """
-    find_revision(revision)
     if (folder is None) == (topic is None) or (topic is None) != (bootstrap is None):
         raise click.UsageError("give a folder of logs, or --topic NAME with --bootstrap HOST:PORT")
     try:
@@ -168,7 +125,6 @@ def watch_command(
         raise TargetUnavailableError(
             f"{error}: pip install 'fencepost[spark]', with PySpark 4.2 or later"
         ) from error
-    options = _options(revision, gaps, lag_ms, config, skew, date_pattern, timezone, groups)
     settings = dict(stream.SETTINGS)
     if topic is not None:
         settings["spark.jars"] = ",".join(
@@ -177,9 +133,9 @@ def watch_command(
     source = stream_watch.Source(
         None if folder is None else str(folder.resolve()), topic, bootstrap
     )
-    given = stream_watch.Watch(Place(out), source, options, parts)
+    given = stream_watch.Watch(Place(out), source, told, parts)
     try:
-        with _term_is_interrupt(), spark.spark_session(master, settings) as session:
+        with term_is_interrupt(), spark.spark_session(master, settings) as session:
             stream_watch.watch(session, given, _tell, every_s=None if once else every_s)
     except spark.SparkUnavailableError as error:
         raise TargetUnavailableError(str(error)) from error
@@ -211,42 +167,6 @@ def metrics_command(folder: str, engine: str, master: str | None, *, as_json: bo
     name = f"{plural(done.groups, 'group')} in {plural(done.files, 'file')}"
     audit.place.write_text("metrics.html", log_metrics_page.metrics_page(metrics, name))
     say({"page": audit.place.full("metrics.html"), **metrics.totals}, as_json=as_json)
-
-
-def _options(
-    revision: str,
-    gaps: str,
-    lag_ms: int,
-    config: tuple[str, ...],
-    skew: tuple[str, ...],
-    date_pattern: str,
-    timezone: str,
-    groups: tuple[str, ...],
-) -> LogOptions:
-    """Raises UsageError for what can't be read."""
-    from fencepost.traces.pipeline.log_plan import LogOptions  # noqa: PLC0415  (an extra)
-
-    numbers = dict(pairs("--config", config)), dict(pairs("--skew", skew))
-    options = LogOptions(revision, gaps, lag_ms, *numbers, date_pattern, timezone, groups)
-    try:
-        options.dates()
-    except DatePatternError as error:
-        raise click.UsageError(str(error)) from error
-    return options
-
-
-@contextmanager
-def _term_is_interrupt() -> Iterator[None]:
-    """SIGTERM ends what runs as Ctrl-C does."""
-
-    def interrupt(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGTERM, interrupt)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
 
 
 def _tell(alert: dict[str, Any]) -> None:

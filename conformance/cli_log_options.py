@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import wraps
 from typing import Any
 
 import click
 
-from fencepost.conformance.targets import DEFAULT_REVISION
+from fencepost.conformance.targets import DEFAULT_REVISION, find_revision
+from fencepost.traces.audit.log_options import LogOptions
+from fencepost.traces.audit.results import UNKNOWN, VIOLATED
 from fencepost.traces.audit.settings import Gaps
-from fencepost.traces.log_dates import DEFAULT_PATTERN
+from fencepost.traces.log_dates import DEFAULT_PATTERN, DatePatternError
+
+EXITS = {VIOLATED: 1, UNKNOWN: 2}
+"""Exit codes by the outcome of an audit; 1 wins over 2."""
 
 _SUCH = {
     "--skew": "broker-2=150",
@@ -57,13 +63,47 @@ _OPTIONS = (
 
 
 def log_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """A command with these options."""
+    """A command with these options, called with `told`, a LogOptions."""
+
+    @wraps(command)
+    def wrapped(
+        *args: Any,
+        groups: tuple[str, ...],
+        revision: str,
+        gaps: str,
+        lag_ms: int,
+        config: tuple[str, ...],
+        skew: tuple[str, ...],
+        date_pattern: str,
+        timezone: str,
+        **options: Any,
+    ) -> Any:
+        find_revision(revision)
+        numbers = dict(_pairs("--config", config)), dict(_pairs("--skew", skew))
+        told = LogOptions(revision, gaps, lag_ms, *numbers, date_pattern, timezone, groups)
+        try:
+            told.dates()
+        except DatePatternError as error:
+            raise click.UsageError(str(error)) from error
+        return command(*args, told=told, **options)
+
     for option in reversed(_OPTIONS):
-        command = option(command)
-    return command
+        wrapped = option(wrapped)
+    return wrapped
 
 
-def pairs(name: str, values: tuple[str, ...]) -> Iterator[tuple[str, int]]:
+def parts_option(default: int) -> Callable[[Any], Any]:
+    """`--parts N`, for whoever deals groups out to tasks."""
+    return click.option(
+        "--parts",
+        type=click.IntRange(1, 10_000),
+        default=default,
+        show_default=True,
+        help="Deal the groups out to so many tasks.",
+    )
+
+
+def _pairs(name: str, values: tuple[str, ...]) -> Iterator[tuple[str, int]]:
     """`KEY=NUMBER` options.  Raises click.UsageError."""
     for value in values:
         key, equals, number = value.rpartition("=")

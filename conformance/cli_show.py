@@ -51,6 +51,17 @@ def report_option(help_text: str) -> Callable[[Any], Any]:
     )
 
 
+def files_argument(name: str, metavar: str) -> Callable[[Any], Any]:
+    """One file or more, that exist."""
+    return click.argument(
+        name,
+        nargs=-1,
+        required=True,
+        metavar=metavar,
+        type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    )
+
+
 json_option = click.option("--json", "as_json", is_flag=True, help="JSON on stdout, nothing else.")
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from fencepost.conformance.cli_show import files_argument
 from fencepost.conformance.fuzz_page import fuzz_index, traces_of
 from fencepost.conformance.fuzz_report import FORMAT
 from fencepost.conformance.pages import certificate_from_folder
@@ -24,13 +25,7 @@ TRACE, CERTIFICATE, FUZZ = "trace", "certificate", "fuzz run"
 
 
 @click.command("view")
-@click.argument(
-    "files",
-    nargs=-1,
-    required=True,
-    metavar="FILE...",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-)
+@files_argument("files", "FILE...")
 @click.option(
     "-o",
     "output",

@@ -31,6 +31,20 @@ def at_a_signal(act: Callable[[], object]) -> Iterator[None]:
             loop.remove_signal_handler(number)
 
 
+@contextmanager
+def term_is_interrupt() -> Iterator[None]:
+    """Without an event loop: SIGTERM raises KeyboardInterrupt, as Ctrl-C does."""
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
 def run(main: Coroutine[Any, Any, _T]) -> _T:
     """What the coroutine returns.  Raises KeyboardInterrupt after SIGINT or SIGTERM."""
     terminated = False

@@ -11,7 +11,7 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from itertools import product
 
 from fencepost.model.coordinator import Config, Hello
-from fencepost.model.expr import AllOf, AnyOf, Expr, Feature, In, Not, compile_closure
+from fencepost.model.expr import Expr, Feature, compile_closure, features_of
 from fencepost.model.revision import Revision
 from fencepost.model.vocabulary import COORDINATOR, DELAY, ROOM, Availability, Delay, Room
 
@@ -73,18 +73,7 @@ def _wants(api: str, hello: Hello, configs: Sequence[Config]) -> Iterator[tuple[
 
 def _is_open(guard: Expr, allowed: Allowed) -> bool:
     """Whether some allowed answers meet a guard."""
-    features = list({id(f): f for f in _features(guard)}.values())
+    features = list({id(f): f for f in features_of(guard)}.values())
     meets = compile_closure(guard, features)
     domains = [[v for v in feature.domain if allowed(feature, v)] for feature in features]
     return any(meets(point) for point in product(*domains))
-
-
-def _features(guard: Expr) -> Iterator[Feature]:
-    match guard:
-        case In(feature=feature):
-            yield feature
-        case AllOf(parts=parts) | AnyOf(parts=parts):
-            for part in parts:
-                yield from _features(part)
-        case Not(part=part):
-            yield from _features(part)

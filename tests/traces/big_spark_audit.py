@@ -25,12 +25,13 @@ from fencepost.conformance.log_traffic import Plan, Traffic
 from fencepost.model.revision_base import KAFKA_4
 from fencepost.properties.mutants import find_revision
 from fencepost.traces.audit.legal import Legal
+from fencepost.traces.audit.log_options import LogOptions
 from fencepost.traces.audit.settings import Settings
 from fencepost.traces.exchange import Exchange
 from fencepost.traces.pipeline.engine import Engine, Local
 from fencepost.traces.pipeline.log_commands import audit_logs
 from fencepost.traces.pipeline.log_metrics import measure
-from fencepost.traces.pipeline.log_plan import LogAudit, LogOptions
+from fencepost.traces.pipeline.log_plan import LogAudit
 from fencepost.traces.pipeline.place import Place
 from fencepost.traces.pipeline.spark import Spark, spark_session
 from fencepost.traces.pipeline.stream import alerts_in

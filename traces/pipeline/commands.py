@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from fencepost.properties.mutants import find_revision
 from fencepost.traces.pipeline import coverage, triage
-from fencepost.traces.pipeline.corpus import CorpusError, Recipe
+from fencepost.traces.pipeline.corpus import Recipe
 from fencepost.traces.pipeline.engine import Engine, Merge
 from fencepost.traces.pipeline.jobs import (
     MANIFEST,
@@ -24,6 +24,7 @@ from fencepost.traces.pipeline.jobs import (
     Generate,
     verdicts_folder,
 )
+from fencepost.traces.pipeline.manifest import CorpusError
 from fencepost.traces.pipeline.outcomes import Outcomes
 from fencepost.traces.pipeline.place import Place
 

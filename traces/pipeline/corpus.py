@@ -9,24 +9,28 @@ kept when a job is killed.  `corpus.json` says all of it, and what doesn't fit i
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
 
 from fencepost.model.revision import Revision
 from fencepost.properties.mutant import PREFIX
 from fencepost.properties.mutants import find_mutant, find_revision
+from fencepost.traces.pipeline.manifest import ManifestKind, manifest
 from fencepost.traces.run_trace import tool
 
 FORMAT = "fencepost-corpus"
 VERSION = 1
+_KIND = ManifestKind(
+    FORMAT,
+    VERSION,
+    "corpus",
+    "make the corpus anew in another folder",
+    "give a folder that `generate` made",
+)
 NO_MUTANT = "none"
 SHARD_TRACES = 1_000
 """So many traces in a shard: some seconds of work."""
-
-
-class CorpusError(ValueError):
-    """A folder holds no corpus, or another one.  `str()` names it and the remedy."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -121,19 +125,7 @@ class Recipe:
     @classmethod
     def from_text(cls, text: str, where: str) -> Self:
         """What a `corpus.json` says.  Raises CorpusError."""
-        try:
-            said = json.loads(text)
-        except json.JSONDecodeError as error:
-            raise CorpusError(
-                f"{where} isn't JSON ({error.msg}); make the corpus anew in another folder"
-            ) from error
-        if not isinstance(said, Mapping) or said.get("format") != FORMAT:
-            raise CorpusError(f"{where} is of no corpus; give a folder that `generate` made")
-        if said.get("version") != VERSION:
-            raise CorpusError(
-                f"{where} has version {said.get('version')!r}, and this fencepost reads {VERSION}; "
-                "use the fencepost that made it"
-            )
+        said = manifest(text, where, _KIND)
         models = tuple(said["models"])
         sizes = (said["seed"], said["traces"], models, said["per_shard"])
         return cls(*sizes, said["made_by"], said["part"])

@@ -20,7 +20,7 @@ from fencepost.properties.mutants import find_revision
 from fencepost.properties.registry import PROPERTIES
 from fencepost.properties.scope import Scope
 from fencepost.properties.worlds import Worlds
-from fencepost.traces.pipeline.corpus import CorpusError
+from fencepost.traces.pipeline.manifest import CorpusError
 from fencepost.traces.pipeline.place import Place
 from fencepost.traces.pipeline.world_text import world_of, world_text
 

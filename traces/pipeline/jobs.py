@@ -17,8 +17,9 @@ from typing import Any, Protocol
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fencepost.traces.pipeline.corpus import CorpusError, Recipe, Shard
+from fencepost.traces.pipeline.corpus import Recipe, Shard
 from fencepost.traces.pipeline.draw import trace_row
+from fencepost.traces.pipeline.manifest import CorpusError
 from fencepost.traces.pipeline.place import Place
 from fencepost.traces.pipeline.schema import DONE, TRACES, VERDICTS
 from fencepost.traces.pipeline.verdicts import checker

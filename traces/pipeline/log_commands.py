@@ -16,11 +16,11 @@ import pyarrow.compute as pc
 
 from fencepost.traces.audit.results import EXPLAINED
 from fencepost.traces.audit.run import OUTCOMES
-from fencepost.traces.pipeline.corpus import CorpusError
 from fencepost.traces.pipeline.engine import Engine
 from fencepost.traces.pipeline.log_audit import DONE_TABLE, AuditPart
 from fencepost.traces.pipeline.log_plan import MANIFEST, LogAudit, file_table, part_table
 from fencepost.traces.pipeline.log_reading import ReadLog
+from fencepost.traces.pipeline.manifest import CorpusError
 from fencepost.traces.pipeline.place import Place
 
 

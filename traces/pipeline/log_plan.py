@@ -8,49 +8,25 @@ all of it, and what doesn't fit it is refused: a log that has grown is another o
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 from zlib import crc32
 
-from fencepost.properties.mutants import find_revision
-from fencepost.traces.audit.settings import Gaps, Settings
-from fencepost.traces.log_dates import DEFAULT_PATTERN, LogDates
-from fencepost.traces.pipeline.corpus import CorpusError
+from fencepost.traces.audit.log_options import LogOptions
 from fencepost.traces.pipeline.log_tables import FORMAT, VERSION
+from fencepost.traces.pipeline.manifest import CorpusError, ManifestKind, manifest
 from fencepost.traces.pipeline.place import Place
 from fencepost.traces.request_log import RequestLog
 from fencepost.traces.run_trace import tool
 
 MANIFEST = "audit.json"
+_KIND = ManifestKind(
+    FORMAT, VERSION, "audit", "audit into another folder", "give a folder of `corpus audit`"
+)
 PARTS = 32
 """So many parts of the groups: tasks of the audit, at most."""
-
-
-@dataclass(frozen=True)
-class LogOptions:
-    """How a log is read and judged, in words; as the options of `fencepost audit`."""
-
-    revision: str = "kafka-4"
-    gaps: str = Gaps.DEFAULT.value
-    lag_ms: int = 500
-    config: Mapping[str, int] = field(default_factory=dict)
-    skew: Mapping[str, int] = field(default_factory=dict)
-    date_pattern: str = DEFAULT_PATTERN
-    timezone: str = "UTC"
-    groups: tuple[str, ...] = ()
-
-    def settings(self) -> Settings:
-        """For the judge.  Raises KeyError for a revision that there isn't."""
-        return Settings(
-            find_revision(self.revision), dict(self.config), Gaps(self.gaps), self.lag_ms
-        )
-
-    def dates(self) -> LogDates:
-        """For the reader.  Raises DatePatternError."""
-        return LogDates(self.date_pattern, self.timezone)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,22 +98,10 @@ class LogAudit:
     @classmethod
     def read(cls, place: Place) -> Self:
         """The audit in a folder.  Raises CorpusError."""
-        where, text = place.full(MANIFEST), place.read_text(MANIFEST)
+        text = place.read_text(MANIFEST)
         if text is None:
             raise CorpusError(f"{place} holds no {MANIFEST}; give a folder of `corpus audit`")
-        try:
-            said: Any = json.loads(text)
-        except json.JSONDecodeError as error:
-            raise CorpusError(
-                f"{where} isn't JSON ({error.msg}); audit into another folder"
-            ) from error
-        if not isinstance(said, dict) or said.get("format") != FORMAT:
-            raise CorpusError(f"{where} is of no audit; give a folder of `corpus audit`")
-        if said.get("version") != VERSION:
-            raise CorpusError(
-                f"{where} has version {said.get('version')!r}, and this fencepost reads {VERSION}; "
-                "use the fencepost that made it"
-            )
+        said = manifest(text, place.full(MANIFEST), _KIND)
         files = tuple(LogFile(**file) for file in said["files"])
         groups = tuple(said["options"].pop("groups"))
         options = LogOptions(**said["options"], groups=groups)

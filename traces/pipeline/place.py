@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyarrow import fs
 
-from fencepost.traces.pipeline.corpus import CorpusError
+from fencepost.traces.pipeline.manifest import CorpusError
 
 _UNFINISHED = ".tmp"
 

@@ -19,11 +19,11 @@ import pyarrow as pa
 
 from fencepost.traces.audit.audit import parts
 from fencepost.traces.audit.legal import Legal
+from fencepost.traces.audit.log_options import LogOptions
 from fencepost.traces.audit.results import UNKNOWN, VIOLATED
 from fencepost.traces.audit.run import DAMAGE
 from fencepost.traces.exchange import Exchange
 from fencepost.traces.pipeline.ddl import ddl
-from fencepost.traces.pipeline.log_plan import LogOptions
 from fencepost.traces.pipeline.place import Place
 from fencepost.traces.pipeline.stream_group import StreamGroup
 from fencepost.traces.request_log import MARK, RequestLog

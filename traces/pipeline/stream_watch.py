@@ -11,9 +11,9 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from fencepost.traces.audit.log_options import LogOptions
 from fencepost.traces.pipeline import stream
-from fencepost.traces.pipeline.corpus import CorpusError
-from fencepost.traces.pipeline.log_plan import LogOptions
+from fencepost.traces.pipeline.manifest import CorpusError
 from fencepost.traces.pipeline.place import Place
 from fencepost.traces.pipeline.stream_source import NAME, LogFolder
 from fencepost.traces.run_trace import tool

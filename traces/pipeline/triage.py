@@ -20,10 +20,11 @@ import pyarrow.compute as pc
 from fencepost.properties.mutants import find_revision
 from fencepost.properties.shrinking import shrunk
 from fencepost.properties.walks import Choice, Walk, simpler
-from fencepost.traces.pipeline.corpus import CorpusError, Shard
+from fencepost.traces.pipeline.corpus import Shard
 from fencepost.traces.pipeline.draw import SCOPES, choices_of, ground, row_of
 from fencepost.traces.pipeline.engine import Merge
 from fencepost.traces.pipeline.jobs import Corpus, rows_of, verdicts_folder
+from fencepost.traces.pipeline.manifest import CorpusError
 from fencepost.traces.pipeline.rows import Row
 from fencepost.traces.pipeline.schema import GROUPS
 from fencepost.traces.pipeline.verdicts import ERROR, PROPERTY, VIOLATED, checker

@@ -11,9 +11,9 @@ from traces.pipeline.small import RECIPE, made, traces, verdicts
 from fencepost.model import revisions
 from fencepost.properties.invariants import PROMISED
 from fencepost.traces.pipeline import commands
-from fencepost.traces.pipeline.corpus import CorpusError
 from fencepost.traces.pipeline.engine import Local
 from fencepost.traces.pipeline.jobs import Check, Corpus, Job, checked
+from fencepost.traces.pipeline.manifest import CorpusError
 from fencepost.traces.pipeline.place import Place
 from fencepost.traces.pipeline.verdicts import Checker, checker
 

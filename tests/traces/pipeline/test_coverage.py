@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from traces.pipeline.small import made, traces
 
 from fencepost.traces.pipeline import commands
-from fencepost.traces.pipeline.corpus import CorpusError
 from fencepost.traces.pipeline.coverage import KINDS, coverage_json, items_of
 from fencepost.traces.pipeline.engine import Local
 from fencepost.traces.pipeline.greedy import greedy
+from fencepost.traces.pipeline.manifest import CorpusError
 from fencepost.traces.pipeline.place import Place
 from fencepost.traces.pipeline.reachable import reachable
 

@@ -7,8 +7,9 @@ import pytest
 from traces.pipeline.small import RECIPE, made, traces
 
 from fencepost.properties.walks import Walk
-from fencepost.traces.pipeline.corpus import CorpusError, Recipe, Source, recipe_of
+from fencepost.traces.pipeline.corpus import Recipe, Source, recipe_of
 from fencepost.traces.pipeline.draw import choices_of, ground, row_of, trace_row
+from fencepost.traces.pipeline.manifest import CorpusError
 from fencepost.traces.pipeline.rows import RowError, events_of, step_rows
 
 

@@ -13,10 +13,10 @@ from fencepost.properties.mutants import find_revision
 from fencepost.properties.registry import PROPERTIES
 from fencepost.properties.scope import Scope
 from fencepost.properties.worlds import Act, World, Worlds
-from fencepost.traces.pipeline.corpus import CorpusError
 from fencepost.traces.pipeline.engine import Local
 from fencepost.traces.pipeline.exploring import Bounds, explore_levels
 from fencepost.traces.pipeline.frontiers_local import LocalFrontiers
+from fencepost.traces.pipeline.manifest import CorpusError
 from fencepost.traces.pipeline.place import Place
 from fencepost.traces.pipeline.world_text import world_of, world_text
 

@@ -14,15 +14,16 @@ from fencepost.conformance.log_traffic import Plan
 from fencepost.properties.mutants import find_revision
 from fencepost.traces.audit import operator_report
 from fencepost.traces.audit.audit import Audit, Broker
+from fencepost.traces.audit.log_options import LogOptions
 from fencepost.traces.exchange import Exchange
 from fencepost.traces.pipeline import log_around
-from fencepost.traces.pipeline.corpus import CorpusError
 from fencepost.traces.pipeline.engine import Local
 from fencepost.traces.pipeline.log_audit import AuditPart
 from fencepost.traces.pipeline.log_commands import audit_logs
-from fencepost.traces.pipeline.log_plan import LogAudit, LogOptions, part_table
+from fencepost.traces.pipeline.log_plan import LogAudit, part_table
 from fencepost.traces.pipeline.log_reading import ReadLog
 from fencepost.traces.pipeline.log_tables import TABLES, VERSION
+from fencepost.traces.pipeline.manifest import CorpusError
 from fencepost.traces.pipeline.place import Place
 from fencepost.traces.request_log import RequestLog, RequestLogError
 

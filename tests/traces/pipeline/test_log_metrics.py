@@ -8,12 +8,13 @@ from pathlib import Path
 import pytest
 from traces.pipeline.log_rows import said_by_audit
 
+from fencepost.traces.audit.log_options import LogOptions
 from fencepost.traces.pipeline import log_metrics
 from fencepost.traces.pipeline.engine import Local
 from fencepost.traces.pipeline.log_commands import audit_logs
 from fencepost.traces.pipeline.log_metrics import DAY_MS, GROUP_DAYS, SUMS, Metrics, measure
 from fencepost.traces.pipeline.log_metrics_page import metrics_page
-from fencepost.traces.pipeline.log_plan import LogAudit, LogOptions, part_table
+from fencepost.traces.pipeline.log_plan import LogAudit, part_table
 from fencepost.traces.pipeline.place import Place
 
 LOG = Path(__file__).parents[1] / "request_logs" / "kafka-4.3.0.log.gz"

@@ -10,8 +10,8 @@ import pytest
 from traces.pipeline.log_rows import write_logs
 
 from fencepost.conformance.log_traffic import Plan
-from fencepost.traces.pipeline.corpus import CorpusError
-from fencepost.traces.pipeline.log_plan import LogOptions
+from fencepost.traces.audit.log_options import LogOptions
+from fencepost.traces.pipeline.manifest import CorpusError
 from fencepost.traces.pipeline.place import Place
 from fencepost.traces.request_log import RequestLog
 

@@ -6,8 +6,8 @@ import pytest
 from traces.pipeline.small import made, verdicts
 
 from fencepost.traces.pipeline import commands
-from fencepost.traces.pipeline.corpus import CorpusError
 from fencepost.traces.pipeline.engine import Local
+from fencepost.traces.pipeline.manifest import CorpusError
 from fencepost.traces.trace_file import TraceFile
 
 

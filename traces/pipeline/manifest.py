@@ -1,0 +1,42 @@
+"""The file that says what a folder of the pipeline holds, before any of it is made.
+
+Decides which such files are read: of the same kind and version.  All else is refused by name.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any, NamedTuple
+
+
+class CorpusError(ValueError):
+    """A folder holds no corpus, or another one.  `str()` names it and the remedy."""
+
+
+class ManifestKind(NamedTuple):
+    """`format` and `version` as the file says them, what it is of, and two remedies.
+
+    `anew`: for a file that is damaged; `other`: for one that is of something else.
+    """
+
+    format: str
+    version: int
+    noun: str
+    anew: str
+    other: str
+
+
+def manifest(text: str, where: str, kind: ManifestKind) -> dict[str, Any]:
+    """What such a file says.  Raises CorpusError."""
+    try:
+        said = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise CorpusError(f"{where} isn't JSON ({error.msg}); {kind.anew}") from error
+    if not isinstance(said, dict) or said.get("format") != kind.format:
+        raise CorpusError(f"{where} is of no {kind.noun}; {kind.other}")
+    if said.get("version") != kind.version:
+        raise CorpusError(
+            f"{where} has version {said.get('version')!r}, and this fencepost reads "
+            f"{kind.version}; use the fencepost that made it"
+        )
+    return said
