@@ -3,10 +3,12 @@
 Decides how a broker ends: with all that it started, at once, and whatever happened to the process
 that had started it (an exception, Ctrl-C, even SIGKILL), since a pipe closes in any case.  Run as a
 script with the child's command line; it imports nothing but the standard library, to start quickly.
+Where the keeper itself is killed, Linux ends the child; elsewhere nobody would.
 The exit code is the child's, or 128 and the signal that ended it; 127 if it can't be started.
 """
 
 import contextlib
+import ctypes
 import os
 import signal
 import subprocess
@@ -14,6 +16,8 @@ import sys
 import threading
 
 _NOT_STARTED = 127
+_PR_SET_PDEATHSIG = 1
+"""Of prctl(2)."""
 
 
 def _end(child: subprocess.Popen[bytes]) -> None:
@@ -28,13 +32,23 @@ def _when_stdin_ends(child: subprocess.Popen[bytes]) -> None:
     _end(child)
 
 
+def _die_with_keeper() -> None:
+    """Have Linux kill this process, which becomes the child, when the keeper is gone."""
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
 def main(command: list[str]) -> int:
     """Start the command, wait for it, and see to its end."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         # The parent decides: it closes the pipe, or dies, which closes it too.
         signal.signal(number, signal.SIG_IGN)
     try:
-        child = subprocess.Popen(command, stdin=subprocess.DEVNULL, start_new_session=True)  # noqa: S603  (ours)
+        child = subprocess.Popen(  # noqa: S603  (ours)
+            command,
+            stdin=subprocess.DEVNULL,
+            start_new_session=True,
+            preexec_fn=_die_with_keeper if sys.platform == "linux" else None,  # noqa: PLW1509  (no threads yet)
+        )
     except OSError as error:
         sys.stderr.write(f"{command[0]}: {error.strerror}\n")
         return _NOT_STARTED

@@ -314,6 +314,14 @@ def test_a_keeper_ends_its_child_when_its_parent_is_killed() -> None:
 
 
 @needs_pidfd
+def test_a_killed_keeper_takes_its_child_with_it() -> None:
+    with kept(SLEEPS) as process:
+        pid = first_pid(process)
+        process.kill()
+        assert is_gone(pid)
+
+
+@needs_pidfd
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_keeper_leaves_signals_to_its_parent(number: int) -> None:
     with kept(SLEEPS) as process:
