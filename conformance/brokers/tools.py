@@ -14,6 +14,8 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+import click
+
 from fencepost.conformance.brokers.child import Child
 from fencepost.conformance.target import TargetUnavailableError
 
@@ -72,7 +74,7 @@ async def run_tool(
             ) from None
         finally:
             await asyncio.shield(child.end())
-        said = log.read_text(encoding="utf-8", errors="replace").strip()
+        said = click.unstyle(log.read_text(encoding="utf-8", errors="replace")).strip()
     if code:
         lines = said.splitlines()
         errors = [line for line in lines if line.startswith("[ERROR]")]  # Maven ends with advice

@@ -239,7 +239,7 @@ async def test_a_tool_that_fails_says_its_last_lines(tmp_path: Path) -> None:
 
 
 async def test_mavens_first_error_is_told_and_not_its_advice(tmp_path: Path) -> None:
-    text = "print('[ERROR] no such jar\\n[ERROR]\\n[ERROR] read more'); raise SystemExit(1)"
+    text = "print('\\x1b[0m[ERROR] no such jar\\n[ERROR]\\n[ERROR] read more'); raise SystemExit(1)"
     with pytest.raises(TargetUnavailableError, match=r"exit code 1: \[ERROR\] no such jar$"):
         await run_tool([sys.executable, "-c", text], PATIENCE_S, tmp_path)
 

@@ -98,7 +98,7 @@ async def test_the_connector_is_that_of_sparks_version_and_fetched_once(
     for _ in range(2):
         assert [jar.name for jar in await spark_jars.kafka_source("4.2.0")] == ["connector.jar"]
     (pom,) = asked
-    assert b"spark-sql-kafka-0-10_2.13</artifactId><version>4.2.0<" in pom
+    assert pom.count(b"_2.13</artifactId><version>4.2.0<") == 2
 
     async def fails(folder: Path, pom: bytes) -> None:
         raise TargetUnavailableError(f"{folder} {pom!r}")
@@ -107,3 +107,25 @@ async def test_the_connector_is_that_of_sparks_version_and_fetched_once(
     with pytest.raises(TargetUnavailableError):
         await spark_jars.kafka_source("4.2.1")
     assert not (tmp_path / "spark-kafka" / "4.2.1").exists()
+
+
+async def test_what_a_registry_lacks_of_the_connector_is_taken_from_an_older_release(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FENCEPOST_CACHE", str(tmp_path))
+    there = {"spark-sql-kafka-0-10_2.13": "4.1.1", "spark-token-provider-kafka-0-10_2.13": "4.0.0"}
+
+    async def copy(folder: Path, pom: bytes) -> None:
+        for name, version in there.items():
+            if f"{name}</artifactId><version>{version}<".encode() not in pom:
+                raise TargetUnavailableError(
+                    f"mvn failed: Could not find artifact org.apache.spark:{name}:jar:x in central"
+                )
+        (folder / "lib").mkdir()
+        (folder / "lib" / "connector.jar").touch()
+
+    monkeypatch.setattr(spark_jars, "copy_jars", copy)
+    assert [jar.name for jar in await spark_jars.kafka_source("4.3.0")] == ["connector.jar"]
+    there["spark-sql-kafka-0-10_2.13"] = "3.5.0"  # nothing of Spark 3 is taken
+    with pytest.raises(TargetUnavailableError, match="spark-sql-kafka"):
+        await spark_jars.kafka_source("4.3.1")
