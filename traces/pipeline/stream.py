@@ -36,8 +36,10 @@ SETTINGS = {
     "spark.sql.streaming.stateStore.providerClass": (
         "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
     ),
+    "spark.sql.streaming.noDataMicroBatches.enabled": "false",
 }
-"""What a session for it needs: states outside the memory of the JVM."""
+"""What a session for it needs: states outside the memory of the JVM; and batches only where there
+are lines, or what is idle would be looked at for ever (a group is forgotten when others go on)."""
 
 _LINES = pa.schema(
     [
