@@ -52,6 +52,7 @@ class Exchange:
     `sent`, `answered`: places in the history, `answered` NEVER if it was not; `sent_ms`,
     `answered_ms` likewise in ms.  `answer` is None also where its connection was closed (`closed`)
     or its body can't be read (`problem`).  `dropped`: at which place the client gave it up.
+    `group`: the one that it is about; the first, if there are several.
     """
 
     send: Send
@@ -65,15 +66,15 @@ class Exchange:
     closed: bool = False
     problem: str = ""
     dropped: int = NEVER
+    group: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Read `group`, which is asked for again and again."""
+        self.group = next(iter(groups_of(self.asked, self.send.version) or [""]), "")
 
     def __str__(self) -> str:
         """As a finding names it."""
         return f"{self.send.id} ({self.send.api} v{self.send.version})"
-
-    @property
-    def group(self) -> str:
-        """The group that it is about; the first, if there are several."""
-        return next(iter(groups_of(self.asked, self.send.version) or [""]), "")
 
     def before(self, other: Exchange) -> bool:
         """Whether it had been answered when the other one was sent."""
