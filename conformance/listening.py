@@ -49,10 +49,10 @@ class Listener:
             self._catch_up()
         return self._oracle.open()
 
-    def next_deadline_ms(self) -> int | None:
+    def next_deadline_ms(self, after_ms: int) -> int | None:
         """As the oracle has it, of all that happened."""
         self._catch_up()
-        return self._oracle.next_deadline_ms()
+        return self._oracle.next_deadline_ms(after_ms)
 
     def verdict(self) -> Verdict:
         """The oracle's, of all that happened."""

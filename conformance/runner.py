@@ -274,6 +274,7 @@ class CaseRun:
 
     async def _await(self, labels: tuple[str, ...]) -> None:
         begun = self._clock()
+        looked_ms = begun - 1  # what may happen now may not have been asked for yet
         cap = VIRTUAL_CAP_MS if self._virtual else WAIT_CAP_MS
         slice_ms = _SLICE_MS
         while (waiting := self._waiting(labels)) and self._waits_on():
@@ -289,11 +290,12 @@ class CaseRun:
             if not self._oracle.open():
                 await self._advance(self._times.short_rebalance)
                 continue
-            deadline = self._oracle.next_deadline_ms()
+            deadline = self._oracle.next_deadline_ms(looked_ms)
             if deadline is None:
                 self.recording.stopped = f"{', '.join(waiting)}: nothing left that could answer"
                 return
-            await self._advance(max(0, deadline - self._now))
+            await self._advance(deadline - self._now)
+            looked_ms = self._now
 
     def _waiting(self, labels: tuple[str, ...]) -> list[str]:
         return [ask.label for ask in self._open.values() if ask.label in labels]

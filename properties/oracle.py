@@ -84,9 +84,10 @@ class Oracle:
         """Every state that explains what was seen; after a violation, what was seen before it."""
         return tuple(self._candidates)
 
-    def next_deadline_ms(self) -> int | None:
-        """The earliest time at which the model knows of something to happen by itself."""
-        times = [t.earliest for c in self._candidates for _, g in c.groups for t in g.timers]
+    def next_deadline_ms(self, after_ms: int = -1) -> int | None:
+        """The earliest time after another at which something may, or must, happen by itself."""
+        timers = {t for c in self._candidates for _, g in c.groups for t in g.timers}
+        times = (time for t in timers for time in (t.earliest, t.latest) if time > after_ms)
         return min(times, default=None)
 
     def verdict(self) -> Verdict:

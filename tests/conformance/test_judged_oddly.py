@@ -9,8 +9,9 @@ import pytest
 
 from fencepost.conformance.catalogue.script import RANGE, Script
 from fencepost.conformance.in_process import InProcessCoordinator, ModelCoordinator
-from fencepost.conformance.plan import Case
+from fencepost.conformance.plan import Case, Ms
 from fencepost.conformance.runner import CaseRun
+from fencepost.model.coordinator import Answer
 from fencepost.model.revision_base import KAFKA_4
 from fencepost.model.table import Level
 from fencepost.properties.verdict import Verdict
@@ -18,11 +19,22 @@ from fencepost.properties.verdict import Verdict
 
 def verdict(script: Script, config: dict[str, int | None]) -> Verdict:
     case = Case("odd", "", (), Level.MUST, tuple(script.steps))
-    model = ModelCoordinator(KAFKA_4)
+    model = Patient(KAFKA_4)
     in_force = model.reset(config).config
     run = CaseRun(case, InProcessCoordinator(model), model.hello(), in_force, KAFKA_4, 0)
     asyncio.run(run.run())
     return run.verdict()
+
+
+class Patient(ModelCoordinator):
+    """A model that is asked the time so many times, and not for ever."""
+
+    _left = 1_000
+
+    def advance(self, ms: int) -> list[Answer]:
+        self._left -= 1
+        assert self._left > 0, "it is asked again and again"
+        return super().advance(ms)
 
 
 def holds(script: Script, **config: Any) -> bool:
@@ -65,3 +77,16 @@ def test_of_more_new_members_nothing_is_said() -> None:
     said = verdict(script, {})
     assert said.violation is None
     assert said.unknown is not None
+
+
+def test_a_timer_that_may_have_been_restarted_is_not_waited_for_for_ever() -> None:
+    script = Script(delayed=True)
+    short, shorter = Ms("short session"), Ms("short rebalance")
+    script.join("b", version=1, protocols=RANGE, session=short, rebalance=shorter)
+    script.join("B1", version=9, protocols=RANGE, rebalance=shorter)
+    script.join("a", version=3, protocols=RANGE, session=short)
+    script.disconnect("B1")
+    script.pause("rebalance", margins=1)
+    script.join("A2", version=9, protocols=RANGE)
+    script.wait("A2")
+    assert holds(script, **{"group.initial.rebalance.delay.ms": 3000})
