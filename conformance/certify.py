@@ -16,8 +16,10 @@ from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from copy import copy
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
+from fencepost.conformance.aside import aside, timed
 from fencepost.conformance.catalogue.registry import Entry, as_entry
 from fencepost.conformance.coverage import coverage_of
 from fencepost.conformance.explain import sentence, signature
@@ -328,14 +330,13 @@ class Suite:
             recording = await run.run()
         except (CaseUnsupportedError, UnsupportedError) as error:
             return _unsupported(case, str(error))
-        judging = time.process_time()
         # On a virtual clock nothing is late, so the oracle that listened has the last word.
-        verdict = (
-            run.verdict()
+        judge = (
+            run.verdict
             if self._meter is None
-            else verdict_of(recording, self._revision, self._meter)
+            else partial(verdict_of, recording, self._revision, self._meter)
         )
-        judged_s = time.process_time() - judging
+        verdict, judged_s = timed(judge) if run.judged_at_once else await aside(judge)
         return replace(self._result(case, recording, verdict), judged_s=judged_s)
 
     def _result(self, case: Case, recording: Recording, verdict: Verdict) -> CaseResult:

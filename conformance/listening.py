@@ -11,6 +11,7 @@ from __future__ import annotations
 import time
 from collections import deque
 
+from fencepost.conformance.aside import aside
 from fencepost.model.history import Event, Passed
 from fencepost.properties.oracle import Oracle
 from fencepost.properties.verdict import Verdict
@@ -28,6 +29,11 @@ class Listener:
         self._heard = time.monotonic()
         self._untold: deque[Event] = deque()
 
+    @property
+    def at_once(self) -> bool:
+        """Whether it hears each event as it happens."""
+        return not self._every_s
+
     def observe(self, event: Event) -> None:
         """Something happened."""
         if not self._every_s:
@@ -43,10 +49,10 @@ class Listener:
         """Whether all is explained, as far as was heard; nothing is heard for this."""
         return self._oracle.open()
 
-    def still_open(self) -> bool:
+    async def still_open(self) -> bool:
         """The same where an answer is waited for: what happened is heard if nothing does."""
         if self._untold and time.monotonic() - self._heard >= self._every_s:
-            self._catch_up()
+            await aside(self._catch_up)
         return self._oracle.open()
 
     def next_deadline_ms(self, after_ms: int) -> int | None:

@@ -147,6 +147,11 @@ class CaseRun:
         self.recording.ended = time.monotonic()
         return self.recording
 
+    @property
+    def judged_at_once(self) -> bool:
+        """Whether the oracle hears each event as it happens."""
+        return self._oracle.at_once
+
     def verdict(self) -> Verdict:
         """What the oracle says by now; on a real clock it was patient, see `patience_ms`."""
         return self._oracle.verdict()
@@ -154,8 +159,8 @@ class CaseRun:
     def _goes_on(self) -> bool:
         return self._persists or self._oracle.open()
 
-    def _waits_on(self) -> bool:
-        return self._persists or self._oracle.still_open()
+    async def _waits_on(self) -> bool:
+        return self._persists or await self._oracle.still_open()
 
     async def _step(self, step: Step, number: int) -> None:
         match step:
@@ -277,7 +282,7 @@ class CaseRun:
         looked_ms = begun - 1  # what may happen now may not have been asked for yet
         cap = VIRTUAL_CAP_MS if self._virtual else WAIT_CAP_MS
         slice_ms = _SLICE_MS
-        while (waiting := self._waiting(labels)) and self._waits_on():
+        while (waiting := self._waiting(labels)) and await self._waits_on():
             if not self._oracle.open():  # nobody can say any more what is due
                 cap = self._unjudged_cap
             if self._clock() - begun > cap:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 
 from fencepost.conformance.listening import Listener
@@ -23,7 +25,8 @@ _EVENTS = (
 def seconds(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """A clock that stands still."""
     now = [0.0]
-    monkeypatch.setattr("fencepost.conformance.listening.time.monotonic", lambda: now[0])
+    clock = SimpleNamespace(monotonic=lambda: now[0])
+    monkeypatch.setattr("fencepost.conformance.listening.time", clock)
     return now
 
 
@@ -39,29 +42,29 @@ def test_a_case_of_a_suite_is_heard_at_once(seconds: list[float]) -> None:
     assert not listener(0).open()
 
 
-def test_a_plan_is_heard_when_it_waits_for_long(seconds: list[float]) -> None:
+async def test_a_plan_is_heard_when_it_waits_for_long(seconds: list[float]) -> None:
     heard = listener(5)
-    assert heard.still_open()
+    assert await heard.still_open()
     seconds[0] = 5.0
     assert heard.open()
-    assert not heard.still_open()
+    assert not await heard.still_open()
     assert not heard.open()
 
 
-def test_a_plan_in_which_something_happens_is_not_heard(seconds: list[float]) -> None:
+async def test_a_plan_in_which_something_happens_is_not_heard(seconds: list[float]) -> None:
     heard = listener(5)
     seconds[0] = 4.0
     heard.observe(Sent(4000, Send("r2", "a", "fencepost", "Heartbeat", 4, _ASKED)))
     seconds[0] = 8.0
-    assert heard.still_open()
+    assert await heard.still_open()
 
 
-def test_that_time_passes_is_nothing_that_happens(seconds: list[float]) -> None:
+async def test_that_time_passes_is_nothing_that_happens(seconds: list[float]) -> None:
     heard = listener(5)
     for second in range(1, 6):
         seconds[0] = float(second)
         heard.observe(Passed(1000 * second))
-    assert not heard.still_open()
+    assert not await heard.still_open()
 
 
 def test_the_verdict_is_of_everything(seconds: list[float]) -> None:
