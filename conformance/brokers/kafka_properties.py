@@ -1,8 +1,9 @@
 """The files that a Kafka of one node is started with.
 
 Decides the smallest broker that answers quickly: one node, one partition of the offsets topic, no
-initial rebalance delay and short sessions, so that timing cases take little time.  What the user
-sets comes last and wins.
+initial rebalance delay and short sessions, so that timing cases take little time.  It never clears
+groups away: every ten minutes a Kafka forgets whatever group is Empty just then and has no offsets,
+and in the midst of a case that looks like a fault.  What the user sets comes last and wins.
 
 Source: Kafka's documentation, "Broker Configs"; ZooKeeper's administrator's guide.
 """
@@ -17,9 +18,11 @@ from pathlib import Path
 from fencepost.conformance.brokers.kafka_version import KafkaVersion
 
 HOST = "127.0.0.1"
+_NEVER_MS = 10 * 365 * 24 * 60 * 60 * 1000
 _COMMON = {
     "offsets.topic.replication.factor": "1",
     "offsets.topic.num.partitions": "1",
+    "offsets.retention.check.interval.ms": str(_NEVER_MS),
     "transaction.state.log.replication.factor": "1",
     "transaction.state.log.min.isr": "1",
     "group.initial.rebalance.delay.ms": "0",

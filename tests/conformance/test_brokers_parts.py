@@ -98,6 +98,16 @@ def test_properties_of_a_node_with_zookeeper(tmp_path: Path) -> None:
     assert not {"process.roles", "node.id", "group.coordinator.rebalance.protocols"} & set(known)
 
 
+@pytest.mark.parametrize("text", ["2.3.0", "3.9.1+old", "4.3.0"])
+def test_a_broker_forgets_no_empty_group_by_itself(text: str, tmp_path: Path) -> None:
+    """Kafka looks for such groups every ten minutes: a search lasts longer than that."""
+    key = "offsets.retention.check.interval.ms"
+    version = parse_kafka_version(text)
+    year_ms = 365 * 24 * 3600 * 1000
+    assert int(server_properties(version, tmp_path, 11, 12, {})[key]) > year_ms
+    assert server_properties(version, tmp_path, 11, 12, {key: "1000"})[key] == "1000"
+
+
 def test_a_value_may_have_lines_and_backslashes(tmp_path: Path) -> None:
     file = tmp_path / "p"
     write_properties(file, {"key": "one\ntwo \\ three", "other": "x"})
