@@ -18,7 +18,7 @@ from cryptography.hazmat.primitives.serialization import (
     PrivateFormat,
     load_pem_private_key,
 )
-from kafka import KafkaAdminClient
+from kafka import KafkaAdminClient, TopicPartition
 
 from fencepost.conformance.brokers.child import free_ports
 from fencepost.conformance.brokers.kafka_broker import KafkaBroker
@@ -26,6 +26,8 @@ from fencepost.conformance.brokers.kafka_properties import HOST, new_cluster_id
 from fencepost.conformance.brokers.kafka_version import parse_kafka_version
 
 VERSION = parse_kafka_version("4.3.0")
+PARTITIONS = 4
+"""Of the offsets topic, for each node."""
 ADMIN, USER = "boss", "ann"
 LISTENERS = {
     "SSL": "SSL",
@@ -124,8 +126,7 @@ async def kafka_cluster(
             properties = {
                 "node.id": str(number),
                 "controller.quorum.voters": voters,
-                "offsets.topic.num.partitions": str(4 * nodes),
-                # The first node up leads all partitions, until the others are given theirs.
+                "offsets.topic.num.partitions": str(PARTITIONS * nodes),
                 "offsets.topic.replication.factor": str(nodes),
                 "leader.imbalance.check.interval.seconds": "1",
                 "leader.imbalance.per.broker.percentage": "0",
@@ -137,4 +138,22 @@ async def kafka_cluster(
             stack.push_async_callback(broker.end)
             brokers.append(broker)
         await asyncio.gather(*(broker.start() for broker in brokers))
+        await asyncio.to_thread(spread, brokers[0].address, nodes)
         yield brokers
+
+
+def spread(address: str, nodes: int) -> None:
+    """Let each node be the first choice for its share of the groups.
+
+    A node that was not quite up when the offsets topic was made would lead nothing.
+    """
+    admin = KafkaAdminClient(bootstrap_servers=address)
+    wanted = {
+        TopicPartition("__consumer_offsets", number): [
+            (number + place) % nodes + 1 for place in range(nodes)
+        ]
+        for number in range(PARTITIONS * nodes)
+    }
+    said = admin.alter_partition_reassignments(wanted)
+    admin.close()
+    assert said == dict.fromkeys(wanted)
