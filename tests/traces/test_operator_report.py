@@ -16,8 +16,8 @@ from traces.model_log import Consumer, ModelLog
 
 from fencepost.traces.audit import operator_report
 from fencepost.traces.audit.operator_json import operator_json
-from fencepost.traces.audit.operator_report import Kept, OperatorAudit
-from fencepost.traces.audit.operator_rows import Cause, Remedy
+from fencepost.traces.audit.operator_report import Kept, OperatorAudit, OperatorReport
+from fencepost.traces.audit.operator_rows import Cause, Process, Remedy, ThrownOut
 from fencepost.traces.audit.operator_words import problems, summary
 from fencepost.traces.exchange import Exchange
 from fencepost.traces.request_log import read_request_log
@@ -284,6 +284,20 @@ def test_a_short_session_is_said_once_with_a_timeout_that_is_long_enough() -> No
     assert "thrown out of group orders as orders-2 3 times while it was alive" in problem.says
     assert "session timeout is 10.0 s" in problem.says
     assert "session.timeout.ms to 30000 or more" in problem.remedy
+
+
+def test_how_often_is_said_although_not_all_rows_are_kept() -> None:
+    report = OperatorReport(thrown_out=Kept(lambda row: (row.at_ms,), most=2))
+    rows = [
+        ThrownOut("g", "pod-1", f"id-{ms}", Process("c", "h"), ms, 9_000 + ms, 6_000, f"l:{ms}")
+        for ms in (5, 1, 4, 2, 3)
+    ]
+    for row in rows:
+        report.add(row)
+    assert len(report.thrown_out.rows) == 2
+    (problem,) = problems(report)
+    assert "thrown out of group g as pod-1 5 times while it was alive" in problem.says
+    assert problem.place == "l:1"
 
 
 def test_an_empty_log_says_so() -> None:

@@ -59,6 +59,27 @@ class Kept(Generic[_R]):
 
 
 @dataclass(slots=True)
+class ShortSession:
+    """A member that was thrown out while it was alive: how often, and its longest silence."""
+
+    first: ThrownOut
+    last: ThrownOut
+    longest_ms: int
+    count: int = 0
+
+    def add(self, row: ThrownOut) -> None:
+        """Once more; rows may come in any order."""
+        self.count += 1
+        self.longest_ms = max(self.longest_ms, row.silent_ms)
+        self.first = min(self.first, row, key=_when)
+        self.last = max(self.last, row, key=_when)
+
+
+def _when(row: ThrownOut) -> tuple[int, str, str]:
+    return row.at_ms, row.group, row.place
+
+
+@dataclass(slots=True)
 class OperatorReport:
     """What an operator asks, answered.  `from_ms` to `until_ms`: what the log covers."""
 
@@ -79,9 +100,9 @@ class OperatorReport:
     static_leaves: Kept[StaticLeave] = field(
         default_factory=lambda: Kept(lambda r: (r.itself is False, r.at_ms, r.group, r.place))
     )
-    thrown_out: Kept[ThrownOut] = field(
-        default_factory=lambda: Kept(lambda r: (r.at_ms, r.group, r.place))
-    )
+    thrown_out: Kept[ThrownOut] = field(default_factory=lambda: Kept(_when))
+    thrown_out_members: dict[tuple[str, str], ShortSession] = field(default_factory=dict)
+    """All of them, by group and by instance or process, for a count of rows that were not kept."""
     near_timeouts: Kept[NearTimeout] = field(
         default_factory=lambda: Kept(
             lambda r: (-r.silent_ms / max(r.session_ms, 1), r.at_ms, r.group, r.place)
@@ -111,6 +132,9 @@ class OperatorReport:
                 self.static_leaves.add(row)
             case ThrownOut():
                 self.thrown_out.add(row)
+                member = (row.group, row.instance_id or str(row.process))
+                known = self.thrown_out_members.setdefault(member, ShortSession(row, row, 0))
+                known.add(row)
             case NearTimeout():
                 self.near_timeouts.add(row)
             case Deployment():
@@ -120,6 +144,12 @@ class OperatorReport:
                 self.causes[row.cause] += 1
                 self.remedies[row.remedy] += 1
                 self.by_hour[row.start_ms - row.start_ms % _HOUR_MS] += 1
+
+    @property
+    def short_sessions(self) -> list[ShortSession]:
+        """The first members that were thrown out, by when they first were."""
+        members = sorted(self.thrown_out_members.values(), key=lambda m: _when(m.first))
+        return members[: self.thrown_out.most]
 
 
 def _is_plain_commit(body: Mapping[str, Any]) -> bool:

@@ -7,13 +7,13 @@ times are UTC.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import groupby
 
 from fencepost.traces.audit.comings import long_enough_ms
-from fencepost.traces.audit.operator_report import OperatorReport
+from fencepost.traces.audit.operator_report import OperatorReport, ShortSession
 from fencepost.traces.audit.operator_rows import (
     Cause,
     FencingChain,
@@ -21,7 +21,6 @@ from fencepost.traces.audit.operator_rows import (
     Remedy,
     SelfFencing,
     StaticLeave,
-    ThrownOut,
 )
 
 _MOST = 5
@@ -47,7 +46,7 @@ def problems(report: OperatorReport) -> list[Problem]:
     found = [_ping_pong(chain) for chain in report.chains.rows if chain.ping_pong]
     found += [_self_fencing(row) for row in report.self_fencings.rows if row.alive]
     found += [_static_leave(row) for row in report.static_leaves.rows if row.itself is not False]
-    found += _short_sessions(report.thrown_out.rows)
+    found += [_short_session(member) for member in report.short_sessions]
     return found
 
 
@@ -125,28 +124,22 @@ def _static_leave(row: StaticLeave) -> Problem:
     )
 
 
-def _short_sessions(rows: Iterable[ThrownOut]) -> Iterator[Problem]:
+def _short_session(member: ShortSession) -> Problem:
     """One for each member that was thrown out, however often it was."""
-    by_member: dict[tuple[str, str], list[ThrownOut]] = {}
-    for row in rows:
-        who = row.instance_id or str(row.process)
-        by_member.setdefault((row.group, who), []).append(row)
-    for (group, _), same in by_member.items():
-        last = same[-1]
-        longest = max(row.silent_ms for row in same)
-        known = f" as {last.instance_id}" if last.instance_id is not None else ""
-        yield Problem(
-            "short-session",
-            group,
-            last.instance_id,
-            (str(last.process),),
-            f"{last.process} was thrown out of group {group}{known} "
-            f"{often(len(same))} while it was alive, last at {at(last.at_ms)}: it was "
-            f"silent for up to {seconds(longest)}, and its session timeout is "
-            f"{seconds(last.session_ms)}.",
-            _longer_session(longest),
-            same[0].place,
-        )
+    last, longest = member.last, member.longest_ms
+    known = f" as {last.instance_id}" if last.instance_id is not None else ""
+    return Problem(
+        "short-session",
+        last.group,
+        last.instance_id,
+        (str(last.process),),
+        f"{last.process} was thrown out of group {last.group}{known} "
+        f"{often(member.count)} while it was alive, last at {at(last.at_ms)}: it was "
+        f"silent for up to {seconds(longest)}, and its session timeout is "
+        f"{seconds(last.session_ms)}.",
+        _longer_session(longest),
+        member.first.place,
+    )
 
 
 def _longer_session(silent_ms: int) -> str:
