@@ -14,6 +14,7 @@ from conformance.runs import KAFKA_4, LEVELS
 from fencepost.conformance import certify
 from fencepost.conformance.aside import aside, timed
 from fencepost.conformance.certify import Options, opened
+from fencepost.conformance.lateness import verdict_of
 from fencepost.conformance.outcome import Outcome
 from fencepost.conformance.targets import SIDE_BY_SIDE
 from fencepost.conformance.tcp import TcpTarget
@@ -41,11 +42,10 @@ async def test_a_plan_about_nothing_is_judged_there_and_a_case_here(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     judged = []
-    inner = certify.verdict_of
 
     def noted(*given: Any) -> Verdict:
         judged.append(threading.current_thread().name)
-        return inner(*given)
+        return verdict_of(*given)
 
     monkeypatch.setattr(certify, "verdict_of", noted)
     case = catalogue()["HEARTBEAT-STABLE/heartbeats-keep-alive"].case(LEVELS, delayed=False)
