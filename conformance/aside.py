@@ -15,17 +15,17 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import TypeVar
 
-Found = TypeVar("Found")
+_Found = TypeVar("_Found")
 
 _THREAD = ThreadPoolExecutor(1, thread_name_prefix="judge")
 
 
-async def aside(work: Callable[[], Found]) -> tuple[Found, float]:
+async def aside(work: Callable[[], _Found]) -> tuple[_Found, float]:
     """What the work comes to, and the seconds of processor time that it took."""
     return await asyncio.get_running_loop().run_in_executor(_THREAD, partial(timed, work))
 
 
-def timed(work: Callable[[], Found]) -> tuple[Found, float]:
+def timed(work: Callable[[], _Found]) -> tuple[_Found, float]:
     """The same, here and now."""
     begun = time.thread_time()
     return work(), time.thread_time() - begun

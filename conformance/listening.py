@@ -36,7 +36,7 @@ class Listener:
 
     def observe(self, event: Event) -> None:
         """Something happened."""
-        if not self._every_s:
+        if self.at_once:
             self._oracle.observe(event)
             return
         if not isinstance(event, Passed):

@@ -33,7 +33,7 @@ async def kafka_source(spark: str) -> list[Path]:
             except TargetUnavailableError as error:
                 named = _MISSING.search(str(error))
                 missing = named[1] if named else ""
-                older = older_than(versions[missing]) if missing in versions else None
+                older = _older_than(versions[missing]) if missing in versions else None
                 if older is None:
                     raise
                 versions[missing] = older
@@ -41,7 +41,7 @@ async def kafka_source(spark: str) -> list[Path]:
     return jars_in(await cached("spark-kafka", spark, resolve))
 
 
-def older_than(version: str) -> str | None:
+def _older_than(version: str) -> str | None:
     """The newest release to fall back on that is older."""
     return next((v for v in _OLDER if _numbers(v) < _numbers(version)), None)
 
