@@ -2,9 +2,10 @@
 
 Decides what is compared.  Each engine draws and checks the same traces in a process of its own, so
 that none is warmed by another; so does a bare loop over the same functions, which shows what the
-engine of one process costs.  Spark's session is up, and its workers have done a little, before the
-clock starts: what is measured is work, and starting is told beside it.  Memory is the peak of the
-process that drives, which must not grow with the traces.
+engine of one process costs.  What that is for one trace doesn't hang on how many there are, so the
+loop goes through a tenth of them only.  Spark's session is up, and its workers have done a little,
+before the clock starts: what is measured is work, and starting is told beside it.  Memory is the
+peak of the process that drives, which must not grow with the traces.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from fencepost.traces.pipeline.verdicts import checker
 
 JUDGE = "kafka-4"
 MODELS = (JUDGE, "mutant:kafka-8500")
+BARE, LOCAL = "bare", "local"
 _WARMING = 40
 _SHARDS = 40
 _TENTH = 10
@@ -40,25 +42,35 @@ class BenchError(Exception):
     """A way can't be measured; `str()` says why."""
 
 
-def pipeline_figures(traces: int, ways: tuple[str, ...]) -> dict[str, Any]:
-    """Figures of each way, at this many traces and at a tenth of them.  Raises BenchError."""
-    figures: dict[str, Any] = {"traces": traces, "models": list(MODELS), "ways": {}}
+def pipeline_figures(
+    traces: int, ways: tuple[str, ...], told: Callable[[str], None] = lambda _: None
+) -> dict[str, Any]:
+    """Figures of each way; `told` hears each as it comes.  Raises BenchError.
+
+    An engine's are of this many traces and, as `a_tenth`, of a tenth of them, the bare loop's of
+    the tenth alone.  `against_local` compares traces per second, of the same number of traces.
+    """
+    tenth = max(1, traces // _TENTH)
+    found: dict[str, Any] = {}
     for way in ways:
-        small, large = (_apart(way, size) for size in (max(1, traces // _TENTH), traces))
-        figures["ways"][way] = {
-            **large,
-            "a_tenth": small,
-            "times_as_long": round(large["seconds"] / max(small["seconds"], 1e-9), 2),
-        }
-    figures["against_local"] = {
-        way: round(of["traces_per_second"] / figures["ways"]["local"]["traces_per_second"], 2)
-        for way, of in figures["ways"].items()
-        if "local" in figures["ways"]
-    }
+        small = found[way] = _apart(way, tenth, told)
+        if way != BARE:
+            large = _apart(way, traces, told)
+            times = round(large["seconds"] / max(small["seconds"], 1e-9), 2)
+            found[way] = {**large, "a_tenth": small, "times_as_long": times}
+    figures = {"traces": traces, "models": list(MODELS), "ways": found}
+    if LOCAL in found:
+        figures["against_local"] = {way: _against(of, found[LOCAL]) for way, of in found.items()}
     return figures
 
 
-def _apart(way: str, traces: int) -> dict[str, Any]:
+def _against(way: dict[str, Any], local: dict[str, Any]) -> float:
+    """How many times as many traces per second."""
+    same = local if way["traces"] == local["traces"] else local["a_tenth"]
+    return round(way["traces_per_second"] / same["traces_per_second"], 2)
+
+
+def _apart(way: str, traces: int, told: Callable[[str], None]) -> dict[str, Any]:
     """One measurement in a process of its own."""
     done = subprocess.run(  # noqa: S603  (this very program)
         [sys.executable, "-m", __name__, way, str(traces)],
@@ -69,6 +81,8 @@ def _apart(way: str, traces: int) -> dict[str, Any]:
     if done.returncode:
         raise BenchError(f"{way} with {traces} traces ended with code {done.returncode}")
     found: dict[str, Any] = json.loads(done.stdout)
+    rate, peak = found["traces_per_second"], found["peak_mib"]
+    told(f"{way}: {traces:,} traces in {found['seconds']:.0f} s, {rate:.1f}/s, {peak} MiB")
     return found
 
 
@@ -81,6 +95,7 @@ def measured(way: str, traces: int) -> dict[str, Any]:
         drawn, checked = work(Path(folder) / "corpus", traces)
         seconds = time.perf_counter() - started
     return {
+        "traces": traces,
         "traces_per_second": round(traces / seconds, 1),
         "seconds": round(seconds, 2),
         "drawing_seconds": round(drawn, 2),
@@ -95,9 +110,9 @@ _Work = Callable[[Path, int], tuple[float, float]]
 
 @contextmanager
 def _ready(way: str) -> Iterator[_Work]:
-    if way == "bare":
+    if way == BARE:
         yield _bare
-    elif way == "local":
+    elif way == LOCAL:
         yield lambda folder, traces: _with(Local(), folder, traces)
     else:
         with spark_session(way) as session:

@@ -165,6 +165,7 @@ def bench_pipeline(traces: int, ways: tuple[str, ...]) -> None:
             f"Arrow can't be imported ({error}): pip install 'fencepost[corpus]'"
         ) from error
     try:
-        click.echo(json.dumps(pipeline_figures(traces, ways), indent=2))
+        figures = pipeline_figures(traces, ways, lambda line: click.echo(line, err=True))
+        click.echo(json.dumps(figures, indent=2))
     except BenchError as error:
         raise TargetUnavailableError(str(error)) from error

@@ -13,7 +13,10 @@ def test_ways_are_measured_beside_each_other(capfd: pytest.CaptureFixture[str]) 
     assert not ended.value.code
     figures = json.loads(capfd.readouterr().out)
     assert list(figures["ways"]) == ["bare", "local"]
+    assert figures["against_local"].keys() == {"bare", "local"}
     assert figures["against_local"]["local"] == 1
+    tenth = figures["ways"]["local"]["a_tenth"]
+    assert figures["ways"]["bare"]["traces"] == tenth["traces"] == 2
     for way in figures["ways"].values():
         assert way["traces_per_second"] > 0
         assert {"seconds", "drawing_seconds", "checking_seconds", "peak_mib"} <= way.keys()
