@@ -67,7 +67,7 @@ def pipeline_figures(
 def _against(way: dict[str, Any], local: dict[str, Any]) -> float:
     """How many times as many traces per second."""
     same = local if way["traces"] == local["traces"] else local["a_tenth"]
-    return round(way["traces_per_second"] / same["traces_per_second"], 2)
+    return float(round(way["traces_per_second"] / same["traces_per_second"], 2))
 
 
 def _apart(way: str, traces: int, told: Callable[[str], None]) -> dict[str, Any]:

@@ -23,6 +23,7 @@ from fencepost.conformance.nightly_sightings import NEW, OPEN, Entry
 from fencepost.conformance.report import write_texts
 from fencepost.conformance.stop import Stop
 from fencepost.conformance.targets import TargetOptions, find_target
+from fencepost.traces.causes import cause_words
 from fencepost.traces.corpus_index import CorpusFolder
 from fencepost.traces.page.nightly_page import SURE_WORDS
 
@@ -175,8 +176,11 @@ def _echo(told: NightReport, report: Path) -> None:
     urgent = [entry for entry in told.entries if entry.status in {NEW, OPEN}]
     for entry in urgent[:_SOME]:
         click.echo()
-        click.echo(f"{entry.status}: {', '.join(entry.targets)}: {entry.shape} ({_how(entry)})")
+        what = entry.cause or entry.shape
+        click.echo(f"{entry.status}: {', '.join(entry.targets)}: {what} ({_how(entry)})")
         click.echo(f"  {entry.sentence}")
+        if entry.cause:
+            click.echo(f"  Known cause: {cause_words(entry.cause)}.")
         if entry.trace is not None:
             click.echo(f"  fencepost adopt {report / entry.trace}")
     if urgent[_SOME:]:

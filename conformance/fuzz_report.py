@@ -19,6 +19,7 @@ from fencepost.conformance.fuzz_run import Tally
 from fencepost.conformance.outcome import Outcome
 from fencepost.conformance.pages import INDEX
 from fencepost.conformance.report import trace_name, write_texts
+from fencepost.traces.causes import cause_of, cause_words
 from fencepost.traces.trace_file import TraceFile
 
 FORMAT = "fencepost-fuzz"
@@ -80,6 +81,7 @@ def _finding(finding: Finding, fuzzed: Fuzzed) -> dict[str, Any]:
         "level": finding.result.level.value,
         "shape": str(finding.shape),
         "message": finding.sentence,
+        "cause": _cause(finding, fuzzed),
         "seen": finding.seen,
         "first": finding.first,
         "failed": finding.failed,
@@ -88,6 +90,12 @@ def _finding(finding: Finding, fuzzed: Fuzzed) -> dict[str, Any]:
         "is_minimal": finding.is_minimal,
         "trace": trace_name(finding.case.id) if finding.case.id in fuzzed.traces else None,
     }
+
+
+def _cause(finding: Finding, fuzzed: Fuzzed) -> str:
+    """The known departures that explain it, or ""."""
+    trace = fuzzed.traces.get(finding.case.id)
+    return "" if trace is None else cause_of(trace)
 
 
 def rate(tally: Tally) -> float:
@@ -200,6 +208,9 @@ def finding_lines(number: int, finding: Finding, why: str, fuzzed: Fuzzed) -> It
     if why:
         yield f"Known: {why}."
     yield finding.sentence
+    cause = _cause(finding, fuzzed)
+    if cause:
+        yield f"Known cause: {cause_words(cause)}."
     for step in finding.steps(fuzzed.revision):
         yield f"  {step}"
 

@@ -25,7 +25,7 @@ from fencepost.conformance.nightly_plan import (
     why_not,
 )
 from fencepost.conformance.nightly_search import Bite, Covered, Hunt, Search, Seen, hunt, search
-from fencepost.conformance.nightly_sightings import Sighting
+from fencepost.conformance.nightly_sightings import Sighting, with_cause
 from fencepost.conformance.nightly_tests import Tested, run_tests, why_no_tests
 from fencepost.conformance.nightly_traces import Making, make_traces
 from fencepost.conformance.stop import Stop
@@ -223,7 +223,7 @@ async def _look(night: Night, part: Part, stop: Stop, errands: Sequence[Errand])
     lost = await run_errands(errands, mine.append, stop, jobs=night.wish.jobs)
     looked = Looked()
     for seen in mine:
-        night.sightings += seen.sightings
+        night.sightings += map(with_cause, seen.sightings)
         night.looked.setdefault(seen.target, Looked()).add(seen)
         looked.add(seen)
     missing = [seen.unavailable for seen in mine if seen.unavailable]

@@ -52,11 +52,12 @@ class Before:
     coverage: Mapping[str, Mapping[str, Any]]
 
     def told_well(self) -> frozenset[Sameness]:
-        """The bugs that are open, and of which all is known."""
+        """What the bugs look like that are open, and of which all is known."""
         return frozenset(
-            entry.bug
+            look
             for entry in self.entries
             if entry.status in {NEW, OPEN} and entry.sure == EACH_TIME and entry.trace
+            for look in entry.looks
         )
 
     @classmethod

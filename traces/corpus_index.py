@@ -1,7 +1,8 @@
 """The corpus of committed traces: what its index says, and which traces are one.
 
 Decides when two traces show the same bug: they came from the same implementation, and their
-failures have the same shape.  A trace that holds has no shape; it is the same as its very copy.
+failures have the same known cause, or, where no cause is known, the same shape.  A trace that holds
+has no shape; it is the same as its very copy.
 The index is made from the traces alone, in an order that doesn't hang on when they came.
 """
 
@@ -21,6 +22,7 @@ from jsonschema.exceptions import best_match
 from fencepost.model.history import Sent
 from fencepost.properties.failing import Shape, shape_of_violation
 from fencepost.properties.mutants import find_revision
+from fencepost.traces.causes import cause_of
 from fencepost.traces.trace_file import TraceFile, TraceFileError, read_document
 from fencepost.traces.words import with_names
 
@@ -54,12 +56,12 @@ def origin_of(target: str) -> str:
 
 
 def sameness_of(trace: TraceFile) -> Sameness:
-    """What two traces of one bug have in common."""
+    """What two traces of one bug have in common: the cause, where it is known, or the shape."""
     shape = shape_of_trace(trace)
     if shape is None:
         steps = json.dumps(trace.to_json()["steps"], sort_keys=True)
         return "", hashlib.sha256(steps.encode()).hexdigest()
-    return origin_of(str(trace.provenance.get("target"))), str(shape)
+    return origin_of(str(trace.provenance.get("target"))), cause_of(trace) or str(shape)
 
 
 def row_of(

@@ -32,6 +32,7 @@ from fencepost.model.history import (
     Restarted,
     Sent,
 )
+from fencepost.model.revision import Revision
 from fencepost.model.shapes import ShapeError
 from fencepost.properties import mutants, oracle
 from fencepost.properties.verdict import Verdict
@@ -181,20 +182,20 @@ class TraceFile:
         """What was sent and answered, in order of time."""
         return list(self.events)
 
-    def judge(self, *, limit: int = 20_000) -> Verdict:
-        """Judge the recorded history anew, under its revision; `limit` as the oracle's.
+    def judge(self, *, limit: int = 20_000, revision: Revision | None = None) -> Verdict:
+        """Judge the recorded history anew; `limit` as the oracle's, `revision` None: its own.
 
         Raises TraceFileError for a revision that there isn't.
         """
-        judge = self.oracle(limit=limit)
+        judge = self.oracle(limit=limit, revision=revision)
         for event in self.events:
             judge.observe(event)
         return judge.verdict()
 
-    def oracle(self, *, limit: int = 20_000) -> oracle.Oracle:
+    def oracle(self, *, limit: int = 20_000, revision: Revision | None = None) -> oracle.Oracle:
         """The judge of this trace, who has seen nothing of it yet.  Raises as `judge`."""
         try:
-            revision = mutants.find_revision(self.revision)
+            revision = revision or mutants.find_revision(self.revision)
         except KeyError as error:
             raise TraceFileError(
                 "trace", "$.revision", str(error.args[0]), "name one of these"

@@ -53,6 +53,7 @@ from fencepost.conformance.nightly_sightings import (
     Sighting,
     entries_of,
     trace_texts,
+    with_cause,
 )
 from fencepost.conformance.nightly_tests import failed_in, files_of, run_tests, why_no_tests
 from fencepost.conformance.nightly_traces import Making, make_traces
@@ -70,6 +71,11 @@ def sighting(shard: str = "mock", **fields: Any) -> Sighting:
         "mock", "HEARTBEAT-STABLE", "MUST", "a shape", "It is wrong.", 1, EACH_TIME, shard, 7
     )
     return replace(seen, **fields)
+
+
+def finding(name: str) -> str:
+    path = Path(__file__).parents[2] / "docs" / "findings" / f"{name}.json"
+    return path.read_text(encoding="utf-8")
 
 
 def wish(folder: Path, **fields: Any) -> Wish:
@@ -123,6 +129,52 @@ def test_what_is_listed_adopted_or_open_is_not_new() -> None:
     assert statuses(sighting(), corpus={("kfake", "a shape"): "its-name"}) == [NEW]
     before = entries_of([sighting()], tonight=BEFORE, corpus={}, before=())
     assert statuses(sighting(), before=before) == [OPEN]
+
+
+def test_looks_of_one_known_cause_are_one_entry() -> None:
+    text = finding("pending-leave")
+    looks = [
+        with_cause(sighting("a", shape="one look", target="kafka:4.3.0", trace=text)),
+        with_cause(sighting("b", shape="another", target="kafka:4.1.1", trace=text)),
+        sighting("c", shape="another", target="kafka:4.1.1", sure=UNTRIED),
+        sighting("d", shape="a third", target="kafka:4.1.1", sure=UNTRIED),
+    ]
+    caused, other = entries_of(looks, tonight=TONIGHT, corpus={}, before=())
+    assert (caused.cause, caused.shapes, caused.status) == (
+        "pending-leave",
+        ("another", "one look"),
+        NEW,
+    )
+    assert (other.cause, other.shapes) == ("", ("a third",))
+    assert trace_texts([caused, other], looks) == {"traces/kafka-pending-leave.json": text}
+    corpus = {("kafka", "pending-leave"): "its-name"}
+    assert statuses(*looks[:3], corpus=corpus) == [ADOPTED]
+    # One that has no trace goes to where its look went on the night before.
+    (again,) = entries_of(looks[2:3], tonight=TONIGHT, corpus={}, before=[caused])
+    assert (again.cause, again.status, again.sure) == ("pending-leave", OPEN, EACH_TIME)
+    # A trace of that look that the cause doesn't explain is something else, and so it may be.
+    odd = with_cause(
+        sighting("e", shape="another", target="kafka:4.1.1", trace=finding("full-group"))
+    )
+    whole = entries_of([*looks[:3], odd], tonight=TONIGHT, corpus={}, before=())
+    assert {entry.cause: entry.seen for entry in whole} == {"pending-leave": 2, "": 2}
+
+
+def test_what_was_open_without_its_cause_is_not_open_beside_it() -> None:
+    unexplained = sighting("a", shape="one look", target="kafka:4.3.0")
+    before = entries_of([unexplained], tonight=BEFORE, corpus={}, before=())
+    seen = with_cause(replace(unexplained, trace=finding("pending-leave")))
+    (entry,) = entries_of([seen], tonight=TONIGHT, corpus={}, before=before)
+    assert (entry.cause, entry.status) == ("pending-leave", NEW)
+
+
+def test_a_known_cause_is_a_known_failure_where_one_look_of_it_is_listed() -> None:
+    text = finding("pending-leave")
+    listed = sighting("a", shape="one look", target="kafka:4.3.0", known="a reason", trace=text)
+    other = sighting("b", shape="another", target="kafka:4.3.0", trace=text)
+    assert statuses(with_cause(listed), with_cause(other)) == [KNOWN]
+    elsewhere = replace(other, target="kafka:3.9.1+new")
+    assert statuses(with_cause(listed), with_cause(elsewhere)) == [NEW]
 
 
 def test_a_bug_that_is_listed_for_one_release_is_new_in_another() -> None:

@@ -18,7 +18,9 @@ TRACE = "traces/kafka-a.json"
 def entry(status: str, **fields: Any) -> dict[str, Any]:
     told = {
         "origin": "kafka",
+        "cause": "",
         "shape": f"a {status} shape",
+        "shapes": [f"a {status} shape"],
         "rule": "HEARTBEAT-STABLE",
         "level": "MUST",
         "status": status,
@@ -90,6 +92,7 @@ def text() -> str:
         entry("new", origin="mock", targets=["mock"], shape="a doubt", sure="now and then"),
         entry("open", seen=0, last_night="2026-02-27"),
         entry("known", why="a reason"),
+        entry("adopted", cause="pending-leave", shapes=["one", "two"], why="pending-leave"),
     )
     return nightly_page(document(*entries), {TRACE: finding("full-group")})
 
@@ -106,6 +109,7 @@ def test_what_is_new_comes_first_with_what_to_type(open_page: Open, text: str) -
         "Does the search still bite?",
         "What was reached",
         "1 New, and not sure",
+        "1 In the corpus",
         "1 Known failures",
     ]
     new = page.locator("section", has=page.get_by_role("heading", name="1 New", exact=True))
@@ -126,6 +130,16 @@ def test_what_is_known_is_folded_up(open_page: Open, text: str) -> None:
     expect(page.get_by_text("Known: a reason.")).to_be_hidden()
     page.get_by_text("Known failures", exact=False).last.click()
     expect(page.get_by_text("Known: a reason.")).to_be_visible()
+
+
+def test_a_known_cause_names_its_bug_and_is_told_in_words(open_page: Open, text: str) -> None:
+    page = open_page(text)
+    page.get_by_role("heading", name="1 In the corpus").click()
+    bug = page.get_by_role("listitem").filter(has_text="kafka: pending-leave")
+    expect(bug).to_contain_text(
+        "It is <b>wrong</b>. Known cause: the leave of a pending id rebalances a stable group "
+        "(docs/findings/pending-leave.md). It was seen in 2 shapes. In the corpus as pending-leave."
+    )
 
 
 def test_coverage_is_told_against_the_night_before(open_page: Open, text: str) -> None:

@@ -1,0 +1,45 @@
+"""The cause of a failure, where it is one that is known.
+
+Decides when a trace is put down to a known departure: the trace's own revision can't explain it,
+and the same revision with the departure built in can, whole.  What only two departures together
+explain has both as its cause; what none explains has none.
+"""
+
+from __future__ import annotations
+
+import json
+from functools import lru_cache
+
+from fencepost.properties.departures import DEPARTURES, causes, departed
+from fencepost.properties.mutants import find_revision
+from fencepost.traces.trace_file import TraceFile
+
+_LIMIT = 2_000
+"""So many states are looked at for one event; what takes more is not put down to anything."""
+
+
+def cause_of(trace: TraceFile) -> str:
+    """The departures that explain a violated trace, `NAME` or `NAME + NAME`; "" where none do.
+
+    Raises TraceFileError for a revision that there isn't.
+    """
+    return _cause_of(trace.text())
+
+
+def cause_words(cause: str) -> str:
+    """A cause in words: what coordinators do that brings it about, and where it is written up."""
+    told = (f"{DEPARTURES[name].about} (docs/findings/{name}.md)" for name in cause.split(" + "))
+    return "; and ".join(told)
+
+
+@lru_cache(maxsize=1_000)
+def _cause_of(text: str) -> str:
+    trace = TraceFile.from_json(json.loads(text), where="the trace")
+    if trace.judge(limit=_LIMIT).violation is None:
+        return ""
+    base = find_revision(trace.revision)
+    for together in causes():
+        verdict = trace.judge(limit=_LIMIT, revision=departed(base, together))
+        if verdict.violation is None and verdict.unknown is None:
+            return " + ".join(departure.name for departure in together)
+    return ""
