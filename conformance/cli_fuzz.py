@@ -39,6 +39,7 @@ from fencepost.conformance.targets import (
     find_target,
     revision_for,
 )
+from fencepost.model.revision import Revision
 from fencepost.traces.trace_file import TraceFile
 
 _REQUESTS = 10_000
@@ -132,7 +133,7 @@ def fuzz_command(
         )
         return fuzz(lambda: find_target(target, told), wish, news)
 
-    news = _News(report, is_shown=not as_json)
+    news = _News(report, judge, is_shown=not as_json)
     fuzzed = run_until_told(searched)
     if corpus is not None:
         write_corpus(fuzzed.tally.novel, corpus)
@@ -154,8 +155,9 @@ def _echo(lines: Iterable[str]) -> None:
 class _News(News):
     """Shows findings as they come, and keeps their traces at once."""
 
-    def __init__(self, report: Path | None, *, is_shown: bool) -> None:
+    def __init__(self, report: Path | None, judge: Revision, *, is_shown: bool) -> None:
         self._report = report
+        self._revision = judge
         self._is_shown = is_shown
         self._number = 0
 
@@ -164,13 +166,13 @@ class _News(News):
         if self._is_shown:
             _echo(search_lines(fuzzed))
 
-    def found(self, fuzzed: Fuzzed, finding: Finding, why: str, trace: TraceFile | None) -> None:
+    def found(self, finding: Finding, why: str, trace: TraceFile | None) -> None:
         """A finding."""
         self._number += 1
         if self._report is not None and trace is not None:
             write_trace(finding.case.id, trace, self._report)
         if self._is_shown:
-            _echo(finding_lines(self._number, finding, why, fuzzed))
+            _echo(finding_lines(self._number, finding, why, self._revision, trace))
 
 
 class _Progress:

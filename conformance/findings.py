@@ -85,6 +85,10 @@ class Findings:
         """All of them, the surest first."""
         return (*self.findings, *self.flaky, *self.unconfirmed)
 
+    def without(self, others: Collection[Finding]) -> Findings:
+        """All but these."""
+        return _sorted([f for f in self.all if f not in others], self.known)
+
 
 Told = Callable[[Finding], None]
 

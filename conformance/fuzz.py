@@ -2,12 +2,14 @@
 
 Decides the course of a run: open the target, run plans, open it again where it died, then make each
 failure as small as it gets and confirm it.  Of listed failures one for each reason is examined; it
-is told and marked as known, and doesn't decide.  Whatever ends a run early, what was met is told.
+is told and marked as known, and doesn't decide.  Nor does what turns out to have the known cause of
+a listed failure.  Whatever ends a run early, what was met is told.
 """
 
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -30,6 +32,7 @@ from fencepost.conformance.shape import shape_of
 from fencepost.conformance.suspicion import is_cut_off
 from fencepost.conformance.target import Provenance, Target, TargetUnavailableError
 from fencepost.model.revision import Revision
+from fencepost.traces.causes import cause_of
 from fencepost.traces.trace_file import TraceFile
 
 _DEATHS = 5
@@ -46,10 +49,10 @@ _SUSPECTS_AT_ONCE = 8
 class Fuzzed:
     """What came of it.
 
-    `known`: how often each listed failure was met, by its reason; `listed`: a finding for each
-    reason, where one came again; `unreachable`: rules that this target can't be led to, with the
-    reason; `traces`: the evidence of each finding; `gave_up`: why the search ended early, or "";
-    `stopped`: somebody ended it.
+    `known`: how often listed failures were met, by their reason; `listed`: a finding for each
+    look that is listed, and those that have the cause of one, with its reason; `unreachable`: rules
+    that this target can't be led to, with the reason; `traces`: the evidence of each finding;
+    `gave_up`: why the search ended early, or ""; `stopped`: somebody ended it.
     """
 
     provenance: Provenance
@@ -96,7 +99,7 @@ class News:
     def searched(self, fuzzed: Fuzzed) -> None:
         """The search is over; its findings are as they were met, and will come one by one."""
 
-    def found(self, fuzzed: Fuzzed, finding: Finding, why: str, trace: TraceFile | None) -> None:
+    def found(self, finding: Finding, why: str, trace: TraceFile | None) -> None:
         """A finding; `why`: the reason that it is listed with, "" for a new one."""
 
 
@@ -170,39 +173,51 @@ async def _examined(course: Course, suite: Suite, fuzzed: Fuzzed, news: News) ->
         suite, tries=_TRIES, seconds=_examine_s(wish, course.tally), stop=wish.stop
     )
     listed = course.listed()
-    reasons = {result.case.id: why for why, result in listed.items()}
+    alike = {result.case.id: why for why, result in listed.items()}
     traces: dict[str, TraceFile] = {}
+    reasons: dict[str, str] = {}
 
     def tell(finding: Finding, why: str = "") -> None:
         trace = trace_of_finding(finding, suite, seed=wish.seed)
         if trace is not None:
             traces[finding.case.id] = trace
-        news.found(fuzzed, finding, why, trace)
+            why = course.known.reason(cause_of(trace)) or why
+        reasons[finding.case.id] = why
+        news.found(finding, why, trace)
 
-    async def of_listed() -> Findings:
+    async def of_listed() -> list[Finding]:
+        def met(finding: Finding) -> Finding:
+            return replace(finding, seen=course.met[alike[finding.first]])
+
         def tell_listed(finding: Finding) -> None:
-            tell(finding, reasons[finding.first])
+            tell(met(finding), alike[finding.first])
 
         failures = list(listed.values())
         if wish.examines_listed:
-            return await findings_from(failures, examination, level=LEVEL, told=tell_listed)
-        raw = unexamined(failures, suite, LEVEL)
-        for finding in raw.all:
-            tell_listed(finding)
-        return raw
+            old = await findings_from(failures, examination, level=LEVEL, told=tell_listed)
+        else:
+            old = unexamined(failures, suite, LEVEL)
+            for finding in old.all:
+                tell_listed(finding)
+        return [met(finding) for finding in old.all]
 
     failures = course.failures()
     shapes = {shape_of(result, suite.revision) for result in failures}
-    known = {shape for shape in shapes if shape and str(shape) in wish.passed_over}
+    passed = {shape for shape in shapes if shape and str(shape) in wish.passed_over}
     async with examination.limited():
         new, old = await asyncio.gather(
-            findings_from(failures, examination, known=known, level=LEVEL, told=tell), of_listed()
+            findings_from(failures, examination, known=passed, level=LEVEL, told=tell), of_listed()
         )
+    caused = [finding for finding in new.all if reasons[finding.case.id]]
+    known = Counter(course.met)
+    for finding in caused:
+        known[reasons[finding.case.id]] += finding.seen
     return replace(
         fuzzed,
-        findings=new,
-        listed=[(reasons[finding.first], finding) for finding in old.all],
-        traces={f.case.id: traces[f.case.id] for f in (*new.all, *old.all) if f.case.id in traces},
+        findings=new.without(caused),
+        known=known,
+        listed=[(reasons[finding.case.id], finding) for finding in (*old, *caused)],
+        traces={f.case.id: traces[f.case.id] for f in (*new.all, *old) if f.case.id in traces},
     )
 
 
@@ -215,7 +230,7 @@ def _told_raw(fuzzed: Fuzzed, news: News) -> Fuzzed:
     """What was found in a target that is gone is told as it was met."""
     news.searched(replace(fuzzed, findings=Findings()))
     for finding in fuzzed.findings.all:
-        news.found(fuzzed, finding, "", None)
+        news.found(finding, "", None)
     return fuzzed
 
 

@@ -7,11 +7,11 @@ ones those with the same listed reason are one.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from fencepost.conformance.certify import Suite
-from fencepost.conformance.fuzz_known import LISTED, known_looks
+from fencepost.conformance.fuzz_known import LISTED, Listed
 from fencepost.conformance.fuzz_plans import Ground, Planner
 from fencepost.conformance.fuzz_run import Budget, Fuzzer, Tally, Told, ground_of
 from fencepost.conformance.known_failures import KnownFailure
@@ -64,7 +64,7 @@ class Course:
     wish: Wish
     tally: Tally = field(default_factory=Tally)
     planner: Planner | None = None
-    known: Mapping[Look, KnownFailure] = field(default_factory=dict)
+    known: Listed = field(default_factory=Listed)
     met: Counter[str] = field(default_factory=Counter)
 
     def looks_like(self, result: CaseResult) -> Look | None:
@@ -74,9 +74,9 @@ class Course:
         if LEVELS.index(result.level) > LEVELS.index(LEVEL):
             return None
         look = look_of(result, self.wish.revision)
-        if (entry := self.known.get(look)) is not None:
-            self.met[entry.why] += 1
-            return LISTED, entry.why
+        if (why := self.known.looks.get(look)) is not None:
+            self.met[why] += 1
+            return LISTED, why
         return look
 
     def failures(self) -> list[CaseResult]:
@@ -116,5 +116,5 @@ class Course:
 
     async def arrived(self, target: Target, suite: Suite) -> Ground:
         """A target was opened: what is known of it, and what plans can be made for it."""
-        self.known = known_looks(self.wish.known(target))
+        self.known = Listed.of(self.wish.known(target))
         return await ground_of(target, suite)

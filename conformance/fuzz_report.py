@@ -19,6 +19,7 @@ from fencepost.conformance.fuzz_run import Tally
 from fencepost.conformance.outcome import Outcome
 from fencepost.conformance.pages import INDEX
 from fencepost.conformance.report import trace_name, write_texts
+from fencepost.model.revision import Revision
 from fencepost.traces.causes import cause_of, cause_words
 from fencepost.traces.trace_file import TraceFile
 
@@ -81,7 +82,7 @@ def _finding(finding: Finding, fuzzed: Fuzzed) -> dict[str, Any]:
         "level": finding.result.level.value,
         "shape": str(finding.shape),
         "message": finding.sentence,
-        "cause": _cause(finding, fuzzed),
+        "cause": _cause(fuzzed.traces.get(finding.case.id)),
         "seen": finding.seen,
         "first": finding.first,
         "failed": finding.failed,
@@ -92,9 +93,8 @@ def _finding(finding: Finding, fuzzed: Fuzzed) -> dict[str, Any]:
     }
 
 
-def _cause(finding: Finding, fuzzed: Fuzzed) -> str:
-    """The known departures that explain it, or ""."""
-    trace = fuzzed.traces.get(finding.case.id)
+def _cause(trace: TraceFile | None) -> str:
+    """The known departures that explain a finding, or ""."""
     return "" if trace is None else cause_of(trace)
 
 
@@ -150,7 +150,8 @@ def lines(fuzzed: Fuzzed) -> Iterator[str]:
     yield from search_lines(fuzzed)
     found = [*(("", finding) for finding in fuzzed.found), *fuzzed.listed]
     for number, (why, finding) in enumerate(found, start=1):
-        yield from finding_lines(number, finding, why, fuzzed)
+        trace = fuzzed.traces.get(finding.case.id)
+        yield from finding_lines(number, finding, why, fuzzed.revision, trace)
     yield from verdict_lines(fuzzed)
 
 
@@ -182,37 +183,42 @@ def search_lines(fuzzed: Fuzzed) -> Iterator[str]:
         reasons.setdefault(why, []).append(rule)
     for why, rules in sorted(reasons.items()):
         yield f"out of reach, {why}: {_listed(rules)}"
-    for why, times in sorted(tally.unknown.items()):
-        yield f"nothing can be said of {times}: {why}"
-    for why, times in sorted(fuzzed.known.items()):
-        yield f"known, {times} times: {why}"
+    for why, plans in sorted(tally.unknown.items()):
+        yield f"nothing can be said of {plans}: {why}"
+    for why, met in sorted(fuzzed.known.items()):
+        yield f"known, {_times(met)}: {why}"
     if tally.died:
-        yield f"the target died {tally.died} times"
+        yield f"the target died {_times(tally.died)}"
     if fuzzed.gave_up:
         yield fuzzed.gave_up
     if fuzzed.stopped:
         yield "ended before its time"
 
 
-def finding_lines(number: int, finding: Finding, why: str, fuzzed: Fuzzed) -> Iterator[str]:
+def finding_lines(
+    number: int, finding: Finding, why: str, revision: Revision, trace: TraceFile | None
+) -> Iterator[str]:
     """One finding; `why`: the reason that it is listed with, "" for a new one."""
     sure = ["flaky"] * finding.is_flaky + ["unconfirmed"] * (not finding.runs)
     kind = " ".join(["known"] * bool(why) + sure + ["finding"])
-    seen = fuzzed.known[why] if why else finding.seen
     again = f"failed {finding.failed} of {finding.runs} times more"
     if not finding.runs:
         again = "not tried again"
     small = "" if finding.is_minimal else "; not minimal"
     yield ""
-    yield f"{kind} {number}: {finding.shape} (seen {seen} times; {again}{small})"
+    yield f"{kind} {number}: {finding.shape} (seen {_times(finding.seen)}; {again}{small})"
     if why:
         yield f"Known: {why}."
     yield finding.sentence
-    cause = _cause(finding, fuzzed)
+    cause = _cause(trace)
     if cause:
         yield f"Known cause: {cause_words(cause)}."
-    for step in finding.steps(fuzzed.revision):
+    for step in finding.steps(revision):
         yield f"  {step}"
+
+
+def _times(count: int) -> str:
+    return "once" if count == 1 else f"{count} times"
 
 
 def _listed(names: Sequence[str]) -> str:

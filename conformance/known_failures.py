@@ -59,7 +59,7 @@ class KnownFailure:
     `versions`: comparisons such as `>=2.16,<2.17`, or `*`.  `intermittent`: the fault depends on
     something that no case can steer (`why` says what), so a pass is not stale.  `anywhere`: in
     which cases the fault shows itself depends on when the target's timers fire, so it is known in
-    all of them.
+    all of them.  `cause`: the known departure that it is, if it is one.
     """
 
     target: str
@@ -71,6 +71,7 @@ class KnownFailure:
     link: str
     intermittent: bool = False
     anywhere: bool = False
+    cause: str = ""
 
     def shows_as(self, observed: str) -> bool:
         """Whether what was observed is this fault."""

@@ -174,10 +174,10 @@ class _Telling(News):
             )
         )
 
-    def found(self, fuzzed: Fuzzed, finding: Finding, why: str, trace: TraceFile | None) -> None:
+    def found(self, finding: Finding, why: str, trace: TraceFile | None) -> None:
         """A finding."""
         self._told.add(finding.shape)
-        self._say(_sighting(self._given, fuzzed, finding, why, trace))
+        self._say(_sighting(self._given, finding, why, trace))
 
     def rest(self) -> None:
         """Nothing more will come: what was met and not told yet."""
@@ -185,7 +185,7 @@ class _Telling(News):
             return
         for finding in self._met.findings.all:
             if finding.shape not in self._told:
-                self._say(_sighting(self._given, self._met, finding, "", None))
+                self._say(_sighting(self._given, finding, "", None))
 
     def lost(self, why: str) -> None:
         """The target can't be reached: not at all, or not any more."""
@@ -199,9 +199,7 @@ class _Telling(News):
         self._tell(Seen(self._given.target, (sighting,)))
 
 
-def _sighting(
-    given: Search, fuzzed: Fuzzed, finding: Finding, why: str, trace: TraceFile | None
-) -> Sighting:
+def _sighting(given: Search, finding: Finding, why: str, trace: TraceFile | None) -> Sighting:
     sure = UNTRIED if not finding.runs else SOMETIMES if finding.is_flaky else EACH_TIME
     return Sighting(
         given.target,
@@ -209,7 +207,7 @@ def _sighting(
         finding.result.level.value,
         str(finding.shape),
         finding.sentence,
-        fuzzed.known[why] if why else finding.seen,
+        finding.seen,
         sure,
         given.shard,
         given.seed,

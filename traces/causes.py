@@ -14,6 +14,7 @@ from fencepost.properties.departures import DEPARTURES, causes, departed
 from fencepost.properties.mutants import find_revision
 from fencepost.traces.trace_file import TraceFile
 
+_AND = " + "
 _LIMIT = 2_000
 """So many states are looked at for one event; what takes more is not put down to anything."""
 
@@ -26,10 +27,15 @@ def cause_of(trace: TraceFile) -> str:
     return _cause_of(trace.text())
 
 
+def departures_in(cause: str) -> tuple[str, ...]:
+    """The names of the departures that a cause is made of."""
+    return tuple(cause.split(_AND)) if cause else ()
+
+
 def cause_words(cause: str) -> str:
     """A cause in words: what coordinators do that brings it about, and where it is written up."""
-    told = (f"{DEPARTURES[name].about} (docs/findings/{name}.md)" for name in cause.split(" + "))
-    return "; and ".join(told)
+    names = departures_in(cause)
+    return "; and ".join(f"{DEPARTURES[name].about} (docs/findings/{name}.md)" for name in names)
 
 
 @lru_cache(maxsize=1_000)
@@ -41,5 +47,5 @@ def _cause_of(text: str) -> str:
     for together in causes():
         verdict = trace.judge(limit=_LIMIT, revision=departed(base, together))
         if verdict.violation is None and verdict.unknown is None:
-            return " + ".join(departure.name for departure in together)
+            return _AND.join(departure.name for departure in together)
     return ""

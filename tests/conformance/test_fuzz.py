@@ -255,9 +255,8 @@ def test_what_was_met_is_told_of_a_search_that_is_ended() -> None:
         def __init__(self) -> None:
             self.kept: list[Finding] = []
 
-        def found(self, fuzzed: Fuzzed, finding: Finding, why: str, trace: Any) -> None:
-            assert (why, fuzzed.stopped) == ("", True)
-            assert trace is not None
+        def found(self, finding: Finding, why: str, trace: Any) -> None:
+            assert (why, stop.asked, trace is not None) == ("", True, True)
             self.kept.append(finding)
 
     news = Kept()

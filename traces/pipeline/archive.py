@@ -21,22 +21,30 @@ def write_archive(path: Path) -> Path:
     """Write the archive."""
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr(zipfile.ZipInfo("fencepost/", _SEALED), b"")
-        for name, file in sorted(_files()):
+        for name, file in sorted(_files().items()):
             data = b"" if file.is_dir() else file.read_bytes()
             archive.writestr(zipfile.ZipInfo(name, _SEALED), data, zipfile.ZIP_DEFLATED)
     return path
 
 
-def _files() -> Iterator[tuple[str, Path]]:
+def _files() -> dict[str, Path]:
+    """What is in the archive, by name; of what is installed twice the one that is imported."""
+    found: dict[str, Path] = {}
     for floor in _FLOORS:
         package = importlib.import_module(f"fencepost.{floor}")
         for root in map(Path, package.__path__):
-            yield f"fencepost/{floor}/", root
-            for file in root.rglob("*"):
-                if "__pycache__" in file.parts:
-                    continue
-                name = f"fencepost/{floor}/{file.relative_to(root).as_posix()}"
-                if file.is_dir():
-                    yield f"{name}/", file
-                elif file.suffix in {".py", ".json"}:
-                    yield name, file
+            for name, file in _within(root):
+                found.setdefault(f"fencepost/{floor}/{name}", file)
+    return found
+
+
+def _within(root: Path) -> Iterator[tuple[str, Path]]:
+    yield "", root
+    for file in root.rglob("*"):
+        name = file.relative_to(root).as_posix()
+        if "__pycache__" in file.parts:
+            continue
+        if file.is_dir():
+            yield f"{name}/", file
+        elif file.suffix in {".py", ".json"}:
+            yield name, file

@@ -11,6 +11,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+import fencepost.model
 from fencepost.traces.pipeline.archive import write_archive
 from fencepost.traces.pipeline.ddl import ddl
 from fencepost.traces.pipeline.schema import TRACES
@@ -47,6 +48,17 @@ def test_the_archive_is_the_same_each_time_and_holds_no_caches(tmp_path: Path) -
     names = zipfile.ZipFile(one).namelist()
     assert "fencepost/model/machine.py" in names
     assert not any("__pycache__" in name for name in names)
+
+
+def test_of_what_is_installed_twice_the_first_is_packed_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    older = tmp_path / "older"
+    older.mkdir()
+    (older / "machine.py").write_text("an older one", encoding="utf-8")
+    plain = write_archive(tmp_path / "a.zip")
+    monkeypatch.setattr(fencepost.model, "__path__", [*fencepost.model.__path__, str(older)])
+    assert write_archive(tmp_path / "b.zip").read_bytes() == plain.read_bytes()
 
 
 def java(folder: Path, said: str) -> None:
