@@ -1,8 +1,9 @@
 """What was recorded on a real clock, judged: what of it rests on how late something was.
 
 Decides with which patience a history is judged.  The narrowest is the lag that was measured while
-it was made.  A violation that any lag leaves is one; one that more patience explains away counts
-only while the control group shows a quick target, and only as SHOULD if what came was right.
+it was made.  A violation that any lag leaves is one.  One that more patience explains away counts
+only while the control group shows a quick target; as SHOULD at the most where the target's own
+patience is enough, and as its rule has it where it isn't: what is so late may as well never come.
 """
 
 from __future__ import annotations
