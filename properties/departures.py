@@ -83,16 +83,32 @@ def _without_repeated(member: Member) -> Member:
 
 
 def _fails_without_candidates(own: Effect) -> Effect:
-    """Nobody is told of a generation for which no protocol can be chosen; some get an error."""
+    """Nobody is told of a generation for which no protocol can be chosen.
+
+    Who asks last, to join or to leave, is answered an error; some others are, too.
+    """
 
     def effect(work: Work) -> list[Work] | None:
         group = work.group
         if not group.members or group.candidates():
             return own(work)
         work.group = replace(group, generation_id=group.generation_id + 1)
-        for member in group.members:
-            if member.joining is not None:
-                work.emit(member.joining.request_id, None)
+        asked = [m.joining.request_id for m in group.members if m.joining is not None]
+        for request_id in (*asked, *([] if work.request is None else [work.request.id])):
+            work.emit(request_id, None)
+        return None
+
+    return effect
+
+
+def _restart_fails_without_candidates(own: Effect) -> Effect:
+    """Nor can a restart be told of the generation that there is: it is answered an error."""
+
+    def effect(work: Work) -> list[Work] | None:
+        if work.group.candidates():
+            return own(work)
+        assert work.request is not None
+        work.emit(work.request.id, None)
         return None
 
     return effect
@@ -123,6 +139,7 @@ DEPARTURES: Mapping[str, Departure] = {
                 **dict.fromkeys(_OFFERING, afterwards(_miscounted)),
                 Do.COMPLETE_JOIN: _fails_without_candidates,
                 Do.START_SYNC_TIMER: _only_after_a_generation,
+                Do.ANSWER_RESTARTED: _restart_fails_without_candidates,
             },
         ),
         Departure(
