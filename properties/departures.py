@@ -20,7 +20,13 @@ from fencepost.model.revision import Revision, Twist
 from fencepost.model.shapes import Message
 from fencepost.model.vocabulary import GroupState
 from fencepost.model.work import Effect, Emission, Work
-from fencepost.properties.twists import afterwards, changed_members, in_turn, retold
+from fencepost.properties.twists import (
+    afterwards,
+    changed_member,
+    changed_members,
+    in_turn,
+    retold,
+)
 
 _TOGETHER = 2
 """So many causes at most are held to have come together in one history."""
@@ -69,6 +75,13 @@ def _old_session(before: Group, work: Work) -> None:
     old = before.member(before.holder(work.instance or "") or "")
     if old is not None:
         work.set_timer(SESSION, work.caller, old.session_timeout_ms)
+
+
+def _still_new(before: Group, work: Work) -> None:
+    """Who restarts before its first join was answered is no less new, but has a session to lose."""
+    old = before.member(before.holder(work.instance or "") or "")
+    if old is not None and old.new:
+        changed_member(work, work.caller, lambda member: replace(member, new=True))
 
 
 def _miscounted(_: Group, work: Work) -> None:
@@ -161,6 +174,11 @@ DEPARTURES: Mapping[str, Departure] = {
             "restart-session",
             "after a restart the first session timer runs for the old process's timeout",
             {Do.REPLACE_HOLDER: afterwards(_old_session)},
+        ),
+        Departure(
+            "restart-in-first-join",
+            "a restart during the first join is removed after its session timeout",
+            {Do.REPLACE_HOLDER: afterwards(_still_new)},
         ),
     )
 }

@@ -279,6 +279,21 @@ def waiting_join_is_alive(s: Script) -> None:
     s.wait("a", "b", "n")
 
 
+@case("SESSION-WAITING", "JOIN-STATIC-EMPTY-PREPARING")
+def restart_during_the_first_join_is_alive(s: Script) -> None:
+    """Nor is one removed that replaced a process whose first join still waited."""
+    s.says("A1", session=SHORT)
+    s.says("A2", session=SHORT)
+    s.stable("x")
+    s.join("A1")
+    s.settle()
+    s.join("A2")
+    s.wait("A1")
+    s.pause("short session")
+    s.join("x")
+    s.wait("A2", "x")
+
+
 @case("SESSION-WAITING", "SYNC-COMPLETING-LEADER")
 def waiting_sync_is_alive(s: Script) -> None:
     """A member whose sync waits can't heartbeat; it is not removed."""

@@ -1,4 +1,4 @@
-"""The traces of `docs/findings/`, replayed on a fresh Kafka: `tox -e brokers`."""
+"""The traces of `docs/findings/`, replayed on a fresh Kafka of its version: `tox -e brokers`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ import pytest
 from conformance.test_cli import RUN
 from conformance.test_findings_pages import TRACES
 
-TARGET = "kafka:4.3.0"
+from fencepost.traces.trace_file import TraceFile
+
 MOST_S = 240
 
 
@@ -19,8 +20,9 @@ MOST_S = 240
 def test_a_finding_is_found_again(path: Path) -> None:
     if shutil.which("java") is None or shutil.which("mvn") is None:
         pytest.skip("Java or Maven is not on this machine")
+    target = str(TraceFile.read(path).provenance["target"])
     ended = subprocess.run(
-        [sys.executable, "-c", RUN, "replay", str(path), TARGET],
+        [sys.executable, "-c", RUN, "replay", str(path), target],
         capture_output=True,
         text=True,
         timeout=MOST_S,
