@@ -142,6 +142,14 @@ def test_a_known_cause_names_its_bug_and_is_told_in_words(open_page: Open, text:
     )
 
 
+def test_a_long_name_is_broken_and_not_the_page(open_page: Open) -> None:
+    long = f"g Stable, {'long-' + 'x' * 300} Empty"
+    page = open_page(nightly_page(document(entry("new", sentence=long, shape=long)), {}))
+    expect(page.get_by_text(long).first).to_be_visible()
+    wide = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+    assert page.evaluate(wide) <= 0
+
+
 def test_coverage_is_told_against_the_night_before(open_page: Open, text: str) -> None:
     page = open_page(text)
     row = page.get_by_role("row").filter(has_text="Apache Kafka 4.3.0")
