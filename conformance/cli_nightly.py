@@ -23,7 +23,7 @@ from fencepost.conformance.nightly_sightings import NEW, OPEN, Entry
 from fencepost.conformance.report import write_texts
 from fencepost.conformance.stop import Stop
 from fencepost.conformance.targets import TargetOptions, find_target
-from fencepost.traces.causes import cause_words
+from fencepost.traces.causes import cause_sentence
 from fencepost.traces.corpus_index import CorpusFolder
 from fencepost.traces.page.nightly_page import SURE_WORDS
 
@@ -180,7 +180,7 @@ def _echo(told: NightReport, report: Path) -> None:
         click.echo(f"{entry.status}: {', '.join(entry.targets)}: {what} ({_how(entry)})")
         click.echo(f"  {entry.sentence}")
         if entry.cause:
-            click.echo(f"  Known cause: {cause_words(entry.cause)}.")
+            click.echo(f"  {cause_sentence(entry.cause)}")
         if entry.trace is not None:
             click.echo(f"  fencepost adopt {report / entry.trace}")
     if urgent[_SOME:]:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from fencepost.conformance.known_failures import KnownFailure
-from fencepost.conformance.looks import Look, seen_in
+from fencepost.conformance.looks import Look
 from fencepost.traces.causes import departures_in
 
 LISTED = "listed"
@@ -32,7 +32,7 @@ class Listed:
         looks: dict[Look, list[str]] = {}
         causes: dict[str, str] = {}
         for entry in entries:
-            reasons = looks.setdefault((entry.rule, seen_in(entry.observed)), [])
+            reasons = looks.setdefault(entry.look, [])
             if entry.why not in reasons:
                 reasons.append(entry.why)
             if entry.cause:  # the plainest reason: others say more of their case than of it
@@ -49,5 +49,5 @@ def known_looks(entries: Iterable[KnownFailure]) -> dict[Look, KnownFailure]:
     """What the listed failures look like, each with the first entry that is so."""
     looks: dict[Look, KnownFailure] = {}
     for entry in entries:
-        looks.setdefault((entry.rule, seen_in(entry.observed)), entry)
+        looks.setdefault(entry.look, entry)
     return looks

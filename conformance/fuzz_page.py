@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from fencepost.traces.causes import cause_words
+from fencepost.traces.causes import cause_sentence
 from fencepost.traces.page.findings_page import Group, Told, findings_page
 from fencepost.traces.page.trace_data import Shown
 from fencepost.traces.trace_file import TraceFile
@@ -51,7 +51,7 @@ def _told(row: Mapping[str, Any]) -> Told:
         seen += f"; failed {row['failed']} of {row['runs']} times more"
     sentence = row["message"] + (f" Known: {row['known']}." if row.get("known") else "")
     if row.get("cause"):
-        sentence += f" Known cause: {cause_words(row['cause'])}."
+        sentence += f" {cause_sentence(row['cause'])}"
     rule = row["rule"] or "no rule"
     return Told(row["shape"], rule, row["level"], sentence, seen, row["trace"])
 

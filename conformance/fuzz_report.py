@@ -20,7 +20,7 @@ from fencepost.conformance.outcome import Outcome
 from fencepost.conformance.pages import INDEX
 from fencepost.conformance.report import trace_name, write_texts
 from fencepost.model.revision import Revision
-from fencepost.traces.causes import cause_of, cause_words
+from fencepost.traces.causes import cause_of, cause_sentence
 from fencepost.traces.trace_file import TraceFile
 
 FORMAT = "fencepost-fuzz"
@@ -212,7 +212,7 @@ def finding_lines(
     yield finding.sentence
     cause = _cause(trace)
     if cause:
-        yield f"Known cause: {cause_words(cause)}."
+        yield cause_sentence(cause)
     for step in finding.steps(revision):
         yield f"  {step}"
 

@@ -21,7 +21,7 @@ from typing import Any
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import best_match
 
-from fencepost.conformance.looks import look_of, seen_in
+from fencepost.conformance.looks import Look, look_of, seen_in
 from fencepost.conformance.outcome import CaseResult, Outcome
 from fencepost.model.revision import Revision
 
@@ -72,6 +72,11 @@ class KnownFailure:
     intermittent: bool = False
     anywhere: bool = False
     cause: str = ""
+
+    @property
+    def look(self) -> Look:
+        """What it looks like in any case: the rule, and what is seen but for names and numbers."""
+        return self.rule, seen_in(self.observed)
 
     def shows_as(self, observed: str) -> bool:
         """Whether what was observed is this fault."""
@@ -140,7 +145,7 @@ def apply(
     by_case: dict[str, list[KnownFailure]] = {}
     for entry in known:
         by_case.setdefault(entry.case, []).append(entry)
-    anywhere = {(e.rule, seen_in(e.observed)): e for e in reversed(known) if e.anywhere}
+    anywhere = {e.look: e for e in reversed(known) if e.anywhere}
 
     def applied(result: CaseResult) -> CaseResult:
         entries = by_case.get(result.case.id, [])

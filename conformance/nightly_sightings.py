@@ -10,16 +10,14 @@ again for a week is forgotten, if it never was sure: then it was the weather.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from typing import Any
 
-from fencepost.traces.causes import cause_of
+from fencepost.traces.causes import cause_of_text
 from fencepost.traces.corpus_index import Sameness, origin_of
-from fencepost.traces.trace_file import TraceFile
 
 NEW, OPEN, ADOPTED, KNOWN = "new", "open", "adopted", "known"
 STATUSES = (NEW, OPEN, ADOPTED, KNOWN)
@@ -119,8 +117,7 @@ def with_cause(sighting: Sighting) -> Sighting:
     """The same, with the cause of what its trace shows."""
     if sighting.trace is None:
         return sighting
-    trace = TraceFile.from_json(json.loads(sighting.trace), where=sighting.shard)
-    return replace(sighting, cause=cause_of(trace))
+    return replace(sighting, cause=cause_of_text(sighting.trace))
 
 
 def entries_of(

@@ -9,13 +9,14 @@ nobody's idea of a bug: what it does is what was observed, as far as that can be
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import combinations
 
 from fencepost.model.effects import Do
 from fencepost.model.group import SESSION, Group, Member
 from fencepost.model.messages import SyncGroupResponse
 from fencepost.model.perform_rebalance import rebalance
+from fencepost.model.replacing import replace
 from fencepost.model.revision import Revision, Twist
 from fencepost.model.shapes import Message
 from fencepost.model.vocabulary import GroupState
@@ -71,15 +72,20 @@ def _unanswered_sync(_: Work, emission: Emission) -> Message | None:
     return None if isinstance(emission.message, SyncGroupResponse) else emission.message
 
 
+def _replaced(before: Group, work: Work) -> Member | None:
+    """Who held the instance before."""
+    return before.member(before.holder(work.instance or "") or "")
+
+
 def _old_session(before: Group, work: Work) -> None:
-    old = before.member(before.holder(work.instance or "") or "")
+    old = _replaced(before, work)
     if old is not None:
         work.set_timer(SESSION, work.caller, old.session_timeout_ms)
 
 
 def _still_new(before: Group, work: Work) -> None:
     """Who restarts before its first join was answered is no less new, but has a session to lose."""
-    old = before.member(before.holder(work.instance or "") or "")
+    old = _replaced(before, work)
     if old is not None and old.new:
         changed_member(work, work.caller, lambda member: replace(member, new=True))
 

@@ -24,7 +24,7 @@ def cause_of(trace: TraceFile) -> str:
 
     Raises TraceFileError for a revision that there isn't.
     """
-    return _cause_of(trace.text())
+    return cause_of_text(trace.text())
 
 
 def departures_in(cause: str) -> tuple[str, ...]:
@@ -32,14 +32,16 @@ def departures_in(cause: str) -> tuple[str, ...]:
     return tuple(cause.split(_AND)) if cause else ()
 
 
-def cause_words(cause: str) -> str:
+def cause_sentence(cause: str) -> str:
     """A cause in words: what coordinators do that brings it about, and where it is written up."""
     names = departures_in(cause)
-    return "; and ".join(f"{DEPARTURES[name].about} (docs/findings/{name}.md)" for name in names)
+    told = (f"{DEPARTURES[name].about} (docs/findings/{name}.md)" for name in names)
+    return f"Known cause: {'; and '.join(told)}."
 
 
 @lru_cache(maxsize=1_000)
-def _cause_of(text: str) -> str:
+def cause_of_text(text: str) -> str:
+    """As `cause_of`, from the text of its file."""
     trace = TraceFile.from_json(json.loads(text), where="the trace")
     if trace.judge(limit=_LIMIT).violation is None:
         return ""

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from fencepost.properties.departures import DEPARTURES
-from fencepost.traces.causes import cause_of, cause_words
+from fencepost.traces.causes import cause_of, cause_sentence
 from fencepost.traces.corpus_index import sameness_of
 from fencepost.traces.trace_file import TraceFile
 
@@ -45,6 +45,6 @@ def test_two_looks_of_one_cause_are_the_same_bug() -> None:
 
 
 def test_causes_are_told_in_words_with_their_pages() -> None:
-    words = cause_words("parked-sync + pending-leave")
+    words = cause_sentence("parked-sync + pending-leave")
     for name in ("parked-sync", "pending-leave"):
         assert f"{DEPARTURES[name].about} (docs/findings/{name}.md)" in words

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from fencepost.traces.causes import cause_words
+from fencepost.traces.causes import cause_sentence
 from fencepost.traces.page.render import page
 from fencepost.traces.page.trace_data import Shown
 from fencepost.traces.page.trace_page import links, traces_data
@@ -148,7 +148,7 @@ def _told(entry: Mapping[str, Any]) -> Told:
         seen = f"not met tonight; last on {entry['last_night']} in {', '.join(entry['targets'])}"
     sentence = entry["sentence"]
     if entry["cause"]:
-        sentence += f" Known cause: {cause_words(entry['cause'])}."
+        sentence += f" {cause_sentence(entry['cause'])}"
         shapes = len(entry["shapes"])
         sentence += f" It was seen in {shapes} shapes." if shapes > 1 else ""
     if entry["status"] == "known":
