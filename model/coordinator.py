@@ -4,7 +4,7 @@ Decides nothing about groups; it is the boundary of adapter protocol 1 as Python
 itself, a program on stdio and a broker over TCP all stand behind it.
 
 Times are ms since `reset`.  A `virtual` clock moves only with `advance`; a `real` one runs.
-Bodies are JSON objects as in `fencepost.model.messages`.
+Bodies are JSON objects as in `fencepost.model.messages.messages`.
 """
 
 from __future__ import annotations

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from fencepost.model.effects import Do
-from fencepost.model.shapes import Message
-from fencepost.model.table import Rule, Table, TableError
-from fencepost.model.work import Effect
+from fencepost.model.messages.shapes import Message
+from fencepost.model.state.work import Effect
+from fencepost.model.table.effects import Do
+from fencepost.model.table.table import Rule, Table, TableError
 
 Versions = Mapping[str, tuple[int, int]]
 Release = tuple[int, ...]

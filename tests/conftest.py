@@ -14,7 +14,7 @@ from pathlib import Path
 import hypothesis
 import pytest
 
-import fencepost.model.errors
+import fencepost.model.table.errors
 
 REMEDIES = {
     "docker": "install Docker and start its daemon",
@@ -23,7 +23,7 @@ REMEDIES = {
     "node": "install Node.js 18 or later",
 }
 
-pytest_plugins = ["chromium"]  # tests/chromium.py: a real browser
+pytest_plugins = ["support.chromium"]  # a real browser
 
 # It kept this process from importing out of the current folder; the programs that tests start lie
 # beside what they import.
@@ -70,12 +70,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_report_header() -> str:
-    return f"fencepost: {Path(fencepost.model.errors.__file__).parent.parent}"
+    return f"fencepost: {Path(fencepost.model.table.errors.__file__).parents[2]}"
 
 
 def pytest_sessionstart() -> None:
     """Under tox the tests must see the wheel, or they would prove nothing about it."""
-    loaded = Path(fencepost.model.errors.__file__).resolve()
+    loaded = Path(fencepost.model.table.errors.__file__).resolve()
     if os.environ.get("FENCEPOST_TESTS_NEED_WHEEL") and "site-packages" not in loaded.parts:
         pytest.exit(f"expected the installed wheel, but {loaded} was imported", returncode=4)
 

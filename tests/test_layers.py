@@ -1,17 +1,41 @@
-"""The floors of the house: an import may point down, never up, and the model is pure."""
+"""The rooms of the house: an import may point down, never up, and the model is pure."""
 
 from __future__ import annotations
 
 import ast
 import importlib
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
+import networkx as nx
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-FLOORS = ("model", "properties", "traces", "conformance")  # from the ground up
+
+ROOMS = {
+    "conformance": (
+        "cli testing docs nightly compare kill_matrix serve fuzz log_audit findings certify"
+        " execution catalogue targets plans runtime"
+    ),
+    "traces": "pipeline page audit forms logs files text",
+    "properties": (
+        "kill_matrix cover diff mutants proofs stateful checking oracle claims explorer worlds"
+        " logic workers"
+    ),
+    "model": "revisions machine rules revision state history coordinator messages table",
+}
+"""Floors and the rooms of each, from the top down: a room may import from those behind it.
+
+A module that lies on the floor itself is a room of its own.
+"""
+ORDER = [f"{floor}.{room}" for floor, rooms in ROOMS.items() for room in rooms.split()]
+FLOORS = tuple(reversed(ROOMS))
+MOST_MODULES = 25
+"""More in one room, and nobody finds anything."""
+LOOKS_BESIDE = frozenset({"conformance.targets.registry"})
+"""The one place that knows all targets, in the room of what they have in common."""
 
 # No input or output, no clock, no chance, no log, no concurrency: state in, state and answers out.
 IMPURE_MODULES = frozenset(
@@ -98,7 +122,7 @@ def faults(source: str, floor: str, package: str) -> list[str]:
     return found
 
 
-ON_SPARK = {f"fencepost.traces.pipeline.stream{name}" for name in ("", "_source", "_watch")}
+ON_SPARK = {f"fencepost.traces.pipeline.spark.stream{name}" for name in ("", "_source", "_watch")}
 """What only an engine that is installed calls for."""
 
 
@@ -117,24 +141,133 @@ def test_each_module_is_installed_and_can_be_imported(path: Path) -> None:
     importlib.import_module(name)
 
 
+def room(name: str) -> str:
+    """The room of a module (`floor.room`); of what lies on a floor, that itself."""
+    return ".".join(name.split(".")[:2])
+
+
+def imports_of(name: str, source: str, names: frozenset[str]) -> set[str]:
+    """Which of these modules a module imports, wherever in it; not for type checkers alone."""
+    tree = ast.parse(source)
+    typed = {
+        inner
+        for node in ast.walk(tree)
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+        for inner in ast.walk(node)
+    }
+    found = set()
+    for node in ast.walk(tree):
+        if node in typed:
+            continue
+        for full in imported(node, f"fencepost.{name}"):
+            inner = full.removeprefix("fencepost.")
+            found |= {inner, inner.rpartition(".")[0]} & names
+    return found - {name}
+
+
+def wrong_rooms(graph: dict[str, set[str]], order: list[str]) -> list[str]:
+    """Imports between rooms that do not point down."""
+    return [
+        f"{name} imports {other}"
+        for name, others in graph.items()
+        for other in sorted(others)
+        if room(name) != room(other) and order.index(room(name)) > order.index(room(other))
+    ]
+
+
+def cycles(graph: dict[str, set[str]]) -> list[list[str]]:
+    """Modules that import each other, and folders that do."""
+    modules = nx.DiGraph(graph)
+    folders = nx.DiGraph(
+        (one.rpartition(".")[0], other.rpartition(".")[0])
+        for one, others in graph.items()
+        for other in others
+        if one not in LOOKS_BESIDE
+    )
+    folders.remove_edges_from(list(nx.selfloop_edges(folders)))
+    return [
+        sorted(found)
+        for drawn in (modules, folders)
+        for found in nx.strongly_connected_components(drawn)
+        if len(found) > 1
+    ]
+
+
+@pytest.fixture(scope="module")
+def graph() -> dict[str, set[str]]:
+    """Which module imports which, without `fencepost.`; doors load what they offer when asked."""
+    sources = {
+        module_name(path).removeprefix("fencepost."): path.read_text("utf-8")
+        for path in FILES
+        if path.name != "__init__.py"
+    }
+    names = frozenset(sources)
+    return {name: imports_of(name, source, names) for name, source in sources.items()}
+
+
+def test_every_room_has_its_place(graph: dict[str, set[str]]) -> None:
+    assert {room(name) for name in graph} == set(ORDER)
+
+
+def test_rooms_import_from_rooms_below(graph: dict[str, set[str]]) -> None:
+    assert wrong_rooms(graph, ORDER) == []
+
+
+def test_nothing_imports_itself_by_a_detour(graph: dict[str, set[str]]) -> None:
+    assert cycles(graph) == []
+
+
+def test_no_room_is_crowded(graph: dict[str, set[str]]) -> None:
+    sizes = Counter(name.rpartition(".")[0] for name in graph)
+    assert {name: size for name, size in sizes.items() if size > MOST_MODULES} == {}
+
+
+def test_a_room_that_looks_up_is_caught() -> None:
+    order = ["model.machine", "model.state"]
+    assert wrong_rooms({"model.machine.a": {"model.state.b"}}, order) == []
+    upward = {"model.state.b": {"model.machine.a"}}
+    assert wrong_rooms(upward, order) == ["model.state.b imports model.machine.a"]
+
+
+@pytest.mark.parametrize(
+    "graph",
+    [
+        {"model.a.x": {"model.a.y"}, "model.a.y": {"model.a.x"}},
+        {"model.a.x": {"model.b.y"}, "model.b.z": {"model.a.w"}},
+    ],
+)
+def test_a_cycle_is_caught(graph: dict[str, set[str]]) -> None:
+    assert len(cycles(graph)) == 1
+
+
+def test_an_import_for_type_checkers_is_no_import() -> None:
+    source = (
+        "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from fencepost.model.b import X"
+    )
+    assert imports_of("model.a", source, frozenset({"model.b"})) == set()
+    assert imports_of(
+        "model.a", "def f():\n    from fencepost.model import b", frozenset({"model.b"})
+    )
+
+
 @pytest.mark.parametrize(
     ("floor", "source"),
     [
-        ("model", "import fencepost.properties.oracle"),
+        ("model", "import fencepost.properties.oracle.oracle"),
         ("model", "from fencepost import traces"),
         ("model", "from ..conformance import cli"),
         ("model", "from .. import traces"),
         ("model", "def late():\n    from fencepost.traces import itf"),
-        ("model", "if TYPE_CHECKING:\n    import fencepost.conformance.target"),
+        ("model", "if TYPE_CHECKING:\n    import fencepost.conformance.targets.target"),
         ("model", "import click"),
         ("model", "import collections, time"),
         ("model", "from os.path import join"),
         ("model", "from random import choice"),
         ("model", "import logging"),
         ("model", "print('state')"),
-        ("properties", "from fencepost.traces.itf import read"),
+        ("properties", "from fencepost.traces.forms.itf import read"),
         ("properties", "from fencepost.conformance import cli"),
-        ("traces", "import fencepost.conformance.cli"),
+        ("traces", "import fencepost.conformance.cli.cli"),
         ("conformance", "from model import table"),
         ("conformance", "import fencepost"),
         ("conformance", "from fencepost import *"),
@@ -147,10 +280,10 @@ def test_a_forbidden_import_is_caught(floor: str, source: str) -> None:
 @pytest.mark.parametrize(
     ("floor", "source"),
     [
-        ("model", "from fencepost.model.errors import Error\nimport dataclasses, enum"),
+        ("model", "from fencepost.model.table.errors import Error\nimport dataclasses, enum"),
         ("model", "from . import table\nfrom .table import Rule"),
         ("properties", "import time, hypothesis\nfrom fencepost.model import table"),
-        ("traces", "from fencepost.properties.oracle import explain\nprint(open(__file__))"),
+        ("traces", "from fencepost.properties.oracle.oracle import explain\nprint(open(__file__))"),
         (
             "conformance",
             "import click\nfrom fencepost.traces import itf\nfrom ..model import table",

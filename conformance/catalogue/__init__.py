@@ -12,13 +12,13 @@ from fencepost.conformance.catalogue import (
     batches,
     failover,
     heartbeats,
-    history,
     instances,
     joins,
     leaves,
     limits,
     mixed,
     offsets,
+    past_bugs,
     rejoins,
     sessions,
     syncs,
@@ -43,7 +43,7 @@ _REGISTRIES: tuple[Registry, ...] = tuple(
         limits,
         failover,
         mixed,
-        history,
+        past_bugs,
     )
 )
 

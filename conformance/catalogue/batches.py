@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fencepost.conformance.catalogue.registry import Registry
 from fencepost.conformance.catalogue.script import Script
-from fencepost.conformance.plan import IdOf
+from fencepost.conformance.plans.plan import IdOf
 
 CASES = Registry()
 case = CASES.case

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from fencepost.conformance.catalogue.registry import Registry
 from fencepost.conformance.catalogue.script import BOTH, RANGE, ROUNDROBIN, Script, subscription
-from fencepost.conformance.plan import Ms
+from fencepost.conformance.plans.plan import Ms
 
 STICKY = (("sticky", subscription("t")),)
 CASES = Registry()

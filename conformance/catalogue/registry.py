@@ -10,9 +10,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from fencepost.conformance.catalogue.script import Script
-from fencepost.conformance.plan import Case, Needs
-from fencepost.model.table import LEVELS, Level
-from fencepost.properties.candidate import worst
+from fencepost.conformance.plans.plan import Case, Needs
+from fencepost.model.table.table import LEVELS, Level
+from fencepost.properties.oracle.candidate import worst
 
 Write = Callable[[Script], None]
 

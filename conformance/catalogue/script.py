@@ -12,7 +12,7 @@ import struct
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from fencepost.conformance.plan import (
+from fencepost.conformance.plans.plan import (
     Ask,
     AssignmentsIfLeader,
     Await,
@@ -25,8 +25,9 @@ from fencepost.conformance.plan import (
     Restart,
     Settle,
     Step,
+    instance_of,
 )
-from fencepost.model.messages import (
+from fencepost.model.messages.messages import (
     CommitPartition,
     CommitTopic,
     FetchGroup,
@@ -53,11 +54,6 @@ RANGE = (("range", subscription("t")),)
 RENEWED = (("range", subscription("t", "u")),)
 ROUNDROBIN = (("roundrobin", subscription("t")),)
 BOTH = (*RANGE, *ROUNDROBIN)
-
-
-def instance_of(who: str) -> str | None:
-    """The instance id that a member of this name has."""
-    return who.rstrip("0123456789") if who[0].isupper() else None
 
 
 class Script:

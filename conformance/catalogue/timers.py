@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fencepost.conformance.catalogue.registry import Registry
 from fencepost.conformance.catalogue.script import Script
-from fencepost.conformance.plan import Ms, Pause
+from fencepost.conformance.plans.plan import Ms, Pause
 
 CASES = Registry()
 case = CASES.case

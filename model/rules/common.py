@@ -6,10 +6,10 @@ guards and reasons agree everywhere.
 
 from __future__ import annotations
 
-from fencepost.model.errors import Error
 from fencepost.model.rules import sources as src
-from fencepost.model.table import Level, Rule
-from fencepost.model.vocabulary import (
+from fencepost.model.table.errors import Error
+from fencepost.model.table.table import Level, Rule
+from fencepost.model.table.vocabulary import (
     COORDINATOR,
     GENERATION,
     GROUP_ID,

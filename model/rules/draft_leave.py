@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from fencepost.model.errors import Error
-from fencepost.model.expr import ALWAYS, Feature
-from fencepost.model.table import Rule, Table
+from fencepost.model.table.errors import Error
+from fencepost.model.table.expr import ALWAYS, Feature
+from fencepost.model.table.table import Rule, Table
 
 _YES_NO = (False, True)
 ALIGNED = Feature("lists aligned", _YES_NO, "whether the two lists have equal length")

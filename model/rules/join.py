@@ -7,13 +7,13 @@ empty member id and a mapped instance replaces the holder, in every state.
 
 from __future__ import annotations
 
-from fencepost.model.effects import Do, Echo
-from fencepost.model.errors import Error
-from fencepost.model.expr import all_of, any_of
 from fencepost.model.rules import common
 from fencepost.model.rules import sources as src
-from fencepost.model.table import Level, Rule, Table
-from fencepost.model.vocabulary import (
+from fencepost.model.table.effects import Do, Echo
+from fencepost.model.table.errors import Error
+from fencepost.model.table.expr import all_of, any_of
+from fencepost.model.table.table import Level, Rule, Table
+from fencepost.model.table.vocabulary import (
     COORDINATOR,
     GROUP_ID,
     INST,

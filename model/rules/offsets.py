@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from fencepost.model.effects import Do
-from fencepost.model.errors import Error
-from fencepost.model.expr import all_of, negate
 from fencepost.model.rules import common
 from fencepost.model.rules import sources as src
-from fencepost.model.table import Level, Rule, Table
-from fencepost.model.vocabulary import (
+from fencepost.model.table.effects import Do
+from fencepost.model.table.errors import Error
+from fencepost.model.table.expr import all_of, negate
+from fencepost.model.table.table import Level, Rule, Table
+from fencepost.model.table.vocabulary import (
     COORDINATOR,
     GENERATION,
     GROUP_ID,

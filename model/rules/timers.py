@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from fencepost.model.effects import Do
-from fencepost.model.expr import ALWAYS, all_of, negate
 from fencepost.model.rules import sources as src
-from fencepost.model.table import Level, Rule, Table
-from fencepost.model.vocabulary import (
+from fencepost.model.table.effects import Do
+from fencepost.model.table.expr import ALWAYS, all_of, negate
+from fencepost.model.table.table import Level, Rule, Table
+from fencepost.model.table.vocabulary import (
     DELAY,
     LATE,
     LEFT,

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fencepost.traces.audit.audit import Audit
-from fencepost.traces.audit.operator_json import operator_json
-from fencepost.traces.audit.operator_report import OperatorAudit, OperatorReport
-from fencepost.traces.audit.results import EXPLAINED, UNKNOWN, VIOLATED, Found, GroupResult
-from fencepost.traces.audit.settings import Gaps, Settings
-from fencepost.traces.audit.stretch import Stretch
-from fencepost.traces.request_log import BAD_JSON, BROKEN_FILE, NO_REQUEST, RequestLog
+from fencepost.traces.audit.judge.audit import Audit
+from fencepost.traces.audit.judge.results import EXPLAINED, UNKNOWN, VIOLATED, Found, GroupResult
+from fencepost.traces.audit.judge.segment import Stretch
+from fencepost.traces.audit.judge.settings import Gaps, Settings
+from fencepost.traces.audit.operations.operator_json import operator_json
+from fencepost.traces.audit.operations.operator_report import OperatorAudit, OperatorReport
+from fencepost.traces.logs.request_log import BAD_JSON, BROKEN_FILE, NO_REQUEST, RequestLog
 
 FORMAT = "fencepost-audit"
 VERSION = 1

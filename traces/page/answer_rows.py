@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from fencepost.model.errors import error_name
-from fencepost.traces.words import NEW_ID, Body, Names, decoded, member, quoted
+from fencepost.model.table.errors import error_name
+from fencepost.traces.text.words import NEW_ID, Body, Names, decoded, member, quoted
 
 _IDS = {"memberId", "leader"}
 _BYTES = {"assignment", "metadata", "memberAssignment", "memberMetadata"}

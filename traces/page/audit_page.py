@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from fencepost.traces.audit.operator_report import OperatorReport
-from fencepost.traces.audit.operator_rows import Cause, Rebalance, Remedy
-from fencepost.traces.audit.operator_words import at, problems, seconds, times
+from fencepost.traces.audit.operations.operator_report import OperatorReport
+from fencepost.traces.audit.operations.operator_rows import Cause, Rebalance, Remedy
+from fencepost.traces.audit.operations.operator_words import at, problems, seconds, times
 from fencepost.traces.page.life_picture import life_picture
 from fencepost.traces.page.render import page
 from fencepost.traces.page.trace_data import Shown

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from fencepost.model.revision import Revision
-from fencepost.model.table import LEVELS, Level
+from fencepost.model.table.table import LEVELS, Level
 
 FORMAT = "fencepost-certificate"
 OUTCOMES = (

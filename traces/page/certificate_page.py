@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from fencepost.model.revision import Revision
-from fencepost.model.table import LEVELS
-from fencepost.properties.mutants import find_revision
+from fencepost.model.table.table import LEVELS
+from fencepost.properties.mutants.catalogue import find_revision
 from fencepost.traces.page.certificate_data import (
     FAILED,
     OUTCOMES,

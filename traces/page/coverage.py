@@ -12,7 +12,7 @@ from math import atan2, cos, hypot, sin
 from typing import Any
 
 from fencepost.model.revision import Revision
-from fencepost.model.vocabulary import GroupState
+from fencepost.model.table.vocabulary import GroupState
 from fencepost.traces.page.certificate_data import Held
 from fencepost.traces.page.diagram import edges
 

@@ -11,7 +11,8 @@ from __future__ import annotations
 from functools import cache
 from typing import Any, cast
 
-from fencepost.model.expr import (
+from fencepost.model.revision import Revision
+from fencepost.model.table.expr import (
     AllOf,
     Expr,
     Feature,
@@ -21,8 +22,7 @@ from fencepost.model.expr import (
     text,
     word,
 )
-from fencepost.model.revision import Revision
-from fencepost.model.table import Rule, Table
+from fencepost.model.table.table import Rule, Table
 
 REACHED = -1
 """In place of a clause: the whole guard holds."""

@@ -11,11 +11,11 @@ from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 from itertools import takewhile
 
-from fencepost.model.effects import Do
-from fencepost.model.expr import AnyOf, Expr, Feature, In, compile_closure, features_of
 from fencepost.model.revision import Revision
-from fencepost.model.table import Rule, Table
-from fencepost.model.vocabulary import INST, MID, OFFER, GroupState, points
+from fencepost.model.table.effects import Do
+from fencepost.model.table.expr import AnyOf, Expr, Feature, In, compile_closure, features_of
+from fencepost.model.table.table import Rule, Table
+from fencepost.model.table.vocabulary import INST, MID, OFFER, GroupState, points
 
 _LEADS = {
     Do.CREATE_GROUP: GroupState.EMPTY,

@@ -13,13 +13,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from fencepost.model.effects import Do
-from fencepost.model.group import SESSION, Group
-from fencepost.properties.matching import FRESH
-from fencepost.properties.past import Happened
-from fencepost.traces.page.states import timer_name
+from fencepost.model.state.group import SESSION, Group
+from fencepost.model.table.effects import Do
+from fencepost.properties.oracle.answer_match import FRESH
+from fencepost.properties.oracle.provenance import Happened
+from fencepost.traces.page.group_fields import timer_name
 from fencepost.traces.page.story import Story
-from fencepost.traces.words import member
+from fencepost.traces.text.words import member
 
 _LATER_ID = re.compile(r" \(id \d+\)$")
 _REPLACES = {Do.REPLACE_HOLDER, Do.REPLACE_HOLDER_AS_SENT}

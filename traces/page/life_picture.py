@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import pairwise
 
-from fencepost.traces.audit.operator_report import OperatorReport
-from fencepost.traces.audit.operator_rows import LifeLine
-from fencepost.traces.audit.operator_words import at
+from fencepost.traces.audit.operations.operator_report import OperatorReport
+from fencepost.traces.audit.operations.operator_rows import LifeLine
+from fencepost.traces.audit.operations.operator_words import at
 
 _DRAWN = 40
 _WIDTH, _ROW, _LEFT, _TOP = 1000, 26, 220, 22

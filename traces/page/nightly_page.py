@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from fencepost.traces.causes import cause_sentence
+from fencepost.traces.files.causes import cause_sentence
 from fencepost.traces.page.render import page
 from fencepost.traces.page.trace_data import Shown
 from fencepost.traces.page.trace_page import links, traces_data

@@ -11,17 +11,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from fencepost.model.coordinator import Send
-from fencepost.model.expr import Point
 from fencepost.model.history import Answered, Restarted, Sent
-from fencepost.model.machine import Machine
+from fencepost.model.machine.machine import Machine
 from fencepost.model.revision import Revision
-from fencepost.model.table import Rule, Table
-from fencepost.properties.beside import Run, run_beside
-from fencepost.properties.past import Happened
+from fencepost.model.table.expr import Point
+from fencepost.model.table.table import Rule, Table
+from fencepost.properties.oracle.provenance import Happened
+from fencepost.properties.oracle.witness import Run, run_beside
+from fencepost.traces.files.trace_file import TraceFile
 from fencepost.traces.page.decisions import heard
-from fencepost.traces.step_lines import Line, Told, step_lines
-from fencepost.traces.trace_file import TraceFile
-from fencepost.traces.words import Body
+from fencepost.traces.text.step_lines import Line, Told, step_lines
+from fencepost.traces.text.words import Body
 
 Decision = tuple[Table, Point, Rule]
 

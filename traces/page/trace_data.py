@@ -11,21 +11,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from fencepost.model.answers import merged
-from fencepost.model.errors import error_name
 from fencepost.model.history import Disconnected, Restarted
-from fencepost.model.shapes import Message
-from fencepost.properties.past import Happened
+from fencepost.model.machine.answers import merged
+from fencepost.model.messages.shapes import Message
+from fencepost.model.table.errors import error_name
+from fencepost.properties.oracle.provenance import Happened
+from fencepost.traces.files.trace_file import TraceFile
 from fencepost.traces.page.answer_rows import rows
 from fencepost.traces.page.decisions import Decisions
-from fencepost.traces.page.forms import LONGEST, forms
+from fencepost.traces.page.export import LONGEST, forms
+from fencepost.traces.page.group_fields import ABSENT, changes, deadline, fields, timer_name
 from fencepost.traces.page.lanes import Lanes, lanes
-from fencepost.traces.page.states import ABSENT, changes, deadline, fields, timer_name
 from fencepost.traces.page.story import Decider, Story, story_of
 from fencepost.traces.page.verdict_data import NO_CASE, CaseTold, verdict_json
-from fencepost.traces.step_lines import Line, texts
-from fencepost.traces.trace_file import TraceFile
-from fencepost.traces.words import Body
+from fencepost.traces.text.step_lines import Line, texts
+from fencepost.traces.text.words import Body
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,11 +11,11 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from fencepost.properties.mutants import find_revision
+from fencepost.properties.mutants.catalogue import find_revision
+from fencepost.traces.files.trace_file import TraceFileError
 from fencepost.traces.page.decisions import Decisions
 from fencepost.traces.page.render import page
 from fencepost.traces.page.trace_data import Shown, trace_json
-from fencepost.traces.trace_file import TraceFileError
 
 
 def trace_page(shown: Sequence[Shown]) -> str:

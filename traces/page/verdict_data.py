@@ -12,11 +12,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from fencepost.model.table import Rule
-from fencepost.properties.verdict import Wrong
+from fencepost.model.table.table import Rule
+from fencepost.properties.oracle.verdict import Wrong
 from fencepost.traces.page.answer_rows import rows
 from fencepost.traces.page.story import Story
-from fencepost.traces.words import answer_words
+from fencepost.traces.text.words import answer_words
 
 _NOTE = re.compile(r"known failure: (?P<why>.*?)(?: \((?P<link>https://[^\s()]+)\))?")
 _BESIDE = {"known-failure", "stale-known-failure"}

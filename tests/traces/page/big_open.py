@@ -9,9 +9,9 @@ import json
 import time
 
 import pytest
-from traces.page.conftest import Open
-from traces.page.long import long_trace
-from traces.page.pages import finding_page
+from support.page.long import long_trace
+from support.page.open import Open
+from support.page.pages import finding_page
 
 from fencepost.traces.page.trace_data import Shown
 from fencepost.traces.page.trace_page import trace_page

@@ -1,14 +1,13 @@
-"""Pages in a real browser (`tests/chromium.py`), opened from a disk and watched."""
+"""Pages in a real browser (`tests/support/chromium.py`), opened from a disk and watched."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page
-
-Open = Callable[..., Page]
+from support.page.open import Open
 
 
 @pytest.fixture

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
-from traces.audit_reports import reported
-from traces.page.conftest import Open
-from traces.page.pages import finding
+from support.logs.audit_reports import reported
+from support.page.open import Open
+from support.page.pages import finding
+from support.places import TESTS
 
+from fencepost.traces.logs.request_log import read_request_log
 from fencepost.traces.page.audit_page import Judged, audit_page
-from fencepost.traces.request_log import read_request_log
 
-LOG = Path(__file__).parents[1] / "request_logs" / "kafka-4.3.0.log.gz"
+LOG = TESTS / "traces" / "request_logs" / "kafka-4.3.0.log.gz"
 
 
 @pytest.fixture(scope="module")

@@ -5,11 +5,11 @@ from __future__ import annotations
 from itertools import pairwise
 
 import pytest
-from traces.page.long import long_trace
-from traces.page.pages import FINDINGS, finding
+from support.page.long import long_trace
+from support.page.pages import FINDINGS, finding
 
-from fencepost.model.vocabulary import GroupState
-from fencepost.properties.mutants import find_revision
+from fencepost.model.table.vocabulary import GroupState
+from fencepost.properties.mutants.catalogue import find_revision
 from fencepost.traces.page.diagram import edges
 from fencepost.traces.page.story import story_of
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
-from traces.page.conftest import Open
-from traces.page.pages import finding
+from support.page.open import Open
+from support.page.pages import finding
 
 from fencepost.traces.page.findings_page import Group, Told, findings_page
 

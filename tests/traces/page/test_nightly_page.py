@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
-from traces.page.conftest import Open
-from traces.page.pages import finding
+from support.page.open import Open
+from support.page.pages import finding
 
 from fencepost.traces.page.nightly_page import nightly_page
 

@@ -7,16 +7,16 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from traces.page.pages import finding
+from support.page.pages import finding
 
 from fencepost.model.coordinator import Answer
 from fencepost.model.history import Answered
-from fencepost.properties.mutants import find_revision
+from fencepost.properties.mutants.catalogue import find_revision
+from fencepost.traces.files.trace_file import TraceVerdict
 from fencepost.traces.page.render import linked
 from fencepost.traces.page.story import story_of
 from fencepost.traces.page.trace_data import Shown
 from fencepost.traces.page.verdict_data import CaseTold, case_told, verdict_json
-from fencepost.traces.trace_file import TraceVerdict
 
 REVISION = find_revision("kafka-4")
 KNOWN = "known failure: ids are made of a time (a bug) (https://issues.apache.org/jira/browse/K-1)"

@@ -1,0 +1,99 @@
+"""Figures: how quick the audit of a request log is, beside plain JSON parsing of the same file.
+
+Decides what is measured: lines per second of the parser alone (orjson, and Python's json beside
+it), of the reader, and of the whole audit, on one core and in the same run; and how much memory the
+audit takes at most.  The log is made by the model's clients, the same for the same seed.
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, TypeVar
+
+import orjson
+
+from benchmarks.log_traffic import Plan, Traffic
+from fencepost.model.revisions.base import KAFKA_4
+from fencepost.traces.audit.judge.audit import Audit
+from fencepost.traces.audit.judge.results import EXPLAINED
+from fencepost.traces.audit.judge.settings import Settings
+from fencepost.traces.audit.run import audit_log
+from fencepost.traces.logs.request_log import MARK, RequestLog
+
+_T = TypeVar("_T")
+_UNREST_MS = 1_800_000
+
+
+def write_log(path: Path, lines: int, groups: int, seed: int) -> None:
+    """A log of so many lines: groups of up to eight, to each member something twice an hour."""
+    plan = Plan(
+        lines=lines, groups=groups, members=8, unrest_ms=_UNREST_MS, session_ms=45_000, seed=seed
+    )
+    with path.open("wb") as file:
+        for _, line in Traffic(plan, KAFKA_4):
+            file.write(line)
+
+
+def audit_figures(path: Path) -> dict[str, Any]:
+    """The figures of a log, by what is done with it."""
+    size = path.stat().st_size
+    lines, orjson_s = _timed(lambda: _parsed(path, orjson.loads))
+    _, json_s = _timed(lambda: _parsed(path, json.loads))
+    _, read_s = _timed(lambda: deque(RequestLog([path]), maxlen=0))
+    before = _peak_mib()
+    _, judge_s = _timed(lambda: _judged(path))
+    run, whole_s = _timed(lambda: audit_log(RequestLog([path]), Settings()))
+    return {
+        "lines": lines,
+        "mib": round(size / 2**20),
+        "lines_per_second": {
+            "orjson": round(lines / orjson_s),
+            "json": round(lines / json_s),
+            "reader": round(lines / read_s),
+            "judge": round(lines / judge_s),
+            "audit": round(lines / whole_s),
+        },
+        "times_slower_than_orjson": {
+            "judge": round(judge_s / orjson_s, 2),
+            "audit": round(whole_s / orjson_s, 2),
+        },
+        "times_slower_than_json": {
+            "judge": round(judge_s / json_s, 2),
+            "audit": round(whole_s / json_s, 2),
+        },
+        "peak_mib": {"before": before, "after": _peak_mib()},
+        "groups": len(run.groups),
+        "explained": run.count(EXPLAINED),
+    }
+
+
+def _parsed(path: Path, loads: Callable[[bytes], Any]) -> int:
+    return sum(1 for text in _bodies(path) if loads(text))
+
+
+def _bodies(path: Path) -> Iterator[bytes]:
+    with path.open("rb", buffering=1 << 20) as file:
+        for line in file:
+            yield line[line.find(MARK) + len(MARK) : line.rfind(b"}") + 1]
+
+
+def _judged(path: Path) -> None:
+    audit = Audit()
+    for exchange in RequestLog([path]):
+        audit.feed(exchange)
+    audit.finish()
+
+
+def _timed(do: Callable[[], _T]) -> tuple[_T, float]:
+    begun = time.process_time()
+    done = do()
+    return done, time.process_time() - begun
+
+
+def _peak_mib() -> int:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024

@@ -1,0 +1,71 @@
+"""What is to hold in every state of kip345-small: four invariants, one per seeded fault.
+
+Decides the parts that each speaks of: the first three of the server alone, the fourth of the server
+and the generations that two clients were told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from benchmarks.kip345_small import DYNAMIC, NONE, Action, Client, Server, State
+from fencepost.properties.explorer.exploration import Check
+
+
+def one_member_per_instance(server: Server) -> str | None:
+    """I1."""
+    taken = [m.instance for m in server.members if m.instance != DYNAMIC]
+    if len(set(taken)) == len(taken):
+        return None
+    return f"two members have one instance: {server.members}"
+
+
+def mapped_ids_are_members(server: Server) -> str | None:
+    """I2."""
+    instances = {m.id: m.instance for m in server.members}
+    for instance, member_id in enumerate(server.static):
+        if member_id != NONE and instances.get(member_id) != instance:
+            return f"instance {instance} is mapped to {member_id}, which is no member of that name"
+    return None
+
+
+def leader_is_a_member(server: Server) -> str | None:
+    """I3."""
+    ids = {m.id for m in server.members}
+    if server.leader in (ids or {NONE}):
+        return None
+    return f"the leader is {server.leader}, the members are {sorted(ids)}"
+
+
+def synced_generation(server: Server, client: Client) -> int | None:
+    """The generation that a client was told, if its member is synced: what I4 compares."""
+    if any(m.id == client.id and m.synced for m in server.members):
+        return client.generation
+    return None
+
+
+def synced_in_one_generation(state: State) -> str | None:
+    """I4."""
+    told = {synced_generation(state.server, client) for client in state.clients} - {None}
+    if len(told) <= 1:
+        return None
+    return f"clients of synced members were told different generations: {told}"
+
+
+SERVER_INVARIANTS: dict[str, Callable[[Server], str | None]] = {
+    "I1": one_member_per_instance,
+    "I2": mapped_ids_are_members,
+    "I3": leader_is_a_member,
+}
+
+
+def invariants() -> list[Check[State, Action]]:
+    """All four, for `SmallSystem`."""
+    checks: list[Check[State, Action]] = [
+        Check(name, state=_of_server(holds)) for name, holds in SERVER_INVARIANTS.items()
+    ]
+    return [*checks, Check("I4", state=synced_in_one_generation)]
+
+
+def _of_server(holds: Callable[[Server], str | None]) -> Callable[[State], str | None]:
+    return lambda state: holds(state.server)

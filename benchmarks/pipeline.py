@@ -1,0 +1,157 @@
+"""`bench pipeline`: traces per second of the pipeline, engine beside engine, in one run.
+
+Decides what is compared.  Each engine draws and checks the same traces in a process of its own, so
+that none is warmed by another; so does a bare loop over the same functions, which shows what the
+engine of one process costs.  What that is for one trace doesn't hang on how many there are, so the
+loop goes through a tenth of them only.  Spark's session is up, and its workers have done a little,
+before the clock starts: what is measured is work, and starting is told beside it.  Memory is the
+peak of the process that drives, which must not grow with the traces.
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from fencepost.traces.pipeline.corpus.commands import check, generate, open_corpus
+from fencepost.traces.pipeline.corpus.corpus import Recipe
+from fencepost.traces.pipeline.corpus.draw import trace_row
+from fencepost.traces.pipeline.corpus.engine import Engine, Local
+from fencepost.traces.pipeline.corpus.verdicts import checker
+from fencepost.traces.pipeline.spark.spark import Spark, SparkUnavailableError, spark_session
+from fencepost.traces.pipeline.storage.location import Place
+
+JUDGE = "kafka-4"
+MODELS = (JUDGE, "mutant:kafka-8500")
+BARE, LOCAL = "bare", "local"
+_WARMING = 40
+_SHARDS = 40
+_TENTH = 10
+_UNAVAILABLE = 69
+
+
+class BenchError(Exception):
+    """A way can't be measured; `str()` says why."""
+
+
+def pipeline_figures(
+    traces: int, ways: tuple[str, ...], told: Callable[[str], None] = lambda _: None
+) -> dict[str, Any]:
+    """Figures of each way; `told` hears each as it comes.  Raises BenchError.
+
+    An engine's are of this many traces and, as `a_tenth`, of a tenth of them, the bare loop's of
+    the tenth alone.  `against_local` compares traces per second, of the same number of traces.
+    """
+    tenth = max(1, traces // _TENTH)
+    found: dict[str, Any] = {}
+    for way in ways:
+        small = found[way] = _apart(way, tenth, told)
+        if way != BARE:
+            large = _apart(way, traces, told)
+            times = round(large["seconds"] / max(small["seconds"], 1e-9), 2)
+            found[way] = {**large, "a_tenth": small, "times_as_long": times}
+    figures = {"traces": traces, "models": list(MODELS), "ways": found}
+    if LOCAL in found:
+        figures["against_local"] = {way: _against(of, found[LOCAL]) for way, of in found.items()}
+    return figures
+
+
+def _against(way: dict[str, Any], local: dict[str, Any]) -> float:
+    """How many times as many traces per second."""
+    same = local if way["traces"] == local["traces"] else local["a_tenth"]
+    return float(round(way["traces_per_second"] / same["traces_per_second"], 2))
+
+
+def _apart(way: str, traces: int, told: Callable[[str], None]) -> dict[str, Any]:
+    """One measurement in a process of its own."""
+    done = subprocess.run(  # noqa: S603  (this very program)
+        [sys.executable, "-m", __name__, way, str(traces)],
+        stdout=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        raise BenchError(f"{way} with {traces} traces ended with code {done.returncode}")
+    found: dict[str, Any] = json.loads(done.stdout)
+    rate, peak = found["traces_per_second"], found["peak_mib"]
+    told(f"{way}: {traces:,} traces in {found['seconds']:.0f} s, {rate:.1f}/s, {peak} MiB")
+    return found
+
+
+def measured(way: str, traces: int) -> dict[str, Any]:
+    """Draw and check so many traces in one way.  Raises SparkUnavailableError."""
+    begun = time.perf_counter()
+    with tempfile.TemporaryDirectory(prefix="fencepost-") as folder, _ready(way) as work:
+        work(Path(folder) / "warm", _WARMING)
+        started = time.perf_counter()
+        drawn, checked = work(Path(folder) / "corpus", traces)
+        seconds = time.perf_counter() - started
+    return {
+        "traces": traces,
+        "traces_per_second": round(traces / seconds, 1),
+        "seconds": round(seconds, 2),
+        "drawing_seconds": round(drawn, 2),
+        "checking_seconds": round(checked, 2),
+        "starting_seconds": round(started - begun, 2),
+        "peak_mib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10,
+    }
+
+
+_Work = Callable[[Path, int], tuple[float, float]]
+
+
+@contextmanager
+def _ready(way: str) -> Iterator[_Work]:
+    if way == BARE:
+        yield _bare
+    elif way == LOCAL:
+        yield lambda folder, traces: _with(Local(), folder, traces)
+    else:
+        with spark_session(way) as session:
+            yield lambda folder, traces: _with(Spark(session), folder, traces)
+
+
+def _with(engine: Engine, folder: Path, traces: int) -> tuple[float, float]:
+    place = Place(str(folder))
+    recipe = Recipe(1, traces, MODELS, per_shard=max(1, min(1_000, traces // _SHARDS)))
+    begun = time.perf_counter()
+    generate(engine, place, recipe)
+    drawn = time.perf_counter()
+    check(engine, open_corpus(place), JUDGE)
+    return drawn - begun, time.perf_counter() - drawn
+
+
+def _bare(folder: Path, traces: int) -> tuple[float, float]:
+    """The same functions in two loops; nothing is written, nothing is read."""
+    del folder
+    begun = time.perf_counter()
+    drawing = checking = 0.0
+    for number in range(traces):
+        model = MODELS[number % len(MODELS)]
+        row = trace_row(model, 1, number)
+        drawn = time.perf_counter()
+        steps = [_STEP | step for step in row["steps"]]
+        filled = {**row, "steps": steps, "turns": len(row["turns"])}
+        checker(JUDGE).row(filled)
+        checking += time.perf_counter() - drawn
+    drawing = time.perf_counter() - begun - checking
+    return drawing, checking
+
+
+_STEP = dict.fromkeys(("findings", "dropped"))
+
+
+if __name__ == "__main__":
+    try:
+        print(json.dumps(measured(sys.argv[1], int(sys.argv[2]))))  # noqa: T201
+    except SparkUnavailableError as error:
+        print(f"Error: {error}", file=sys.stderr)  # noqa: T201
+        sys.exit(_UNAVAILABLE)

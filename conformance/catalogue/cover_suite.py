@@ -1,0 +1,250 @@
+"""The cover suites: walks over the explored graph as cases that any target can be asked to play.
+
+Decides how a walk becomes a plan.  A client of the graph is a member of the plan with a connection
+of its own; a process that starts again is another member, since it knows nothing ("A1", "A2": the
+first and second process of instance "A"; a name in small letters is a dynamic member).  What
+a request says is said by reference: the id, generation and protocol that its sender was told.  Time
+passes in ticks, two to a session and three to a rebalance.  The suite is made from the revision
+that judges, so what the walk takes for granted is what that revision requires; a target that does
+otherwise has failed by then.
+
+The id of a case is a digest of what is done in it, by whom, and the last rule that it comes to; so
+it stays as long as the walk does, wherever in the suite that is.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, fields
+from functools import cache, cached_property
+from typing import Any
+
+from fencepost.conformance.catalogue.registry import Entry
+from fencepost.conformance.catalogue.script import Script, subscription
+from fencepost.conformance.plans.plan import (
+    AssignmentsToAll,
+    GenerationOf,
+    IdOf,
+    Ms,
+    Needs,
+    Pause,
+    ProtocolOf,
+    Step,
+)
+from fencepost.model.messages.messages import JoinProtocol, SyncAssignment
+from fencepost.model.messages.shapes import Message
+from fencepost.model.revision import Revision
+from fencepost.properties.cover.controllable import Ground, Stride, Walk, ground
+from fencepost.properties.cover.cover import Suite, cover
+from fencepost.properties.cover.pairs import pairs
+from fencepost.properties.cover.scopes import SMALL, Cast
+from fencepost.properties.worlds.client import Client
+from fencepost.properties.worlds.world import Worlds
+
+_TICK = Ms("tick of time")
+_TIMES = {"session_timeout_ms": Ms("two ticks"), "rebalance_timeout_ms": Ms("three ticks")}
+_OFFERED = {b"a": subscription("t"), b"b": subscription("t", "u")}
+"""A coordinator may read what is offered; in the graph it is a letter."""
+
+_IDS = {"member_id", "member_id_list"}
+_DIGEST = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Covered:
+    """A suite over all casts of a bound: its cases, and the figures of each cast."""
+
+    name: str
+    casts: tuple[tuple[Cast, Suite], ...]
+    entries: tuple[Entry, ...]
+
+    @property
+    def steps(self) -> int:
+        """The acts of all walks."""
+        return sum(suite.steps for _, suite in self.casts)
+
+    @property
+    def bound(self) -> int:
+        """No suite for this purpose has fewer steps."""
+        return sum(suite.bound for _, suite in self.casts)
+
+
+SUITES: dict[str, Callable[[Ground], Suite]] = {"cover": cover, "pairs": pairs}
+
+
+@cache
+def covered(name: str, revision: Revision) -> Covered:
+    """The suite of this name for a revision.  Raises KeyError."""
+    make = SUITES[name]
+    casts, entries = [], list[Entry]()
+    for cast in SMALL:
+        suite = make(_ground(revision, cast))
+        casts.append((cast, suite))
+        entries += (_entry(name, cast, suite.ground, walk) for walk in suite.walks)
+    return Covered(name, tuple(casts), tuple(entries))
+
+
+@cache
+def _ground(revision: Revision, cast: Cast) -> Ground:
+    return ground(Worlds(revision, cast.scope))
+
+
+def _entry(suite: str, cast: Cast, ground: Ground, walk: Walk) -> Entry:
+    rules = tuple(dict.fromkeys(rule for stride in walk if stride.certain for rule in stride.rules))
+    done = " ".join((cast.name, *(f"{act}:{who}" for act, who in deeds(ground, walk))))
+    digest = hashlib.sha256(done.encode()).hexdigest()[:_DIGEST]
+    last = next((s.rules[-1] for s in reversed(walk) if s.rules), "nothing-decided")
+    open_end = ", and the end is the coordinator's choice" if walk[-1].is_open else ""
+    features = frozenset({"disconnect"} if _disconnects(ground, walk) else ())
+    return Entry(
+        f"{suite}/{digest}-{last}",
+        f"{cast.about}: {len(walk)} steps{open_end}",
+        rules,
+        Needs(features=features),
+        isolated=False,
+        level=None,
+        delayed=False,
+        write=_Play(ground, walk).write,
+    )
+
+
+@dataclass(frozen=True)
+class _Play:
+    """How a walk is written, which takes time, so it is done once."""
+
+    ground: Ground
+    walk: Walk
+
+    @cached_property
+    def steps(self) -> tuple[Step, ...]:
+        """The steps of the plan."""
+        script = Script(delayed=False)
+        _write(self.ground, self.walk, script)
+        return tuple(script.steps)
+
+    def write(self, script: Script) -> None:
+        """As the registry asks for it."""
+        script.steps += self.steps
+
+
+class _Names:
+    """Which member of the plan each client of the present world is.
+
+    The worlds of a graph are folded, so clients of one kind may change places at each step.
+    """
+
+    def __init__(self, ground: Ground) -> None:
+        self._worlds = ground.worlds
+        self._instances = [seat.instance for seat in self._worlds.seats]
+        self._count: dict[str, int] = {}
+        self.members = [self._next(i) for i in range(len(self._instances))]
+
+    def _next(self, client: int) -> str:
+        kind = self._instances[client] or "d"
+        self._count[kind] = self._count.get(kind, 0) + 1
+        return f"{kind}{self._count[kind]}"
+
+    def follow(self, ground: Ground, stride: Stride) -> tuple[int, ...]:
+        """Go with a forced transition; for each client of the next world its index before."""
+        world, act = ground.states[stride.source], stride.act
+        done = None
+        if act.kind not in {"restart", "drop"}:
+            done = self._worlds.transitions(world, act.kind, act.client)[act.choice]
+        elif act.kind == "restart":
+            self.members[act.client] = self._next(act.client)
+        places, _ = self._worlds.places(world, act, done)
+        self.members = [self.members[i] for i in places]
+        return places
+
+
+def deeds(ground: Ground, walk: Walk) -> Iterator[tuple[str, str]]:
+    """What is done and by which member of the plan, "" where it is nobody's doing."""
+    names = _Names(ground)
+    for stride in walk:
+        client = stride.act.client
+        yield stride.act.kind, names.members[client] if client >= 0 else ""
+        if not stride.is_open:
+            names.follow(ground, stride)
+
+
+def _disconnects(ground: Ground, walk: Walk) -> bool:
+    return any(_is_cut_off(ground, stride) for stride in walk)
+
+
+def _is_cut_off(ground: Ground, stride: Stride) -> bool:
+    """Whether a connection ends on which a request waits."""
+    if stride.act.kind not in {"restart", "drop"}:
+        return False
+    return bool(ground.states[stride.source].clients[stride.act.client].waits)
+
+
+def _write(ground: Ground, walk: Walk, script: Script) -> None:
+    names = _Names(ground)
+    for stride in walk:
+        members = list(names.members)
+        act = stride.act
+        if act.kind == "tick":
+            script.steps.append(Pause((_TICK,), margins=0))
+        elif _is_cut_off(ground, stride):
+            script.disconnect(members[act.client])
+        elif act.kind not in {"restart", "drop"}:
+            _ask(script, ground, stride, members[act.client])
+        if not stride.is_open:
+            places = names.follow(ground, stride)
+            _wait(script, ground, stride, members, places)
+
+
+def _ask(script: Script, ground: Ground, stride: Stride, who: str) -> None:
+    client = ground.states[stride.source].clients[stride.act.client]
+    ask = ground.worlds.ask(client, stride.act.kind, stride.act.client)
+    said = {name: value for name, value in _said(ask.message, client, who) if name != "group_id"}
+    script.ask(who, ask.api, version=ask.version, wait=False, group_id="g", **said)
+
+
+def _wait(
+    script: Script, ground: Ground, stride: Stride, members: Sequence[str], places: Sequence[int]
+) -> None:
+    """For what this step answers; else until it is handled, and the timers that are due at once."""
+    act, after = stride.act, ground.states[stride.target].clients
+    if act.kind in {"restart", "drop"}:
+        return
+    asked = {i for i, c in enumerate(ground.states[stride.source].clients) if c.waits}
+    asked |= {act.client} if act.client >= 0 else set()
+    answered = sorted(before for now, before in enumerate(places) if not after[now].waits)
+    if waited := [members[i] for i in answered if i in asked]:
+        script.wait(*waited)
+    elif act.client >= 0:
+        script.settle()
+    if len(stride.rules) > 1 and act.client >= 0:
+        script.steps.append(Pause(margins=0))
+
+
+def _said(message: Message, client: Client, who: str) -> Iterator[tuple[str, Any]]:
+    """The fields of a request that aren't as they are by default, by reference."""
+    for field in fields(message):
+        value = getattr(message, field.name)
+        if value != field.default:
+            yield field.name, _reference(field.name, value, client, who)
+
+
+def _reference(name: str, value: Any, client: Client, who: str) -> Any:
+    match value:
+        case str() if name in _IDS and value and value == client.member_id:
+            return IdOf(who)
+        case int() if name in _TIMES:
+            return _TIMES[name]
+        case int() if name == "generation_id":
+            return GenerationOf(who)
+        case str() if name == "protocol_name":
+            return ProtocolOf(who, "name")
+        case (SyncAssignment(assignment=assignment), *_):
+            return AssignmentsToAll(who, assignment)
+        case JoinProtocol():
+            return JoinProtocol(name=value.name, metadata=_OFFERED[value.metadata])
+        case tuple():
+            return tuple(_reference(name, item, client, who) for item in value)
+        case Message():
+            return type(value)(**dict(_said(value, client, who)))
+        case _:
+            return value

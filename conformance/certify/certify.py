@@ -1,0 +1,387 @@
+"""Certify: all cases against one target, side by side, each judged by the oracle.
+
+Decides what a run of a case is worth.  A pass needs that every remaining explanation used the rules
+that the case is about.  A violation that no lag explains counts at once; one that rests on how late
+something was counts only while the control group shows a quick target, and only as SHOULD if what
+came was right.  What a bad link does, too (something is late, a connection ends), must be seen at
+the same request again and again.  All else is unknown and is tried again; it is never a pass.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from copy import copy
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+from fencepost.conformance.catalogue.registry import Entry, as_entry
+from fencepost.conformance.execution.coverage import coverage_of
+from fencepost.conformance.execution.explain import sentence, signature
+from fencepost.conformance.execution.latency_monitor import Control, LagMeter
+from fencepost.conformance.execution.link_faults import Suspicions, may_be_the_link
+from fencepost.conformance.execution.outcome import CaseResult, Certificate, Outcome
+from fencepost.conformance.execution.realtime_verdict import verdict_of
+from fencepost.conformance.execution.runner import (
+    CaseRun,
+    CaseUnsupportedError,
+    Recording,
+    unmet_need,
+)
+from fencepost.conformance.plans.plan import Case, Restart, times_for
+from fencepost.conformance.runtime.offload import aside, timed
+from fencepost.conformance.targets.target import Configurable, Needed, Provenance, Target
+from fencepost.model.coordinator import (
+    AsyncCoordinator,
+    Config,
+    CoordinatorFailure,
+    Hello,
+    UnsupportedError,
+)
+from fencepost.model.revision import Revision
+from fencepost.model.table.table import Level
+from fencepost.properties.oracle.verdict import Verdict
+
+_ATTEMPTS = 3
+_LAST_PATIENCE_MS = 15_000
+_SPIKE_MS = 3000
+"""A case is written for no more passing lag than this: its waits grow with it, to minutes."""
+
+_TOO_LATE = 2
+"""Behind more than so many times the lag that its waits are written for, a case passes nothing."""
+
+STAGGER_S = 0.01
+"""Cases that run side by side begin so long after one another."""
+
+_DELAY_MS = 3000
+_MEMBER_ID_REQUIRED_SINCE = 4
+
+Progress = Callable[[CaseResult], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What the user asked for.
+
+    `jobs` None: as many side by side as the target takes.  `attempts`: how often what stays unknown
+    under a real clock is tried.  `persists`: after a violation, too, a plan is run to its end.
+    `eager`: on a real clock, too, every plan is judged while it runs, so that it can end at once.
+    """
+
+    level: Level = Level.SHOULD
+    jobs: int | None = None
+    seed: int = 0
+    skip: tuple[str, ...] = ()
+    progress: Progress | None = None
+    attempts: int = _ATTEMPTS
+    persists: bool = False
+    eager: bool = False
+
+
+@asynccontextmanager
+async def opened(target: Target, revision: Revision, options: Options) -> AsyncIterator[Suite]:
+    """The target opened, ready to take cases, and closed afterwards.
+
+    Raises TargetUnavailableError.
+    """
+    async with target, AsyncExitStack() as stack:
+        async with target.scope("hello") as coordinator:
+            hello = await coordinator.hello()
+            config = (await coordinator.reset({})).config
+        meter, lag_ms = None, 0
+        if hello.clock == "real":
+            meter, lag_ms = await _start_control(target, hello, config, stack)
+        yield Suite(target, revision, hello, config, options, meter, lag_ms)
+
+
+async def certify(
+    target: Target, revision: Revision, entries: Sequence[Entry], options: Options
+) -> Certificate:
+    """Open the target, run the cases, close it.  Raises TargetUnavailableError."""
+    began = time.monotonic()
+    async with opened(target, revision, options) as suite:
+        hello, config = suite.hello, suite.config
+        results = await suite.run(entries)
+        return Certificate(
+            provenance=target.provenance(),
+            revision=revision.name,
+            clock=hello.clock,
+            config=config,
+            settings_source=dict(getattr(target, "settings_source", {})),
+            advertised=dict(getattr(target, "advertised", hello.apis)),
+            working=dict(hello.apis),
+            results=tuple(results),
+            coverage=coverage_of(revision, results),
+            seed=options.seed,
+            level=options.level,
+            versions={},
+            lag_ms=suite.lag_ms,
+            seconds=time.monotonic() - began,
+        )
+
+
+async def _start_control(
+    target: Target, hello: Hello, config: Config, stack: AsyncExitStack
+) -> tuple[LagMeter, int]:
+    quick = await stack.enter_async_context(target.scope("control"))
+    timed = await stack.enter_async_context(target.scope("control timers"))
+    session = times_for(config, lag_ms=1).short_session
+    control = Control(quick, timed, hello, session)
+    lag_ms = await control.warm_up()
+    measuring = asyncio.create_task(control.run())
+
+    async def stop() -> None:
+        measuring.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await measuring
+
+    stack.push_async_callback(stop)
+    return control.meter, lag_ms
+
+
+class Suite:
+    """A target that is open, and takes cases side by side; made by `opened`."""
+
+    def __init__(
+        self,
+        target: Target,
+        revision: Revision,
+        hello: Hello,
+        config: Config,
+        options: Options,
+        meter: LagMeter | None,
+        lag_ms: int,
+    ) -> None:
+        self._target = target
+        self._revision = revision
+        self.hello = hello
+        self.config = config
+        self.lag_ms = lag_ms
+        self.options = options
+        self._meter = meter
+        self._levels = {rule.id: rule.level for _, rule in revision.rules()}
+        self._idle = {r.id: r.defensive for _, r in revision.rules() if r.defensive is not None}
+        self._places = asyncio.Semaphore(self.places)
+
+    async def run(self, entries: Iterable[Entry]) -> list[CaseResult]:
+        """All cases, in the catalogue's order.  Raises TargetUnavailableError."""
+        entries = list(entries)
+        if isinstance(self._target, Configurable):
+            wanted = [entry for entry in entries if entry.id not in self.options.skip]
+            await self._target.prepare(
+                [_needed(self._written(e, self.config), self._wanted_config(e)) for e in wanted]
+            )
+        async with asyncio.TaskGroup() as group:
+            tasks = [
+                group.create_task(self._case(entry, number * STAGGER_S))
+                for number, entry in enumerate(entries)
+            ]
+        return [task.result() for task in tasks]
+
+    def with_options(self, options: Options) -> Suite:
+        """The same target, asked otherwise; it runs no more side by side than before."""
+        suite = copy(self)
+        suite.options = options
+        return suite
+
+    async def try_cases(self, cases: Sequence[Case]) -> list[CaseResult]:
+        """Cases that are written already, side by side, once each: judged, not retried or shown."""
+        await self.prepare(cases)
+        async with asyncio.TaskGroup() as group:
+            tasks = [
+                group.create_task(self.try_case(case, number * STAGGER_S))
+                for number, case in enumerate(cases)
+            ]
+        return [task.result() for task in tasks]
+
+    async def prepare(self, cases: Iterable[Case]) -> None:
+        """Make ready what written cases need.  Raises TargetUnavailableError."""
+        if isinstance(self._target, Configurable):
+            await self._target.prepare([_needed(case, case.needs.config) for case in cases])
+
+    async def try_case(self, case: Case, wait_s: float = 0) -> CaseResult:
+        """One of those, after a wait where a clock runs."""
+        if self._meter is not None:
+            await asyncio.sleep(wait_s)
+        async with self._places:
+            began = time.monotonic()
+            result = await self._attempt(as_entry(case), case, last=False)
+            return replace(result, seconds=time.monotonic() - began)
+
+    @property
+    def revision(self) -> Revision:
+        """The revision that judges."""
+        return self._revision
+
+    @property
+    def chooses_settings(self) -> bool:
+        """Whether a case can be given settings of its own."""
+        return self.hello.clock == "virtual" or isinstance(self._target, Configurable)
+
+    @property
+    def places(self) -> int:
+        """How many cases run side by side."""
+        return self.options.jobs or self._target.capacity
+
+    def provenance(self) -> Provenance:
+        """The target and the versions of its parts."""
+        return self._target.provenance()
+
+    def _wanted_config(self, entry: Entry) -> dict[str, int | None]:
+        wanted: dict[str, int | None] = dict(entry.needs.config)
+        if self.chooses_settings and entry.delayed is not None:
+            wanted.setdefault("group.initial.rebalance.delay.ms", _DELAY_MS if entry.delayed else 0)
+        return wanted
+
+    async def _case(self, entry: Entry, wait_s: float) -> CaseResult:
+        if self._meter is not None:
+            await asyncio.sleep(wait_s)
+        async with self._places:
+            result = await self._tried(entry)
+        if self.options.progress is not None:
+            self.options.progress(result)
+        return result
+
+    async def _tried(self, entry: Entry) -> CaseResult:
+        case = self._written(entry, self.config)
+        if entry.id in self.options.skip:
+            return CaseResult(case, Outcome.SKIPPED, case.level, "skipped by the user")
+        for rule_id in case.rules:
+            if (why := self._idle.get(rule_id)) is not None:
+                said = f"{self._revision.name} has no {rule_id}: {why}"
+                return CaseResult(case, Outcome.UNSUPPORTED, case.level, said)
+        result = CaseResult(case, Outcome.UNKNOWN, case.level)
+        suspicions = Suspicions(self.options.attempts)
+        attempt = 0
+        while attempt < suspicions.most_attempts:
+            attempt += 1
+            began = time.monotonic()
+            # More patience is for what is undecided, not for what was seen to be wrong.
+            last = attempt >= _ATTEMPTS and not suspicions.seen
+            result = await self._attempt(entry, case, last=last)
+            result = replace(result, attempts=attempt, seconds=time.monotonic() - began)
+            if self._meter is None:
+                return result
+            if may_be_the_link(result):
+                if suspicions.confirmed_by(result):
+                    return result
+            elif result.outcome is not Outcome.UNKNOWN:
+                break
+        return suspicions.weighed(result)
+
+    def _written(self, entry: Entry, config: Config) -> Case:
+        """The case as it is written for this target."""
+        oldest = self.hello.apis.get("JoinGroup", (0, 0))[0]
+        at_once = oldest < _MEMBER_ID_REQUIRED_SINCE
+        return entry.case(self._levels, delayed=self._delay(config) > 0, at_once=at_once)
+
+    def _scope(self, case: Case, wanted: Config) -> AbstractAsyncContextManager[AsyncCoordinator]:
+        needed = _needed(case, wanted)
+        if isinstance(self._target, Configurable):
+            return self._target.scope_with(case.id, needed)
+        return self._target.scope(case.id, isolated=needed.isolated, restarts=needed.restarts)
+
+    @staticmethod
+    def _delay(config: Config) -> int:
+        return config.get("group.initial.rebalance.delay.ms") or 0
+
+    async def _attempt(self, entry: Entry, case: Case, *, last: bool) -> CaseResult:
+        try:
+            settings = self._wanted_config(entry)
+            async with self._scope(case, settings) as coordinator:
+                try:
+                    config = (await coordinator.reset(settings)).config
+                except UnsupportedError as error:
+                    return _unsupported(case, f"the setting {error}")
+                case = self._written(entry, config)
+                delayed = self._delay(config) > 0
+                if entry.delayed is not None and entry.delayed is not delayed:
+                    wanted = "an initial delay" if entry.delayed else "no initial delay"
+                    return _unsupported(case, f"{wanted} (group.initial.rebalance.delay.ms)")
+                if (lacks := unmet_need(case, self.hello, config)) is not None:
+                    return _unsupported(case, lacks)
+                return await self._judged(case, coordinator, config, last=last)
+        except CoordinatorFailure as error:
+            return CaseResult(
+                case, Outcome.FAIL, case.level, f"the target failed: {error}", "the target failed"
+            )
+
+    async def _judged(
+        self, case: Case, coordinator: AsyncCoordinator, config: Config, *, last: bool
+    ) -> CaseResult:
+        now = time.monotonic()
+        lag = self.lag_ms
+        if self._meter is not None:
+            lag = max(lag, min(_SPIKE_MS, self._meter.lag_ms(now - 5, now)))
+        hints = self._target.hints
+        if last:
+            hints = replace(hints, patience_ms=max(hints.patience_ms, _LAST_PATIENCE_MS))
+        run = CaseRun(
+            case,
+            coordinator,
+            self.hello,
+            config,
+            self._revision,
+            lag,
+            hints,
+            persists=self.options.persists,
+            eager=self.options.eager,
+        )
+        try:
+            recording = await run.run()
+        except (CaseUnsupportedError, UnsupportedError) as error:
+            return _unsupported(case, str(error))
+        # On a virtual clock nothing is late, so the oracle that listened has the last word.
+        judge = (
+            run.verdict
+            if self._meter is None
+            else partial(verdict_of, recording, self._revision, self._meter)
+        )
+        verdict, judged_s = timed(judge) if run.judged_at_once else await aside(judge)
+        return replace(self._result(case, recording, verdict), judged_s=judged_s)
+
+    def _result(self, case: Case, recording: Recording, verdict: Verdict) -> CaseResult:
+        common: dict[str, Any] = {
+            "case": case,
+            "verdict": verdict,
+            "recording": recording,
+            "notes": verdict.notes,
+        }
+        violation = verdict.violation
+        if violation is not None and not recording.moved:
+            return CaseResult(
+                outcome=Outcome.FAIL,
+                level=violation.level,
+                message=sentence(verdict, recording, self._revision),
+                observed=signature(verdict, recording),
+                **common,
+            )
+        missing = sorted(set(case.rules) - verdict.used)
+        why = None
+        if recording.moved:
+            why = "the coordinator moved or was loading meanwhile"
+        elif verdict.unknown is not None:
+            why = verdict.unknown
+        elif recording.stopped is not None:
+            why = recording.stopped
+        elif recording.lag_ms > _TOO_LATE * recording.written_for_ms:
+            why = (
+                f"{recording.lag_ms} ms of lag had to be allowed, more than the case is written for"
+            )
+        elif missing:
+            why = f"an explanation without {', '.join(missing)} is left"
+        outcome = Outcome.PASS if why is None else Outcome.UNKNOWN
+        return CaseResult(outcome=outcome, level=case.level, message=why or "", **common)
+
+
+def _needed(case: Case, wanted: Config) -> Needed:
+    restarts = any(isinstance(step, Restart) for step in case.steps)
+    return Needed(case.isolated, restarts, wanted)
+
+
+def _unsupported(case: Case, lacks: str) -> CaseResult:
+    return CaseResult(case, Outcome.UNSUPPORTED, case.level, f"the target lacks {lacks}")

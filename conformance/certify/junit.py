@@ -1,0 +1,89 @@
+"""A certificate as JUnit XML, for machines that know nothing of Kafka.
+
+Decides how outcomes map: what violates is a failure, what couldn't be decided an error, and what is
+known, unsupported or skipped is skipped, with the reason.  A suite is an area of the protocol at
+one level, such as `JOIN MUST`.
+"""
+
+from __future__ import annotations
+
+import re
+import xml.etree.ElementTree as ET
+
+from fencepost.conformance.certify.known_failures import STALE
+from fencepost.conformance.certify.summary import FAILED, subject
+from fencepost.conformance.execution.explain import explained
+from fencepost.conformance.execution.outcome import CaseResult, Certificate, Outcome
+from fencepost.model.revision import Revision
+from fencepost.model.table.table import LEVELS
+from fencepost.properties.mutants import catalogue
+
+_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def junit_xml(certificate: Certificate) -> str:
+    """The document.  With a virtual clock it holds no times."""
+    revision = catalogue.find_revision(certificate.revision)
+    suites: dict[tuple[str, int], list[CaseResult]] = {}
+    for result in certificate.results:
+        key = area(result.case.id), LEVELS.index(result.level)
+        suites.setdefault(key, []).append(result)
+    root = ET.Element("testsuites", name=_clean(subject(certificate)))
+    _count(root, certificate.results)
+    real = certificate.clock == "real"
+    if real:
+        root.set("time", f"{certificate.seconds:.3f}")
+    for (name, level), results in sorted(suites.items()):
+        suite = ET.SubElement(root, "testsuite", name=f"{name} {LEVELS[level].value}")
+        _count(suite, results)
+        if real:
+            suite.set("time", f"{sum(r.seconds for r in results):.3f}")
+        for result in results:
+            _case(suite, result, revision, real=real)
+    ET.indent(root, " ")
+    return '<?xml version="1.0" encoding="utf-8"?>\n' + ET.tostring(root, encoding="unicode") + "\n"
+
+
+def area(case_id: str) -> str:
+    """The area of the protocol that a case is about: the first word of its first rule."""
+    return case_id.partition("/")[0].partition("-")[0]
+
+
+def _count(element: ET.Element, results: tuple[CaseResult, ...] | list[CaseResult]) -> None:
+    outcomes = [result.outcome for result in results]
+    skipped = (Outcome.KNOWN_FAILURE, Outcome.UNSUPPORTED, Outcome.SKIPPED)
+    element.set("tests", str(len(outcomes)))
+    element.set("failures", str(sum(o in FAILED for o in outcomes)))
+    element.set("errors", str(outcomes.count(Outcome.UNKNOWN)))
+    element.set("skipped", str(sum(o in skipped for o in outcomes)))
+
+
+def _case(suite: ET.Element, result: CaseResult, revision: Revision, *, real: bool) -> None:
+    name = _clean(result.case.id)
+    case = ET.SubElement(suite, "testcase", classname=f"fencepost.{area(name)}", name=name)
+    if real:
+        case.set("time", f"{result.seconds:.3f}")
+    outcome, message = result.outcome, result.message
+    match outcome:
+        case Outcome.PASS:
+            return
+        case Outcome.FAIL | Outcome.STALE_KNOWN_FAILURE:
+            tag = "failure"
+        case Outcome.UNKNOWN:
+            tag = "error"
+        case _:
+            tag = "skipped"
+    if outcome is Outcome.KNOWN_FAILURE:
+        message = "; ".join([*result.notes[-1:], result.observed])
+    message = "\n".join([message, *(n for n in result.notes if n.startswith(STALE))])
+    element = ET.SubElement(case, tag, message=_clean(message))
+    if tag != "skipped":
+        element.set("type", outcome.value)
+        explanation = explained(result, revision)
+        steps = explanation.steps if explanation is not None else ()
+        element.text = _clean("\n".join([result.case.about, "", message, "", *steps]).strip("\n"))
+
+
+def _clean(text: str) -> str:
+    """The text with what XML 1.0 can't hold written as an escape."""
+    return _NOT_XML.sub(lambda found: f"\\x{ord(found.group()):02x}", text)

@@ -1,0 +1,158 @@
+"""Replay: is a trace's verdict the same today?
+
+Decides what "the same verdict" means: the same outcome, and for a violation the same request, the
+same way of being wrong and the same rule.  Without a target the recorded history is judged again;
+with one, the recorded plan is run against it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from fencepost.conformance.catalogue.registry import as_entry
+from fencepost.conformance.certify.certify import Options, certify
+from fencepost.conformance.execution.outcome import CaseResult, Outcome
+from fencepost.conformance.execution.recording_trace import trace_of
+from fencepost.conformance.plans.json_form import case_from_json
+from fencepost.conformance.runtime.provenance import own_version
+from fencepost.conformance.targets.registry import find_revision
+from fencepost.conformance.targets.target import Provenance, Target
+from fencepost.model.revision import Revision
+from fencepost.properties.oracle.fingerprint import broken_rule
+from fencepost.properties.oracle.oracle import judge
+from fencepost.properties.oracle.verdict import Verdict
+from fencepost.traces.files.trace_file import TraceFile, TraceFileError, TraceVerdict
+
+EXIT_SAME, EXIT_OTHER = 0, 1
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """The verdict that the file records, and today's."""
+
+    recorded: TraceVerdict
+    today: TraceVerdict
+
+    @property
+    def same(self) -> bool:
+        """Whether they agree."""
+        return _essence(self.recorded) == _essence(self.today)
+
+    def exit_code(self) -> int:
+        """0 if they agree."""
+        return EXIT_SAME if self.same else EXIT_OTHER
+
+    def text(self) -> str:
+        """In words."""
+        lines = [f"recorded: {_words(self.recorded)}", f"today:    {_words(self.today)}"]
+        return "\n".join([*lines, "the same verdict" if self.same else "another verdict"])
+
+    def to_json(self) -> dict[str, Any]:
+        """For programs."""
+        return {
+            "same": self.same,
+            "recorded": dict(zip(_ESSENTIAL, _essence(self.recorded), strict=True)),
+            "today": dict(zip(_ESSENTIAL, _essence(self.today), strict=True)),
+            "message": self.today.message,
+        }
+
+
+_ESSENTIAL = ("outcome", "request", "wrong", "rule")
+
+
+def _essence(verdict: TraceVerdict) -> tuple[object, ...]:
+    return tuple(getattr(verdict, name) for name in _ESSENTIAL)
+
+
+def _words(verdict: TraceVerdict) -> str:
+    return f"{verdict.outcome}. {verdict.message}".rstrip(" .") + "."
+
+
+def rejudge(trace: TraceFile) -> Replayed:
+    """The recorded history, judged again by the revision that the file names."""
+    verdict = trace.judge()
+    outcome = _outcome(verdict)
+    if trace.verdict.outcome == "unknown" and outcome == "holds":
+        outcome = "unknown"  # what could not be decided then is not decided by judging it again
+    today = replace(trace.verdict, outcome=outcome)
+    violation = verdict.violation
+    if violation is None:
+        today = replace(today, request=None, wrong=None, rule=None, message=verdict.unknown or "")
+    else:
+        rule = broken_rule(violation, find_revision(trace.revision))
+        name = None if rule is None else rule.id
+        if trace.verdict.rule in {allowed.rule for allowed in violation.allowed}:
+            name = trace.verdict.rule  # named by a narrower lag than the file's; right by both
+        today = replace(
+            today,
+            request=violation.request_id,
+            wrong=violation.wrong.name,
+            rule=name,
+        )
+    return Replayed(trace.verdict, today)
+
+
+def _outcome(verdict: Verdict) -> str:
+    if verdict.violation is not None:
+        return "violated"
+    return "unknown" if verdict.unknown is not None else "holds"
+
+
+def sound_trace(
+    result: CaseResult, revision: Revision, provenance: Provenance, *, seed: int = 0
+) -> TraceFile | None:
+    """The evidence of a result as a file that says the same when it is judged again.
+
+    None where nothing was recorded.  What was said of a run on a real clock may rest on a narrower
+    measure of lateness, too; a file has one, so where that tells, it decides.
+    """
+    recording = result.recording
+    if recording is None:
+        return None
+
+    def trace(verdict: Verdict | None) -> TraceFile:
+        return trace_of(
+            recording, verdict, revision, provenance, seed=seed, tool_version=own_version()
+        )
+
+    first = trace(result.verdict)
+    if rejudge(first).same:
+        return first
+    lag_ms = recording.lag_ms
+    return trace(judge(revision, recording.config, recording.history, lag_ms=lag_ms).verdict())
+
+
+async def replay(trace: TraceFile, target: Target) -> Replayed:
+    """The recorded plan, run against a target.  Raises TraceFileError if the file has no plan."""
+    if trace.plan is None:
+        raise TraceFileError(
+            "the trace", "plan", "is null", "replay it without a target, or record it again"
+        )
+    entry = as_entry(case_from_json(dict(trace.plan)))
+    revision = find_revision(trace.revision)
+    certificate = await certify(target, revision, [entry], Options())
+    result = certificate.results[0]
+    return Replayed(trace.verdict, _today(trace, result, certificate.provenance))
+
+
+def _today(trace: TraceFile, result: CaseResult, provenance: Any) -> TraceVerdict:
+    if result.recording is None:
+        outcome = "violated" if result.outcome is Outcome.FAIL else "unknown"
+        return replace(
+            trace.verdict,
+            outcome=outcome,
+            request=None,
+            wrong=None,
+            rule=None,
+            message=result.message,
+        )
+    return trace_of(
+        result.recording,
+        result.verdict,
+        find_revision(trace.revision),
+        provenance,
+        seed=0,
+        tool_version=own_version(),
+        message=result.message,
+    ).verdict

@@ -1,0 +1,202 @@
+"""A certificate as files: for machines, for CI, and the evidence.
+
+Decides what is kept of a run and where: `certificate.json`, `junit.xml`, and a trace for each case
+that did not simply pass.  What ran on a virtual clock is the same bytes for the same seed, so
+nothing there tells how long it took.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from jsonschema import Draft202012Validator
+from jsonschema.exceptions import best_match
+
+from fencepost.conformance.certify.console import print_certificate
+from fencepost.conformance.certify.junit import junit_xml
+from fencepost.conformance.certify.pages import INDEX, certificate_index
+from fencepost.conformance.certify.summary import broken_versions, certified, left_out, verdict_line
+from fencepost.conformance.execution.outcome import CaseResult, Certificate, Outcome
+from fencepost.conformance.execution.recording_trace import trace_of
+from fencepost.model.revision import Revision
+from fencepost.model.table.table import LEVELS
+from fencepost.properties.mutants import catalogue
+from fencepost.properties.oracle.fingerprint import broken_rule
+from fencepost.traces.files.trace_file import TraceFile
+
+__all__ = [
+    "ReportError",
+    "certificate_json",
+    "certificate_text",
+    "certified",
+    "junit_xml",
+    "print_certificate",
+    "trace_name",
+    "traces",
+    "verdict_line",
+    "write_report",
+    "write_texts",
+]
+
+FORMAT = "fencepost-certificate"
+VERSION = 1
+SCHEMA_FILE = Path(__file__).with_name("certificate-1.schema.json")
+_TRACED = (
+    Outcome.FAIL,
+    Outcome.KNOWN_FAILURE,
+    Outcome.STALE_KNOWN_FAILURE,
+    Outcome.UNKNOWN,
+)
+
+
+class ReportError(Exception):
+    """A report can't be written.  `str()` names the file, the problem and the remedy."""
+
+
+def certificate_json(certificate: Certificate) -> dict[str, Any]:
+    """The certificate as a JSON object that its schema allows."""
+    real = certificate.clock == "real"
+    revision = catalogue.find_revision(certificate.revision)
+    provenance, coverage = certificate.provenance, certificate.coverage
+    counts = certificate.counts()
+    document: dict[str, Any] = {
+        "format": FORMAT,
+        "format_version": VERSION,
+        "target": provenance.target,
+        "implementation": provenance.implementation,
+        "version": provenance.version,
+        "address": provenance.address,
+        "revision": certificate.revision,
+        "verdict": certificate.overall().value,
+        "certified": certified(certificate),
+        "left_out": list(left_out(certificate)),
+        "summary": verdict_line(certificate),
+        "exit_code": certificate.exit_code(),
+        "level": certificate.level.value,
+        "seed": certificate.seed,
+        "clock": certificate.clock,
+        "lag_ms": certificate.lag_ms,
+        "config": dict(sorted(certificate.config.items())),
+        "settings_source": dict(sorted(certificate.settings_source.items())),
+        "apis": {
+            "advertised": {a: list(v) for a, v in sorted(certificate.advertised.items())},
+            "working": {a: list(v) for a, v in sorted(certificate.working.items())},
+            "advertised_but_broken": broken_versions(certificate),
+        },
+        "counts": {
+            level.value: {outcome.value: counts[level, outcome] for outcome in Outcome}
+            for level in LEVELS
+        },
+        "rules": {
+            "covered": list(coverage.covered),
+            "missed": list(coverage.missed),
+            "unreachable": dict(sorted(coverage.unreachable.items())),
+        },
+        "versions": dict(sorted(certificate.versions.items())),
+        "cases": [_case(result, revision, real=real) for result in certificate.results],
+    }
+    if certificate.suite:
+        document["suite"] = dict(certificate.suite)
+    if real:
+        document["seconds"] = round(certificate.seconds, 3)
+    return document
+
+
+def certificate_text(certificate: Certificate) -> str:
+    """The text of certificate.json, checked against the schema.  Raises ReportError."""
+    document = certificate_json(certificate)
+    error = best_match(_validator().iter_errors(document))
+    if error is not None:
+        raise ReportError(
+            f"certificate.json: {error.json_path}: {error.message}; "
+            "this is a fault of fencepost: please report it"
+        )
+    return json.dumps(document, indent=1) + "\n"
+
+
+def trace_name(case_id: str) -> str:
+    """Where a report keeps the trace of a case, relative to its folder."""
+    return f"traces/{case_id.replace('/', '__')}.json"
+
+
+def traces(certificate: Certificate) -> dict[str, TraceFile]:
+    """The traces of a report by relative file name."""
+    revision = catalogue.find_revision(certificate.revision)
+    tool = certificate.versions.get("fencepost", "")
+    return {
+        trace_name(result.case.id): trace_of(
+            result.recording,
+            result.verdict,
+            revision,
+            certificate.provenance,
+            seed=certificate.seed,
+            tool_version=tool,
+            message=result.message,
+        )
+        for result in certificate.results
+        if result.recording is not None and _has_trace(result)
+    }
+
+
+def write_report(certificate: Certificate, directory: Path) -> None:
+    """Write certificate.json, junit.xml, index.html and traces/ into a folder, made if missing.
+
+    Raises ReportError.
+    """
+    text, kept = certificate_text(certificate), traces(certificate)
+    texts = {
+        "certificate.json": text,
+        "junit.xml": junit_xml(certificate),
+        INDEX: certificate_index(json.loads(text), kept),
+        **{name: trace.text() for name, trace in kept.items()},
+    }
+    write_texts(texts, directory, "--report")
+
+
+def write_texts(texts: Mapping[str, str], directory: Path, option: str) -> None:
+    """Write files into a folder, made if missing.  Raises ReportError that names the option."""
+    for name, text in texts.items():
+        path = directory / name
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8", newline="\n")
+        except OSError as error:
+            reason = error.strerror or str(error)
+            raise ReportError(
+                f"{path}: can't be written ({reason}); give {option} another folder"
+            ) from error
+
+
+def _has_trace(result: CaseResult) -> bool:
+    return result.recording is not None and result.outcome in _TRACED
+
+
+def _case(result: CaseResult, revision: Revision, *, real: bool) -> dict[str, Any]:
+    verdict = result.verdict
+    violation = verdict.violation if verdict is not None else None
+    rule = broken_rule(violation, revision) if violation is not None else None
+    document: dict[str, Any] = {
+        "id": result.case.id,
+        "about": result.case.about,
+        "level": result.level.value,
+        "rules": list(result.case.rules),
+        "outcome": result.outcome.value,
+        "rule": rule.id if rule is not None else None,
+        "message": result.message,
+        "observed": result.observed,
+        "trace": trace_name(result.case.id) if _has_trace(result) else None,
+        "attempts": result.attempts,
+        "notes": list(result.notes),
+    }
+    if real:
+        document["seconds"] = round(result.seconds, 3)
+    return document
+
+
+@cache
+def _validator() -> Draft202012Validator:
+    return Draft202012Validator(json.loads(SCHEMA_FILE.read_text(encoding="utf-8")))

@@ -1,0 +1,112 @@
+"""A certificate in one line, and the figures that every form of it shows.
+
+Decides what may be called certified: what holds, and left nothing out.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+
+from fencepost.conformance.execution.outcome import CaseResult, Certificate, Outcome, Overall
+
+FAILED = (Outcome.FAIL, Outcome.STALE_KNOWN_FAILURE)
+
+
+def left_out(certificate: Certificate) -> tuple[str, ...]:
+    """What a certificate says nothing about: cases that were not run, and its own notes."""
+    count = Counter(result.outcome for result in certificate.results)
+    reasons = [
+        f"{count[outcome]} {outcome.value}"
+        for outcome in (Outcome.UNSUPPORTED, Outcome.SKIPPED)
+        if count[outcome]
+    ]
+    return (*reasons, *certificate.notes)
+
+
+def certified(certificate: Certificate) -> bool:
+    """Whether it holds and nothing was left out."""
+    return (
+        certificate.overall() is Overall.HOLDS
+        and bool(certificate.results)
+        and not left_out(certificate)
+    )
+
+
+def broken_versions(certificate: Certificate) -> dict[str, list[int]]:
+    """API → the versions that the target advertises and can't speak."""
+    broken = {}
+    for api, (low, high) in sorted(certificate.advertised.items()):
+        working = certificate.working.get(api)
+        rest = [
+            version
+            for version in range(low, high + 1)
+            if working is None or not working[0] <= version <= working[1]
+        ]
+        if rest:
+            broken[api] = rest
+    return broken
+
+
+def spans(versions: Iterable[int]) -> str:
+    """Versions as people write them: `v3, v7 to v9`."""
+    runs: list[list[int]] = []
+    for version in versions:
+        if runs and version == runs[-1][-1] + 1:
+            runs[-1].append(version)
+        else:
+            runs.append([version])
+    return ", ".join(f"v{run[0]}" if len(run) == 1 else f"v{run[0]} to v{run[-1]}" for run in runs)
+
+
+def subject(certificate: Certificate) -> str:
+    """What was held to what, e.g. `mock (librdkafka 2.16.1) under kafka-4`.
+
+    A suite other than the catalogue is named, too.
+    """
+    provenance = certificate.provenance
+    suite = f", suite {certificate.suite['name']}" if certificate.suite else ""
+    made = f"{provenance.implementation} {provenance.version}".strip()
+    return f"{provenance.target} ({made}) under {certificate.revision}{suite}"
+
+
+def verdict_line(certificate: Certificate) -> str:
+    """The verdict, e.g. `mock (librdkafka 2.16.1) under kafka-4: holds; certified`."""
+    deciding = Counter(r.outcome for r in certificate.results if certificate.deciding(r))
+    others = [r for r in certificate.results if not certificate.deciding(r)]
+    known = sum(r.outcome is Outcome.KNOWN_FAILURE for r in certificate.results)
+    overall = certificate.overall()
+    if overall is Overall.VIOLATED:
+        failed, stale = deciding[Outcome.FAIL], deciding[Outcome.STALE_KNOWN_FAILURE]
+        parts = [plural(failed, "case")] if failed else []
+        parts += [plural(stale, "stale known failure")] if stale else []
+        said = f"violated by {' and '.join(parts)}"
+        if undecided := deciding[Outcome.UNKNOWN]:
+            said += f", {undecided} undecided"
+    elif overall is Overall.UNKNOWN:
+        said = f"unknown: {plural(deciding[Outcome.UNKNOWN], 'case')} could not be decided"
+    else:
+        said = "holds" if certificate.results else "holds, of no case at all"
+    if known:
+        said += f", with {plural(known, 'known failure')}"
+    if below := _below(others):
+        said += f", and {below} below {certificate.level.value}, which doesn't count"
+    rest = ", ".join(left_out(certificate))
+    if certified(certificate):
+        said += "; certified"
+    elif rest:
+        said += f"; not certified: {rest}" if overall is Overall.HOLDS else f"; {rest}"
+    return f"{subject(certificate)}: {said}"
+
+
+def plural(number: int, word: str) -> str:
+    """`1 case`, `2 cases`."""
+    return f"{number} {word}" if number == 1 else f"{number} {word}s"
+
+
+def _below(others: Iterable[CaseResult]) -> str:
+    count = Counter(r.outcome for r in others)
+    failed = count[Outcome.FAIL] + count[Outcome.STALE_KNOWN_FAILURE]
+    parts = [plural(failed, "failure")] if failed else []
+    parts += [f"{count[Outcome.UNKNOWN]} unknown"] if count[Outcome.UNKNOWN] else []
+    return " and ".join(parts)

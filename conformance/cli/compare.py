@@ -1,0 +1,159 @@
+"""`compare`: two targets, the same plans, and the shortest on which they differ."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import click
+
+from fencepost.conformance.catalogue.suites import CATALOGUE, NAMES, find_suite
+from fencepost.conformance.certify.replay import sound_trace
+from fencepost.conformance.certify.report import write_texts
+from fencepost.conformance.cli.certify import jobs_option
+from fencepost.conformance.cli.show import json_option, report_option
+from fencepost.conformance.cli.target_options import target_options
+from fencepost.conformance.compare.compare import Comparison, compare
+from fencepost.conformance.compare.confirm import Confirmed
+from fencepost.conformance.compare.render import compare_json, text
+from fencepost.conformance.compare.search import KINDS, LINGER_S, Stage, Tally, Wish
+from fencepost.conformance.compare.stages import stage_of, usual_stages, walks_stage
+from fencepost.conformance.runtime.signals import run
+from fencepost.conformance.targets.registry import (
+    TargetOptions,
+    find_revision,
+    find_target,
+    revision_for_both,
+)
+from fencepost.model.revision import Revision
+
+_REQUESTS = 5_000
+
+
+@click.command("compare")
+@click.argument("one", metavar="TARGET")
+@click.argument("other", metavar="TARGET")
+@click.option(
+    "--revision",
+    metavar="R",
+    help="The revision that judges [default: kafka-4; for two old Kafkas the newer one's profile].",
+)
+@click.option(
+    "--suite",
+    type=click.Choice(NAMES),
+    help="Only this suite [default: the catalogue, then cover, then what fuzz would try].",
+)
+@click.option("--case", "cases", multiple=True, metavar="GLOB", help="Only these of its cases.")
+@click.option(
+    "--requests",
+    type=click.IntRange(min=1),
+    help=f"How many requests to send to each [default: {_REQUESTS}, unless --minutes is given].",
+)
+@click.option(
+    "--minutes",
+    type=click.FloatRange(min=0, min_open=True),
+    help="How long to search; what is found is made small afterwards.",
+)
+@click.option(
+    "--kinds",
+    type=click.IntRange(min=1),
+    default=KINDS,
+    show_default=True,
+    help="So many kinds of difference are enough; each is made small.",
+)
+@click.option("--seed", default=0, show_default=True, help="Another seed, other made-up plans.")
+@jobs_option
+@target_options
+@json_option
+@report_option("Write compare.json and a trace of each side for each difference there.")
+def compare_command(
+    *,
+    one: str,
+    other: str,
+    revision: str | None,
+    suite: str | None,
+    cases: tuple[str, ...],
+    requests: int | None,
+    minutes: float | None,
+    kinds: int,
+    seed: int,
+    jobs: int | None,
+    told: TargetOptions,
+    as_json: bool,
+    report: Path | None,
+) -> int:
+    """Tell two targets apart: the shortest plan on which they differ, step by step.
+
+    Both are asked only what both can be asked, and each is judged by the same revision.  What the
+    protocol leaves to the coordinator's choice is no difference.  A difference must come again each
+    time, and is made as small as it gets.
+
+    Exit code 0: nothing tells them apart; 1: they differ; 2: unknown; 64: usage; 69: a target isn't
+    to be had.
+    """
+    judge = find_revision(revision or revision_for_both(one, other))
+    if requests is None and minutes is None:
+        requests = _REQUESTS
+    wish = Wish(
+        judge,
+        _stages(suite, cases, judge, seed),
+        requests,
+        None if minutes is None else minutes * 60,
+        jobs,
+        seed,
+        kinds,
+        None if cases else LINGER_S,
+        _progress,
+    )
+    found = run(compare(find_target(one, told), find_target(other, told), wish))
+    if report is not None:
+        write_texts(_files(found), report, "--report")
+    if as_json:
+        click.echo(json.dumps(compare_json(found), indent=2, ensure_ascii=False))
+    else:
+        click.echo("\n".join(text(found)))
+    return found.exit_code()
+
+
+def _stages(
+    suite: str | None, globs: tuple[str, ...], revision: Revision, seed: int
+) -> list[Stage]:
+    if globs:
+        chosen = find_suite(suite or CATALOGUE, revision)
+        wanted = {entry.id for glob in globs for entry in chosen.matching(glob)}
+        if not wanted:
+            cases = f"fencepost cases --suite {chosen.name}"
+            raise click.UsageError(f"no case matches {', '.join(globs)}; see `{cases}`")
+        entries = [entry for entry in chosen.entries if entry.id in wanted]
+        return [stage_of(chosen.name, entries)]
+    if suite == CATALOGUE:
+        return usual_stages(revision, seed)[:1]
+    return [walks_stage(suite, revision)] if suite else usual_stages(revision, seed)
+
+
+def _files(found: Comparison) -> dict[str, str]:
+    """What a report holds: the comparison, and both runs of each difference."""
+    files = {"compare.json": json.dumps(compare_json(found), indent=1, ensure_ascii=False) + "\n"}
+    for number, confirmed in enumerate((*found.differences, *found.unsteady), 1):
+        files |= _traces(found, confirmed, number)
+    return files
+
+
+def _traces(found: Comparison, confirmed: Confirmed, number: int) -> dict[str, str]:
+    files = {}
+    sides = zip(("one", "other"), confirmed.difference.both.results, strict=True)
+    for (side, result), origin in zip(sides, (found.one, found.other), strict=True):
+        trace = sound_trace(result, found.revision, origin, seed=found.seed)
+        if trace is not None:
+            files[f"traces/{number:02}-{side}.json"] = trace.text()
+    return files
+
+
+def _progress(tally: Tally) -> None:
+    """A line on stderr after each batch, where that is a terminal."""
+    if sys.stderr.isatty():
+        plans = sum(tally.stages.values())
+        click.echo(
+            f"{plans} plans, {tally.requests} requests to each, {tally.differing} differ", err=True
+        )

@@ -1,0 +1,91 @@
+"""`convert` and `shrink`: a trace in other forms, and a smaller one.
+
+Decides where they go: to stdout, or with `-o` to a file, of which a line on stderr tells.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from fencepost.conformance.cli.target_options import target_options
+from fencepost.conformance.findings.shrink import SECONDS, shrink
+from fencepost.conformance.findings.shrink_property import shrink_property
+from fencepost.conformance.runtime.signals import run
+from fencepost.conformance.targets.registry import TargetOptions, find_target
+from fencepost.properties.claims.registry import find_property
+from fencepost.traces.files.trace_file import TraceFileError
+from fencepost.traces.forms.formats import FORMATS, read_any
+
+_PROPERTY = "property:"
+
+_file = click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+_output = click.option(
+    "-o",
+    "--output",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Where it is written [default: stdout].",
+)
+
+
+@click.command("convert")
+@_file
+@click.option("--to", "form", type=click.Choice(list(FORMATS)), required=True, help="The form.")
+@_output
+def convert_command(file: Path, *, form: str, output: Path | None) -> None:
+    """Write a trace in another form: a trace file, or an ITF file (of Apalache or Quint).
+
+    itf: with the model's state at each step, and all that is needed to come back; mermaid: a
+    sequence diagram; pytest: a test that needs nothing of fencepost; adapter: what to say to a
+    program on stdio; csv: a row for each step; trace: a trace file.
+    """
+    _write(FORMATS[form](read_any(file)), output)
+
+
+@click.command("shrink")
+@_file
+@click.argument("target")
+@click.option(
+    "--examine",
+    type=click.FloatRange(min=0),
+    default=SECONDS,
+    show_default=True,
+    metavar="SECONDS",
+    help="How long it is made smaller and tried again, on a real clock.",
+)
+@target_options
+@_output
+def shrink_command(
+    file: Path, target: str, *, examine: float, told: TargetOptions, output: Path | None
+) -> None:
+    """Write the smallest trace that still fails on TARGET as this one does.
+
+    TARGET may be `property:ID`, too: then it is the smallest that breaks that property, on the
+    model that the trace was recorded from.  The trace must have a plan, as those of `certify` and
+    `fuzz` do.
+    """
+    trace = read_any(file)
+    if target.startswith(_PROPERTY):
+        try:
+            one = find_property(target.removeprefix(_PROPERTY))
+        except KeyError as error:
+            raise click.UsageError(str(error.args[0])) from None
+        smaller = run(shrink_property(trace, one))
+    else:
+        smaller = run(shrink(trace, find_target(target, told), seconds=examine))
+    click.echo(smaller.text(), err=True)
+    _write(smaller.trace.text(), output)
+
+
+def _write(text: str, output: Path | None) -> None:
+    if output is None:
+        click.echo(text, nl=False)
+        return
+    try:
+        output.write_text(text, encoding="utf-8", newline="\n")
+    except OSError as error:
+        raise TraceFileError(
+            str(output), "file", f"can't be written ({error.strerror})", "choose another folder"
+        ) from error

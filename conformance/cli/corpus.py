@@ -1,0 +1,349 @@
+"""`corpus`: the data pipeline over traces, in one process or on Spark.
+
+Decides how the pipeline's commands are called and what they print; what they do is
+`fencepost.traces.pipeline`'s, and the same with both engines.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+from rich.text import Text
+
+from fencepost.conformance.cli.scope_options import scope_options
+from fencepost.conformance.cli.show import console, json_option
+from fencepost.conformance.execution.outcome import EXIT_CODES, Overall
+from fencepost.conformance.runtime.unavailable import TargetUnavailableError
+from fencepost.properties.mutants.catalogue import MUTANTS
+from fencepost.properties.worlds.scope import Scope
+from fencepost.traces.pipeline.corpus.corpus import SHARD_TRACES, recipe_of
+
+if TYPE_CHECKING:
+    from fencepost.traces.pipeline.corpus.commands import Ran
+    from fencepost.traces.pipeline.corpus.engine import Engine
+    from fencepost.traces.pipeline.corpus.jobs import Corpus
+
+Option = Callable[[Any], Any]
+_ALL = "all"
+_SHOWN = 8
+engine_option = click.option(
+    "--engine",
+    type=click.Choice(["local", "spark"]),
+    default="local",
+    show_default=True,
+    help="One process, or Spark.",
+)
+master_option = click.option(
+    "--master",
+    metavar="URL",
+    help="Spark's master [default: local[*], or what spark-submit was given].",
+)
+folder_argument = click.argument("folder", metavar="DIR")
+judge_option = click.option(
+    "--revision", "judge", default="kafka-4", show_default=True, help="The revision that judges."
+)
+out_option = click.option("--out", metavar="DIR", required=True, help="Write there; a path or URI.")
+
+
+@contextmanager
+def engine_of(name: str, master: str | None) -> Iterator[Engine]:
+    """An engine while the block lasts.  Raises TargetUnavailableError with what is missing."""
+    try:
+        from fencepost.traces.pipeline.corpus.engine import Local  # noqa: PLC0415  (an extra)
+        from fencepost.traces.pipeline.spark.spark import (  # noqa: PLC0415  (an extra)
+            Spark,
+            SparkUnavailableError,
+            spark_session,
+        )
+    except ImportError as error:
+        raise TargetUnavailableError(
+            f"Arrow can't be imported ({error}): pip install 'fencepost[corpus]'"
+        ) from error
+    if name == "local":
+        if master is not None:
+            raise click.UsageError(f"--master {master} is for --engine spark; give both")
+        yield Local()
+        return
+    try:
+        with spark_session(master) as session:
+            yield Spark(session)
+    except SparkUnavailableError as error:
+        raise TargetUnavailableError(str(error)) from error
+
+
+@click.group("corpus")
+def corpus_group() -> None:
+    """Make and check traces by the million, in one process or on Spark."""
+
+
+def _command(name: str) -> Option:
+    """A command of the group that takes an engine."""
+
+    def decorate(function: Option) -> Any:
+        return corpus_group.command(name)(with_engine(function))
+
+    return decorate
+
+
+def with_engine(function: Callable[..., Any]) -> Any:
+    """A command that takes an engine, and prints text or JSON."""
+    return engine_option(master_option(json_option(function)))
+
+
+@_command("generate")
+@click.option("--traces", type=click.IntRange(1), required=True, help="So many in all.")
+@click.option("--seed", type=int, default=0, show_default=True)
+@click.option(
+    "--revision",
+    "revisions",
+    multiple=True,
+    default=("kafka-4",),
+    show_default=True,
+    help="Of these revisions (may be repeated).",
+)
+@click.option(
+    "--mutants", multiple=True, metavar="NAME,…", help="And of these mutants; `all` for all."
+)
+@click.option(
+    "--per-shard",
+    type=click.IntRange(1),
+    default=SHARD_TRACES,
+    show_default=True,
+    help="Traces in a file, at most.",
+)
+@out_option
+def generate_command(
+    traces: int,
+    seed: int,
+    revisions: tuple[str, ...],
+    mutants: tuple[str, ...],
+    per_shard: int,
+    out: str,
+    engine: str,
+    master: str | None,
+    *,
+    as_json: bool,
+) -> None:
+    """Draw traces from the model, in turn from each revision and mutant.
+
+    The same options always make the same traces; run again, it makes what is missing.
+    """
+    names = [name for given in mutants for name in given.split(",") if name]
+    chosen = list(MUTANTS) if _ALL in names else names
+    try:
+        recipe = recipe_of(
+            seed=seed, traces=traces, revisions=revisions, mutants=chosen, per_shard=per_shard
+        )
+    except KeyError as error:
+        raise click.UsageError(str(error.args[0])) from None
+    with engine_of(engine, master) as running:
+        from fencepost.traces.pipeline.corpus import commands  # noqa: PLC0415
+        from fencepost.traces.pipeline.storage.location import Place  # noqa: PLC0415
+
+        ran = commands.generate(running, Place(out), recipe)
+    say({"out": out, "models": list(recipe.models), **_ran_json(ran)}, as_json=as_json)
+
+
+@_command("check")
+@folder_argument
+@judge_option
+@click.pass_context
+def check_command(
+    ctx: click.Context,
+    folder: str,
+    judge: str,
+    engine: str,
+    master: str | None,
+    *,
+    as_json: bool,
+) -> None:
+    """Hold every trace in DIR to the oracle and the invariants of a revision.
+
+    Run again, it checks what is not checked yet.
+    """
+    _known(judge)
+    with engine_of(engine, master) as running:
+        from fencepost.traces.pipeline.corpus import commands  # noqa: PLC0415
+
+        corpus = _open(folder)
+        ran = commands.check(running, corpus, judge)
+        counted = commands.outcomes(running, corpus, judge).to_pylist()
+    outcomes: dict[str, int] = {}
+    for row in counted:
+        outcomes[row["outcome"]] = outcomes.get(row["outcome"], 0) + row["traces"]
+    if as_json:
+        say({"revision": judge, **_ran_json(ran), "models": counted}, as_json=True)
+    else:
+        say({"revision": judge, **_ran_json(ran), **outcomes}, as_json=False)
+    violated = outcomes.get("violated", 0)
+    undecided = outcomes.get("unknown", 0) + outcomes.get("error", 0)
+    overall = Overall.UNKNOWN if undecided else Overall.HOLDS
+    ctx.exit(EXIT_CODES[Overall.VIOLATED if violated else overall])
+
+
+@_command("coverage")
+@folder_argument
+def coverage_command(folder: str, engine: str, master: str | None, *, as_json: bool) -> None:
+    """Tell which rules, pairs of rules and states the traces in DIR show, and which not."""
+    with engine_of(engine, master) as running:
+        from fencepost.traces.pipeline.corpus import commands  # noqa: PLC0415
+        from fencepost.traces.pipeline.corpus.coverage import KINDS, coverage_json  # noqa: PLC0415
+
+        corpus = _open(folder)
+        told = coverage_json(corpus, commands.cover(running, corpus))
+    if as_json:
+        say(told, as_json=True)
+        return
+    screen = console()
+    for model in told["models"]:
+        source = model["revision"] + (f"/{model['mutant']}" if model["mutant"] != "none" else "")
+        for kind in KINDS:
+            for line in _coverage_lines(source, kind, model[kind]):
+                screen.print(Text(line))
+
+
+def _coverage_lines(source: str, kind: str, told: dict[str, Any]) -> Iterator[str]:
+    half = next((n for _, n in reversed(told["over_time"][:-1])), 0)
+    line = (
+        f"{source}: {told['covered']:,} {kind}s, {told['covered'] - half:,} new in the second half"
+    )
+    missing = told.get("missing", [])
+    if "missing" in told:
+        line += f"; {len(missing):,} of {told['reachable_in_small_worlds']:,} reachable missing"
+    yield line
+    yield from (f"  missing: {item}" for item in missing[:_SHOWN])
+    if missing[_SHOWN:]:
+        yield f"  and {len(missing) - _SHOWN:,} more; --json names all"
+
+
+@_command("minimise-corpus")
+@folder_argument
+@out_option
+def minimise_command(
+    folder: str, out: str, engine: str, master: str | None, *, as_json: bool
+) -> None:
+    """Write a corpus of few traces that cover all that the traces in DIR cover."""
+    with engine_of(engine, master) as running:
+        from fencepost.traces.pipeline.corpus import commands  # noqa: PLC0415
+        from fencepost.traces.pipeline.storage.location import Place  # noqa: PLC0415
+
+        kept, of = commands.minimise(running, _open(folder), Place(out))
+    say({"out": out, "kept": kept, "of": of}, as_json=as_json)
+
+
+@_command("triage")
+@folder_argument
+@judge_option
+@click.option(
+    "--out",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="Write a trace file for each group there.",
+)
+def triage_command(
+    folder: str, judge: str, out: Path | None, engine: str, master: str | None, *, as_json: bool
+) -> None:
+    """Group the violations found in DIR, and make the smallest of each group smaller."""
+    _known(judge)
+    with engine_of(engine, master) as running:
+        from fencepost.traces.pipeline.corpus import commands  # noqa: PLC0415
+
+        found = commands.triaged(running, _open(folder), judge)
+    if out is not None:
+        out.mkdir(parents=True, exist_ok=True)
+        for one in found:
+            if one.file is not None:
+                one.file.write(out / f"{one.name}.trace.json")
+    if as_json:
+        say([one.to_json() for one in found], as_json=True)
+        return
+    screen = console()
+    for one in found:
+        size = f"{one.turns[0]} turns, made smaller: {one.turns[1]}"
+        screen.print(Text(f"{one.traces:,} of {' · '.join(filter(None, one.shape[1:]))}"))
+        screen.print(Text(f"  trace {one.trace} of {one.model}, {size}; {one.message}"))
+
+
+@_command("explore")
+@click.option("--revision", default="kafka-4", show_default=True)
+@scope_options(Scope(clients=2, members=2))
+@out_option
+@click.pass_context
+def explore_command(
+    ctx: click.Context,
+    revision: str,
+    scope: Scope,
+    max_depth: int | None,
+    out: str,
+    engine: str,
+    master: str | None,
+    *,
+    as_json: bool,
+) -> None:
+    """Visit every world that the bounds allow, level by level; each is kept in DIR.
+
+    Run again, it goes on after the last whole level.
+    """
+    _known(revision)
+    with engine_of(engine, master) as running:
+        from fencepost.traces.pipeline.corpus.exploring import Bounds, explore_levels  # noqa: PLC0415
+        from fencepost.traces.pipeline.storage.location import Place  # noqa: PLC0415
+
+        place = Place(out)
+        bounds = Bounds(revision, scope)
+        found = explore_levels(running.frontiers(place), place, bounds, max_depth)
+    say(found.to_json(), as_json=as_json)
+    ctx.exit(EXIT_CODES[Overall.VIOLATED if found.broken() else Overall.HOLDS])
+
+
+@corpus_group.command("entry-point")
+def entry_point_command() -> None:
+    """Print the file to give to spark-submit; the pipeline's commands follow it."""
+    click.echo(str(Path(__file__).with_name("spark_entry.py")))
+
+
+def _open(folder: str) -> Corpus:
+    from fencepost.traces.pipeline.corpus import commands  # noqa: PLC0415
+    from fencepost.traces.pipeline.storage.location import Place  # noqa: PLC0415
+
+    return commands.open_corpus(Place(folder))
+
+
+def _known(revision: str) -> None:
+    """Raises UsageError for a revision that there isn't."""
+    try:
+        recipe_of(seed=0, traces=1, revisions=[revision], mutants=[], per_shard=1)
+    except KeyError as error:
+        raise click.UsageError(str(error.args[0])) from None
+
+
+def _ran_json(ran: Ran) -> dict[str, Any]:
+    return {"shards": ran.shards, "rows": ran.rows, "shards_before": ran.before}
+
+
+def say(told: Any, *, as_json: bool) -> None:
+    """Print what a command came to."""
+    if as_json:
+        click.echo(json.dumps(told, indent=2, ensure_ascii=False))
+        return
+    for name, value in told.items():
+        click.echo(f"{name.replace('_', ' ')}: {_shown(value)}")
+
+
+def _shown(value: Any) -> str:
+    match value:
+        case bool():
+            return "yes" if value else "no"
+        case int():
+            return f"{value:,}"
+        case list():
+            return ", ".join(map(str, value))
+        case dict():
+            return ", ".join(f"{name} ({of})" for name, of in value.items()) or "nothing"
+        case _:
+            return str(value)

@@ -1,0 +1,176 @@
+"""`corpus audit`, `watch` and `metrics`: request logs of many brokers, and what they come to.
+
+Decides how they are called and what they print; what they do is `fencepost.traces.pipeline`'s.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import importlib.metadata
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+
+from fencepost.conformance.certify.summary import plural
+from fencepost.conformance.cli.corpus import (
+    engine_of,
+    folder_argument,
+    out_option,
+    say,
+    with_engine,
+)
+from fencepost.conformance.cli.log_options import EXITS, log_options, parts_option
+from fencepost.conformance.cli.show import files_argument
+from fencepost.conformance.runtime.signals import term_is_interrupt
+from fencepost.conformance.runtime.toolchain.spark_jars import kafka_source
+from fencepost.conformance.runtime.unavailable import TargetUnavailableError
+from fencepost.traces.audit.judge.log_options import LogOptions
+from fencepost.traces.logs.request_log import RequestLogError
+
+
+@click.command("audit")
+@files_argument("logs", "LOGS...")
+@log_options
+@with_engine
+@parts_option(32)
+@out_option
+@click.pass_context
+def audit_logs_command(
+    ctx: click.Context,
+    *,
+    logs: tuple[Path, ...],
+    told: LogOptions,
+    parts: int,
+    out: str,
+    engine: str,
+    master: str | None,
+    as_json: bool,
+) -> None:
+    """Check Kafka's request logs, as `fencepost audit` does, into tables in DIR.
+
+    A row for each group, violation, rebalance, life line of an instance id, deployment and problem.
+    Run again, it does what is missing.  Exit code: 0 all explained, 1 a group is violated, 2 none
+    is, but one is unknown.
+    """
+    with engine_of(engine, master) as running:
+        from fencepost.traces.pipeline.logs.commands import audit_logs  # noqa: PLC0415  (an extra)
+        from fencepost.traces.pipeline.logs.plan import LogAudit  # noqa: PLC0415
+        from fencepost.traces.pipeline.storage.location import Place  # noqa: PLC0415
+
+        try:
+            audit = LogAudit.of(Place(out), list(logs), told, parts)
+            done = audit_logs(running, audit)
+        except RequestLogError as error:
+            raise click.UsageError(str(error)) from error
+    said = done.to_json()
+    if not as_json:
+        counts = said.pop("counts")
+        said.pop("skipped")
+        said = {"out": out, **said, **counts}
+    say(said, as_json=as_json)
+    ctx.exit(EXITS.get(done.outcome, 0))
+
+
+@click.command("watch")
+@click.argument(
+    "folder",
+    required=False,
+    metavar="[DIR]",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+)
+@click.option("--topic", metavar="NAME", help="Read a topic instead of a folder.")
+@click.option("--bootstrap", metavar="HOST:PORT", help="Of the brokers that have it.")
+@click.option("--once", is_flag=True, help="Read what is there now, and end.")
+@click.option(
+    "--every",
+    "every_s",
+    type=click.FloatRange(min=0),
+    default=5.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="Look for new lines so often.",
+)
+@log_options
+@parts_option(16)
+@click.option("--master", metavar="URL", help="Spark's master  [default: local[*]]")
+@out_option
+@click.pass_context
+def watch_command(
+    ctx: click.Context,
+    *,
+    folder: Path | None,
+    topic: str | None,
+    bootstrap: str | None,
+    once: bool,
+    every_s: float,
+    told: LogOptions,
+    parts: int,
+    master: str | None,
+    out: str,
+) -> None:
+    """Audit logs as they grow, on Spark: a folder of them, or a topic of Kafka.
+
+    Each violation is a line of JSON, printed, and kept in a file of its batch in the folder of
+    --out, with the state.  Whoever was killed goes on there: no violation is lost or kept twice.
+    Ends with Ctrl-C, and with --once: exit code 1 if there are violations, else 0.
+    """
+    if (folder is None) == (topic is None) or (topic is None) != (bootstrap is None):
+        raise click.UsageError("give a folder of logs, or --topic NAME with --bootstrap HOST:PORT")
+    try:
+        from fencepost.traces.pipeline.spark import spark, stream, stream_watch  # noqa: PLC0415
+        from fencepost.traces.pipeline.storage.location import Place  # noqa: PLC0415
+    except ImportError as error:
+        raise TargetUnavailableError(
+            f"{error}: pip install 'fencepost[spark]', with PySpark 4.2 or later"
+        ) from error
+    settings = dict(stream.SETTINGS)
+    if topic is not None:
+        settings["spark.jars"] = ",".join(
+            map(str, asyncio.run(kafka_source(importlib.metadata.version("pyspark"))))
+        )
+    source = stream_watch.Source(
+        None if folder is None else str(folder.resolve()), topic, bootstrap
+    )
+    given = stream_watch.Watch(Place(out), source, told, parts)
+    try:
+        with term_is_interrupt(), spark.spark_session(master, settings) as session:
+            stream_watch.watch(session, given, _tell, every_s=None if once else every_s)
+    except spark.SparkUnavailableError as error:
+        raise TargetUnavailableError(str(error)) from error
+    outcomes = {alert["outcome"] for alert in stream.alerts_in(given.place)}
+    ctx.exit(next((code for outcome, code in EXITS.items() if outcome in outcomes), 0))
+
+
+@click.command("metrics")
+@folder_argument
+@with_engine
+def metrics_command(folder: str, engine: str, master: str | None, *, as_json: bool) -> None:
+    """Count what operators chart in an audit in DIR, and draw it: metrics.html.
+
+    By group and day, by hour and cause, by duration: tables beside those of the audit.
+    """
+    with engine_of(engine, master) as running:
+        try:
+            from fencepost.traces.pipeline.logs import metrics_page  # noqa: PLC0415  (an extra)
+        except ImportError as error:
+            raise TargetUnavailableError(f"{error}: pip install 'fencepost[corpus]'") from error
+        from fencepost.traces.pipeline.logs.commands import audited  # noqa: PLC0415
+        from fencepost.traces.pipeline.logs.metrics import measure  # noqa: PLC0415
+        from fencepost.traces.pipeline.logs.plan import LogAudit  # noqa: PLC0415
+        from fencepost.traces.pipeline.storage.location import Place  # noqa: PLC0415
+
+        audit = LogAudit.read(Place(folder))
+        done = audited(audit)
+        metrics = measure(running, audit)
+    name = f"{plural(done.groups, 'group')} in {plural(done.files, 'file')}"
+    audit.place.write_text("metrics.html", metrics_page.metrics_page(metrics, name))
+    say({"page": audit.place.full("metrics.html"), **metrics.totals}, as_json=as_json)
+
+
+def _tell(alert: dict[str, Any]) -> None:
+    click.echo(json.dumps(alert, ensure_ascii=False))
+
+
+LOG_COMMANDS = (audit_logs_command, watch_command, metrics_command)

@@ -1,0 +1,126 @@
+"""`fencepost diff A B`: what tells two revisions apart, each as the shortest such sequence.
+
+Decides what is said when nothing does: what was compared, and whether that was all there is.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+
+from fencepost.conformance.certify.report import ReportError
+from fencepost.conformance.cli.scope_options import scope_options
+from fencepost.conformance.cli.show import json_option, report_option
+from fencepost.conformance.execution.outcome import EXIT_CODES, Overall
+from fencepost.conformance.targets.registry import find_revision
+from fencepost.properties.diff.bounds import SMALL, Bounds
+from fencepost.properties.diff.revisions import Comparison, compare
+from fencepost.properties.worlds.scope import Scope
+from fencepost.traces.files.difference_words import Story, bounds_words, lost_words, story, traces
+
+
+@click.command("diff")
+@click.argument("one", metavar="A")
+@click.argument("other", metavar="B")
+@scope_options()
+@report_option("Write both runs of each difference there, as trace files.")
+@json_option
+def diff_command(
+    one: str,
+    other: str,
+    scope: Scope | None,
+    max_depth: int | None,
+    report: Path | None,
+    as_json: bool,
+) -> int:
+    """Tell revision A from revision B: the shortest sequences whose answers differ.
+
+    For each rule that differs between their tables.  Without options, several small crowds of
+    clients are tried; with options, the one that they say.  Exit code 1: they differ.
+    """
+    bounds: tuple[Bounds, ...] = SMALL
+    if scope is not None:
+        bounds = (Bounds(scope, max_depth),)
+    elif max_depth is not None:
+        bounds = tuple(Bounds(b.scope, max_depth) for b in SMALL)
+    found = compare(find_revision(one), find_revision(other), bounds)
+    stories = [story(found, difference) for difference in found.differences]
+    if report is not None:
+        _write(found, stories, report)
+    if as_json:
+        click.echo(json.dumps(_json(found, stories, bounds), indent=2, ensure_ascii=False))
+    else:
+        click.echo("\n".join(_text(found, stories, bounds)))
+    return EXIT_CODES[Overall.HOLDS if found.same else Overall.VIOLATED]
+
+
+def _text(found: Comparison, stories: list[Story], bounds: tuple[Bounds, ...]) -> list[str]:
+    lines: list[str] = []
+    for number, told in enumerate(stories, start=1):
+        lines += [f"{number}. {told.title}", *told.lines()]
+        lines += [f"     {why}" for why in told.why()]
+        lines.append("")
+    lines += [lost_words(loss) for loss in found.unsaid]
+    if found.alike:
+        lines.append("Rules that differ, but nothing shows it: " + ", ".join(found.alike))
+    lines += ["", "Compared:"]
+    for bound, explored in zip(bounds, found.explored, strict=True):
+        extent = "completely" if explored.complete else "as far as that"
+        if explored.cut:
+            extent += (
+                ", but not beyond answers that are left open or that clients remember otherwise"
+            )
+        lines.append(f"  {bounds_words(bound)}: {explored.pairs:,} pairs, {extent}")
+    count = len(stories)
+    names = f"{found.one.name} and {found.other.name}"
+    if count:
+        lines.append(f"{names} differ in {count} {'way' if count == 1 else 'ways'}.")
+    elif found.unsaid:
+        lines.append(f"{names} answer the same, where both can be asked.")
+    elif found.complete:
+        lines.append(f"No client can tell {names} apart within these bounds: all was compared.")
+    else:
+        lines.append(f"Nothing tells {names} apart so far; there is more than was compared.")
+    return lines
+
+
+def _json(found: Comparison, stories: list[Story], bounds: tuple[Bounds, ...]) -> dict[str, Any]:
+    return {
+        "one": found.one.name,
+        "other": found.other.name,
+        "same": found.same,
+        "complete": found.complete,
+        "differences": [told.to_json() for told in stories],
+        "unsaid": [
+            {"revision": loss.revision, "api": loss.api, "acts": loss.acts, "lost": loss.lost}
+            for loss in found.unsaid
+        ],
+        "alike": list(found.alike),
+        "compared": [
+            {
+                "bounds": bounds_words(bound),
+                "pairs": explored.pairs,
+                "transitions": explored.transitions,
+                "depth": explored.depth,
+                "complete": explored.complete,
+                "cut": explored.cut,
+            }
+            for bound, explored in zip(bounds, found.explored, strict=True)
+        ],
+    }
+
+
+def _write(found: Comparison, stories: list[Story], folder: Path) -> None:
+    """Two trace files for each difference, named after its number and the revision."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        problem = f"can't be made ({error.strerror})"
+        raise ReportError(f"{folder} {problem}; choose another folder") from error
+    for number, difference in enumerate(found.differences, start=1):
+        told = stories[number - 1]
+        for part, trace in zip(told.parts, traces(found, difference), strict=True):
+            trace.write(folder / f"{number:02}-{part.revision.replace(':', '-')}.json")

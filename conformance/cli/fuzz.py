@@ -1,0 +1,189 @@
+"""`fuzz`: search a target for violations that no case of the catalogue shows."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Coroutine, Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import click
+
+from fencepost.conformance.certify.known_failures import KnownFailure, aliases_of, load
+from fencepost.conformance.cli.certify import revision_of_target_option
+from fencepost.conformance.cli.show import json_option, report_option
+from fencepost.conformance.cli.target_options import known_failures_options, target_options
+from fencepost.conformance.findings.findings import Finding
+from fencepost.conformance.fuzz.corpus import read_corpus, write_corpus
+from fencepost.conformance.fuzz.engine import Budget, Tally
+from fencepost.conformance.fuzz.fuzz import Fuzzed, News, fuzz
+from fencepost.conformance.fuzz.progress import Wish
+from fencepost.conformance.fuzz.report import (
+    finding_lines,
+    fuzz_json,
+    progress_line,
+    search_lines,
+    verdict_lines,
+    write_report,
+    write_trace,
+)
+from fencepost.conformance.runtime.signals import run_until_told
+from fencepost.conformance.targets.registry import (
+    TargetOptions,
+    find_revision,
+    find_target,
+    revision_for,
+)
+from fencepost.conformance.targets.target import Target
+from fencepost.model.revision import Revision
+from fencepost.properties.workers.cancellation import Stop
+from fencepost.traces.files.trace_file import TraceFile
+
+_REQUESTS = 10_000
+_EVERY_S = 2.0
+
+
+@click.command("fuzz")
+@click.argument("target")
+@click.option("--minutes", type=click.FloatRange(min=0, min_open=True), help="How long to search.")
+@click.option(
+    "--requests",
+    type=click.IntRange(min=1),
+    help=f"How many requests to send [default: {_REQUESTS}, unless --minutes is given].",
+)
+@click.option("--seed", default=0, show_default=True, help="Another seed, other plans.")
+@click.option(
+    "--jobs",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    help="Processes that search side by side, each with seeds of its own.",
+)
+@click.option(
+    "--corpus",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="Begin with the plans there; write those there that bring something new.",
+)
+@click.option(
+    "--examine",
+    type=click.FloatRange(min=0),
+    metavar="SECONDS",
+    help="How long what was found is made smaller and tried again, on a real clock "
+    "[default: as long as the search took, at least 300].",
+)
+@revision_of_target_option
+@known_failures_options
+@target_options
+@json_option
+@report_option("Write fuzz.json, a trace of each finding, and the logs of what was started there.")
+def fuzz_command(
+    *,
+    target: str,
+    minutes: float | None,
+    requests: int | None,
+    seed: int,
+    jobs: int,
+    corpus: Path | None,
+    examine: float | None,
+    revision: str | None,
+    lists: tuple[Path, ...],
+    no_known_failures: bool,
+    told: TargetOptions,
+    as_json: bool,
+    report: Path | None,
+) -> int:
+    """Search a target for violations, by plans that nobody thought of.
+
+    Plans are drawn with the model in the loop, towards rules, pairs of rules and states that were
+    not reached yet; each is judged as certify judges.  What is found is made as small as it gets
+    and tried again.  The same seed draws the same plans.  Ctrl-C ends the search and tells what
+    was found.
+
+    Exit code 0: nothing was found (known failures aside); 1: a rule is violated; 2: something is
+    wrong now and then, or was not tried again; 64: usage; 69: the target isn't to be had.
+    """
+    judge = find_revision(revision or revision_for(target))
+    if requests is None and minutes is None:
+        requests = _REQUESTS
+    if report is not None:
+        told = replace(told, logs=report.absolute() / "logs")
+
+    def known(held: Target) -> Sequence[KnownFailure]:
+        if no_known_failures:
+            return ()
+        return load(target, held.provenance().version, lists, aliases_of(held))
+
+    def searched(stop: Stop) -> Coroutine[Any, Any, Fuzzed]:
+        wish = Wish(
+            judge,
+            Budget(requests, None if minutes is None else minutes * 60),
+            seed,
+            known,
+            read_corpus(corpus) if corpus is not None else (),
+            _Progress(),
+            jobs,
+            target,
+            told,
+            examine,
+            stop,
+        )
+        return fuzz(lambda: find_target(target, told), wish, news)
+
+    news = _News(report, judge, is_shown=not as_json)
+    fuzzed = run_until_told(searched)
+    if corpus is not None:
+        write_corpus(fuzzed.tally.novel, corpus)
+    if report is not None:
+        write_report(fuzzed, report)
+    if as_json:
+        click.echo(json.dumps(fuzz_json(fuzzed), indent=2, ensure_ascii=False))
+    else:
+        _echo(verdict_lines(fuzzed))
+    return fuzzed.exit_code()
+
+
+def _echo(lines: Iterable[str]) -> None:
+    for line in lines:
+        click.echo(line)
+    sys.stdout.flush()
+
+
+class _News(News):
+    """Shows findings as they come, and keeps their traces at once."""
+
+    def __init__(self, report: Path | None, judge: Revision, *, is_shown: bool) -> None:
+        self._report = report
+        self._revision = judge
+        self._is_shown = is_shown
+        self._number = 0
+
+    def searched(self, fuzzed: Fuzzed) -> None:
+        """The search is over."""
+        if self._is_shown:
+            _echo(search_lines(fuzzed))
+
+    def found(self, finding: Finding, why: str, trace: TraceFile | None) -> None:
+        """A finding."""
+        self._number += 1
+        if self._report is not None and trace is not None:
+            write_trace(finding.case.id, trace, self._report)
+        if self._is_shown:
+            _echo(finding_lines(self._number, finding, why, self._revision, trace))
+
+
+class _Progress:
+    """A line on stderr every few seconds, where that is a terminal."""
+
+    def __init__(self) -> None:
+        self._is_seen = sys.stderr.isatty()
+        self._last = time.monotonic()
+
+    def __call__(self, tally: Tally) -> None:
+        """One more plan is done."""
+        if self._is_seen and time.monotonic() - self._last >= _EVERY_S:
+            self._last = time.monotonic()
+            click.echo(progress_line(tally), err=True)

@@ -1,0 +1,112 @@
+"""The options of whoever reads and judges request logs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import wraps
+from typing import Any
+
+import click
+
+from fencepost.conformance.targets.registry import DEFAULT_REVISION, find_revision
+from fencepost.traces.audit.judge.log_options import LogOptions
+from fencepost.traces.audit.judge.results import UNKNOWN, VIOLATED
+from fencepost.traces.audit.judge.settings import Gaps
+from fencepost.traces.logs.log_dates import DEFAULT_PATTERN, DatePatternError
+
+EXITS = {VIOLATED: 1, UNKNOWN: 2}
+"""Exit codes by the outcome of an audit; 1 wins over 2."""
+
+_SUCH = {
+    "--skew": "broker-2=150",
+    "--config": "group.initial.rebalance.delay.ms=3000",
+}
+_OPTIONS = (
+    click.option("--group", "groups", multiple=True, help="Only this group; may be given again."),
+    click.option("--revision", default=DEFAULT_REVISION, show_default=True, help="Who judges."),
+    click.option(
+        "--gaps",
+        type=click.Choice([g.value for g in Gaps]),
+        default=Gaps.DEFAULT.value,
+        show_default=True,
+        help="Which requests may be missing: none; joins and syncs that were never answered; any.",
+    ),
+    click.option(
+        "--lag",
+        "lag_ms",
+        type=click.IntRange(min=1),
+        default=500,
+        show_default=True,
+        help="How late a broker may be with a request or a timer, ms.",
+    ),
+    click.option(
+        "--config",
+        "config",
+        multiple=True,
+        metavar="KEY=MS",
+        help="A setting of the broker, by Kafka's name; a log tells none.",
+    ),
+    click.option(
+        "--skew",
+        multiple=True,
+        metavar="BROKER=MS",
+        help="How far a broker's clock is ahead.",
+    ),
+    click.option(
+        "--date-pattern",
+        default=DEFAULT_PATTERN,
+        show_default=True,
+        help="Of the appender, in log4j's or strptime's words.",
+    ),
+    click.option("--timezone", default="UTC", show_default=True, help="Of the log's dates."),
+)
+
+
+def log_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """A command with these options, called with `told`, a LogOptions."""
+
+    @wraps(command)
+    def wrapped(
+        *args: Any,
+        groups: tuple[str, ...],
+        revision: str,
+        gaps: str,
+        lag_ms: int,
+        config: tuple[str, ...],
+        skew: tuple[str, ...],
+        date_pattern: str,
+        timezone: str,
+        **options: Any,
+    ) -> Any:
+        find_revision(revision)
+        numbers = dict(_pairs("--config", config)), dict(_pairs("--skew", skew))
+        told = LogOptions(revision, gaps, lag_ms, *numbers, date_pattern, timezone, groups)
+        try:
+            told.dates()
+        except DatePatternError as error:
+            raise click.UsageError(str(error)) from error
+        return command(*args, told=told, **options)
+
+    for option in reversed(_OPTIONS):
+        wrapped = option(wrapped)
+    return wrapped
+
+
+def parts_option(default: int) -> Callable[[Any], Any]:
+    """`--parts N`, for whoever deals groups out to tasks."""
+    return click.option(
+        "--parts",
+        type=click.IntRange(1, 10_000),
+        default=default,
+        show_default=True,
+        help="Deal the groups out to so many tasks.",
+    )
+
+
+def _pairs(name: str, values: tuple[str, ...]) -> Iterator[tuple[str, int]]:
+    """`KEY=NUMBER` options.  Raises click.UsageError."""
+    for value in values:
+        key, equals, number = value.rpartition("=")
+        if not equals or not key or not number.lstrip("-").isdigit():
+            raise click.UsageError(f"{name} {value!r} is not KEY=NUMBER, such as {_SUCH[name]}")
+        yield key, int(number)

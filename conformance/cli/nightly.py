@@ -1,0 +1,195 @@
+"""`nightly`: every search that there is, in the time that there is, with one report.
+
+Decides what a night begins with if nobody says: the day is the seed, the corpus is that of the
+checkout, and the night before is the one whose report lies in the same folder.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+
+import click
+
+from fencepost.conformance.certify.report import write_texts
+from fencepost.conformance.cli.show import json_option
+from fencepost.conformance.nightly.dedup import NEW, OPEN, Entry
+from fencepost.conformance.nightly.nightly import Night, Part, Wish, run_night
+from fencepost.conformance.nightly.plan import TARGETS, WEIGHTS, targets_of, weights_of
+from fencepost.conformance.nightly.report import NAME, Before, NightReport
+from fencepost.conformance.runtime.signals import run_until_told
+from fencepost.conformance.targets.registry import TargetOptions, find_target
+from fencepost.properties.workers.cancellation import Stop
+from fencepost.traces.files.causes import cause_sentence
+from fencepost.traces.files.corpus_index import CorpusFolder
+from fencepost.traces.page.nightly_page import SURE_WORDS
+
+_MINUTES = 60.0
+_SOME = 20
+"""So many entries are told on the screen; the report has all."""
+
+
+@click.command("nightly")
+@click.option(
+    "--minutes",
+    type=click.FloatRange(min=0, min_open=True),
+    default=_MINUTES,
+    show_default=True,
+    help="How long it takes, report included.",
+)
+@click.option(
+    "--report",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=Path("nightly"),
+    show_default=True,
+    metavar="DIR",
+    help=f"Write {NAME}, index.html, traces, logs and Hypothesis's examples there.",
+)
+@click.option(
+    "--seed", type=click.IntRange(min=0), help="Another seed, other plans [default: the date]."
+)
+@click.option(
+    "--before",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help=f"The {NAME} of the night before [default: the one that --report holds].",
+)
+@click.option(
+    "--part",
+    "parts",
+    multiple=True,
+    type=click.Choice(list(WEIGHTS)),
+    help="Only this part (may be repeated) [default: all].",
+)
+@click.option(
+    "--target",
+    "targets",
+    multiple=True,
+    metavar="TARGET",
+    help="Search this target (may be repeated) [default: those that can be started here, the old "
+    "releases of Kafka in turns].",
+)
+@click.option(
+    "--requests",
+    type=click.IntRange(min=1),
+    help="Send so many requests in each search at most.",
+)
+@click.option(
+    "--jobs",
+    type=click.IntRange(min=1),
+    default=lambda: os.cpu_count() or 1,
+    show_default="processors",
+    help="Processes side by side, each with seeds of its own.",
+)
+@click.option(
+    "--corpus",
+    "corpus_folder",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="Traces whose bugs are not new [default: traces/corpus/ of the checkout].",
+)
+@json_option
+def nightly_command(
+    *,
+    minutes: float,
+    report: Path,
+    seed: int | None,
+    before: Path | None,
+    parts: tuple[str, ...],
+    targets: tuple[str, ...],
+    requests: int | None,
+    jobs: int,
+    corpus_folder: Path | None,
+    as_json: bool,
+) -> int:
+    """Search all night, and say what is new in the morning.
+
+    The model must explain itself; mutants of it must be found; traces by the hundred are made and
+    judged; the property tests search freely; and targets are fuzzed.  The same bug found by several
+    is one entry.  Ctrl-C ends the night and tells what there is.
+
+    Exit code 0: nothing new; 1: something new; 2: something new that doesn't come each time, or a
+    part failed; 64: usage; 69: a target that --target names isn't to be had.
+    """
+    for target in targets:
+        find_target(target, TargetOptions())
+    began = datetime.now(UTC)
+    chosen = parts or tuple(WEIGHTS)
+    number = int(began.strftime("%Y%m%d")) if seed is None else seed
+    folder = corpus_folder or CorpusFolder.around(Path.cwd())
+    earlier = _before(before, report)
+    write_texts({}, report, "--report")
+    wish = Wish(
+        began=began,
+        seed=number,
+        seconds=minutes * 60,
+        report=report.absolute(),
+        root=Path.cwd(),
+        parts=chosen,
+        targets=targets or targets_of(number, minutes * 60 * _share_of_targets(chosen)),
+        named=bool(targets),
+        jobs=jobs,
+        requests=requests,
+        corpus=None if folder is None else CorpusFolder.read(folder).same_bugs(),
+        open_bugs=frozenset() if earlier is None else earlier.told_well(),
+    )
+
+    def say(line: str) -> None:
+        if not as_json:
+            click.echo(line)
+            sys.stdout.flush()
+
+    def heard(part: Part) -> None:
+        say(f"{part.name}: {part.status} after {part.seconds:.0f} s: {part.said}")
+
+    async def searched(stop: Stop) -> Night:
+        compared = "no earlier one" if earlier is None else f"that of {earlier.night}"
+        say(f"night of {wish.tonight}, seed {number}, {minutes:g} minutes, after {compared}")
+        return await run_night(wish, stop, heard)
+
+    told = NightReport.of(run_until_told(searched), earlier)
+    told.write(report)
+    if as_json:
+        click.echo(json.dumps(told.to_json(), indent=2, ensure_ascii=False))
+    else:
+        _echo(told, report)
+    return told.exit_code()
+
+
+def _share_of_targets(parts: tuple[str, ...]) -> float:
+    weights = weights_of(parts, ("one",))
+    return weights.get("one", 0.0) / sum(weights.values()) if TARGETS in parts else 0.0
+
+
+def _before(named: Path | None, report: Path) -> Before | None:
+    """The night before; None where there was none yet."""
+    path = report / NAME if named is None else named
+    if not path.exists():
+        return None
+    return Before.read(path)
+
+
+def _echo(told: NightReport, report: Path) -> None:
+    urgent = [entry for entry in told.entries if entry.status in {NEW, OPEN}]
+    for entry in urgent[:_SOME]:
+        click.echo()
+        what = entry.cause or entry.shape
+        click.echo(f"{entry.status}: {', '.join(entry.targets)}: {what} ({_how(entry)})")
+        click.echo(f"  {entry.sentence}")
+        if entry.cause:
+            click.echo(f"  {cause_sentence(entry.cause)}")
+        if entry.trace is not None:
+            click.echo(f"  fencepost adopt {report / entry.trace}")
+    if urgent[_SOME:]:
+        click.echo(f"\nand {len(urgent) - _SOME} more")
+    click.echo(f"\n{told.summary()}: {report / 'index.html'}")
+
+
+def _how(entry: Entry) -> str:
+    if not entry.seen:
+        return f"not met tonight, last on {entry.last_night}"
+    times = "once" if entry.seen == 1 else f"{entry.seen} times"
+    return f"seen {times}; {SURE_WORDS[entry.sure]}"

@@ -1,0 +1,152 @@
+"""The command that proves: every obligation of a revision, with Z3.
+
+Decides how a proof is shown: what was proved in one table, whatever fails as a step in plain words.
+Z3 is an extra; without it the command says how to get it.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import time
+from typing import TYPE_CHECKING, Any
+
+import click
+from rich.table import Table as Grid
+from rich.text import Text
+
+from fencepost.conformance.cli.show import console, json_option, revision_option
+from fencepost.conformance.runtime.unavailable import TargetUnavailableError
+from fencepost.conformance.targets.registry import find_revision
+from fencepost.model.revision import Revision
+from fencepost.properties.claims import formulas
+from fencepost.properties.claims.registry import PROPERTIES
+from fencepost.properties.mutants.abstract import abstract_twists
+from fencepost.properties.proofs.cti_reach import reach
+from fencepost.traces.files.run_trace import run_lines
+
+if TYPE_CHECKING:
+    from fencepost.properties.proofs.results import Obligation, Proof
+
+_EXIT_FAILED = 1
+_EXIT_UNKNOWN = 2
+_REMEDY = "proofs need Z3: pip install 'fencepost[prove]'"
+_KINDS = {
+    "table": "tables: total, unambiguous, feasible points",
+    "reachable": "rules that can decide",
+    "defensive": "rules that never decide",
+    "premise": "premises that are reached",
+}
+
+
+@click.command("prove")
+@revision_option
+@click.option(
+    "--property",
+    "names",
+    multiple=True,
+    metavar="ID",
+    help="Prove this property alone, the invariants assumed; may be given several times.",
+)
+@json_option
+def prove_command(revision: str, names: tuple[str, ...], as_json: bool) -> int:
+    """Prove that every step keeps what must hold, for any number of members and instances."""
+    found = find_revision(revision)
+    for name in names:
+        try:
+            formulas.find(name)
+        except KeyError as error:
+            raise click.UsageError(str(error.args[0])) from None
+    if importlib.util.find_spec("z3") is None:
+        raise TargetUnavailableError(_REMEDY)
+    start = time.monotonic()
+    proof = _proof(found, names)
+    seconds = time.monotonic() - start
+    runs = _runs(found, proof)
+    if as_json:
+        said = {**proof.to_json(), "runs": [runs[one] for one in sorted(runs)]}
+        click.echo(json.dumps(said, indent=2, ensure_ascii=False))
+    else:
+        _show(proof, seconds, runs)
+    if proof.failures:
+        return _EXIT_FAILED
+    return _EXIT_UNKNOWN if proof.uncovered else 0
+
+
+def _proof(revision: Revision, names: tuple[str, ...]) -> Proof:
+    from fencepost.properties.proofs.proofs import prove  # noqa: PLC0415  (Z3 is an extra)
+
+    return prove(revision, names, overrides=abstract_twists(revision))
+
+
+Runs = dict[tuple[str, str], dict[str, Any]]
+"""(property, rule) of a failure with a counterexample → whether a run gets there, and which."""
+
+
+def _runs(revision: Revision, proof: Proof) -> Runs:
+    runs: Runs = {}
+    for one in proof.failures:
+        if one.counterexample is None or one.about not in PROPERTIES:
+            continue
+        found = reach(revision, PROPERTIES[one.about], one.rule)
+        row: dict[str, Any] = {"property": one.about, "rule": one.rule, "worlds": found.states}
+        if found.run is not None and found.worlds is not None and found.question is not None:
+            row["question"] = found.question.name
+            row["run"] = [line.strip() for line in run_lines(found.worlds, found.run)]
+        runs[one.about, one.rule] = row
+    return runs
+
+
+def _run_words(row: dict[str, Any]) -> list[str]:
+    if "run" not in row:
+        return [f"no run gets there in the {row['worlds']:,} worlds that were looked at"]
+    return [f"a run that gets there ({row['question']}):", *(f"  {line}" for line in row["run"])]
+
+
+def _show(proof: Proof, seconds: float, runs: Runs) -> None:
+    from fencepost.properties.proofs.results import FAILURES, Result  # noqa: PLC0415  (as above)
+
+    screen = console()
+    grid = Grid(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    grid.add_column("property", no_wrap=True)
+    for title in ("proved", "expected", "failed"):
+        grid.add_column(title, justify="right")
+    for kind, about, row in proof.rows():
+        failed = sum(row.get(result, 0) for result in FAILURES)
+        grid.add_row(
+            Text(_KINDS.get(kind, about)),
+            str(row.get(Result.PROVED, 0)),
+            str(row.get(Result.EXPECTED, 0) or ""),
+            Text(str(failed or ""), style="bold red"),
+        )
+    screen.print(grid)
+    repeated = {Result.EXPECTED, Result.FAILED}  # one step shown for each property and rule
+    for title, chosen in (
+        ("Expected violations", proof.expected),
+        ("Not covered", proof.uncovered),
+        ("Failures", proof.failures),
+    ):
+        if chosen:
+            screen.print(f"\n{title}", style="bold")
+        for one in chosen:
+            if one.counterexample is not None or not one.rule or one.result not in repeated:
+                _show_one(one, runs)
+    proved = sum(one.result is Result.PROVED for one in proof.obligations)
+    screen.print(
+        f"\n{proof.revision}: {len(proof.obligations)} obligations, {proved} proved, "
+        f"{len(proof.expected)} fail as expected, {len(proof.failures)} failed"
+        + (f", {len(proof.uncovered)} steps not covered" if proof.uncovered else "")
+    )
+    click.echo(f"({seconds:.1f} s)", err=True)
+
+
+def _show_one(one: Obligation, runs: Runs) -> None:
+    screen = console()
+    screen.print(Text(f"  {one.about}, by {one.step or one.kind}: {one.result.value}"))
+    if one.detail:
+        screen.print(Text(f"    {one.detail}"))
+    for line in one.counterexample.words() if one.counterexample is not None else ():
+        screen.print(Text(f"      {line}"))
+    row = runs.get((one.about, one.rule))
+    for line in _run_words(row) if one.failed and row is not None else ():
+        screen.print(Text(f"      {line}"))

@@ -1,0 +1,85 @@
+"""`start`: a target started on its own, for whoever wants to talk to it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Protocol, cast
+
+import click
+
+from fencepost.conformance.cli.show import json_option, report_option
+from fencepost.conformance.cli.target_options import Settings, settings_option
+from fencepost.conformance.runtime.signals import at_a_signal
+from fencepost.conformance.targets.registry import TargetOptions, UnknownTargetError, find_target
+from fencepost.conformance.targets.target import Target
+
+
+class _Listening(Target, Protocol):
+    """A target that is started here and listens on a port."""
+
+    @property
+    def address(self) -> str:
+        """`HOST:PORT`; while it is open."""
+        ...
+
+
+def _can_be_added_to(
+    context: click.Context, parameter: click.Parameter, path: Path | None
+) -> Path | None:
+    """The absolute path.  Java would only mumble that it can't write there, and go on."""
+    del context, parameter
+    if path is None:
+        return None
+    try:
+        path.open("ab").close()
+    except OSError as error:
+        raise click.BadParameter(f"{path} can't be written ({error.strerror})") from None
+    return path.absolute()
+
+
+@click.command("start")
+@click.argument("target")
+@settings_option
+@json_option
+@report_option("Keep the target's log there.")
+@click.option(
+    "--request-log",
+    type=click.Path(dir_okay=False, path_type=Path),
+    callback=_can_be_added_to,
+    metavar="FILE",
+    help="Add each request that a kafka:VERSION answers to this file, as `fencepost audit` reads.",
+)
+def start_command(
+    *, target: str, settings: Settings, as_json: bool, report: Path | None, request_log: Path | None
+) -> int:
+    """Start a target, print its address, and stay until ended (Ctrl-C or SIGTERM).
+
+    TARGET is kafka:VERSION[+old|+new], kfake or mock.  Exit code 64: usage; 69: the target isn't to
+    be had.
+    """
+    logs = None if report is None else report.absolute()
+    options = TargetOptions(
+        settings=settings.group, properties=settings.other, logs=logs, request_log=request_log
+    )
+    held = find_target(target, options)
+    if not hasattr(type(held), "address"):
+        raise UnknownTargetError(
+            f"{target} is nothing that is started here and has an address: start kafka:VERSION, "
+            "kfake or mock; for the model itself see `fencepost serve`"
+        )
+    asyncio.run(_stay(cast("_Listening", held), as_json=as_json))
+    return 0
+
+
+async def _stay(held: _Listening, *, as_json: bool) -> None:
+    async with held as target:
+        told = target.provenance()
+        ended = asyncio.Event()
+        with at_a_signal(ended.set):  # before the address is told: whoever has it may end us
+            if as_json:
+                click.echo(json.dumps({"address": target.address, "version": told.version}))
+            else:
+                click.echo(target.address)
+            await ended.wait()

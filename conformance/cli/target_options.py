@@ -1,0 +1,233 @@
+"""Options of all commands that take a target: which brokers may be reached, and how.
+
+Decides where a password may come from (the environment or a file, never the command line, which
+others on the machine can read), and that options for a broker's listener are refused where no
+broker at an address is among the targets.
+"""
+
+from __future__ import annotations
+
+import os
+import ssl
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import wraps
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
+
+import click
+
+from fencepost.conformance.targets.registry import TargetOptions
+from fencepost.conformance.targets.tcp.security import (
+    MECHANISMS,
+    PLAINTEXT,
+    PROTOCOLS,
+    Sasl,
+    Security,
+    SecurityOptionError,
+    tls_context,
+)
+from fencepost.model.coordinator import CONFIG_DEFAULTS
+
+PASSWORD = "FENCEPOST_SASL_PASSWORD"  # noqa: S105  (the variable's name)
+KEY_PASSWORD = "FENCEPOST_TLS_KEY_PASSWORD"  # noqa: S105  (the variable's name)
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What `--set` said: of the group settings, and of a broker's other properties."""
+
+    group: dict[str, int | None]
+    other: dict[str, str]
+
+
+def _settings(
+    context: click.Context, parameter: click.Parameter, values: tuple[str, ...]
+) -> Settings:
+    del context, parameter
+    settings = Settings({}, {})
+    for value in values:
+        key, equals, text = value.partition("=")
+        if not key or not equals:
+            known = ", ".join(CONFIG_DEFAULTS)
+            raise click.BadParameter(f"{value!r} is no KEY=VALUE; the group settings are {known}")
+        if key not in CONFIG_DEFAULTS:
+            settings.other[key] = text
+            continue
+        try:
+            settings.group[key] = None if text == "none" else int(text)
+        except ValueError:
+            raise click.BadParameter(f"{value!r}: {text!r} is no whole number") from None
+    return settings
+
+
+settings_option = click.option(
+    "--set",
+    "settings",
+    multiple=True,
+    callback=_settings,
+    metavar="KEY=VALUE",
+    help="A group setting that can't be learnt from the target; any setting of a broker that is "
+    "started here.",
+)
+
+
+def known_failures_options(command: Command) -> Command:
+    """Adds `--known-failures` (as `lists`) and `--no-known-failures`."""
+    beside = click.option(
+        "--known-failures",
+        "lists",
+        multiple=True,
+        type=click.Path(exists=True, dir_okay=False, path_type=Path),
+        help="A list of known failures, beside the shipped one.",
+    )
+    none = click.option(
+        "--no-known-failures", is_flag=True, help="Use no list, not even the shipped one."
+    )
+    return beside(none(command))
+
+
+def _file(name: str, help_text: str) -> Callable[[Any], Any]:
+    kind = click.Path(exists=True, dir_okay=False, path_type=Path)
+    return click.option(name, type=kind, metavar="FILE", help=help_text)
+
+
+_OPTIONS = (
+    click.option("--remote", is_flag=True, help="Allow a broker that is not on the loopback."),
+    settings_option,
+    click.option(
+        "--security-protocol",
+        type=click.Choice(PROTOCOLS),
+        default=PROTOCOLS[0],
+        show_default=True,
+        help="What the listener of a tcp:// target speaks.",
+    ),
+    _file("--tls-ca", "Whom to trust, as PEM [default: the system's authorities]."),
+    _file("--tls-cert", "The certificate of whoever asks, as PEM."),
+    _file("--tls-key", f"Its key [default: in --tls-cert]; {KEY_PASSWORD} opens it."),
+    click.option(
+        "--tls-insecure-hostname",
+        is_flag=True,
+        help="Trust a certificate that was made for another host.",
+    ),
+    click.option(
+        "--sasl-mechanism",
+        type=click.Choice(MECHANISMS),
+        help="How to sign in.",
+    ),
+    click.option("--sasl-username", metavar="NAME", help="Who signs in."),
+    _file("--sasl-password-file", f"Holds the password [default: the variable {PASSWORD}]."),
+)
+
+
+def target_options(command: Command) -> Command:
+    """Adds `--remote`, `--set` and the options for TLS and SASL.
+
+    The command is called with `told`, a TargetOptions.
+    """
+
+    @wraps(command)
+    def wrapped(
+        *args: Any,
+        remote: bool,
+        settings: Settings,
+        security_protocol: str,
+        tls_ca: Path | None,
+        tls_cert: Path | None,
+        tls_key: Path | None,
+        tls_insecure_hostname: bool,
+        sasl_mechanism: str | None,
+        sasl_username: str | None,
+        sasl_password_file: Path | None,
+        **options: Any,
+    ) -> Any:
+        tls = _Tls(tls_ca, tls_cert, tls_key, tls_insecure_hostname)
+        sasl = _Sasl(sasl_mechanism, sasl_username, sasl_password_file)
+        security = _security(security_protocol, tls, sasl)
+        if security is not PLAINTEXT:
+            _used(click.get_current_context(), security)
+        told = TargetOptions(
+            remote=remote,
+            settings=settings.group,
+            properties=settings.other,
+            security=security,
+        )
+        return command(*args, told=told, **options)
+
+    for option in reversed(_OPTIONS):
+        wrapped = option(wrapped)
+    return wrapped  # type: ignore[return-value]
+
+
+class _Tls(NamedTuple):
+    ca: Path | None
+    cert: Path | None
+    key: Path | None
+    any_name: bool
+
+
+class _Sasl(NamedTuple):
+    mechanism: str | None
+    username: str | None
+    password_file: Path | None
+
+
+def _security(protocol: str, tls: _Tls, sasl: _Sasl) -> Security:
+    """What the options mean together.  Raises UsageError."""
+    has_tls, has_sasl = protocol.endswith("SSL"), protocol.startswith("SASL_")
+    if any(tls) and not has_tls:
+        raise click.UsageError(
+            f"--tls-… needs --security-protocol SSL or SASL_SSL; it is {protocol}"
+        )
+    if any(sasl) and not has_sasl:
+        raise click.UsageError(
+            f"--sasl-… needs --security-protocol SASL_PLAINTEXT or SASL_SSL; it is {protocol}"
+        )
+    if not has_tls and not has_sasl:
+        return PLAINTEXT
+    try:
+        context = _context(tls) if has_tls else None
+    except SecurityOptionError as error:
+        raise click.UsageError(str(error)) from None
+    return Security(context, _user(sasl) if has_sasl else None)
+
+
+def _context(tls: _Tls) -> ssl.SSLContext:
+    return tls_context(
+        ca=tls.ca,
+        cert=tls.cert,
+        key=tls.key,
+        key_password=os.environ.get(KEY_PASSWORD, ""),
+        any_name=tls.any_name,
+    )
+
+
+def _user(sasl: _Sasl) -> Sasl:
+    if not sasl.mechanism or not sasl.username:
+        raise click.UsageError("SASL needs --sasl-mechanism and --sasl-username")
+    if sasl.password_file is not None:
+        try:
+            password = sasl.password_file.read_text(encoding="utf-8").rstrip("\r\n")
+        except (OSError, UnicodeDecodeError) as error:
+            raise click.UsageError(
+                f"--sasl-password-file {sasl.password_file} can't be read ({type(error).__name__})"
+            ) from None
+    else:
+        password = os.environ.get(PASSWORD, "")
+    if not password:
+        raise click.UsageError(
+            f"SASL needs a password: set {PASSWORD}, or name a file with --sasl-password-file"
+        )
+    return Sasl(sasl.mechanism, sasl.username, password)
+
+
+def _used(context: click.Context, security: Security) -> None:
+    """Refuses options that no target takes.  Raises UsageError."""
+    arguments = [p.name for p in context.command.params if isinstance(p, click.Argument)]
+    if not any(str(context.params.get(name or "")).startswith("tcp:") for name in arguments):
+        raise click.UsageError(
+            f"--security-protocol {security.protocol} is for a target tcp://HOST:PORT; "
+            "there is none"
+        )

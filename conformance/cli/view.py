@@ -1,0 +1,94 @@
+"""`view`: traces or certificates as a page."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from fencepost.conformance.certify.pages import certificate_from_folder
+from fencepost.conformance.certify.report import write_texts
+from fencepost.conformance.certify.summary import plural
+from fencepost.conformance.cli.show import files_argument
+from fencepost.conformance.fuzz.page import fuzz_index, traces_of
+from fencepost.conformance.fuzz.report import FORMAT
+from fencepost.traces.files.trace_file import TraceFile, TraceFileError
+from fencepost.traces.page.certificate_data import is_certificate
+from fencepost.traces.page.certificate_page import certificate_page
+from fencepost.traces.page.trace_data import Shown
+from fencepost.traces.page.trace_page import trace_page
+
+TRACE, CERTIFICATE, FUZZ = "trace", "certificate", "fuzz run"
+
+
+@click.command("view")
+@files_argument("files", "FILE...")
+@click.option(
+    "-o",
+    "output",
+    required=True,
+    metavar="PAGE",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="The page to write, such as page.html.",
+)
+def view_command(*, files: tuple[Path, ...], output: Path) -> None:
+    """Write a page about traces, certificates or a fuzz run: one file that asks for nothing else.
+
+    Traces of one case can be given together, the minimal one first.  A certificate.json or a
+    fuzz.json takes the traces that lie beside it along.
+    """
+    documents = [(path, _json(path)) for path in files]
+    kinds = {_kind(document): path for path, document in documents}
+    if len(kinds) > 1:
+        names = " and ".join(f"{path} ({kind})" for kind, path in kinds.items())
+        raise click.UsageError(f"{names} don't go on one page; view them one by one")
+    (kind,) = kinds
+    if kind == FUZZ and len(documents) > 1:
+        raise click.UsageError("a page tells one run of fuzz; view them one by one")
+    text = {CERTIFICATE: _certificates, FUZZ: _fuzz, TRACE: _traces}[kind](documents)
+    write_texts({output.name: text}, output.parent, "-o")
+    click.echo(f"{output}: {plural(len(documents), kind)}")
+
+
+def _kind(document: Any) -> str:
+    if is_certificate(document):
+        return CERTIFICATE
+    if isinstance(document, dict) and document.get("format") == FORMAT:
+        return FUZZ
+    return TRACE
+
+
+def _json(path: Path) -> Any:
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (UnicodeDecodeError, json.JSONDecodeError) as error:
+        raise TraceFileError(
+            str(path), "the file", f"isn't JSON ({error})", "give a trace or a certificate"
+        ) from error
+
+
+def _traces(documents: Sequence[tuple[Path, Any]]) -> str:
+    traces = [TraceFile.from_json(document, where=str(path)) for path, document in documents]
+    return trace_page(
+        [
+            Shown(trace, trace.case or path.stem, str(path))
+            if len(traces) == 1
+            else Shown(trace, path.stem, str(path))
+            for trace, (path, _) in zip(traces, documents, strict=True)
+        ]
+    )
+
+
+def _certificates(documents: Sequence[tuple[Path, Any]]) -> str:
+    return certificate_page(
+        [document for _, document in documents],
+        [certificate_from_folder(document, path.parent) for path, document in documents],
+    )
+
+
+def _fuzz(documents: Sequence[tuple[Path, Any]]) -> str:
+    ((path, document),) = documents
+    return fuzz_index(document, traces_of(document, path.parent))

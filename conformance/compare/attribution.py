@@ -1,0 +1,174 @@
+"""Where a difference comes from, as far as anybody knows: a release, a listed failure, or neither.
+
+Decides what is known of a side that is wrong.  A target that has a profile of its own is judged by
+that, too: where the profile does as the target does, a later release changed it, and the change is
+the one without which the profile would do otherwise.  Else the target's list of known failures may
+have it, in this case or, by rule and by what was seen, in another.  What neither has is new.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from enum import Enum
+
+from fencepost.conformance.certify.known_failures import KnownFailure, aliases_of, load
+from fencepost.conformance.compare.difference import Difference, Taken
+from fencepost.conformance.execution.explain import signature
+from fencepost.conformance.execution.looks import Look, look_of
+from fencepost.conformance.execution.outcome import CaseResult
+from fencepost.conformance.execution.runner import Recording
+from fencepost.conformance.fuzz.known_failures import known_looks
+from fencepost.conformance.targets.registry import find_revision, kafka_version, revision_for
+from fencepost.conformance.targets.target import Provenance, Target
+from fencepost.model.revision import Gate, Release, Revision
+from fencepost.model.revisions.releases import gates_ahead, release
+from fencepost.properties.oracle.oracle import judge
+from fencepost.properties.oracle.verdict import Verdict
+
+_LISTED = ("kafka", "kfake", "mock")
+"""Targets of which a list of known failures is shipped."""
+
+
+class Known(Enum):
+    """How much is known."""
+
+    RELEASE = "release"
+    LISTED = "listed"
+    NEW = "new"
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """What is known of a wrong side.
+
+    `about`: the change that a later release made, or what the target gets wrong; "" where nothing
+    is known.  `link`: to a listed failure's ticket; `since`: the release that made the change;
+    `profile`: the revision that the target was held to.
+    """
+
+    known: Known
+    about: str = ""
+    link: str = ""
+    since: str = ""
+    profile: str = ""
+
+
+Origins = tuple[Origin | None, Origin | None]
+"""Of either side; None where it isn't wrong, or has neither profile nor list."""
+
+
+class Sources:
+    """What is known of two open targets."""
+
+    def __init__(self, one: Target, other: Target) -> None:
+        self._sides = (_side(one), _side(other))
+
+    def of(self, difference: Difference) -> Origins:
+        """Where a difference comes from."""
+        if difference.taken is Taken.BOTH:
+            return None, None
+        one, other = (
+            None if side is None else side.origin(result)
+            for side, result in zip(self._sides, difference.both.results, strict=True)
+        )
+        return one, other
+
+
+def better(first: Origins, second: Origins) -> Origins:
+    """Of each side what is known, by the first if it is not new to that."""
+    one, other = (
+        b if a is not None and a.known is Known.NEW and b is not None else a
+        for a, b in zip(first, second, strict=True)
+    )
+    return one, other
+
+
+def _side(target: Target) -> _Side | None:
+    name = target.name
+    kind = name.partition(":")[0]
+    if kind not in _LISTED:
+        return None
+    provenance: Provenance = target.provenance()
+    profile = revision_for(name)
+    number: Release = ()
+    if kind == "kafka" and not kafka_version(name).has_new_coordinator:
+        number = kafka_version(name).number
+    entries = load(name, provenance.version, aliases=aliases_of(target))
+    return _Side(find_revision(profile), number, tuple(entries), known_looks(entries))
+
+
+@dataclass(frozen=True, slots=True)
+class _Side:
+    """A target's profile, its release if the profile is one, and its list, by look too."""
+
+    profile: Revision
+    number: Release
+    entries: tuple[KnownFailure, ...]
+    looks: Mapping[Look, KnownFailure]
+
+    def origin(self, result: CaseResult) -> Origin | None:
+        """What is known of it; None where the target is not wrong."""
+        profile = self.profile.name
+        violation = result.verdict.violation if result.verdict is not None else None
+        alike = [result]
+        if result.recording is not None:
+            if violation is None:
+                return None
+            wrong = int(violation.request_id[1:])
+            verdict = _verdict(result.recording, self.profile)
+            if not _wrong_by(verdict, wrong):
+                return self._change(result.recording, wrong)
+            alike = [_seen(result, verdict, r) for r in _ends(result.recording, verdict)]
+        entry = next(filter(None, map(self._listed, alike)), None)
+        if entry is None:
+            return Origin(Known.NEW, profile=profile)
+        return Origin(Known.LISTED, entry.why, entry.link, profile=profile)
+
+    def _listed(self, own: CaseResult) -> KnownFailure | None:
+        for entry in self.entries:
+            if entry.case == own.case.id and entry.shows_as(own.observed):
+                return entry
+        return self.looks.get(look_of(own, self.profile))
+
+    def _change(self, recording: Recording, wrong: int) -> Origin:
+        """The changes without which the profile would do otherwise."""
+        profile = self.profile.name
+        gates = [gate for gate in self._gates() if self._needs(gate, recording, wrong)]
+        about = "; ".join(gate.about for gate in gates)
+        since = ", ".join(".".join(map(str, gate.since)) for gate in gates)
+        return Origin(Known.RELEASE, about, since=since, profile=profile)
+
+    def _gates(self) -> tuple[Gate, ...]:
+        return gates_ahead(self.number) if self.number else ()
+
+    def _needs(self, gate: Gate, recording: Recording, wrong: int) -> bool:
+        return _wrong_by(_verdict(recording, release(self.number, ahead=gate)), wrong)
+
+
+def _verdict(recording: Recording, revision: Revision) -> Verdict:
+    history, lag_ms = recording.history, recording.lag_ms
+    return judge(revision, recording.config, history, lag_ms=lag_ms).verdict()
+
+
+def _ends(recording: Recording, verdict: Verdict) -> Iterator[Recording]:
+    """What was recorded, and what would have been by somebody who had stopped at the violation.
+
+    Such a one sees silence where an answer came too late.
+    """
+    yield recording
+    if verdict.violation is not None:
+        end = verdict.violation.at_ms
+        yield replace(recording, history=[e for e in recording.history if e.at_ms <= end])
+
+
+def _seen(result: CaseResult, verdict: Verdict, recording: Recording) -> CaseResult:
+    """The result as the profile has it."""
+    observed = signature(verdict, recording)
+    return replace(result, verdict=verdict, recording=recording, observed=observed)
+
+
+def _wrong_by(verdict: Verdict, number: int) -> bool:
+    """Whether something is wrong by the time of a request."""
+    violation = verdict.violation
+    return violation is not None and int(violation.request_id[1:]) <= number

@@ -1,0 +1,81 @@
+"""Compare two targets: the same plans to both, and the shortest on which they differ.
+
+Decides what a comparison is: a search, and what it found examined; and what it comes to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+from fencepost.conformance.certify.certify import Options, opened
+from fencepost.conformance.compare.attribution import Sources
+from fencepost.conformance.compare.confirm import Confirmed, Examiner
+from fencepost.conformance.compare.differential import Pair
+from fencepost.conformance.compare.search import Search, Tally, Wish
+from fencepost.conformance.execution.outcome import EXIT_CODES, Overall
+from fencepost.conformance.targets.target import Provenance, Target
+from fencepost.model.revision import Revision
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """What came of it.
+
+    `differences`: the shortest first; `unsteady`: what did not come again each time; `more`: kinds
+    of difference that were not examined; `unlike_settings`: by key, of either side.
+    """
+
+    one: Provenance
+    other: Provenance
+    revision: Revision
+    is_virtual: bool
+    seed: int
+    tally: Tally
+    differences: tuple[Confirmed, ...]
+    unsteady: tuple[Confirmed, ...]
+    more: int
+    unlike_settings: dict[str, tuple[int | None, int | None]]
+
+    def overall(self) -> Overall:
+        """Violated if they differ; unknown if nothing can be said of some plan; else it holds."""
+        if self.differences:
+            return Overall.VIOLATED
+        return Overall.UNKNOWN if self.unsteady or self.tally.unknown else Overall.HOLDS
+
+    def exit_code(self) -> int:
+        """1 if they differ, 2 if that is open."""
+        return EXIT_CODES[self.overall()]
+
+
+@asynccontextmanager
+async def _paired(one: Target, other: Target, wish: Wish) -> AsyncIterator[Pair]:
+    options = Options(jobs=wish.jobs, attempts=1, persists=True)
+    async with (
+        opened(one, wish.revision, options) as first,
+        opened(other, wish.revision, options) as second,
+    ):
+        slower = one if first.hello.clock == "real" else other
+        yield Pair(first, second, slower.hints)
+
+
+async def compare(one: Target, other: Target, wish: Wish) -> Comparison:
+    """Run the stages on both until one finds something.  Raises TargetUnavailableError."""
+    async with _paired(one, other, wish) as pair:
+        sources = Sources(one, other)
+        search = Search(pair, wish, sources)
+        await search.run()
+        examined = await Examiner(pair, wish.revision, sources).examined(search.found, wish.kinds)
+        return Comparison(
+            one=one.provenance(),
+            other=other.provenance(),
+            revision=wish.revision,
+            is_virtual=pair.is_virtual,
+            seed=wish.seed,
+            tally=search.tally,
+            differences=tuple(found for found in examined if found.is_steady),
+            unsteady=tuple(found for found in examined if not found.is_steady),
+            more=len(search.found) - len(examined),
+            unlike_settings=pair.unlike_settings(),
+        )

@@ -1,0 +1,182 @@
+"""What a search found, made worth telling: each kind of difference confirmed, small, and explained.
+
+Decides which difference stands for its kind: the simplest that comes again each time.  It is made
+as small as it gets against both, and stays the same difference.  Where it shows at the first
+request that a side is wrong about, each side may end a plan there, so that no wait is waited out;
+on a real clock a difference gets so much time and no more.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from fencepost.conformance.compare.attribution import Origins, Sources, better
+from fencepost.conformance.compare.difference import Difference, Gap, Taken, compared
+from fencepost.conformance.compare.differential import Both, Pair
+from fencepost.conformance.compare.search import Kind
+from fencepost.conformance.findings.confirm import CONFIRMATIONS
+from fencepost.conformance.findings.findings import under
+from fencepost.conformance.plans.normalise import with_steps
+from fencepost.conformance.plans.order import steps_digest, weight
+from fencepost.conformance.plans.plan import Ask, Await, Case
+from fencepost.conformance.plans.shrink.shrink import Minimal, Shown, smallest
+from fencepost.model.revision import Revision
+
+EXAMINE_S = 60.0
+"""So long one difference is made smaller, on a real clock."""
+
+_TRIES = 600
+_CHOICES = 3
+"""So many plans of a kind are tried for one that shows it each time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Confirmed:
+    """A difference and how often it was seen; `again` of `runs` more runs showed it.
+
+    `first`: the case that showed it first; `is_minimal`: no step can be left out; `origins`: what
+    is known of either side.
+    """
+
+    difference: Difference
+    seen: int
+    first: str
+    again: int
+    runs: int
+    is_minimal: bool
+    origins: Origins
+
+    @property
+    def is_steady(self) -> bool:
+        """Whether it came each time."""
+        return self.again == self.runs
+
+
+class Examiner:
+    """Examines kinds of difference, side by side."""
+
+    def __init__(self, pair: Pair, revision: Revision, sources: Sources) -> None:
+        self._pair = pair
+        self._hasty = pair.hasty()
+        self._revision = revision
+        self._sources = sources
+
+    async def examined(
+        self, found: dict[Kind, list[Difference]], most: int
+    ) -> tuple[Confirmed, ...]:
+        """The simplest kinds, each by its simplest difference, the shortest plan first."""
+        kinds = [sorted(alike, key=self._weight) for alike in found.values()]
+        kinds.sort(key=lambda alike: (alike[0].taken is Taken.BOTH, self._weight(alike[0])))
+        told = await asyncio.gather(*(self._kind(alike) for alike in kinds[:most]))
+        return tuple(sorted(told, key=lambda c: self._weight(c.difference)))
+
+    def _weight(self, difference: Difference) -> tuple[tuple[int, ...], str]:
+        return weight(difference.both.case, self._pair.apis), difference.both.case.id
+
+    async def _kind(self, alike: Sequence[Difference]) -> Confirmed:
+        until = time.monotonic() + EXAMINE_S
+        tried = [await self._confirmed(alike[0], len(alike), until)]
+        for difference in alike[1:_CHOICES]:
+            late = not self._pair.is_virtual and time.monotonic() > until
+            if tried[-1].is_steady or late:
+                break
+            tried.append(await self._confirmed(difference, len(alike), until))
+        return tried[-1] if tried[-1].is_steady else tried[0]
+
+    async def _confirmed(self, difference: Difference, seen: int, until: float) -> Confirmed:
+        case, origins = difference.both.case, self._sources.of(difference)
+        work, again = await self._work(difference, until)
+        if again < CONFIRMATIONS:
+            return Confirmed(
+                difference, seen, case.id, again, CONFIRMATIONS, is_minimal=False, origins=origins
+            )
+        minimal = await work.minimal(difference, 1)
+        if minimal.shown.case is not case:
+            again = await work.again(minimal.shown.case)
+        if again < CONFIRMATIONS:  # so small that it shows by luck; it must show each time
+            minimal = await work.minimal(difference, CONFIRMATIONS)
+            again = await work.again(minimal.shown.case)
+        small = _named(minimal.shown.run)
+        origins = better(self._sources.of(small), origins)
+        return Confirmed(
+            small, seen, case.id, again, CONFIRMATIONS, minimal.is_minimal, origins=origins
+        )
+
+    async def _work(self, difference: Difference, until: float) -> tuple[_Work, int]:
+        """How it is worked on, and how often it shows so; in haste if it shows each time, too.
+
+        What comes too late is silence to those who don't wait, and another difference.
+        """
+        gap = difference.gap
+        if difference.is_first_wrong and (gap.field or gap.one != gap.other):
+            hasty = _Work(self._hasty, self._revision, gap, until)
+            if (again := await hasty.again(difference.both.case)) == CONFIRMATIONS:
+                return hasty, again
+        work = _Work(self._pair, self._revision, gap, until)
+        return work, await work.again(difference.both.case)
+
+
+class _Work:
+    """One difference under examination."""
+
+    def __init__(self, pair: Pair, revision: Revision, gap: Gap, until: float) -> None:
+        self._pair = pair
+        self._revision = revision
+        self._gap = gap
+        self._until = until
+
+    async def minimal(self, difference: Difference, times: int) -> Minimal[Difference]:
+        """The smallest plan that shows it so often out of so often."""
+
+        async def judge(case: Case) -> Difference | None:
+            shown = await self._shown(case, times)
+            return shown[0] if None not in shown else None
+
+        first = Shown(difference.both.case, difference)
+        left = None if self._pair.is_virtual else self._until - time.monotonic()
+        if left is not None and left <= 0:
+            return Minimal(first, 0, is_minimal=False)
+        cut = _cut(difference)
+        if cut is not None and (run := await judge(cut)) is not None:
+            first = Shown(cut, run)
+        return await smallest(
+            first, self._pair.apis, judge, at_once=self._pair.at_once, tries=_TRIES, seconds=left
+        )
+
+    async def again(self, case: Case) -> int:
+        """How often it shows in some more runs."""
+        shown = await self._shown(case, CONFIRMATIONS)
+        return sum(difference is not None for difference in shown)
+
+    async def _shown(self, case: Case, times: int) -> list[Difference | None]:
+        """For each run of a plan the difference, if it is this one."""
+        exact = self._pair.is_virtual
+        runs = await self._pair.run([case] * times)
+        found = [compared(both, self._revision, exact=exact).differs for both in runs]
+        return [d if d is not None and d.gap == self._gap else None for d in found]
+
+
+def _cut(difference: Difference) -> Case | None:
+    """The plan up to the answers that differ; None where that leaves nothing out."""
+    case, number = difference.both.case, difference.number
+    step = case.steps[number - 1] if number else None
+    if not isinstance(step, Ask):
+        return None
+    waits = [
+        place
+        for place, other in enumerate(case.steps, start=1)
+        if isinstance(other, Await) and step.label in other.labels
+    ]
+    end = waits[-1] if waits else number
+    return with_steps(case, case.steps[:end]) if end < len(case.steps) else None
+
+
+def _named(difference: Difference) -> Difference:
+    """The difference with its case under an id that stays while the plan does."""
+    both = difference.both
+    case = replace(both.case, id=f"differs/{steps_digest(both.case.steps)}", about="")
+    one, other = (under(result, case) for result in both.results)
+    return replace(difference, both=Both(case, one, other))

@@ -1,0 +1,171 @@
+"""Whether two runs of one plan differ, where, and on which side the model is.
+
+Decides what is a difference between targets and what is luck.  A choice that the protocol leaves
+open may fall differently on either side: where the model explains both, there is no difference.
+Where it explains one alone, the other is wrong at that request.  Where it explains neither, because
+both are wrong in the same way before, only what no choice leads to is compared: errors, and who is
+answered at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+
+from fencepost.conformance.compare.answers import Told, field_that_differs, told
+from fencepost.conformance.compare.differential import Both
+from fencepost.conformance.execution.outcome import CaseResult
+from fencepost.conformance.plans.plan import Ask
+from fencepost.model.revision import Revision
+from fencepost.properties.oracle.fingerprint import broken_rule
+
+_CHOSEN = ("leads", "follows")
+
+
+class Taken(Enum):
+    """Whose side the model takes."""
+
+    ONE = "one"
+    OTHER = "other"
+    NEITHER = "neither"
+    BOTH = "both"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Gap:
+    """The shape of a difference, which stays while its plan is made smaller."""
+
+    api: str
+    one: str
+    other: str
+    field: str
+    taken: str
+    rules: tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """Two runs that differ.
+
+    `number`: of the first request whose answers differ and that a side is wrong about, 0 where the
+    target itself failed; `one`, `other`: what became of each request, by its number; `taken`: whose
+    side the model takes.
+    """
+
+    both: Both
+    number: int
+    one: Mapping[int, Told]
+    other: Mapping[int, Told]
+    taken: Taken
+    gap: Gap
+
+    @property
+    def is_first_wrong(self) -> bool:
+        """Whether it shows where a side is wrong first, so that what comes later is idle."""
+        wrong = [n for n in map(_wrong_at, self.both.results) if n is not None]
+        return bool(wrong) and min(wrong) == self.number
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """What came of one plan: a difference, or why there is none to tell.
+
+    `differs`: None where they don't; `unknown`: why nothing can be said; `is_choice`: the answers
+    differ, and the model gives both.
+    """
+
+    both: Both
+    differs: Difference | None = None
+    unknown: str | None = None
+    is_choice: bool = False
+
+
+def compared(both: Both, revision: Revision, *, exact: bool) -> Compared:
+    """Compare two runs of a plan.  `exact`: both clocks are virtual."""
+    doubts = [doubt for result in both.results if (doubt := _doubt(result)) is not None]
+    if doubts:
+        return Compared(both, unknown=doubts[0])
+    one, other = (told(result.recording, exact=exact) for result in both.results)
+    unlike = [n for n in sorted({*one, *other}) if _essence(one, n) != _essence(other, n)]
+    if not unlike:
+        return Compared(both)
+    wrong = [_wrong_at(result) for result in both.results]
+    if wrong == [None, None]:
+        noted = [_noted(result) for result in both.results]
+        let_pass = [n for n in unlike if (n in noted[0]) is not (n in noted[1])]
+        if not let_pass:
+            return Compared(both, is_choice=True)
+        return Compared(both, _difference(both, let_pass[0], one, other, Taken.BOTH, revision))
+    first = min(number for number in wrong if number is not None)
+    if wrong[0] == wrong[1]:
+        plain = [n for n in unlike if _plain(one, n) != _plain(other, n)]
+        if not plain:
+            return Compared(both, is_choice=True)
+        number = first if first in plain else plain[0]
+        return Compared(both, _difference(both, number, one, other, Taken.NEITHER, revision))
+    taken = Taken.OTHER if wrong[0] == first else Taken.ONE
+    number = first if first in (0, *unlike) else unlike[0]
+    return Compared(both, _difference(both, number, one, other, taken, revision))
+
+
+def _doubt(result: CaseResult) -> str | None:
+    """Why a run says nothing."""
+    if result.recording is None:
+        return None
+    if result.recording.moved:
+        return "the coordinator moved or was loading meanwhile"
+    return result.verdict.unknown if result.verdict is not None else None
+
+
+def _essence(side: Mapping[int, Told], number: int) -> tuple[str, str, int] | None:
+    found = side.get(number)
+    return None if found is None else found.essence
+
+
+def _plain(side: Mapping[int, Told], number: int) -> str:
+    """What no choice of a leader leads to."""
+    found = side.get(number)
+    kinds = [] if found is None else found.kind.split(", ")
+    return ", ".join(kind for kind in kinds if kind not in _CHOSEN)
+
+
+def _noted(result: CaseResult) -> set[int]:
+    """The requests with an answer that the model lets pass, though it gives another."""
+    return {int(note.partition(":")[0][1:]) for note in result.notes}
+
+
+def _wrong_at(result: CaseResult) -> int | None:
+    """The number of the request that the model doesn't explain; 0 where the target failed."""
+    if result.recording is None:
+        return 0
+    violation = result.verdict.violation if result.verdict is not None else None
+    return None if violation is None else int(violation.request_id[1:])
+
+
+def _difference(
+    both: Both,
+    number: int,
+    one: Mapping[int, Told],
+    other: Mapping[int, Told],
+    taken: Taken,
+    revision: Revision,
+) -> Difference:
+    here = one.get(number, Told("")), other.get(number, Told(""))
+    step = both.case.steps[number - 1] if number else None
+    rules = [_rule(result, revision) for result in both.results]
+    gap = Gap(
+        step.api if isinstance(step, Ask) else "",
+        here[0].kind,
+        here[1].kind,
+        field_that_differs(*here),
+        taken.value,
+        (rules[0], rules[1]),
+    )
+    return Difference(both, number, one, other, taken, gap)
+
+
+def _rule(result: CaseResult, revision: Revision) -> str:
+    violation = result.verdict.violation if result.verdict is not None else None
+    rule = None if violation is None else broken_rule(violation, revision)
+    return "" if rule is None else rule.id

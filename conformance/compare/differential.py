@@ -1,0 +1,209 @@
+"""Two targets that are open, and run the same plans.
+
+Decides what can be asked of both: the versions and features that both have, under settings that
+both can have.  Where one can choose its settings, it takes those of the other; where both can, the
+case chooses.  Each side is judged by the same revision, by itself.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from fencepost.conformance.catalogue.registry import Entry
+from fencepost.conformance.certify.certify import STAGGER_S, Suite
+from fencepost.conformance.execution.outcome import CaseResult, Outcome
+from fencepost.conformance.execution.runner import unmet_need
+from fencepost.conformance.plans.order import DELAY, Versions
+from fencepost.conformance.plans.plan import Case, Restart
+from fencepost.conformance.plans.shrink.shrink import AT_ONCE
+from fencepost.conformance.plans.shrink.simplify import fitted
+from fencepost.conformance.targets.target import Hints
+from fencepost.model.coordinator import Hello
+from fencepost.model.history import Sent
+
+_DELAY_MS = 3000
+_MEMBER_ID_REQUIRED_SINCE = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Both:
+    """One plan, run on both sides."""
+
+    case: Case
+    one: CaseResult
+    other: CaseResult
+
+    @property
+    def results(self) -> tuple[CaseResult, CaseResult]:
+        """Both results, in order."""
+        return self.one, self.other
+
+    @property
+    def lacks(self) -> str | None:
+        """What one of them lacks for the plan."""
+        for result in self.results:
+            if result.outcome is Outcome.UNSUPPORTED:
+                return result.message.removeprefix("the target lacks ")
+        return None
+
+    @property
+    def requests(self) -> int:
+        """How many requests the side was sent that was sent more."""
+        return max(
+            0 if r.recording is None else sum(isinstance(e, Sent) for e in r.recording.history)
+            for r in self.results
+        )
+
+
+class Pair:
+    """Two suites as one; they ask only for what both targets have.
+
+    `hints`: how the one with a clock is best asked.
+    """
+
+    def __init__(self, one: Suite, other: Suite, hints: Hints) -> None:
+        self.suites = (one, other)
+        self.hints = hints
+        self.apis: Versions = _common(one.hello, other.hello)
+        features = one.hello.features & other.hello.features
+        for suite in self.suites:
+            suite.hello = replace(suite.hello, apis=dict(self.apis), features=features)
+
+    @property
+    def is_virtual(self) -> bool:
+        """Whether both clocks are virtual, so that everything comes out the same each time."""
+        return all(suite.hello.clock == "virtual" for suite in self.suites)
+
+    @property
+    def at_once(self) -> int:
+        """How many plans are best run side by side."""
+        places = [suite.places for suite in self.suites if suite.hello.clock == "real"]
+        return min(AT_ONCE, *places) if places else 1
+
+    @property
+    def settings(self) -> Mapping[str, int | None]:
+        """Those of a side that can't choose, if there is one."""
+        for suite in self.suites:
+            if not suite.chooses_settings:
+                return dict(suite.config)
+        return {}
+
+    def choices(self) -> list[Mapping[str, int | None]]:
+        """Settings under which a plan that names none can be run."""
+        if not any(suite.chooses_settings for suite in self.suites):
+            return [{}]
+        fixed = self.settings
+        return [fixed] if fixed else [{DELAY: 0}, {DELAY: _DELAY_MS}]
+
+    def unlike_settings(self) -> dict[str, tuple[int | None, int | None]]:
+        """Settings in which two sides differ that can't choose."""
+        one, other = self.suites
+        if one.chooses_settings or other.chooses_settings:
+            return {}
+        keys = sorted({*one.config, *other.config})
+        values = {key: (one.config.get(key), other.config.get(key)) for key in keys}
+        return {key: pair for key, pair in values.items() if pair[0] != pair[1]}
+
+    def written(self, entry: Entry) -> tuple[Case | None, str]:
+        """The case of an entry for both, or None and what is lacking."""
+        fixed = self.settings
+        delayed = bool(fixed.get(DELAY)) if fixed else bool(entry.delayed)
+        if entry.delayed is not None and entry.delayed is not delayed:
+            return None, DELAY
+        oldest = self.apis.get("JoinGroup", (0, 0))[0]
+        case = entry.case({}, delayed=delayed, at_once=oldest < _MEMBER_ID_REQUIRED_SINCE)
+        needs = replace(case.needs, config=self._wanted(case, delayed=delayed))
+        case = self.fitted(replace(case, rules=(), needs=needs))
+        config = fixed or case.needs.config
+        for suite in self.suites:
+            if (lacks := unmet_need(case, suite.hello, config)) is not None:
+                return None, lacks
+        return case, ""
+
+    def fitted(self, case: Case) -> Case:
+        """The case in versions that both have, where those can say it."""
+        return fitted(case, self.apis)
+
+    def _wanted(self, case: Case, *, delayed: bool) -> Mapping[str, int | None]:
+        if not any(suite.chooses_settings for suite in self.suites):
+            return case.needs.config
+        chosen = self.settings or {DELAY: _DELAY_MS if delayed else 0}
+        return {**chosen, **case.needs.config}
+
+    def is_near(self, case: Case) -> bool:
+        """Whether both can run a plan without starting anything for it."""
+        restarts = any(isinstance(step, Restart) for step in case.steps)
+        return self.is_virtual or not (restarts or any(self._lacking(case)))
+
+    def _lacking(self, case: Case) -> Iterator[str]:
+        """Settings that the first coordinator of a side doesn't have."""
+        for suite in self.suites:
+            if suite.hello.clock == "real":
+                for key, value in case.needs.config.items():
+                    if suite.config.get(key) != value:
+                        yield key
+
+    def hasty(self) -> Pair:
+        """The same two, each of which ends a plan as soon as it is wrong."""
+        one, other = (
+            suite.with_options(replace(suite.options, persists=False, eager=True))
+            for suite in self.suites
+        )
+        return Pair(one, other, self.hints)
+
+    async def run(self, cases: Sequence[Case]) -> list[Both]:
+        """The plans on both sides, once each, side by side where a clock runs."""
+        one, other = await asyncio.gather(*(suite.try_cases(cases) for suite in self.suites))
+        return [Both(*row) for row in zip(cases, one, other, strict=True)]
+
+    async def each(
+        self,
+        cases: Sequence[Case],
+        is_enough: Callable[[Both], bool],
+        until: Callable[[], float | None],
+    ) -> None:
+        """The plans on both sides, side by side, each handed on as soon as both are done.
+
+        When that is enough, or at `until` (asked each time; `time.monotonic`), what still runs is
+        given up.
+        """
+        await asyncio.gather(*(suite.prepare(cases) for suite in self.suites))
+        running = [
+            asyncio.create_task(self._both(case, number * STAGGER_S))
+            for number, case in enumerate(cases)
+        ]
+        left = set(running)
+        try:
+            while left:
+                end = until()
+                patience = None if end is None else max(0.0, end - time.monotonic())
+                done, left = await asyncio.wait(
+                    left, timeout=patience, return_when=asyncio.FIRST_COMPLETED
+                )
+                ended = [task.result() for task in running if task in done]
+                enough = [is_enough(both) for both in ended]
+                if not ended or any(enough):
+                    return
+        finally:
+            for task in left:
+                task.cancel()
+            await asyncio.gather(*left, return_exceptions=True)
+
+    async def _both(self, case: Case, wait_s: float) -> Both:
+        async with asyncio.TaskGroup() as group:
+            one, other = (group.create_task(s.try_case(case, wait_s)) for s in self.suites)
+        return Both(case, one.result(), other.result())
+
+
+def _common(one: Hello, other: Hello) -> Versions:
+    """The versions that both have."""
+    found = {}
+    for api in sorted(one.apis.keys() & other.apis.keys()):
+        low = max(one.apis[api][0], other.apis[api][0])
+        high = min(one.apis[api][1], other.apis[api][1])
+        if low <= high:
+            found[api] = (low, high)
+    return found

@@ -1,0 +1,220 @@
+"""The search of a comparison: which plans both run, what came of each, and when that is enough.
+
+Decides the order and the end.  Stages come one after the other, and whatever stage finds something
+is the last.  Differences with one known cause are of one kind, others are of one kind if they look
+alike; when enough kinds were seen, or nothing of the budget is left, what still runs is given up.
+On a real clock the long cases of a stage that found something are not waited for.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from fencepost.conformance.certify.summary import plural
+from fencepost.conformance.compare.attribution import Known, Origin, Sources
+from fencepost.conformance.compare.difference import Compared, Difference, Gap, Taken, compared
+from fencepost.conformance.compare.differential import Both, Pair
+from fencepost.conformance.plans.order import asks_of
+from fencepost.conformance.plans.plan import Case
+from fencepost.model.revision import Revision
+
+KINDS = 4
+"""So many kinds of difference are enough, if nobody says otherwise."""
+
+LINGER_S = 60.0
+"""So long after the first difference other kinds are looked for, if nobody says otherwise."""
+
+_ATTEMPTS = 3
+_BATCH = 300
+_BATCH_VIRTUAL = 50
+
+Written = Iterable[Case | str]
+"""Cases, or what is lacking for one."""
+
+Kind = Gap | tuple[Taken, Origin]
+"""What differences have in common: where they come from, or else how they look."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """Some plans, by name.  `write`: makes them for two targets."""
+
+    name: str
+    write: Callable[[Pair], Written]
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What the user asked for.
+
+    `requests`: to each target; `seconds`: for the search; None: no limit of this kind.  `kinds`: of
+    difference that are enough; `lingers_s`: so long after its first difference a stage looks for
+    other kinds on a real clock, if `seconds` doesn't say; `told`: is shown the tally as it grows.
+    """
+
+    revision: Revision
+    stages: Sequence[Stage]
+    requests: int | None = None
+    seconds: float | None = None
+    jobs: int | None = None
+    seed: int = 0
+    kinds: int = KINDS
+    lingers_s: float | None = LINGER_S
+    told: Callable[[Tally], None] | None = None
+
+
+@dataclass(slots=True)
+class Tally:
+    """What was run: plans by stage, requests to each side, and what came of plans.
+
+    `choices`: the answers differed, and the model gives both; `lacking`: what a side lacked;
+    `unknown`: plans of which nothing can be said, by id, and why; `ended`: why the search ended
+    before all was run, "" if it didn't.
+    """
+
+    stages: dict[str, int] = field(default_factory=dict)
+    requests: int = 0
+    same: int = 0
+    choices: int = 0
+    differing: int = 0
+    lacking: dict[str, int] = field(default_factory=dict)
+    unknown: dict[str, str] = field(default_factory=dict)
+    ended: str = ""
+
+
+class Search:
+    """A search under way; `found`: the differences so far, by their kind."""
+
+    def __init__(self, pair: Pair, wish: Wish, sources: Sources) -> None:
+        self.tally = Tally()
+        self.found: dict[Kind, list[Difference]] = {}
+        self._pair = pair
+        self._wish = wish
+        self._sources = sources
+        self._began = time.monotonic()
+        self._first: float | None = None
+
+    async def run(self) -> None:
+        """The stages, until one finds something or the budget is spent."""
+        for stage in self._wish.stages:
+            await self._run(stage)
+            if self.found or self.tally.ended:
+                return
+
+    async def _run(self, stage: Stage) -> None:
+        self.tally.stages[stage.name] = 0
+        for batch in self._batches(stage):
+            await self._take(stage, batch)
+            if self._wish.told is not None:
+                self._wish.told(self.tally)
+            if why := self._why_over():
+                self.tally.ended = why
+                return
+
+    def _batches(self, stage: Stage) -> Iterator[list[Case]]:
+        """What runs side by side; plans that need something started wait for the others."""
+        size = _BATCH_VIRTUAL if self._pair.is_virtual else _BATCH
+        batch: list[Case] = []
+        requests = 0
+        for plan in stage.write(self._pair):
+            if isinstance(plan, str):
+                self._lacks(plan)
+                continue
+            asks = len(asks_of(plan.steps))
+            if batch and (
+                len(batch) == size
+                or self._is_too_much(requests + asks)
+                or self._pair.is_near(plan) is not self._pair.is_near(batch[0])
+            ):
+                yield batch
+                batch, requests = [], 0
+            batch.append(plan)
+            requests += asks
+        if batch:
+            yield batch
+
+    def _is_too_much(self, requests: int) -> bool:
+        most = self._wish.requests
+        return most is not None and self.tally.requests + requests > most
+
+    def _why_over(self) -> str:
+        """Why the search need not go on, "" if it does."""
+        wish, now = self._wish, time.monotonic()
+        if self._is_enough():
+            kinds = plural(wish.kinds, "kind")
+            return f"{kinds} of difference {'is' if wish.kinds == 1 else 'are'} enough (--kinds)"
+        if wish.requests is not None and self.tally.requests >= wish.requests:
+            return f"{wish.requests} requests were sent to each (--requests)"
+        if (until := self._until()) is None or now < until:
+            return ""
+        if wish.seconds is not None:
+            return f"{wish.seconds / 60:g} minutes were over (--minutes)"
+        return f"{wish.lingers_s:g} s were over since the first difference (--minutes has more)"
+
+    def _is_enough(self) -> bool:
+        grave = [k for k, (first, *_) in self.found.items() if first.taken is not Taken.BOTH]
+        return len(grave) >= self._wish.kinds
+
+    def _until(self) -> float | None:
+        """When it ends, by the clock."""
+        if self._wish.seconds is not None:
+            return self._began + self._wish.seconds
+        if self._first is None or self._wish.lingers_s is None or self._pair.is_virtual:
+            return None
+        return self._first + self._wish.lingers_s
+
+    async def _take(self, stage: Stage, batch: list[Case]) -> None:
+        """Run plans and count; on a real clock what stays unknown is tried again."""
+        if self._pair.is_virtual:
+            for both in await self._pair.run(batch):
+                self._count(both)
+            self.tally.stages[stage.name] += len(batch)
+            return
+        ended = set[str]()
+
+        def is_enough(both: Both) -> bool:
+            self._count(both)
+            ended.add(both.case.id)
+            return self._is_enough()
+
+        left = batch
+        for _ in range(_ATTEMPTS):
+            await self._pair.each(left, is_enough, self._until)
+            left = [case for case in left if case.id in self.tally.unknown]
+            if not left or self.found or self._why_over():
+                break
+        self.tally.stages[stage.name] += len(ended)
+
+    def _count(self, both: Both) -> None:
+        tally, case_id = self.tally, both.case.id
+        tally.requests += both.requests
+        tally.unknown.pop(case_id, None)
+        result = self._compared(both)
+        if (lacks := both.lacks) is not None:
+            self._lacks(lacks)
+        elif result.unknown is not None:
+            tally.unknown[case_id] = result.unknown
+        elif result.differs is not None:
+            tally.differing += 1
+            self._first = self._first or time.monotonic()
+            self.found.setdefault(self._kind(result.differs), []).append(result.differs)
+        elif result.is_choice:
+            tally.choices += 1
+        else:
+            tally.same += 1
+
+    def _compared(self, both: Both) -> Compared:
+        return compared(both, self._wish.revision, exact=self._pair.is_virtual)
+
+    def _lacks(self, what: str) -> None:
+        self.tally.lacking[what] = self.tally.lacking.get(what, 0) + 1
+
+    def _kind(self, difference: Difference) -> Kind:
+        for taken, origin in zip(
+            (Taken.OTHER, Taken.ONE), self._sources.of(difference), strict=True
+        ):
+            if difference.taken is taken and origin is not None and origin.known is not Known.NEW:
+                return taken, origin
+        return difference.gap

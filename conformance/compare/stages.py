@@ -1,0 +1,76 @@
+"""Where differences are looked for, in order: suites that are written, and plans that are made.
+
+Decides the order within a suite: short plans first, and last what needs another coordinator, which
+takes long to start.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from fencepost.conformance.catalogue.registry import Entry
+from fencepost.conformance.catalogue.suites import CATALOGUE, find_suite
+from fencepost.conformance.compare.differential import Pair
+from fencepost.conformance.compare.search import Stage
+from fencepost.conformance.fuzz.plans import Ground, Planner
+from fencepost.conformance.plans.order import weight
+from fencepost.conformance.plans.plan import Case
+from fencepost.model.revision import Revision
+
+
+def stage_of(name: str, entries: Sequence[Entry]) -> Stage:
+    """The cases of a suite."""
+
+    def write(pair: Pair) -> Iterator[Case | str]:
+        cases = []
+        for entry in entries:
+            case, lacks = pair.written(entry)
+            if case is None:
+                yield lacks
+            else:
+                cases.append(case)
+        yield from sorted(cases, key=lambda c: (not pair.is_near(c), weight(c, pair.apis)))
+
+    return Stage(name, write)
+
+
+def walks_stage(name: str, revision: Revision) -> Stage:
+    """A suite that is made when it is needed, the shortest walks first."""
+
+    def write(pair: Pair) -> Iterator[Case | str]:
+        entries = find_suite(name, revision).entries
+        lengths = {entry.id: len(entry.case({}, delayed=False).steps) for entry in entries}
+        for entry in sorted(entries, key=lambda entry: lengths[entry.id]):
+            case, lacks = pair.written(entry)
+            yield lacks if case is None else case
+
+    return Stage(name, write)
+
+
+def plans_stage(seed: int) -> Stage:
+    """Plans that nobody thought of, as `fuzz` draws them, without end."""
+
+    def write(pair: Pair) -> Iterator[Case | str]:
+        planner = Planner(ground_of(pair), seed)
+        while True:
+            yield pair.fitted(planner.next().case)
+
+    return Stage("made up", write)
+
+
+def ground_of(pair: Pair) -> Ground:
+    """What plans can be made for: what both can do, under settings that both can have."""
+    configs = [(wanted, {**pair.suites[0].config, **wanted}) for wanted in pair.choices()]
+    lag_ms = max(suite.lag_ms for suite in pair.suites)
+    hello = pair.suites[0].hello
+    return Ground(pair.suites[0].revision, hello, pair.hints, lag_ms, configs)
+
+
+def usual_stages(revision: Revision, seed: int) -> list[Stage]:
+    """The catalogue; then every transition; then what nobody thought of."""
+    catalogue = find_suite(CATALOGUE, revision).entries
+    return [
+        stage_of(CATALOGUE, catalogue),
+        walks_stage("cover", revision),
+        plans_stage(seed),
+    ]

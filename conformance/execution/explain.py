@@ -1,0 +1,195 @@
+"""Why a case failed, for somebody who has never seen it: one sentence, and what led to it.
+
+Decides the words.  The sentence says what should have come, why, by which rule, and what came
+instead.  The steps say what was sent and answered, in order, members by name: "A1" is the first
+process of instance "A", a name in small letters is a dynamic member.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from fencepost.conformance.execution.answer_diff import (
+    body_of,
+    deviation,
+    difference,
+    names_of,
+    request_of,
+    signature,
+)
+from fencepost.conformance.execution.outcome import CaseResult
+from fencepost.conformance.execution.runner import Recording
+from fencepost.model.coordinator import Send
+from fencepost.model.history import Answered, Sent
+from fencepost.model.revision import Revision
+from fencepost.model.table.table import Rule
+from fencepost.properties.oracle.fingerprint import broken_rule
+from fencepost.properties.oracle.verdict import Verdict, Violation, Wrong, nearest
+from fencepost.traces.text.step_lines import Told, step_lines, texts
+from fencepost.traces.text.words import answer_words, with_names
+
+__all__ = ["Explanation", "explain", "explained", "sentence", "signature", "steps_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """The sentence; the steps, numbered from 1, each a line; the rule that was broken, if any."""
+
+    sentence: str
+    steps: tuple[str, ...]
+    signature: str
+    rule: Rule | None
+
+    @property
+    def text(self) -> str:
+        """All of it, as lines."""
+        return "\n".join([self.sentence, *self.steps])
+
+
+def explained(result: CaseResult, revision: Revision) -> Explanation | None:
+    """The explanation of a case's result; None where nothing was recorded."""
+    if result.recording is None:
+        return None
+    return explain(result.verdict, result.recording, revision)
+
+
+def explain(verdict: Verdict | None, recording: Recording, revision: Revision) -> Explanation:
+    """What was expected, by which rule and why, and what came instead."""
+    names = names_of(recording)
+    lines = step_lines(_told_from(recording, names))
+    said = signature(verdict, recording)
+    violation = verdict.violation if verdict is not None else None
+    if violation is not None:
+        rule = broken_rule(violation, revision)
+        number = next((line.number for line in lines if line.asks == violation.request_id), 0)
+        said_so = _sentence(violation, recording, names, rule, number)
+        wrong = violation.request_id
+    else:
+        rule, said_so, wrong = None, _undecided(verdict, recording), ""
+    return Explanation(said_so, tuple(texts(lines, wrong)), said, rule)
+
+
+def sentence(verdict: Verdict | None, recording: Recording, revision: Revision) -> str:
+    """The sentence alone."""
+    return explain(verdict, recording, revision).sentence
+
+
+def steps_of(recording: Recording) -> tuple[str, ...]:
+    """What was sent and answered, a numbered line each."""
+    return tuple(texts(step_lines(_told_from(recording, names_of(recording)))))
+
+
+def _told_from(recording: Recording, names: Mapping[str, str]) -> Told:
+    return Told(recording.history, recording.senders, names, recording.clock)
+
+
+def _undecided(verdict: Verdict | None, recording: Recording) -> str:
+    if verdict is not None and verdict.unknown is not None:
+        return f"Nothing can be said: {verdict.unknown}."
+    if recording.stopped:
+        return f"The case was stopped: {recording.stopped}."
+    return "Every answer is one that the model gives."
+
+
+def _sentence(
+    violation: Violation,
+    recording: Recording,
+    names: Mapping[str, str],
+    rule: Rule | None,
+    number: int,
+) -> str:
+    request = request_of(recording, violation.request_id)
+    if request is None:
+        return with_names(violation.detail, names)
+    who = recording.senders.get(violation.request_id, request.connection)
+    at = f" (step {number})" if number else ""
+    subject = f"{who}'s {request.api} v{request.version}{at}"
+    why = _why(rule)
+    should, came = _should(violation, request, names), _came(violation, recording, request, names)
+    source = f" Source: {rule.source}." if rule is not None and rule.source else ""
+    twice = _twice(violation)
+    return f"{subject} should have {should}{why}. Instead {came}.{twice}{source}"
+
+
+def _twice(violation: Violation) -> str:
+    """The gravest thing an answer can show: two live members of one instance."""
+    rows = (violation.observed or {}).get("members") or ()
+    held = [row.get("groupInstanceId") for row in rows if isinstance(row, dict)]
+    double = sorted({i for i in held if i is not None and held.count(i) > 1})
+    return f" These are two live members of instance {', '.join(double)}." if double else ""
+
+
+def _why(rule: Rule | None) -> str:
+    if rule is None:
+        return ""
+    because = f": {rule.because}" if rule.because else ""
+    return f"{because} (rule {rule.id}, {rule.level.value})"
+
+
+def _should(violation: Violation, request: Send, names: Mapping[str, str]) -> str:
+    if violation.wrong is Wrong.DEVIATION:
+        _, _, want = deviation(violation.detail, names).rpartition(" instead of ")
+        name = violation.detail.partition(" ")[0]
+        if name == "bytes":
+            return "been answered in the bytes that its version has"
+        return f"been answered with {name} {want}"
+    chosen = nearest(violation.allowed)
+    if violation.wrong is Wrong.EARLY or (violation.wrong is Wrong.CLOSED and chosen is None):
+        return "waited for its answer"
+    if chosen is None:
+        return "been answered in the shape that its version has"
+    others = [a for a in violation.allowed if a.body != chosen.body]
+    words = [answer_words(request.api, chosen.body, names)]
+    words += [answer_words(request.api, a.body, names) for a in others]
+    several = "; or ".join(dict.fromkeys(words[:3]))
+    return f"been answered {several}"
+
+
+def _came(
+    violation: Violation, recording: Recording, request: Send, names: Mapping[str, str]
+) -> str:
+    got = answer_words(request.api, violation.observed, names)
+    chosen = nearest(violation.allowed)
+    waited = violation.at_ms - _sent_ms(recording, request.id)
+    match violation.wrong:
+        case Wrong.ANSWER if chosen is not None and " instead of " in chosen.difference:
+            differs = difference(request.api, violation.observed, chosen, names)
+            return f"it was answered {got}" + ("" if _told(differs, got) else f" ({differs})")
+        case Wrong.ANSWER:
+            return f"it was answered {got} only after {waited} ms, which is too late"
+        case Wrong.EARLY:
+            moment = "at once" if waited == 0 else f"after {waited} ms"
+            return f"it was answered {moment}: {got}"
+        case Wrong.SILENCE:
+            return f"no answer had come after {waited} ms{_afterwards(recording, request, names)}"
+        case Wrong.CLOSED:
+            reason = "" if violation.detail == Wrong.CLOSED.value else f": {violation.detail}"
+            return f"the connection was closed{with_names(reason, names)}"
+        case Wrong.SHAPE:
+            return f"the answer can't be one of that version: {with_names(violation.detail, names)}"
+        case Wrong.DEVIATION:
+            body = body_of(recording, request.id)
+            got = answer_words(request.api, body, names)
+            return f"it was answered {got} ({deviation(violation.detail, names)})"
+
+
+def _afterwards(recording: Recording, request: Send, names: Mapping[str, str]) -> str:
+    """What came in the end, where it came too late."""
+    for event in recording.history:
+        if isinstance(event, Answered) and event.answer.id == request.id:
+            waited = event.at_ms - _sent_ms(recording, request.id)
+            return f" (after {waited} ms: {answer_words(request.api, event.answer.body, names)})"
+    return ""
+
+
+def _told(differs: str, got: str) -> bool:
+    """Whether the difference says no more than the first word of the answer does."""
+    return differs.startswith("errorCode ") and got.startswith(differs.split()[1])
+
+
+def _sent_ms(recording: Recording, request_id: str) -> int:
+    for event in recording.history:
+        if isinstance(event, Sent) and event.request.id == request_id:
+            return event.at_ms
+    return 0

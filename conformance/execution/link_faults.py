@@ -1,0 +1,83 @@
+"""What a failure is worth that a bad link makes as well as a bad broker.
+
+Decides when lateness and the end of a connection count.  No control group shows what happens to one
+connection alone: a packet lost, a stall, a cut.  But a broker does wrong at the same request again
+and again, and a link anywhere; so such a failure counts when it was seen `SIGHTS` times at the same
+request, and no attempt passed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from fencepost.conformance.execution.outcome import CaseResult, Outcome
+from fencepost.properties.oracle.verdict import Violation, Wrong
+
+SIGHTS = 3
+
+
+def may_be_the_link(result: CaseResult) -> bool:
+    """Whether a failure is such as a bad link makes, too: something late, or cut off."""
+    if is_cut_off(result):
+        return True
+    violation = _violation(result)
+    return violation is not None and violation.late
+
+
+def is_cut_off(result: CaseResult) -> bool:
+    """Whether the target failed altogether, or ended a connection."""
+    if result.outcome is not Outcome.FAIL:
+        return False
+    violation = _violation(result)
+    return violation is None or violation.wrong is Wrong.CLOSED
+
+
+def _violation(result: CaseResult) -> Violation | None:
+    """What a failed case was found to violate."""
+    failed = result.outcome is Outcome.FAIL
+    return result.verdict.violation if failed and result.verdict is not None else None
+
+
+@dataclass(slots=True)
+class Suspicions:
+    """The failures of one case that may be the link's.
+
+    `attempts`: how often the case is tried anyway; it bounds the sights that are asked for.
+    """
+
+    attempts: int
+    seen: list[CaseResult] = field(default_factory=list)
+
+    @property
+    def sights(self) -> int:
+        """How often a failure must be seen at the same request."""
+        return min(SIGHTS, self.attempts)
+
+    @property
+    def most_attempts(self) -> int:
+        """How often the case is tried: more often, once there is something to look for."""
+        return self.attempts + (self.sights - 1 if self.seen else 0)
+
+    def confirmed_by(self, result: CaseResult) -> bool:
+        """Note a failure; whether it was seen often enough by now."""
+        self.seen.append(result)
+        where = _where(result)
+        return sum(_where(before) == where for before in self.seen) >= self.sights
+
+    def weighed(self, result: CaseResult) -> CaseResult:
+        """The last attempt's result, where none of these was confirmed."""
+        if not self.seen:
+            return result
+        if result is not self.seen[-1]:
+            notes = (*result.notes, *(f"not seen again: {s.message}" for s in self.seen))
+            return replace(result, notes=notes)
+        why = f"not seen at the same request each time, so it may be the link: {result.message}"
+        return replace(result, outcome=Outcome.UNKNOWN, message=why, level=result.case.level)
+
+
+def _where(result: CaseResult) -> tuple[object, ...]:
+    """What was wrong with the answer to which step."""
+    violation = result.verdict and result.verdict.violation
+    if not violation or result.recording is None:
+        return (result.message,)
+    return (violation.wrong, result.recording.labels.get(violation.request_id))

@@ -1,0 +1,121 @@
+"""What became of a case, and of a whole certificate.
+
+Decides the words: the outcomes of cases, the verdict over them, and the exit code.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any
+
+from fencepost.conformance.execution.runner import Recording
+from fencepost.conformance.plans.plan import Case
+from fencepost.conformance.targets.target import Provenance
+from fencepost.model.coordinator import Config
+from fencepost.model.table.table import LEVELS, Level
+from fencepost.properties.oracle.verdict import Verdict
+
+
+class Outcome(Enum):
+    """The outcome of a case."""
+
+    PASS = "pass"  # noqa: S105  (a word, no secret)
+    FAIL = "fail"
+    KNOWN_FAILURE = "known-failure"
+    STALE_KNOWN_FAILURE = "stale-known-failure"
+    UNKNOWN = "unknown"
+    UNSUPPORTED = "unsupported"
+    SKIPPED = "skipped"
+
+
+class Overall(Enum):
+    """The verdict of a certificate."""
+
+    HOLDS = "holds"
+    VIOLATED = "violated"
+    UNKNOWN = "unknown"
+
+
+EXIT_CODES = {Overall.HOLDS: 0, Overall.VIOLATED: 1, Overall.UNKNOWN: 2}
+EXIT_USAGE = 64
+EXIT_UNAVAILABLE = 69
+EXIT_OWN_FAULT = 70
+
+
+@dataclass(frozen=True, slots=True)
+class CaseResult:
+    """One case: its outcome, the level at which it failed (else the case's), and the evidence.
+
+    `message`: one sentence, members by name; "" for a pass.  `observed`: the signature of what was
+    seen, which a known failure must match; the same for the same fault in every run.
+    `attempts`: how often it was run; `seconds`: how long the last run took; `judged_s`: the
+    processor time that it took to judge what was recorded.
+    """
+
+    case: Case
+    outcome: Outcome
+    level: Level
+    message: str = ""
+    observed: str = ""
+    verdict: Verdict | None = None
+    recording: Recording | None = None
+    attempts: int = 1
+    seconds: float = 0.0
+    notes: tuple[str, ...] = ()
+    judged_s: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """Rules that every explanation of some case used; and reachable or not, with the reason."""
+
+    covered: tuple[str, ...]
+    missed: tuple[str, ...]
+    unreachable: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Certificate:
+    """All results of one target under one revision.
+
+    `suite`: name and figures of a suite that was made; empty for the catalogue.
+    """
+
+    provenance: Provenance
+    revision: str
+    clock: str
+    config: Config
+    settings_source: Mapping[str, str]
+    advertised: Mapping[str, tuple[int, int]]
+    working: Mapping[str, tuple[int, int]]
+    results: tuple[CaseResult, ...]
+    coverage: Coverage
+    seed: int
+    level: Level
+    versions: Mapping[str, str]
+    lag_ms: int = 0
+    seconds: float = 0.0
+    notes: tuple[str, ...] = field(default=())
+    suite: Mapping[str, Any] = field(default_factory=dict)
+
+    def counts(self) -> Counter[tuple[Level, Outcome]]:
+        """How many cases came out how, by level."""
+        return Counter((r.level, r.outcome) for r in self.results)
+
+    def deciding(self, result: CaseResult) -> bool:
+        """Whether a case's level counts for the verdict."""
+        return LEVELS.index(result.level) <= LEVELS.index(self.level)
+
+    def overall(self) -> Overall:
+        """Violated if a deciding case failed or is stale; else unknown if one is; else it holds."""
+        outcomes = {r.outcome for r in self.results if self.deciding(r)}
+        if outcomes & {Outcome.FAIL, Outcome.STALE_KNOWN_FAILURE}:
+            return Overall.VIOLATED
+        return Overall.UNKNOWN if Outcome.UNKNOWN in outcomes else Overall.HOLDS
+
+    def exit_code(self) -> int:
+        """The exit code of the verdict."""
+        return EXIT_CODES[self.overall()]

@@ -1,0 +1,62 @@
+"""What was recorded on a real clock, judged: what of it rests on how late something was.
+
+Decides with which patience a history is judged.  The narrowest is the lag that was measured while
+it was made.  A violation that any lag leaves is one.  One that more patience explains away counts
+only while the control group shows a quick target; as SHOULD at the most where the target's own
+patience is enough, and as its rule has it where it isn't: what is so late may as well never come.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from fencepost.conformance.execution.latency_monitor import LagMeter
+from fencepost.conformance.execution.runner import Recording
+from fencepost.model.revision import Revision
+from fencepost.model.table.table import LEVELS, Level
+from fencepost.properties.oracle.oracle import judge
+from fencepost.properties.oracle.verdict import Verdict, Violation
+
+_GENEROUS_MS = 30_000
+
+
+def verdict_of(recording: Recording, revision: Revision, meter: LagMeter) -> Verdict:
+    """The oracle's verdict; the lag that it was found with is noted in the recording.
+
+    Where the narrowest finds a violation, it is looked for with more and more patience: what
+    remains wrong then does not rest on lateness, and is what the target is told.
+    """
+    lag = max(recording.lag_ms, meter.lag_ms(recording.began, recording.ended))
+    tight = _judge(recording, revision, lag)
+    if tight.violation is None:
+        recording.lag_ms = lag
+        return tight
+    patience = max(recording.patience_ms, lag)
+    patient = _judge(recording, revision, patience)
+    if patient.violation is not None:
+        recording.lag_ms = patience
+        violation = _sharpened(patient.violation, tight.violation)
+        patient = replace(patient, violation=violation)
+        if _judge(recording, revision, max(_GENEROUS_MS, 10 * lag)).violation is not None:
+            return patient
+        found = replace(patient, violation=replace(violation, late=True))
+    else:
+        recording.lag_ms = lag
+        slow = max((tight.violation.level, Level.SHOULD), key=LEVELS.index)
+        found = replace(tight, violation=replace(tight.violation, late=True, level=slow))
+    if meter.trustworthy(recording.began, recording.ended, lag):
+        return found
+    recording.lag_ms = max(_GENEROUS_MS, 10 * lag)
+    why = "it rests on lateness while the control was late too, or its timers did not fire"
+    return replace(found, violation=None, unknown=why, used=frozenset())
+
+
+def _judge(recording: Recording, revision: Revision, lag_ms: int) -> Verdict:
+    return judge(revision, recording.config, recording.history, lag_ms=lag_ms).verdict()
+
+
+def _sharpened(violation: Violation, tight: Violation) -> Violation:
+    """What is wrong by any measure, beside what would have been right by the narrowest."""
+    rules = {a.rule for a in tight.allowed} if violation.request_id == tight.request_id else set()
+    allowed = tuple(a for a in violation.allowed if a.rule in rules)
+    return replace(violation, allowed=allowed or violation.allowed)

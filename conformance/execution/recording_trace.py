@@ -1,0 +1,74 @@
+"""From a recording of a case to a trace file.
+
+Decides what of a run is kept: all that the judge saw, the plan, and the verdict with its reasons.
+"""
+
+from __future__ import annotations
+
+from fencepost.conformance.execution.answer_diff import names_of
+from fencepost.conformance.execution.explain import explain
+from fencepost.conformance.execution.runner import Recording
+from fencepost.conformance.plans.json_form import case_json
+from fencepost.conformance.targets.target import Provenance
+from fencepost.model.revision import Revision
+from fencepost.properties.oracle.fingerprint import broken_rule
+from fencepost.properties.oracle.verdict import Verdict, nearest
+from fencepost.traces.files.trace_file import Expected, TraceFile, TraceVerdict
+
+
+def trace_of(
+    recording: Recording,
+    verdict: Verdict | None,
+    revision: Revision,
+    provenance: Provenance,
+    *,
+    seed: int,
+    tool_version: str,
+    message: str = "",
+) -> TraceFile:
+    """The trace of a run.  `message`: said instead of the explanation's sentence, if given."""
+    return TraceFile(
+        revision=revision.name,
+        case=recording.case.id,
+        clock=recording.clock,
+        lag_ms=recording.lag_ms,
+        config=dict(recording.config),
+        plan=case_json(recording.case),
+        events=tuple(recording.history),
+        senders=dict(recording.senders),
+        names=names_of(recording),
+        verdict=verdict_of(recording, verdict, revision, message),
+        provenance={
+            "tool": tool_version,
+            "target": provenance.target,
+            "implementation": provenance.implementation,
+            "implementation_version": provenance.version,
+            "seed": seed,
+        },
+    )
+
+
+def verdict_of(
+    recording: Recording, verdict: Verdict | None, revision: Revision, message: str = ""
+) -> TraceVerdict:
+    """A verdict as a trace says it."""
+    said = message or explain(verdict, recording, revision).sentence
+    if verdict is None or verdict.violation is None:
+        holds = verdict is not None and verdict.unknown is None
+        return TraceVerdict("holds" if holds else "unknown", message=said)
+    violation = verdict.violation
+    rule = broken_rule(violation, revision)
+    best = nearest(violation.allowed)
+    allowed = sorted(violation.allowed, key=lambda a: a is not best)
+    return TraceVerdict(
+        outcome="violated",
+        level=violation.level.value,
+        wrong=violation.wrong.name,
+        rule=rule.id if rule is not None else None,
+        rules=violation.decided_by,
+        request=violation.request_id,
+        expected=tuple(Expected(a.body, a.rule, a.difference) for a in allowed),
+        observed=violation.observed,
+        because=rule.because if rule is not None else "",
+        message=said,
+    )

@@ -1,0 +1,367 @@
+"""One case against one coordinator: sends the plan, reads answers, asks the oracle as it goes.
+
+Decides when a wait is over: when the answer came, when no explanation is left (then something is
+wrong and going on would prove nothing more), or when the wait itself can't be right (a cap).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from fencepost.conformance.execution.incremental_judge import SELDOM_S, Listener
+from fencepost.conformance.plans.bind import Knowledge
+from fencepost.conformance.plans.plan import (
+    Ask,
+    Await,
+    Case,
+    Disconnect,
+    Pause,
+    ProtocolOf,
+    Restart,
+    Settle,
+    Step,
+    Times,
+    times_for,
+)
+from fencepost.conformance.targets.target import Hints
+from fencepost.model.coordinator import Answer, AsyncCoordinator, Config, Hello, Send
+from fencepost.model.history import Answered, Disconnected, Event, Handled, Passed, Restarted, Sent
+from fencepost.model.messages.draft_messages import ALL_APIS
+from fencepost.model.messages.messages import LeaveGroupRequest, LeavingMember
+from fencepost.model.messages.shapes import Message, ShapeError, wire_fields
+from fencepost.model.revision import Revision
+from fencepost.model.state.fast_replace import replace
+from fencepost.properties.oracle.oracle import Oracle
+from fencepost.properties.oracle.verdict import Verdict
+
+WAIT_CAP_MS = 120_000
+"""No single wait of a case is longer, real clock."""
+
+VIRTUAL_CAP_MS = 3_600_000
+_SLICE_MS = 50
+_LONGEST_SLICE_MS = 400
+"""The longer a wait, the seldomer it is looked whether it can end; an answer ends it at once."""
+
+_NO_HINTS = Hints()
+_BATCHES_SINCE = 3
+_MOVED = {14, 15, 16}
+
+
+class CaseUnsupportedError(Exception):
+    """The target lacks what the case needs.  `str()` says what."""
+
+
+@dataclass(slots=True)
+class Recording:
+    """All that a run of a case left: the evidence, and the names that make it readable."""
+
+    case: Case
+    config: Config
+    clock: str
+    lag_ms: int
+    patience_ms: int
+    history: list[Event] = field(default_factory=list)
+    labels: dict[str, str] = field(default_factory=dict)
+    senders: dict[str, str] = field(default_factory=dict)
+    names: dict[str, str] = field(default_factory=dict)
+    stopped: str | None = None
+    moved: bool = False
+    began: float = 0.0
+    ended: float = 0.0
+    written_for_ms: int = 0
+    step_ends: list[int] = field(default_factory=list)
+    """When each step of the plan that was taken was over."""
+
+
+class CaseRun:
+    """Runs one case.
+
+    `lag_ms`: what the target's clock can't tell apart, which times are scaled by; 0 for a virtual
+    clock.  `hints`: how the target is best asked.  `persists`: after a violation, too, the plan is
+    run to its end, for what else can be seen.  `eager`: judge it as it goes, though it is about no
+    rule.
+    """
+
+    def __init__(
+        self,
+        case: Case,
+        coordinator: AsyncCoordinator,
+        hello: Hello,
+        config: Config,
+        revision: Revision,
+        lag_ms: int,
+        hints: Hints = _NO_HINTS,
+        *,
+        persists: bool = False,
+        eager: bool = False,
+    ) -> None:
+        self._persists = persists
+        self._case = case
+        self._coordinator = coordinator
+        self._hello = hello
+        self._virtual = hello.clock == "virtual"
+        lag = 0 if self._virtual else lag_ms
+        self._times: Times = times_for(
+            config, lag_ms=lag, session_ms=hints.session_ms, tick_ms=hints.tick_ms
+        )
+        self._knowledge = Knowledge(self._times)
+        patience = 0 if self._virtual else max(lag, hints.patience_ms)
+        every_s = 0.0 if self._virtual or case.rules or eager else SELDOM_S
+        self._oracle = Listener(Oracle(revision, config, lag_ms=patience), every_s)
+        timers = self._times.session + self._times.rebalance
+        self._unjudged_cap = timers if self._virtual else patience
+        self._now = 0
+        self._origin = time.monotonic()
+        self._open: dict[str, Ask] = {}
+        self._bodies: dict[str, dict[str, Any]] = {}
+        self.recording = Recording(case, config, hello.clock, lag, patience, written_for_ms=lag)
+
+    async def run(self) -> Recording:
+        """Run the plan to its end, or until nothing more can be learnt.
+
+        Raises CaseUnsupportedError; CoordinatorFailure where the target itself failed.
+        """
+        self.recording.began = time.monotonic()
+        for number, step in enumerate(self._case.steps, start=1):
+            if not self._goes_on():
+                break
+            await self._step(step, number)
+            self.recording.step_ends.append(self._clock())
+            if self.recording.stopped:
+                break
+        else:
+            await self._linger()
+        self.recording.names = dict(self._knowledge.names)
+        self.recording.ended = time.monotonic()
+        return self.recording
+
+    @property
+    def judged_at_once(self) -> bool:
+        """Whether the oracle hears each event as it happens."""
+        return self._oracle.at_once
+
+    def verdict(self) -> Verdict:
+        """What the oracle says by now; on a real clock it was patient, see `patience_ms`."""
+        return self._oracle.verdict()
+
+    def _goes_on(self) -> bool:
+        return self._persists or self._oracle.open()
+
+    async def _waits_on(self) -> bool:
+        return self._persists or await self._oracle.still_open()
+
+    async def _step(self, step: Step, number: int) -> None:
+        match step:
+            case Ask():
+                await self._ask(step, number)
+            case Await():
+                await self._await(step.labels)
+            case Pause():
+                await self._let_pass(pause_ms(step, self._times))
+            case Settle():
+                if not self._virtual:
+                    await self._let_pass(self._times.settle)
+            case Disconnect():
+                dropped = await self._coordinator.disconnect(step.who)
+                self._take(dropped.answers)
+                self._record(Disconnected(self._clock(), step.who, dropped.dropped))
+                for request_id in dropped.dropped:
+                    self._open.pop(request_id, None)
+            case Restart():
+                await self._restart()
+
+    async def _restart(self) -> None:
+        begun = self._clock()
+        dropped = await self._coordinator.restart()
+        if dropped.spell is None:
+            self._record(Restarted(begun, self._clock(), dropped.dropped))
+            moved = self.recording.moved
+            self._take(dropped.answers)
+            self.recording.moved = moved  # to be sent away by the restart is as it should be
+        else:
+            begun, down = map(self._since_origin, dropped.spell)
+            self._take(dropped.answers, begun)
+            self._record(Restarted(begun, self._clock(), dropped.dropped, down + 1))
+        for request_id in dropped.dropped:
+            self._open.pop(request_id, None)
+
+    async def _ask(self, step: Ask, number: int) -> None:
+        version, body = asked(step, self._hello, self._knowledge)
+        request_id = f"r{number}"
+        connection = step.connection or step.who
+        if any((ask.connection or ask.who) == connection for ask in self._open.values()):
+            self.recording.stopped = f"{step.label}: its connection waits for another answer"
+            return
+        request = Send(request_id, connection, "fencepost", step.api, version, body)
+        self._open[request_id] = step
+        self._bodies[request_id] = body
+        self.recording.labels[request_id] = step.label
+        self.recording.senders[request_id] = step.who
+        begun = self._clock()
+        answers = await self._coordinator.send(request)
+        self._record(Sent(begun, request, self._clock()))
+        self._take(answers)
+        if self._virtual:
+            self._record(Handled(self._now))
+
+    def _clock(self) -> int:
+        if self._virtual:
+            return self._now
+        return self._since_origin(time.monotonic())
+
+    def _since_origin(self, seconds: float) -> int:
+        return int((seconds - self._origin) * 1000)
+
+    def _record(self, event: Event) -> None:
+        history = self.recording.history
+        last = history[-1] if history and not self._virtual else None
+        if isinstance(event, Passed) and isinstance(last, Passed):
+            history.pop()  # that nothing came for longer says all that it said
+        history.append(event)
+        self._oracle.observe(event)
+
+    def _take(self, answers: Sequence[Answer], read_ms: int | None = None) -> None:
+        """`read_ms`: real clock: when they had been read by, if not by now."""
+        for answer in answers:
+            read = answer if self._virtual else self._stamped(answer, read_ms)
+            self._record(Answered(read))
+            ask = self._open.pop(answer.id, None)
+            if ask is None or answer.body is None:
+                continue
+            self.recording.moved |= answer.body.get("errorCode") in _MOVED
+            self._knowledge.learn(ask.who, ask.api, answer.body, self._bodies[answer.id])
+
+    def _stamped(self, answer: Answer, read_ms: int | None) -> Answer:
+        """Real clock: when we read it, by the clock that stamped the sending."""
+        at = self._clock() if read_ms is None else read_ms
+        return Answer(answer.id, at + 1, answer.body, answer.findings)
+
+    async def _advance(self, ms: int) -> None:
+        before = self._clock()
+        answers = await self._coordinator.advance(ms)
+        if self._virtual:
+            self._now += ms
+            self._take(answers)
+            self._record(Passed(self._now))
+        else:
+            self._take(answers)
+            if not answers:
+                self._take(await self._drained())
+                self._record(Passed(before))
+
+    async def _drained(self) -> Sequence[Answer]:
+        """What came in before and is still on its way through the event loop."""
+        for _ in range(3):
+            await asyncio.sleep(0)
+        return await self._coordinator.advance(0)
+
+    async def _let_pass(self, ms: int) -> None:
+        end = self._clock() + ms
+        if self._virtual:
+            await self._advance(ms)
+            return
+        slice_ms = _SLICE_MS
+        while (left := end - self._clock()) > 0 and self._goes_on():
+            await self._advance(min(left, slice_ms))
+            slice_ms = min(2 * slice_ms, _LONGEST_SLICE_MS)
+
+    async def _await(self, labels: tuple[str, ...]) -> None:
+        begun = self._clock()
+        looked_ms = begun - 1  # what may happen now may not have been asked for yet
+        cap = VIRTUAL_CAP_MS if self._virtual else WAIT_CAP_MS
+        slice_ms = _SLICE_MS
+        while (waiting := self._waiting(labels)) and await self._waits_on():
+            if not self._oracle.open():  # nobody can say any more what is due
+                cap = self._unjudged_cap
+            if self._clock() - begun > cap:
+                self.recording.stopped = f"{', '.join(waiting)} waited for in vain"
+                return
+            if not self._virtual:
+                await self._advance(slice_ms)
+                slice_ms = min(2 * slice_ms, _LONGEST_SLICE_MS)
+                continue
+            if not self._oracle.open():
+                await self._advance(self._times.short_rebalance)
+                continue
+            deadline = self._oracle.next_deadline_ms(looked_ms)
+            if deadline is None:
+                self.recording.stopped = f"{', '.join(waiting)}: nothing left that could answer"
+                return
+            await self._advance(deadline - self._now)
+            looked_ms = self._now
+
+    def _waiting(self, labels: tuple[str, ...]) -> list[str]:
+        return [ask.label for ask in self._open.values() if ask.label in labels]
+
+    async def _linger(self) -> None:
+        """After the last step: time for what should have been answered, or should not."""
+        if self._virtual:
+            await self._advance(0)
+        elif self._open or self._case.rules:  # else nothing can come that matters
+            await self._let_pass(self._times.margin)
+
+
+def asked(step: Ask, hello: Hello, knowledge: Knowledge) -> tuple[int, dict[str, Any]]:
+    """The version and body that a request has for a target, by what its sender knows.
+
+    Raises CaseUnsupportedError where the target hasn't, or the version can't.
+    """
+    bounds = hello.apis.get(step.api)
+    if bounds is None:
+        raise CaseUnsupportedError(f"the target has no {step.api}")
+    version = step.version
+    if version is None:
+        version = bounds[1] if step.at_most is None else min(bounds[1], step.at_most)
+    if not bounds[0] <= version <= bounds[1]:
+        raise CaseUnsupportedError(
+            f"{step.api} v{version}; the target has v{bounds[0]} to v{bounds[1]}"
+        )
+    kind = ALL_APIS[step.api].request
+    carried = {name for name, form in wire_fields(kind) if form.carried_by(version)}
+    values = {
+        name: knowledge.value(value)
+        for name, value in step.fields.items()
+        if name in carried or not isinstance(value, ProtocolOf)
+    }
+    try:
+        return version, _in_version(kind(**values), version).to_body(version)
+    except ShapeError as error:
+        raise CaseUnsupportedError(
+            f"a {step.api} that can say {error.path}; v{version} can't"
+        ) from error
+
+
+def pause_ms(step: Pause, times: Times) -> int:
+    """How long a pause lasts."""
+    total = sum(map(times.of, step.times)) // step.parts
+    margin = step.margins * times.margin
+    late = times.tick if step.times and step.margins else 0
+    return max(0, total - margin if step.minus else total + margin + late)
+
+
+def _in_version(message: Message, version: int) -> Message:
+    """A leave of one dynamic member, as the versions say it that name one member id."""
+    match message:
+        case LeaveGroupRequest(members=(LeavingMember(group_instance_id=None) as row,)):
+            if version < _BATCHES_SINCE:
+                return replace(message, member_id=row.member_id, members=())
+    return message
+
+
+def unmet_need(case: Case, hello: Hello, config: Config) -> str | None:
+    """What a target lacks for a case, if anything."""
+    needs = case.needs
+    for api, version in needs.apis:
+        bounds = hello.apis.get(api)
+        if bounds is None or not bounds[0] <= version <= bounds[1]:
+            return f"{api} v{version}"
+    if missing := sorted(needs.features - hello.features):
+        return f"feature {missing[0]}"
+    for key, value in needs.config.items():
+        if config.get(key) != value:
+            return f"{key}={value} (it is {config.get(key)})"
+    return None

@@ -1,0 +1,102 @@
+"""Shrink: the smallest trace that still shows what a trace shows, on any target.
+
+Decides what must stay the same while steps go: the shape of the failure.  How it is made small and
+tried again is as `fuzz` has it, and so is its end on a real clock.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from fencepost.conformance.certify.certify import Options, Suite, opened
+from fencepost.conformance.certify.replay import sound_trace
+from fencepost.conformance.execution.shape import shape_of
+from fencepost.conformance.findings.confirm import Examination
+from fencepost.conformance.findings.findings import finding_of, under
+from fencepost.conformance.plans.json_form import case_from_json
+from fencepost.conformance.plans.order import DELAY
+from fencepost.conformance.plans.plan import Case
+from fencepost.conformance.targets.registry import find_revision
+from fencepost.conformance.targets.target import Target
+from fencepost.traces.files.trace_file import TraceFile, TraceFileError
+
+SECONDS = 180.0
+"""So long at most it takes on a real clock, if nobody says."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shrunk:
+    """The smaller trace; how many steps its plan has and had, and how many plans were tried.
+
+    `is_minimal`: no step can be left out; `failed` of `runs` more runs showed the same.
+    """
+
+    trace: TraceFile
+    steps: int
+    before: int
+    tried: int
+    is_minimal: bool
+    failed: int = 0
+    runs: int = 0
+
+    def text(self) -> str:
+        """In words."""
+        size = "minimal" if self.is_minimal else "smaller, and perhaps not minimal"
+        said = f"{self.before} steps, now {self.steps} ({size}; {self.tried} plans tried)"
+        if self.failed < self.runs:
+            said += f"; it fails in {self.failed} of {self.runs} runs only"
+        return said
+
+
+async def shrink(trace: TraceFile, target: Target, *, seconds: float = SECONDS) -> Shrunk:
+    """The smallest that fails on a target as this trace's plan does; `seconds`: on a real clock.
+
+    Raises TraceFileError where there is no plan, or it doesn't fail there.
+    """
+    case = plan_of(trace)
+    async with opened(target, find_revision(trace.revision), Options(eager=True)) as suite:
+        first = with_settings(case, trace, suite)
+        (failure,) = await suite.try_cases([first])
+        shape = shape_of(failure, suite.revision)
+        if shape is None:
+            raise TraceFileError(
+                "the trace",
+                "plan",
+                f"does not fail on {target.name} ({failure.outcome.value})",
+                "name a target that fails it, such as the one that it was recorded from: "
+                f"{trace.provenance.get('target')}",
+            )
+        examination = Examination(suite, seconds=seconds)
+        async with examination.limited():
+            found = await finding_of(shape, [failure], examination)
+        named = replace(found.case, id=case.id, about=case.about)
+        smaller = sound_trace(under(found.result, named), suite.revision, suite.provenance())
+        if smaller is None:
+            raise TraceFileError(
+                "the trace",
+                "plan",
+                f"ends {target.name} itself, which leaves nothing to record",
+                "run `certify` on it, which says how it ended",
+            )
+    before, now = len(case.steps), len(named.steps)
+    return Shrunk(smaller, now, before, found.tried, found.is_minimal, found.failed, found.runs)
+
+
+def plan_of(trace: TraceFile) -> Case:
+    """The plan of a trace, as something to make smaller.  Raises TraceFileError if it has none."""
+    if trace.plan is None:
+        raise TraceFileError(
+            "the trace",
+            "plan",
+            "is null: it is a run of the model or an imported one, and can't be run elsewhere",
+            "give a trace that `certify --report` or `fuzz --report` wrote",
+        )
+    return replace(case_from_json(dict(trace.plan)), rules=())
+
+
+def with_settings(case: Case, trace: TraceFile, suite: Suite) -> Case:
+    """The case under the settings that it was recorded under, where they can be chosen."""
+    if not suite.chooses_settings:
+        return case
+    config = {DELAY: trace.config.get(DELAY), **case.needs.config}
+    return replace(case, needs=replace(case.needs, config=config))

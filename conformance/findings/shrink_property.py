@@ -1,0 +1,160 @@
+"""Shrink for a property: the smallest run of a model that still breaks it.
+
+Decides which properties a trace can show, and on what it is run.  A property of histories is seen
+in the answers; one of a group is asked of each group after each step.  All others need to know what
+clients know, or what was before; exploration checks those.  The run is one of the model that the
+trace was recorded from, or of the revision that it names where it came from elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from fencepost.conformance.certify.certify import Options, opened
+from fencepost.conformance.execution.outcome import CaseResult
+from fencepost.conformance.execution.recording_trace import trace_of
+from fencepost.conformance.findings.findings import under
+from fencepost.conformance.findings.shrink import Shrunk, plan_of, with_settings
+from fencepost.conformance.plans.plan import Case
+from fencepost.conformance.plans.shrink.shrink import Shown, smallest
+from fencepost.conformance.runtime.provenance import own_version
+from fencepost.conformance.targets.in_process import (
+    InProcessCoordinator,
+    InProcessTarget,
+    ModelCoordinator,
+)
+from fencepost.conformance.targets.registry import DEFAULT_REVISION, find_revision
+from fencepost.model.coordinator import Answer, Config, Dropped, Reset, Send
+from fencepost.model.revision import Revision
+from fencepost.properties.checking.evaluator import broken, denied
+from fencepost.properties.claims.answers import broken_by
+from fencepost.properties.logic.property import Kind, Property
+from fencepost.traces.files.trace_file import TraceFile, TraceFileError
+
+if TYPE_CHECKING:
+    from fencepost.model.coordinator import AsyncCoordinator
+
+_IN_PROCESS = ("model", "mutant")
+
+
+async def shrink_property(trace: TraceFile, one: Property) -> Shrunk:
+    """The smallest run that breaks a property.
+
+    Raises TraceFileError where there is no plan, it breaks nothing, or no trace can show it.
+    """
+    if one.kind is not Kind.HISTORY and not _is_of_groups(one):
+        raise TraceFileError(
+            f"property:{one.id}",
+            one.kind.value,
+            "speaks of more than a trace shows",
+            f"`fencepost check {trace.revision}` finds the shortest run that breaks it",
+        )
+    case, target = plan_of(trace), _Watched(_origin(trace), one)
+    judging = find_revision(trace.revision)
+    async with opened(target, judging, Options(persists=True)) as suite:
+
+        async def judge(tried: Case) -> CaseResult | None:
+            (result,) = await suite.try_cases([tried])
+            return result if target.sentence(result) else None
+
+        first = with_settings(case, trace, suite)
+        run = await judge(first)
+        if run is None:
+            raise TraceFileError(
+                "the trace",
+                "plan",
+                f"does not break {one.id} on {target.name}",
+                "name a property that it breaks; `fencepost properties` lists all",
+            )
+        minimal = await smallest(Shown(first, run), suite.hello.apis, judge)
+        found = under(minimal.shown.run, replace(minimal.shown.case, id=case.id))
+        assert found.recording is not None  # noqa: S101  (it was judged by its recording)
+        sentence = broken_by(found.recording.history, [one]).get(one.id) or denied(one)
+        smaller = trace_of(
+            found.recording,
+            found.verdict,
+            judging,
+            suite.provenance(),
+            seed=0,
+            tool_version=own_version(),
+            message=f"{one.id}: {sentence}.",
+        )
+    steps = len(minimal.shown.case.steps)
+    return Shrunk(smaller, steps, len(case.steps), minimal.tried, minimal.is_minimal)
+
+
+def _is_of_groups(one: Property) -> bool:
+    return one.kind is Kind.STATE and one.formula is not None
+
+
+def _origin(trace: TraceFile) -> Revision:
+    """The model that a trace came from."""
+    name = str(trace.provenance.get("target"))
+    if name.partition(":")[0] not in _IN_PROCESS:
+        return find_revision(trace.revision)
+    return find_revision(name.removeprefix("model").removeprefix(":") or DEFAULT_REVISION)
+
+
+class _Watched(InProcessTarget):
+    """A model of which a property is asked; its scopes are used one after the other."""
+
+    def __init__(self, revision: Revision, one: Property) -> None:
+        super().__init__(f"model:{revision.name}", revision, own_version())
+        self._of = revision
+        self._property = one
+        self._watching = _Watching(revision, one)
+
+    def sentence(self, result: CaseResult) -> str:
+        """What is wrong, of the case that was run last; "" for nothing."""
+        if result.recording is None:
+            return ""
+        if self._property.kind is Kind.HISTORY:
+            said = broken_by(result.recording.history, [self._property])
+            return said.get(self._property.id, "")
+        return self._watching.said
+
+    @asynccontextmanager
+    async def scope(
+        self, label: str, *, isolated: bool = False, restarts: bool = False
+    ) -> AsyncIterator[AsyncCoordinator]:
+        """A fresh model."""
+        del label, isolated, restarts
+        self._watching = _Watching(self._of, self._property)
+        yield InProcessCoordinator(self._watching)
+
+
+class _Watching(ModelCoordinator):
+    """A model that asks a property of its groups after each call; `said`: what was wrong first."""
+
+    def __init__(self, revision: Revision, one: Property) -> None:
+        super().__init__(revision, own_version())
+        self._property = one
+        self.said = ""
+
+    def reset(self, config: Config) -> Reset:
+        """As the model's; nothing is wrong with no group."""
+        self.said = ""
+        return super().reset(config)
+
+    def send(self, request: Send) -> list[Answer]:
+        """As the model's."""
+        return self._asked(super().send(request))
+
+    def advance(self, ms: int) -> list[Answer]:
+        """As the model's; what is between two timers isn't looked at."""
+        return self._asked(super().advance(ms))
+
+    def restart(self) -> Dropped:
+        """As the model's."""
+        dropped = super().restart()
+        self._asked([])
+        return dropped
+
+    def _asked(self, answers: list[Answer]) -> list[Answer]:
+        if _is_of_groups(self._property):
+            for group in self._running.groups.values():
+                self.said = self.said or broken(self._property, group) or ""
+        return answers

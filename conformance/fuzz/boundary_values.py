@@ -1,0 +1,215 @@
+"""What a request says that no well-kept client would: values at the edges, field by field.
+
+Decides how odd a request can be.  One field of a request is bent at a time, mostly, so that what
+comes of it is that field's doing.  What is bent stays within what the wire can say and what a
+coordinator is asked for: a topic that doesn't exist is named `missing`, as everywhere here, and
+texts are long, but none is longer than Kafka's own storage of it can hold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from random import Random
+from typing import Any, NamedTuple
+
+from fencepost.conformance.catalogue.script import BOTH, RENEWED, ROUNDROBIN, subscription
+from fencepost.conformance.plans.plan import Ask, AssignmentsToAll, GenerationOf, IdOf, Ms
+from fencepost.model.coordinator import Config
+from fencepost.model.messages.messages import (
+    CommitPartition,
+    CommitTopic,
+    FetchTopic,
+    JoinProtocol,
+    SyncAssignment,
+)
+
+_INT_MAX, _INT_MIN = 2**31 - 1, -(2**31)
+_LONG = "long-" + "x" * 244
+_LONGER = "longer-" + "x" * 1000
+_FOREIGN = "grüße ✓ 組"
+_LARGE = 100_000
+_RARE = 12
+"""So many times rarer than the others are values that cost a target, or us, much work."""
+
+
+class About(NamedTuple):
+    """Who asks, who else there is, in which groups, and the target's settings."""
+
+    who: str
+    others: tuple[str, ...]
+    home: str
+    elsewhere: str
+    config: Config
+
+
+Draw = Callable[[Random, About], Any]
+
+
+class Edge(NamedTuple):
+    """A value at an edge: its field, what it is called, how it is drawn, how rare it is."""
+
+    field: str
+    name: str
+    draw: Draw
+    rare: bool = False
+
+    @property
+    def id(self) -> str:
+        """For counting."""
+        return f"{self.field} {self.name}"
+
+
+def _of(value: Any) -> Draw:
+    def draw(random: Random, about: About) -> Any:
+        del random, about
+        return value
+
+    return draw
+
+
+def _other(random: Random, about: About) -> Any:
+    return IdOf(random.choice(about.others)) if about.others else "stranger"
+
+
+def _setting(key: str, plus: int) -> Draw:
+    def draw(random: Random, about: About) -> Any:
+        del random
+        return min((about.config.get(key) or 0) + plus, _INT_MAX)
+
+    return draw
+
+
+def _offers(*pairs: tuple[str, bytes]) -> Draw:
+    return _of(tuple(JoinProtocol(name=name, metadata=metadata) for name, metadata in pairs))
+
+
+def _commit(name: str, offset: int, metadata: str | None = "") -> CommitTopic:
+    row = CommitPartition(partition_index=0, committed_offset=offset, committed_metadata=metadata)
+    return CommitTopic(name=name, partitions=(row,))
+
+
+def _twice_to_self(random: Random, about: About) -> Any:
+    del random
+    own: Any = IdOf(about.who)
+    return tuple(SyncAssignment(member_id=own, assignment=said) for said in (b"one", b"two"))
+
+
+_MIN, _MAX = "group.min.session.timeout.ms", "group.max.session.timeout.ms"
+_ONE = subscription("t")
+
+EDGES: tuple[Edge, ...] = (
+    Edge("group_id", "empty", _of("")),
+    Edge("group_id", "elsewhere", lambda _, about: about.elsewhere),
+    Edge("group_id", "long", _of(_LONG)),
+    Edge("group_id", "unicode", _of(_FOREIGN)),
+    Edge("member_id", "empty", _of("")),
+    Edge("member_id", "unknown", _of("stranger")),
+    Edge("member_id", "other's", _other),
+    Edge("member_id", "earlier", lambda _, about: IdOf(about.who, back=1)),
+    Edge("member_id", "long", _of(_LONGER)),
+    Edge("member_id", "unicode", _of(_FOREIGN)),
+    Edge("group_instance_id", "none", _of(None)),
+    Edge("group_instance_id", "empty", _of("")),
+    Edge("group_instance_id", "A", _of("A")),
+    Edge("group_instance_id", "B", _of("B")),
+    Edge("group_instance_id", "nobody's", _of("Z")),
+    Edge("group_instance_id", "long", _of(_LONG)),
+    Edge("group_instance_id", "unicode", _of(_FOREIGN)),
+    Edge("generation_id", "next", lambda _, about: GenerationOf(about.who, plus=1)),
+    Edge("generation_id", "earlier", lambda _, about: GenerationOf(about.who, plus=-1)),
+    Edge("generation_id", "none", _of(-1)),
+    Edge("generation_id", "0", _of(0)),
+    Edge("generation_id", "largest", _of(_INT_MAX)),
+    Edge("generation_id", "least", _of(_INT_MIN)),
+    Edge("session_timeout_ms", "-1", _of(-1)),
+    Edge("session_timeout_ms", "0", _of(0)),
+    Edge("session_timeout_ms", "1", _of(1)),
+    Edge("session_timeout_ms", "below the least", _setting(_MIN, -1)),
+    Edge("session_timeout_ms", "the least", _setting(_MIN, 0)),
+    Edge("session_timeout_ms", "the most", _setting(_MAX, 0)),
+    Edge("session_timeout_ms", "above the most", _setting(_MAX, 1)),
+    Edge("session_timeout_ms", "largest", _of(_INT_MAX)),
+    Edge("session_timeout_ms", "least number", _of(_INT_MIN)),
+    Edge("rebalance_timeout_ms", "-1", _of(-1), rare=True),
+    Edge("rebalance_timeout_ms", "0", _of(0), rare=True),
+    Edge("rebalance_timeout_ms", "1", _of(1), rare=True),
+    Edge("rebalance_timeout_ms", "short", _of(Ms("short rebalance"))),
+    Edge("rebalance_timeout_ms", "largest", _of(_INT_MAX)),
+    Edge("protocol_type", "empty", _of("")),
+    Edge("protocol_type", "another", _of("connect")),
+    Edge("protocol_name", "another", _of("sticky")),
+    Edge("protocol_name", "empty", _of("")),
+    Edge("protocols", "none", _of(())),
+    Edge("protocols", "another", _offers(*ROUNDROBIN)),
+    Edge("protocols", "both", _offers(*BOTH)),
+    Edge("protocols", "both turned", _offers(*reversed(BOTH))),
+    Edge("protocols", "renewed", _offers(*RENEWED)),
+    Edge("protocols", "twice", _offers(("range", _ONE), ("range", subscription("u")))),
+    Edge("protocols", "no metadata", _offers(("range", b""))),
+    Edge("protocols", "many", _offers(("range", _ONE), *((f"p{i}", b"") for i in range(50)))),
+    Edge("protocols", "large", _offers(("range", _ONE + b"\0" * _LARGE)), rare=True),
+    Edge("assignments", "none", _of(())),
+    Edge(
+        "assignments",
+        "to a stranger",
+        _of((SyncAssignment(member_id="stranger", assignment=b"s"),)),
+    ),
+    Edge("assignments", "twice", _twice_to_self),
+    Edge(
+        "assignments",
+        "large",
+        lambda _, about: AssignmentsToAll(about.who, b"\0" * _LARGE),
+        rare=True,
+    ),
+    Edge("topics", "none", _of(())),
+    Edge("topics", "missing", lambda r, _: (_commit("missing", r.randrange(9)),)),
+    Edge("topics", "two", lambda r, _: (_commit("t", r.randrange(9)), _commit("missing", 1))),
+    Edge("topics", "offset 0", _of((_commit("t", 0),))),
+    Edge("topics", "largest offset", _of((_commit("t", 2**63 - 1),))),
+    Edge("topics", "metadata", _of((_commit("t", 5, _FOREIGN),))),
+    Edge("topics", "no metadata", _of((_commit("t", 6, None),))),
+    Edge("fetched", "nothing", _of(())),
+    Edge("fetched", "everything", _of(None)),
+    Edge("fetched", "missing", _of((FetchTopic(name="missing", partition_indexes=(0,)),))),
+    Edge("groups", "none", _of(())),
+    Edge("groups", "empty", _of(("",))),
+    Edge("groups", "both", lambda _, about: (about.home, about.elsewhere)),
+    Edge("groups", "unknown", _of(("nowhere",))),
+    Edge("states_filter", "Stable", _of(("Stable",))),
+    Edge("states_filter", "Empty", _of(("Empty", "Dead"))),
+    Edge("states_filter", "unknown", _of(("Nonsense",))),
+    Edge("types_filter", "classic", _of(("classic",))),
+    Edge("types_filter", "another", _of(("consumer",))),
+)
+
+_BY_FIELD: Mapping[str, tuple[Edge, ...]] = {
+    field: tuple(edge for edge in EDGES if edge.field == field)
+    for field in dict.fromkeys(edge.field for edge in EDGES)
+}
+
+
+_ONLY = {"groups": "DescribeGroups", "topics": "OffsetCommit"}
+"""Fields of one name that mean something else in another API."""
+
+
+def draw_edge(random: Random, api: str, fields: Iterable[str]) -> Edge | None:
+    """An edge of one of these fields of a request; None where none of them has any."""
+    bent = [f for f in fields if f in _BY_FIELD and _ONLY.get(f, api) == api]
+    if not bent:
+        return None
+    edges = _BY_FIELD[random.choice(bent)]
+    edge = random.choice(edges)
+    if edge.rare and random.randrange(_RARE):
+        return random.choice([e for e in edges if not e.rare])
+    return edge
+
+
+def is_about_nobodys_group(ask: Ask) -> bool:
+    """Whether a request is about what the group of no name holds.
+
+    That group has the same name for everybody who shares a broker, so it may hold anything.
+    """
+    if ask.api not in {"OffsetCommit", "OffsetFetch", "DescribeGroups"}:
+        return False
+    named = [ask.fields.get("group_id"), *ask.fields.get("groups", ())]
+    return "" in [getattr(name, "group_id", name) for name in named]

@@ -1,0 +1,40 @@
+"""A folder of plans: what a fuzzer found worth keeping, and begins with the next time.
+
+Decides names and format: each plan is a case as JSON, named after its id, which is a digest of what
+is done in it; so the same plan is the same file.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+
+from fencepost.conformance.certify.report import write_texts
+from fencepost.conformance.plans.json_form import PlanError, case_from_json, case_json
+from fencepost.conformance.plans.plan import Case
+
+
+def read_corpus(directory: Path) -> list[Case]:
+    """The plans in a folder, in the order of their names; none if there is no such folder.
+
+    Raises PlanError that names the file.
+    """
+    return [_read(path) for path in sorted(directory.glob("*.json"))]
+
+
+def _read(path: Path) -> Case:
+    try:
+        return case_from_json(json.loads(path.read_text(encoding="utf-8")))
+    except (OSError, ValueError) as error:
+        remedy = "a corpus holds plans that `fencepost fuzz --corpus` wrote; take the file away"
+        raise PlanError(str(path), f"{error}; {remedy}") from error
+
+
+def write_corpus(cases: Iterable[Case], directory: Path) -> None:
+    """Write plans into a folder, made if missing.  Raises ReportError."""
+    texts = {
+        f"{case.id.replace('/', '__')}.json": json.dumps(case_json(case), indent=1) + "\n"
+        for case in cases
+    }
+    write_texts(texts, directory, "--corpus")

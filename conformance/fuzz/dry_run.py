@@ -1,0 +1,248 @@
+"""A plan rehearsed on the model before anybody else plays it.
+
+Decides what an act would come to: which rules it uses, in which state it leaves its group, which
+requests are answered.  So a plan can be drawn step by step with an eye on what is worth doing, and
+with a wait exactly where an answer is due.  Time is virtual and requests take none, which is nearly
+how a quick target with a real clock plays the same plan.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from fencepost.conformance.execution.runner import CaseUnsupportedError, asked, pause_ms
+from fencepost.conformance.plans.bind import Knowledge
+from fencepost.conformance.plans.plan import (
+    Ask,
+    Await,
+    Case,
+    Disconnect,
+    Pause,
+    Restart,
+    Settle,
+    Step,
+    Times,
+)
+from fencepost.conformance.targets.model_coordinator import RunningModel
+from fencepost.model.coordinator import Answer, Config, Hello, Send
+from fencepost.model.machine.machine import Machine
+from fencepost.model.messages.draft_messages import ALL_APIS
+from fencepost.model.revision import Revision
+from fencepost.model.state.fast_replace import replace
+from fencepost.model.state.group import Group
+from fencepost.model.state.work import Outcome
+
+Pair = tuple[str, str]
+Shape = tuple[object, ...]
+"""A group without names, bytes and numbers, see `shape_of`."""
+
+_MANY = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Act:
+    """Something that is done; `hurry`: what comes next does not wait for it; `word`: its kind."""
+
+    step: Ask | Pause | Disconnect | Restart
+    hurry: bool = False
+    word: str = ""
+
+
+@dataclass(slots=True)
+class Reached:
+    """What a plan comes to: the rules that fire, pairs of them in a group, the states of groups."""
+
+    rules: set[str] = field(default_factory=set)
+    pairs: set[Pair] = field(default_factory=set)
+    states: set[Shape] = field(default_factory=set)
+
+    def add(self, other: Reached) -> int:
+        """Take in another's; how much of it is new."""
+        before = self.size
+        self.rules |= other.rules
+        self.pairs |= other.pairs
+        self.states |= other.states
+        return self.size - before
+
+    @property
+    def size(self) -> int:
+        """How much there is of everything."""
+        return len(self.rules) + len(self.pairs) + len(self.states)
+
+
+class _Watched(RunningModel):
+    """A running model that notes which rules fire in which group, and what becomes of it."""
+
+    def __init__(self, machine: Machine) -> None:
+        super().__init__(machine)
+        self.reached = Reached()
+        self.last_rules: tuple[str, ...] = ()
+        self._last: dict[str, str] = {}
+
+    def _take(self, group_id: str, outcome: Outcome) -> None:
+        super()._take(group_id, outcome)
+        reached, last = self.reached, self._last.get(group_id)
+        for rule in outcome.rules:
+            reached.rules.add(rule)
+            if last is not None:
+                reached.pairs.add((last, rule))
+            last = rule
+        if last is not None:
+            self._last[group_id] = last
+        self.last_rules = outcome.rules
+        reached.states.add(shape_of(outcome.group))
+
+
+class Rehearsal:
+    """A plan in the making, played on the model as it grows."""
+
+    def __init__(self, revision: Revision, hello: Hello, config: Config, times: Times) -> None:
+        self.hello = hello
+        self.times = times
+        self.knowledge = Knowledge(times)
+        self.steps: list[Step] = []
+        self.acts: list[Act] = []
+        self.requests = 0
+        self._revision = revision
+        self._model = _Watched(Machine(revision, config))
+        self._asked: dict[str, tuple[Ask, Mapping[str, object]]] = {}
+        self._parked: dict[str, str] = {}
+        self._unread: dict[str, str] = {}
+
+    @property
+    def reached(self) -> Reached:
+        """What the plan has come to."""
+        return self._model.reached
+
+    @property
+    def last_rules(self) -> tuple[str, ...]:
+        """The rules of the last thing that happened."""
+        return self._model.last_rules
+
+    def group(self, group_id: str) -> Group | None:
+        """A group as it is now."""
+        return self._model.groups.get(group_id)
+
+    def waits(self, connection: str) -> bool:
+        """Whether a request is parked there."""
+        return connection in self._parked
+
+    def play(self, act: Act) -> bool:
+        """Add an act to the plan, if it can be done now; whether it could."""
+        step = act.step
+        match step:
+            case Ask():
+                played = self._ask(step, hurry=act.hurry)
+                if played is None:
+                    return False
+                act = replace(act, step=played)
+            case Pause():
+                self._read()
+                self.steps.append(step)
+                self._take(self._model.advance_to(self._now + pause_ms(step, self.times)))
+                self._read()
+            case Disconnect():
+                self._disconnect(step)
+            case Restart():
+                if "restart" not in self.hello.features:
+                    return False
+                self._read()
+                self.steps.append(step)
+                self._take(self._model.fail_over())
+                self._model.open.clear()
+                self._parked.clear()
+                self._unread.clear()
+        self.acts.append(act)
+        return True
+
+    def end(self) -> tuple[Step, ...]:
+        """The steps of the plan, once nothing is added any more."""
+        self._read()
+        return tuple(self.steps)
+
+    @property
+    def _now(self) -> int:
+        return self._model.now_ms
+
+    def _ask(self, step: Ask, *, hurry: bool) -> Ask | None:
+        connection = step.connection or step.who
+        if connection in self._parked:
+            return None
+        try:
+            version, body = asked(step, self.hello, self.knowledge)
+        except CaseUnsupportedError:
+            return None
+        if connection in self._unread.values():
+            self._read()
+        self.requests += 1
+        number = len(self.steps) + 1
+        ask = replace(step, label=f"{step.who} {step.api} {number}", version=version)
+        self.steps.append(ask)
+        request_id = f"r{number}"
+        self._asked[request_id] = ask, body
+        self._parked[connection] = ask.label
+        message = ALL_APIS[step.api].request.from_body(body, version)
+        request = Send(request_id, connection, "fencepost", step.api, version, body)
+        self._take(self._model.handle(request, message))
+        if not hurry:
+            self._take(self._model.advance_to(self._now))
+            self._read()
+            if connection in self._parked:
+                self.steps.append(Settle())
+        return ask
+
+    def _take(self, answers: list[Answer]) -> None:
+        for answer in answers:
+            ask, body = self._asked[answer.id]
+            connection = ask.connection or ask.who
+            if self._parked.get(connection) == ask.label:
+                del self._parked[connection]
+                self._unread[ask.label] = connection
+                self.knowledge.learn(ask.who, ask.api, answer.body or {}, body)
+
+    def _read(self) -> None:
+        """Wait for what is answered by now."""
+        if self._unread:
+            self.steps.append(Await(tuple(self._unread)))
+            self._unread.clear()
+
+    def _disconnect(self, step: Disconnect) -> None:
+        self.steps.append(step)
+        self._model.drop(step.who)
+        self._parked.pop(step.who, None)
+        self._unread = {label: c for label, c in self._unread.items() if c != step.who}
+
+
+def acts_of(case: Case) -> list[Act]:
+    """What is done in a plan, without its waits; in a hurry where none follows."""
+    acts = []
+    for step, after in zip(case.steps, (*case.steps[1:], Settle()), strict=True):
+        if not isinstance(step, Await | Settle):
+            hurry = isinstance(step, Ask) and not isinstance(after, Await | Settle)
+            acts.append(Act(step, hurry, step.api if isinstance(step, Ask) else ""))
+    return acts
+
+
+def shape_of(group: Group | None) -> Shape:
+    """A group as far as rules can tell it apart: one, two or more of a kind of member are told."""
+    if group is None:
+        return ("absent",)
+    kinds: dict[Shape, int] = {}
+    for member in group.members:
+        kind = (
+            member.is_static,
+            member.member_id == group.leader,
+            member.joining is not None,
+            member.syncing is not None,
+            member.new,
+            member.owes_sync,
+        )
+        kinds[kind] = min(kinds.get(kind, 0) + 1, _MANY)
+    return (
+        group.state.value,
+        tuple(sorted(kinds.items())),
+        min(len(group.pending), _MANY),
+        group.delay is not None,
+        bool(group.offsets),
+    )

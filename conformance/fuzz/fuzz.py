@@ -1,0 +1,248 @@
+"""Fuzz: plans that nobody thought of, against one target, until the budget is spent.
+
+Decides the course of a run: open the target, run plans, open it again where it died, then make each
+failure as small as it gets and confirm it.  Of listed failures one for each reason is examined; it
+is told and marked as known, and doesn't decide.  Nor does what turns out to have the known cause of
+a listed failure.  Whatever ends a run early, what was met is told.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from fencepost.conformance.certify.certify import Options, Suite, opened
+from fencepost.conformance.execution.link_faults import is_cut_off
+from fencepost.conformance.execution.outcome import EXIT_CODES, Overall
+from fencepost.conformance.execution.reachable import unreachable
+from fencepost.conformance.execution.shape import shape_of
+from fencepost.conformance.findings.confirm import Examination
+from fencepost.conformance.findings.findings import (
+    Finding,
+    Findings,
+    findings_from,
+    trace_of_finding,
+    unexamined,
+)
+from fencepost.conformance.fuzz.engine import Tally
+from fencepost.conformance.fuzz.jobs import helped
+from fencepost.conformance.fuzz.progress import LEVEL, Course, Wish
+from fencepost.conformance.plans.plan import Case
+from fencepost.conformance.runtime.unavailable import TargetUnavailableError
+from fencepost.conformance.targets.target import Provenance, Target
+from fencepost.model.revision import Revision
+from fencepost.traces.files.causes import cause_of
+from fencepost.traces.files.trace_file import TraceFile
+
+_DEATHS = 5
+"""In a target that dies so often nothing more is searched."""
+
+_TRIES = 2000
+_EXAMINE_S = 300.0
+"""So long at least there is for what was found; else as long as the search took."""
+
+_SUSPECTS_AT_ONCE = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Fuzzed:
+    """What came of it.
+
+    `known`: how often listed failures were met, by their reason; `listed`: a finding for each
+    look that is listed, and those that have the cause of one, with its reason; `unreachable`: rules
+    that this target can't be led to, with the reason; `traces`: the evidence of each finding;
+    `gave_up`: why the search ended early, or ""; `stopped`: somebody ended it.
+    """
+
+    provenance: Provenance
+    clock: str
+    revision: Revision
+    seed: int
+    tally: Tally
+    findings: Findings
+    known: Mapping[str, int]
+    listed: Sequence[tuple[str, Finding]]
+    unreachable: Mapping[str, str]
+    traces: Mapping[str, TraceFile]
+    gave_up: str = ""
+    stopped: bool = False
+
+    @property
+    def never(self) -> tuple[str, ...]:
+        """Rules that could have been reached and were not, in the table's order."""
+        covered = self.tally.covered.rules
+        return tuple(
+            rule.id
+            for _, rule in self.revision.rules()
+            if rule.id not in covered and rule.id not in self.unreachable
+        )
+
+    @property
+    def found(self) -> tuple[Finding, ...]:
+        """New findings, the surest first."""
+        return self.findings.all
+
+    def exit_code(self) -> int:
+        """Violated if something comes each time, or the target could not be kept alive.
+
+        2 if what was found doesn't come each time, or nobody knows.
+        """
+        if self.findings.findings or self.gave_up:
+            return EXIT_CODES[Overall.VIOLATED]
+        return EXIT_CODES[Overall.UNKNOWN if self.found else Overall.HOLDS]
+
+
+class News:
+    """Hears what becomes of a run while it lasts; this one does nothing with it."""
+
+    def searched(self, fuzzed: Fuzzed) -> None:
+        """The search is over; its findings are as they were met, and will come one by one."""
+
+    def found(self, finding: Finding, why: str, trace: TraceFile | None) -> None:
+        """A finding; `why`: the reason that it is listed with, "" for a new one."""
+
+
+SILENT = News()
+
+
+async def fuzz(open_target: Callable[[], Target], wish: Wish, news: News = SILENT) -> Fuzzed:
+    """Search until the budget is spent, then examine what was found; `news` hears of it.
+
+    Raises TargetUnavailableError if the target can't be opened.
+    """
+    course = Course(wish)
+    suspects: list[Case] | None = []
+    fuzzed: Fuzzed | None = None
+    while suspects is not None:
+        target = open_target()
+        try:
+            async with opened(target, wish.revision, Options(attempts=1)) as suite:
+                fuzzed, suspects = await _session(course, target, suite, suspects, news)
+        except TargetUnavailableError as error:
+            if fuzzed is None:
+                raise
+            return _told_raw(replace(fuzzed, gave_up=f"It died, and then: {error}"), news)
+    assert fuzzed is not None  # noqa: S101  (the loop runs once at least)
+    return fuzzed
+
+
+async def _session(
+    course: Course, target: Target, suite: Suite, suspects: Sequence[Case], news: News
+) -> tuple[Fuzzed, list[Case] | None]:
+    """Run plans while the target lives, then examine what was found; else who may be to blame.
+
+    What is examined last was found in a target that died too often, too.
+    """
+    wish = course.wish
+    ground = await course.arrived(target, suite)
+    await wish.stop.cut(_questioned(course, suite, suspects))
+    to_blame: list[Case] | None = None
+    if course.tally.died < _DEATHS:
+        async with helped(course, target, suite) as helpers:
+            to_blame = await course.searched(target, suite, ground)
+            if to_blame is None:
+                to_blame = await helpers.join(course)
+    died = course.tally.died
+    fuzzed = Fuzzed(
+        provenance=suite.provenance(),
+        clock=suite.hello.clock,
+        revision=wish.revision,
+        seed=wish.seed,
+        tally=course.tally,
+        findings=unexamined(course.failures(), suite, LEVEL),
+        known=course.met,
+        listed=[],
+        unreachable=unreachable(
+            wish.revision, suite.hello, [config for _, config in ground.configs]
+        ),
+        traces={},
+        gave_up=f"It died {died} times." if died >= _DEATHS else "",
+        stopped=wish.stop.asked,
+    )
+    if to_blame is not None and not wish.stop.asked:
+        return fuzzed, to_blame
+    return await _examined(course, suite, fuzzed, news), None
+
+
+async def _examined(course: Course, suite: Suite, fuzzed: Fuzzed, news: News) -> Fuzzed:
+    """All that failed made small, tried again, and told."""
+    wish = course.wish
+    news.searched(fuzzed)
+    examination = Examination(
+        suite, tries=_TRIES, seconds=_examine_s(wish, course.tally), stop=wish.stop
+    )
+    listed = course.listed()
+    alike = {result.case.id: why for why, result in listed.items()}
+    traces: dict[str, TraceFile] = {}
+    reasons: dict[str, str] = {}
+
+    def tell(finding: Finding, why: str = "") -> None:
+        trace = trace_of_finding(finding, suite, seed=wish.seed)
+        if trace is not None:
+            traces[finding.case.id] = trace
+            why = course.known.reason(cause_of(trace)) or why
+        reasons[finding.case.id] = why
+        news.found(finding, why, trace)
+
+    async def of_listed() -> list[Finding]:
+        def met(finding: Finding) -> Finding:
+            return replace(finding, seen=course.met[alike[finding.first]])
+
+        def tell_listed(finding: Finding) -> None:
+            tell(met(finding), alike[finding.first])
+
+        failures = list(listed.values())
+        if wish.examines_listed:
+            old = await findings_from(failures, examination, level=LEVEL, told=tell_listed)
+        else:
+            old = unexamined(failures, suite, LEVEL)
+            for finding in old.all:
+                tell_listed(finding)
+        return [met(finding) for finding in old.all]
+
+    failures = course.failures()
+    shapes = {shape_of(result, suite.revision) for result in failures}
+    passed = {shape for shape in shapes if shape and str(shape) in wish.passed_over}
+    async with examination.limited():
+        new, old = await asyncio.gather(
+            findings_from(failures, examination, known=passed, level=LEVEL, told=tell), of_listed()
+        )
+    caused = [finding for finding in new.all if reasons[finding.case.id]]
+    known = Counter(course.met)
+    for finding in caused:
+        known[reasons[finding.case.id]] += finding.seen
+    return replace(
+        fuzzed,
+        findings=new.without(caused),
+        known=known,
+        listed=[(reasons[finding.case.id], finding) for finding in (*old, *caused)],
+        traces={f.case.id: traces[f.case.id] for f in (*new.all, *old) if f.case.id in traces},
+    )
+
+
+def _examine_s(wish: Wish, tally: Tally) -> float:
+    """As long as the search took, or as was wished for."""
+    return max(_EXAMINE_S, tally.seconds) if wish.examine_s is None else wish.examine_s
+
+
+def _told_raw(fuzzed: Fuzzed, news: News) -> Fuzzed:
+    """What was found in a target that is gone is told as it was met."""
+    news.searched(replace(fuzzed, findings=Findings()))
+    for finding in fuzzed.findings.all:
+        news.found(finding, "", None)
+    return fuzzed
+
+
+async def _questioned(course: Course, suite: Suite, suspects: Sequence[Case]) -> None:
+    """Try those again that may have ended the target, where it can be alone with the target."""
+    alone = [replace(case, isolated=True) for case in suspects]
+    for start in range(0, len(alone), _SUSPECTS_AT_ONCE):
+        results = await suite.try_cases(alone[start : start + _SUSPECTS_AT_ONCE])
+        for result in results:
+            look = course.looks_like(result)
+            if look is not None:
+                course.tally.keep(look, result)
+        if any(is_cut_off(result) for result in results):
+            return

@@ -1,0 +1,357 @@
+"""What is done next: an act drawn with an eye on what its sender is in its group just now.
+
+Decides what is likely.  Who has no id joins, who is told a generation syncs, who is in a stable
+group does anything.  Most requests are what a well-kept client would send; one in a few is bent in
+one field, see `fuzz_edges`.  Anything may be sent twice, on a second connection, too late, or by
+somebody who drops the line at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from random import Random
+from typing import Any
+
+from fencepost.conformance.catalogue.script import RANGE
+from fencepost.conformance.fuzz.boundary_values import About, Edge, draw_edge
+from fencepost.conformance.fuzz.dry_run import Act, Rehearsal
+from fencepost.conformance.plans.plan import (
+    Ask,
+    AssignmentsIfLeader,
+    AssignmentsToAll,
+    Disconnect,
+    GenerationOf,
+    IdOf,
+    Ms,
+    Pause,
+    ProtocolOf,
+    Restart,
+    instance_of,
+)
+from fencepost.model.coordinator import Config
+from fencepost.model.messages.draft_messages import ALL_APIS
+from fencepost.model.messages.messages import (
+    CommitPartition,
+    CommitTopic,
+    FetchGroup,
+    FetchTopic,
+    JoinProtocol,
+    LeavingMember,
+)
+from fencepost.model.messages.shapes import wire_fields
+from fencepost.model.state.fast_replace import replace
+from fencepost.model.state.group import Member
+from fencepost.model.table.vocabulary import GroupState
+
+_INSTANCES = ("A", "B")
+_PROCESSES = ("A1", "A2", "B1", "B2", "A3")
+_DYNAMIC = ("a", "b", "c")
+_ELSEWHERE = ("C1", "d")
+_DUTIFUL = 0.7
+_BENT, _OLD, _HURRY, _AGAIN, _TWO_GROUPS, _RESTART = 0.22, 0.45, 0.07, 0.05, 0.3, 0.01
+_FETCH_GROUPS_SINCE, _ROWS_SINCE = 8, 3
+_SECOND = " again"
+
+_PAUSES: tuple[tuple[float, Pause], ...] = (
+    (4, Pause((Ms("short session"),))),
+    (2, Pause((Ms("short session"),), minus=True)),
+    (2, Pause((Ms("short session"),), parts=2)),
+    (4, Pause((Ms("short rebalance"),))),
+    (2, Pause((Ms("short rebalance"),), minus=True)),
+    (2, Pause((Ms("delay"),))),
+    (1, Pause(margins=1)),
+)
+_LONG_PAUSES: tuple[tuple[float, Pause], ...] = (
+    (1, Pause((Ms("session"),))),
+    (1, Pause((Ms("session"),), minus=True)),
+    (1, Pause((Ms("rebalance"),))),
+    (1, Pause((Ms("rebalance"),), minus=True)),
+)
+"""Only where time costs nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cast:
+    """Who takes part in a plan: each member and the group that it belongs to."""
+
+    homes: Mapping[str, str]
+    config: Config
+
+    def others(self, who: str) -> tuple[str, ...]:
+        """Everybody else."""
+        return tuple(name for name in self.homes if name != who)
+
+
+def home_of(who: str) -> str:
+    """The group that a member belongs to."""
+    return "h" if who in _ELSEWHERE else "g"
+
+
+def draw_cast(random: Random, config: Config) -> Cast:
+    """Some processes of one or two instances and some dynamic members; at times a second group."""
+    few = random.choice([2, 3, len(_PROCESSES)])
+    statics = random.sample(_PROCESSES, random.randint(0, few))
+    dynamics = list(_DYNAMIC[: random.randint(0 if statics else 1, min(few, len(_DYNAMIC)))])
+    homes = dict.fromkeys([*statics, *dynamics], "g")
+    if random.random() < _TWO_GROUPS:
+        homes |= {who: home_of(who) for who in _ELSEWHERE}
+    return Cast(homes, config)
+
+
+class Drawer:
+    """Draws acts for one rehearsal."""
+
+    def __init__(self, random: Random, rehearsal: Rehearsal, cast: Cast) -> None:
+        self._random = random
+        self._rehearsal = rehearsal
+        self._cast = cast
+        self._virtual = rehearsal.hello.clock == "virtual"
+
+    def draw(self) -> Act:
+        """An act; its word says what it is, and in what it is odd."""
+        random = self._random
+        who = self._somebody()
+        if self._rehearsal.waits(who):
+            return self._of_one_who_waits(who)
+        chance = random.random()
+        if chance < 0.06:
+            return Act(self._pause(), word="pause")
+        if chance < 0.08:
+            return Act(Disconnect(who), word="disconnect")
+        if chance < 0.08 + _RESTART and "restart" in self._rehearsal.hello.features:
+            return Act(Restart(), word="restart")
+        again = self._again(who) if chance > 1 - _AGAIN else None
+        return again or self._request(who, self._kind(who))
+
+    def bent(self, act: Act) -> Act | None:
+        """The same request with a field at an edge; None where it has no such field."""
+        if not isinstance(act.step, Ask):
+            return None
+        who = act.step.who
+        edge = draw_edge(self._random, act.step.api, act.step.fields)
+        if edge is None:
+            return None
+        fields = {**act.step.fields, edge.field: edge.draw(self._random, self._about(who))}
+        return replace(act, step=replace(act.step, fields=fields), word=f"{act.step.api} {edge.id}")
+
+    def _of_one_who_waits(self, who: str) -> Act:
+        """Most likely time passes; or it loses patience; or it asks on a second connection."""
+        random = self._random
+        chance = random.random()
+        if chance < 0.3:
+            return Act(self._pause(), word="pause")
+        if chance < 0.5:
+            return Act(Disconnect(who), word="disconnect")
+        if self._rehearsal.waits(who + _SECOND):
+            return Act(Disconnect(who + _SECOND), word="disconnect")
+        return self._request(who, self._kind(who), who + _SECOND)
+
+    def _somebody(self) -> str:
+        """Mostly one that its group waits for, or it would never get anywhere."""
+        everybody = list(self._cast.homes)
+        if self._random.random() < _DUTIFUL:
+            everybody = [who for who in everybody if self._is_due(who)] or everybody
+        return self._random.choice(everybody)
+
+    def _is_due(self, who: str) -> bool:
+        group, member = self._rehearsal.group(self._cast.homes[who]), self._seat(who)
+        if group is None or member is None or self._rehearsal.waits(who):
+            return False
+        if group.state is GroupState.PREPARING:
+            return member.joining is None
+        return member.owes_sync
+
+    def _pause(self) -> Pause:
+        choices = (*_PAUSES, *_LONG_PAUSES) if self._virtual else _PAUSES
+        pauses = [pause for _, pause in choices]
+        return self._random.choices(pauses, [weight for weight, _ in choices])[0]
+
+    def _again(self, who: str) -> Act | None:
+        """Something that it asked before, word for word, at times on another connection."""
+        earlier = [
+            act.step
+            for act in self._rehearsal.acts
+            if isinstance(act.step, Ask) and act.step.who == who
+        ]
+        if not earlier:
+            return None
+        ask = self._random.choice(earlier)
+        connection = self._random.choice([None, who + _SECOND])
+        return Act(replace(ask, connection=connection), word=f"{ask.api} as before")
+
+    def _seat(self, who: str) -> Member | None:
+        """What it is in its group, as far as it knows its id."""
+        group = self._rehearsal.group(self._cast.homes[who])
+        ids = self._rehearsal.knowledge.told(who).ids
+        return group.member(ids[-1]) if group is not None and ids else None
+
+    def _kind(self, who: str) -> str:
+        group = self._rehearsal.group(self._cast.homes[who])
+        member = self._seat(who)
+        state = GroupState.ABSENT if group is None else group.state
+        weights = {
+            "join": 3.0,
+            "sync": 1.0,
+            "beat": 1.5,
+            "commit": 1.2,
+            "leave": 0.8,
+            "remove": 0.5,
+            "batch": 0.3,
+            "fetch": 0.5,
+            "describe": 0.5,
+            "list": 0.3,
+        }
+        if member is None:
+            replaces = group is not None and group.holder(instance_of(who) or "") is not None
+            weights["join"] = 4.0 if state is GroupState.STABLE and not replaces else 12.0
+        elif state is GroupState.PREPARING and member.joining is None:
+            weights["join"] = 16.0
+        elif member.owes_sync:
+            weights["sync"] = 24.0
+        elif state is GroupState.STABLE:
+            weights |= {"join": 1.5, "beat": 3.0}
+        kinds = list(weights)
+        return self._random.choices(kinds, [weights[kind] for kind in kinds])[0]
+
+    def _request(self, who: str, kind: str, connection: str | None = None) -> Act:
+        random = self._random
+        api = _API[kind]
+        bounds = self._rehearsal.hello.apis.get(api)
+        if bounds is None:
+            api, kind = "JoinGroup", "join"
+            bounds = self._rehearsal.hello.apis[api]
+        version = random.randint(*bounds) if random.random() < _OLD else bounds[1]
+        sender = "admin" if kind in {"describe", "list"} else who
+        fields = self._fields(who, kind)
+        word = api
+        if random.random() < _BENT:
+            fields, edge = self._bend(who, kind, fields)
+            word = f"{api} {edge.id}" if edge is not None else api
+        carried = {n for n, form in wire_fields(ALL_APIS[api].request) if form.carried_by(version)}
+        if "fetched" in fields:
+            fields = _fetching(fields, version)
+        fields = {name: value for name, value in fields.items() if name in carried}
+        ask = Ask("", sender, api, fields, version, connection=connection)
+        return Act(ask, random.random() < _HURRY, word)
+
+    def _bend(
+        self, who: str, kind: str, fields: dict[str, Any]
+    ) -> tuple[dict[str, Any], Edge | None]:
+        random = self._random
+        if kind in {"leave", "remove", "batch"}:
+            edge = draw_edge(random, _API[kind], ("member_id", "group_instance_id", "group_id"))
+            if edge is None:
+                return fields, None
+            if edge.field == "group_id":
+                return {**fields, "group_id": edge.draw(random, self._about(who))}, edge
+            value = edge.draw(random, self._about(who))
+            rows = fields["members"] or self._rows(who, "leave")
+            at = random.randrange(len(rows))
+            row = replace(rows[at], **{edge.field: value})
+            old = {"member_id": value} if edge.field == "member_id" else {}
+            return {**fields, **old, "members": (*rows[:at], row, *rows[at + 1 :])}, edge
+        edge = draw_edge(random, _API[kind], fields)
+        if edge is None:
+            return fields, None
+        return {**fields, edge.field: edge.draw(random, self._about(who))}, edge
+
+    def _about(self, who: str) -> About:
+        home = self._cast.homes.get(who, "g")
+        return About(
+            who, self._cast.others(who), home, "h" if home == "g" else "g", self._cast.config
+        )
+
+    def _fields(self, who: str, kind: str) -> dict[str, Any]:
+        """What a well-kept client says, in whatever version has the fields."""
+        random = self._random
+        home = self._cast.homes[who]
+        group: dict[str, Any] = {"group_id": home}
+        member = {**group, "member_id": IdOf(who), "group_instance_id": instance_of(who)}
+        match kind:
+            case "join":
+                long = random.random() < 0.3
+                return {
+                    **member,
+                    "session_timeout_ms": Ms("session" if long else "short session"),
+                    "rebalance_timeout_ms": Ms(
+                        "rebalance" if random.random() < 0.3 else "short rebalance"
+                    ),
+                    "protocol_type": "consumer",
+                    "protocols": tuple(JoinProtocol(name=n, metadata=m) for n, m in RANGE),
+                    "reason": random.choice([None, "why not"]),
+                }
+            case "sync":
+                assigned = random.random()
+                given = (
+                    AssignmentsToAll(who, b"yours")
+                    if assigned < 0.7
+                    else AssignmentsIfLeader(who, ((IdOf(who), b"mine"),))
+                )
+                fit = random.random() < 0.9
+                return {
+                    **member,
+                    "generation_id": GenerationOf(who),
+                    "protocol_type": ProtocolOf(who, "type") if fit else None,
+                    "protocol_name": ProtocolOf(who, "name") if fit else None,
+                    "assignments": given,
+                }
+            case "beat":
+                return {**member, "generation_id": GenerationOf(who)}
+            case "commit":
+                part = CommitPartition(partition_index=0, committed_offset=random.randrange(9))
+                topics = (CommitTopic(name="t", partitions=(part,)),)
+                anonymous = random.random() < 0.2
+                if anonymous:
+                    return {**group, "member_id": "", "generation_id": -1, "topics": topics}
+                return {**member, "generation_id": GenerationOf(who), "topics": topics}
+            case "fetch":
+                return {
+                    **group,
+                    "fetched": (FetchTopic(name="t", partition_indexes=(0,)),),
+                    "require_stable": random.random() < 0.2,
+                }
+            case "describe":
+                return {"groups": (home,)}
+            case "list":
+                return {"states_filter": (), "types_filter": ()}
+            case _:
+                return {**group, "member_id": IdOf(who), "members": self._rows(who, kind)}
+
+    def _rows(self, who: str, kind: str) -> tuple[LeavingMember, ...]:
+        random = self._random
+
+        def row(name: str, *, by_id: bool = True) -> LeavingMember:
+            member_id: Any = IdOf(name) if by_id else ""
+            return LeavingMember(member_id=member_id, group_instance_id=instance_of(name))
+
+        if kind == "leave":
+            return (row(who),)
+        if kind == "remove":
+            return (LeavingMember(member_id="", group_instance_id=random.choice(_INSTANCES)),)
+        everybody = list(self._cast.homes)
+        named = [random.choice(everybody) for _ in range(random.randint(0, 4))]
+        return tuple(row(name, by_id=random.random() < 0.8) for name in named)
+
+
+_API = {
+    "join": "JoinGroup",
+    "sync": "SyncGroup",
+    "beat": "Heartbeat",
+    "commit": "OffsetCommit",
+    "leave": "LeaveGroup",
+    "remove": "LeaveGroup",
+    "batch": "LeaveGroup",
+    "fetch": "OffsetFetch",
+    "describe": "DescribeGroups",
+    "list": "ListGroups",
+}
+
+
+def _fetching(fields: dict[str, Any], version: int) -> dict[str, Any]:
+    """A fetch as its version says it."""
+    rest = {name: value for name, value in fields.items() if name not in {"fetched", "group_id"}}
+    topics, group = fields["fetched"], fields["group_id"]
+    if version >= _FETCH_GROUPS_SINCE:
+        return {**rest, "groups": (FetchGroup(group_id=group, topics=topics),)}
+    return {**rest, "group_id": group, "topics": topics}

@@ -1,0 +1,254 @@
+"""The fuzzer's plans: drawn afresh, or made of plans that brought something new.
+
+Decides where the search goes.  Each plan is rehearsed on the revision that judges while it is
+drawn; one that uses a rule, a pair of rules or a state of a group for the first time is kept, and
+kept plans are extended, bent, spliced and cut in preference to fresh ones.  Nothing here looks at
+what a target answers, so the same seed gives the same plans, however quick the target is.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from random import Random
+
+from fencepost.conformance.fuzz.boundary_values import is_about_nobodys_group
+from fencepost.conformance.fuzz.dry_run import Act, Reached, Rehearsal, acts_of, shape_of
+from fencepost.conformance.fuzz.generator import Cast, Drawer, draw_cast, home_of
+from fencepost.conformance.plans.json_form import step_json
+from fencepost.conformance.plans.plan import Ask, Case, Needs, Restart, Step, Times, times_for
+from fencepost.conformance.targets.target import Hints
+from fencepost.model.coordinator import Config, Hello
+from fencepost.model.revision import Revision
+from fencepost.model.table.table import Level
+
+ABOUT = "what the fuzzer drew"
+_LONGEST = 32
+_PREFIX = 12
+_FURTHER = (4, 24)
+_FRESH = 0.5
+_BENT = 0.4
+_OFTEN = 3
+_REDRAWS = 3
+_DIGEST = 12
+_FAILOVER_EACH = 500
+_NAMED = "fuzz"
+
+SETTINGS: tuple[Mapping[str, int | None], ...] = (
+    {"group.initial.rebalance.delay.ms": 0},
+    {},
+    {"group.initial.rebalance.delay.ms": 0, "group.max.size": 2},
+    {"group.max.size": 1},
+)
+"""What is tried where settings can be chosen, which a virtual clock lets one do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """What plans are made for: who judges, what the target can do, and its clock.
+
+    `configs`: settings that a plan may ask for, each with what is in force then.
+    """
+
+    revision: Revision
+    hello: Hello
+    hints: Hints
+    lag_ms: int
+    configs: Sequence[tuple[Mapping[str, int | None], Config]]
+
+    def times(self, config: Config) -> Times:
+        """The named times under these settings."""
+        hints = self.hints
+        return times_for(
+            config, lag_ms=self.lag_ms, session_ms=hints.session_ms, tick_ms=hints.tick_ms
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A plan, what each of its requests is called, and what the model comes to by it."""
+
+    case: Case
+    words: tuple[str, ...]
+    reached: Reached
+    requests: int
+    is_novel: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """A plan of the corpus: its acts and the settings that it asks for."""
+
+    acts: tuple[Act, ...]
+    wanted: Mapping[str, int | None]
+
+
+@dataclass(slots=True)
+class Planner:
+    """Makes plans, one after the other.  `known`: plans to begin with."""
+
+    ground: Ground
+    seed: int
+    known: Iterable[Case] = ()
+    reached: Reached = field(default_factory=Reached)
+    _random: Random = field(init=False)
+    _corpus: list[_Kept] = field(default_factory=list)
+    _seen: Counter[object] = field(default_factory=Counter)
+    _waiting: list[_Kept] = field(default_factory=list)
+    _number: int = 0
+
+    def __post_init__(self) -> None:
+        """Known plans come first, as they are."""
+        self._random = Random(self.seed)  # noqa: S311  (to be repeated, not to be secret)
+        self._waiting = [_Kept(tuple(acts_of(c)), dict(c.needs.config)) for c in self.known]
+        self._waiting.reverse()
+
+    def next(self) -> Plan:
+        """Another plan."""
+        while True:
+            plan = self._made()
+            if plan.requests:
+                return plan
+
+    def _made(self) -> Plan:
+        random = self._random
+        if self._waiting:
+            kept = self._waiting.pop()
+            return self._played(kept.acts, kept.wanted, more=0)
+        if not self._corpus or random.random() < _FRESH:
+            wanted, _ = random.choice(self.ground.configs)
+            return self._played((), wanted, more=random.randint(3, _LONGEST))
+        kept = self._parent()
+        acts = self._mutated(list(kept.acts))
+        return self._played(acts[:_PREFIX], kept.wanted, more=random.randint(*_FURTHER))
+
+    def _parent(self) -> _Kept:
+        """One of the corpus, more likely a late one."""
+        number = len(self._corpus)
+        return self._corpus[int(number * max(self._random.random(), self._random.random()))]
+
+    def _mutated(self, acts: list[Act]) -> list[Act]:
+        random = self._random
+        at = random.randrange(len(acts))
+        match random.randrange(6):
+            case 0:
+                return acts[: at + 1]
+            case 1:
+                return acts[:at] + acts[at + random.randint(1, 3) :]
+            case 2:
+                there = random.randrange(at, min(at + 4, len(acts)))
+                acts[at], acts[there] = acts[there], acts[at]
+                return acts
+            case 3:
+                other = self._parent().acts
+                return acts[: at + 1] + list(other[random.randrange(len(other)) :])
+            case 4:
+                acts[at] = replace(acts[at], hurry=not acts[at].hurry)
+                return acts
+            case _:
+                return [*acts[: at + 1], acts[at], *acts[at + 1 :]]
+
+    def _played(self, acts: Sequence[Act], wanted: Mapping[str, int | None], *, more: int) -> Plan:
+        """These acts as far as they can be done, and some more that are drawn."""
+        random = self._random
+        config = self._config(wanted)
+        rehearsal = Rehearsal(
+            self.ground.revision, self._hello(), config, self.ground.times(config)
+        )
+        cast = draw_cast(random, config)
+        known = [act.step.who for act in acts if isinstance(act.step, Ask)]
+        homes = {**{who: home_of(who) for who in known if who != "admin"}, **cast.homes}
+        drawer = Drawer(random, rehearsal, Cast(homes, config))
+        bend = random.randrange(len(acts)) if acts and more and random.random() < _BENT else -1
+        for number, act in enumerate(acts[: 2 * _LONGEST]):
+            bent = drawer.bent(act) if number == bend else None
+            self._play(rehearsal, bent or act)
+        for _ in range(more):
+            self._play(rehearsal, self._unusual(drawer, rehearsal))
+        return self._finished(rehearsal, wanted)
+
+    def _play(self, rehearsal: Rehearsal, act: Act) -> None:
+        """Add an act, if it can be done, and means the same for everybody who shares the target."""
+        shared = self.ground.hello.clock == "real"
+        if not (shared and isinstance(act.step, Ask) and is_about_nobodys_group(act.step)):
+            rehearsal.play(act)
+
+    def _unusual(self, drawer: Drawer, rehearsal: Rehearsal) -> Act:
+        """An act that was not drawn often in a group like this one, if chance gives one soon."""
+        act, seen = self._drawn(drawer, rehearsal)
+        for _ in range(_REDRAWS):
+            if seen <= _OFTEN:
+                break
+            act, seen = self._drawn(drawer, rehearsal)
+        return act
+
+    def _drawn(self, drawer: Drawer, rehearsal: Rehearsal) -> tuple[Act, int]:
+        act = drawer.draw()
+        home = home_of(act.step.who) if isinstance(act.step, Ask) else "g"
+        key = shape_of(rehearsal.group(home)), act.word
+        self._seen[key] += 1
+        return act, self._seen[key]
+
+    def _hello(self) -> Hello:
+        """What the target can do; a failover takes it seconds on a real clock, so few plans may."""
+        hello = self.ground.hello
+        self._number += 1
+        if hello.clock == "virtual" or self._number % _FAILOVER_EACH == 0:
+            return hello
+        return replace(hello, features=hello.features - {"restart"})
+
+    def _config(self, wanted: Mapping[str, int | None]) -> Config:
+        """What is in force; what a plan of elsewhere asks for and can't have is left out."""
+        for known, config in self.ground.configs:
+            if known == wanted:
+                return config
+        return self.ground.configs[0][1]
+
+    def _finished(self, rehearsal: Rehearsal, wanted: Mapping[str, int | None]) -> Plan:
+        steps = rehearsal.end()
+        known = any(wanted == settings for settings, _ in self.ground.configs)
+        needs = Needs(config=dict(wanted if known else self.ground.configs[0][0]))
+        last = rehearsal.last_rules[-1] if rehearsal.last_rules else "nothing-decided"
+        case = Case(
+            f"{_NAMED}/{_digest(steps, needs)}-{last}",
+            ABOUT,
+            (),
+            Level.MUST,
+            steps,
+            needs,
+            isolated=self.ground.hello.clock == "real" and is_risky(steps),
+        )
+        is_novel = self.reached.add(rehearsal.reached) > 0
+        if is_novel and rehearsal.acts:
+            self._corpus.append(_Kept(tuple(rehearsal.acts), needs.config))
+        words = tuple(act.word for act in rehearsal.acts if isinstance(act.step, Ask))
+        return Plan(case, words, rehearsal.reached, rehearsal.requests, is_novel)
+
+
+def is_risky(steps: Iterable[Step]) -> bool:
+    """Whether a plan may end its target: a restart, or a join that some coordinators abort at.
+
+    The mock does where members' first protocols differ (see
+    `fencepost.conformance.targets.brokers.mock`), kfake where one offers no protocol, or the same
+    twice.
+    """
+    first: dict[object, set[str]] = {}
+    for step in steps:
+        if isinstance(step, Restart):
+            return True
+        if isinstance(step, Ask) and step.api == "JoinGroup":
+            offered = step.fields.get("protocols") or ()
+            if not offered or len({offer.name for offer in offered}) < len(offered):
+                return True
+            name = offered[0].name
+            first.setdefault(step.fields.get("group_id"), set()).add(name)
+    return any(len(names) > 1 for names in first.values())
+
+
+def _digest(steps: Iterable[Step], needs: Needs) -> str:
+    said = [step_json(step) for step in steps]
+    text = json.dumps([said, dict(sorted(needs.config.items()))])
+    return hashlib.sha256(text.encode()).hexdigest()[:_DIGEST]

@@ -1,0 +1,120 @@
+"""The course of a fuzz run: what is kept of it while targets come and go.
+
+Decides which failures are new.  A failure that binds less than SHOULD is none, and of the known
+ones those with the same listed reason are one.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, field
+
+from fencepost.conformance.certify.certify import Suite
+from fencepost.conformance.certify.known_failures import KnownFailure
+from fencepost.conformance.execution.looks import Look, look_of
+from fencepost.conformance.execution.outcome import CaseResult, Outcome
+from fencepost.conformance.fuzz.engine import Budget, Fuzzer, Tally, Told, ground_of
+from fencepost.conformance.fuzz.known_failures import LISTED, Listed
+from fencepost.conformance.fuzz.plans import Ground, Planner
+from fencepost.conformance.plans.plan import Case
+from fencepost.conformance.targets.registry import TargetOptions
+from fencepost.conformance.targets.target import Target
+from fencepost.model.revision import Revision
+from fencepost.model.table.table import LEVELS, Level
+from fencepost.properties.workers.cancellation import Stop
+
+LEVEL = Level.SHOULD
+"""The least binding level that counts."""
+
+ListOf = Callable[[Target], Sequence[KnownFailure]]
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What the user asked for.
+
+    `known`: the known failures of a target that is open; `corpus`: plans to begin with; `told`: is
+    shown the tally as it grows.  `jobs`: processes that search; with more than one, `target` and
+    `options` say what the others open.  `examine_s`: how long failures are examined, on a real
+    clock; None: in proportion to the search.  `stop`: ends the search, and then the examination.
+    `passed_over`: shapes, in words, that are only counted; `examines_listed`: or listed failures
+    are told as they were met.
+    """
+
+    revision: Revision
+    budget: Budget
+    seed: int = 0
+    known: ListOf = lambda _: ()
+    corpus: Iterable[Case] = ()
+    told: Told | None = None
+    jobs: int = 1
+    target: str = ""
+    options: TargetOptions = field(default_factory=TargetOptions)
+    examine_s: float | None = None
+    stop: Stop = field(default_factory=Stop)
+    passed_over: Collection[str] = ()
+    examines_listed: bool = True
+
+
+@dataclass(slots=True)
+class Course:
+    """A run on its way: what is kept when the target has to be opened again."""
+
+    wish: Wish
+    tally: Tally = field(default_factory=Tally)
+    planner: Planner | None = None
+    known: Listed = field(default_factory=Listed)
+    met: Counter[str] = field(default_factory=Counter)
+
+    def looks_like(self, result: CaseResult) -> Look | None:
+        """What a failure looks like, new or listed; None for anything else."""
+        if result.outcome is not Outcome.FAIL:
+            return None
+        if LEVELS.index(result.level) > LEVELS.index(LEVEL):
+            return None
+        look = look_of(result, self.wish.revision)
+        if (why := self.known.looks.get(look)) is not None:
+            self.met[why] += 1
+            return LISTED, why
+        return look
+
+    def failures(self) -> list[CaseResult]:
+        """The new failures."""
+        return [
+            result
+            for (rule, _), alike in self.tally.failures.items()
+            if rule != LISTED
+            for result in alike
+        ]
+
+    def listed(self) -> dict[str, CaseResult]:
+        """The simplest failure for each listed reason."""
+        return {
+            why: alike[0] for (rule, why), alike in self.tally.failures.items() if rule == LISTED
+        }
+
+    def budget(self) -> Budget:
+        """What is left."""
+        whole = self.wish.budget
+        requests, seconds = whole.requests, whole.seconds
+        return Budget(
+            None if requests is None else requests - self.tally.requests,
+            None if seconds is None else seconds - self.tally.seconds,
+        )
+
+    async def searched(self, target: Target, suite: Suite, ground: Ground) -> list[Case] | None:
+        """Run plans until the budget is spent or an end is wished: None.
+
+        Or the target died: who may be to blame.
+        """
+        if self.planner is None:
+            self.planner = Planner(ground, self.wish.seed, self.wish.corpus)
+        self.planner.ground = ground
+        fuzzer = Fuzzer(target, suite, self.planner, self.tally, self.looks_like, self.wish.told)
+        return await self.wish.stop.cut(fuzzer.run(self.budget()))
+
+    async def arrived(self, target: Target, suite: Suite) -> Ground:
+        """A target was opened: what is known of it, and what plans can be made for it."""
+        self.known = Listed.of(self.wish.known(target))
+        return await ground_of(target, suite)

@@ -1,0 +1,260 @@
+"""What a fuzz run says: lines for people, JSON for programs, files for whoever looks into it.
+
+Decides the words and the figures.  On a virtual clock all of it is the same for the same seed, so
+how long it took is told only where the clock is real.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from fencepost.conformance.certify.pages import INDEX
+from fencepost.conformance.certify.report import trace_name, write_texts
+from fencepost.conformance.execution.outcome import Outcome
+from fencepost.conformance.findings.findings import Finding
+from fencepost.conformance.fuzz.engine import Tally
+from fencepost.conformance.fuzz.fuzz import Fuzzed
+from fencepost.conformance.fuzz.page import fuzz_index
+from fencepost.model.revision import Revision
+from fencepost.traces.files.causes import cause_of, cause_sentence
+from fencepost.traces.files.trace_file import TraceFile
+
+FORMAT = "fencepost-fuzz"
+VERSION = 1
+_LONGEST_LIST = 12
+_BUSY = 0.8
+"""From this share of the cores on, they are the limit."""
+
+
+def fuzz_json(fuzzed: Fuzzed) -> dict[str, Any]:
+    """A run as a JSON object."""
+    tally, provenance = fuzzed.tally, fuzzed.provenance
+    document: dict[str, Any] = {
+        "format": FORMAT,
+        "format_version": VERSION,
+        "target": provenance.target,
+        "implementation": provenance.implementation,
+        "version": provenance.version,
+        "revision": fuzzed.revision.name,
+        "seed": fuzzed.seed,
+        "clock": fuzzed.clock,
+        "exit_code": fuzzed.exit_code(),
+        "plans": tally.plans,
+        "requests": tally.requests,
+        "outcomes": {outcome.value: n for outcome in Outcome if (n := tally.outcomes[outcome])},
+        "unknown": dict(sorted(tally.unknown.items())),
+        "died": tally.died,
+        "gave_up": fuzzed.gave_up,
+        "stopped": fuzzed.stopped,
+        "sent": dict(sorted(tally.words.items())),
+        "coverage": {
+            "rules": sorted(tally.covered.rules),
+            "pairs": len(tally.covered.pairs),
+            "states": len(tally.covered.states),
+            "never": list(fuzzed.never),
+            "unreachable": dict(sorted(fuzzed.unreachable.items())),
+        },
+        "findings": [_finding(finding, fuzzed) for finding in fuzzed.findings.findings],
+        "flaky": [_finding(finding, fuzzed) for finding in fuzzed.findings.flaky],
+        "unconfirmed": [_finding(finding, fuzzed) for finding in fuzzed.findings.unconfirmed],
+        "known": dict(sorted(fuzzed.known.items())),
+        "known_findings": [
+            {**_finding(finding, fuzzed), "known": why} for why, finding in fuzzed.listed
+        ],
+    }
+    if fuzzed.clock == "real":
+        document["seconds"] = round(tally.seconds, 1)
+        document["requests_per_second"] = round(rate(tally))
+        document["processor_seconds"] = {w: round(s, 1) for w, s in tally.spent.items()}
+        document["target_processor_seconds"] = tally.theirs and round(tally.theirs, 1)
+        document["plans_at_once"] = round(at_once(tally), 1)
+    return document
+
+
+def _finding(finding: Finding, fuzzed: Fuzzed) -> dict[str, Any]:
+    return {
+        "case": finding.case.id,
+        "rule": finding.shape.rule,
+        "level": finding.result.level.value,
+        "shape": str(finding.shape),
+        "message": finding.sentence,
+        "cause": _cause(fuzzed.traces.get(finding.case.id)),
+        "seen": finding.seen,
+        "first": finding.first,
+        "failed": finding.failed,
+        "runs": finding.runs,
+        "tried": finding.tried,
+        "is_minimal": finding.is_minimal,
+        "trace": trace_name(finding.case.id) if finding.case.id in fuzzed.traces else None,
+    }
+
+
+def _cause(trace: TraceFile | None) -> str:
+    """The known departures that explain a finding, or ""."""
+    return "" if trace is None else cause_of(trace)
+
+
+def rate(tally: Tally) -> float:
+    """Requests per second, all told."""
+    return tally.requests / tally.seconds if tally.seconds else 0.0
+
+
+def effort(tally: Tally) -> str:
+    """What the rate hangs on: our own work, or waiting for the target and whatever else runs."""
+    whole = sum(tally.spent.values())
+    shares = ", ".join(f"{100 * s / (whole or 1):.0f} % {w}" for w, s in tally.spent.items())
+    seconds = tally.seconds or 1
+    theirs = ""
+    if tally.theirs:
+        ms = 1000 * tally.theirs / tally.requests
+        theirs = f"; the target's: {ms:.1f} ms a request, {tally.theirs / seconds:.2f} of a core"
+    return (
+        f"our own processor time: {1000 * whole / tally.requests:.1f} ms a request ({shares}), "
+        f"{whole / seconds:.2f} of a core{theirs}"
+    )
+
+
+def at_once(tally: Tally) -> float:
+    """How many plans were under way, on average."""
+    return tally.lived / (tally.seconds or 1)
+
+
+def limit(tally: Tally, cores: int) -> str:
+    """What keeps a run from more requests a second: the processors, or that plans wait."""
+    busy = (sum(tally.spent.values()) + (tally.theirs or 0.0)) / (tally.seconds or 1)
+    if busy >= _BUSY * cores:
+        return f"limited by the processors: {busy:.1f} of {cores} cores were busy with it"
+    each = tally.lived / (tally.plans or 1)
+    return (
+        f"limited by what plans wait for (timeouts, answers): {at_once(tally):.0f} were under way "
+        f"at once, {each:.0f} s each; {busy:.2f} of {cores} cores were busy with it"
+    )
+
+
+def progress_line(tally: Tally) -> str:
+    """How far a run has come."""
+    covered = tally.covered
+    failed = f", {len(tally.failures)} kinds of failure" if tally.failures else ""
+    return (
+        f"{tally.requests} requests in {tally.plans} plans: {len(covered.rules)} rules, "
+        f"{len(covered.pairs)} pairs, {len(covered.states)} states{failed}"
+    )
+
+
+def lines(fuzzed: Fuzzed) -> Iterator[str]:
+    """A run for people."""
+    yield from search_lines(fuzzed)
+    found = [*(("", finding) for finding in fuzzed.found), *fuzzed.listed]
+    for number, (why, finding) in enumerate(found, start=1):
+        trace = fuzzed.traces.get(finding.case.id)
+        yield from finding_lines(number, finding, why, fuzzed.revision, trace)
+    yield from verdict_lines(fuzzed)
+
+
+def search_lines(fuzzed: Fuzzed) -> Iterator[str]:
+    """What was sent and covered."""
+    tally, provenance = fuzzed.tally, fuzzed.provenance
+    yield (
+        f"{provenance.target} ({provenance.implementation} {provenance.version}), judged by "
+        f"{fuzzed.revision.name}, seed {fuzzed.seed}"
+    )
+    speed = ""
+    if fuzzed.clock == "real":
+        speed = f" in {tally.seconds:.0f} s, {rate(tally):.0f} per second"
+    outcomes = ", ".join(f"{tally.outcomes[o]} {o.value}" for o in Outcome if tally.outcomes[o])
+    yield f"{tally.requests} requests in {tally.plans} plans{speed}: {outcomes}"
+    if fuzzed.clock == "real" and tally.requests:
+        yield effort(tally)
+        yield limit(tally, os.cpu_count() or 1)
+    covered = tally.covered
+    least = len(fuzzed.never) + len(covered.rules)
+    yield (
+        f"covered: {len(covered.rules)} of {least} rules that can be reached, "
+        f"{len(covered.pairs)} pairs of rules, {len(covered.states)} states of a group"
+    )
+    if fuzzed.never:
+        yield f"never reached: {_listed(fuzzed.never)}"
+    reasons: dict[str, list[str]] = {}
+    for rule, why in fuzzed.unreachable.items():
+        reasons.setdefault(why, []).append(rule)
+    for why, rules in sorted(reasons.items()):
+        yield f"out of reach, {why}: {_listed(rules)}"
+    for why, plans in sorted(tally.unknown.items()):
+        yield f"nothing can be said of {plans}: {why}"
+    for why, met in sorted(fuzzed.known.items()):
+        yield f"known, {_times(met)}: {why}"
+    if tally.died:
+        yield f"the target died {_times(tally.died)}"
+    if fuzzed.gave_up:
+        yield fuzzed.gave_up
+    if fuzzed.stopped:
+        yield "ended before its time"
+
+
+def finding_lines(
+    number: int, finding: Finding, why: str, revision: Revision, trace: TraceFile | None
+) -> Iterator[str]:
+    """One finding; `why`: the reason that it is listed with, "" for a new one."""
+    sure = ["flaky"] * finding.is_flaky + ["unconfirmed"] * (not finding.runs)
+    kind = " ".join(["known"] * bool(why) + sure + ["finding"])
+    again = f"failed {finding.failed} of {finding.runs} times more"
+    if not finding.runs:
+        again = "not tried again"
+    small = "" if finding.is_minimal else "; not minimal"
+    yield ""
+    yield f"{kind} {number}: {finding.shape} (seen {_times(finding.seen)}; {again}{small})"
+    if why:
+        yield f"Known: {why}."
+    yield finding.sentence
+    cause = _cause(trace)
+    if cause:
+        yield cause_sentence(cause)
+    for step in finding.steps(revision):
+        yield f"  {step}"
+
+
+def _times(count: int) -> str:
+    return "once" if count == 1 else f"{count} times"
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _LONGEST_LIST} more" if len(names) > _LONGEST_LIST else ""
+    return ", ".join(names[:_LONGEST_LIST]) + more
+
+
+def verdict_lines(fuzzed: Fuzzed) -> Iterator[str]:
+    """What it came to."""
+    yield ""
+    yield _verdict(fuzzed)
+
+
+def _verdict(fuzzed: Fuzzed) -> str:
+    found, known = fuzzed.findings, len(fuzzed.listed)
+    findings, flaky, unsure = map(len, (found.findings, found.flaky, found.unconfirmed))
+    if not found.all and not fuzzed.gave_up:
+        return f"no new violation found, {known} known" if known else "no violation found"
+    parts = [f"{findings} violation{'s' if findings > 1 else ''} found"] if findings else []
+    parts += [f"{flaky} that don't come each time"] if flaky else []
+    parts += [f"{unsure} that nobody tried again"] if unsure else []
+    parts += [f"{known} known ones"] if known else []
+    parts += ["the target could not be kept alive"] if fuzzed.gave_up else []
+    return "; ".join(parts)
+
+
+def write_report(fuzzed: Fuzzed, directory: Path) -> None:
+    """Write fuzz.json, a page to read and a trace for each finding.  Raises ReportError."""
+    document = fuzz_json(fuzzed)
+    kept = {trace_name(case): trace for case, trace in fuzzed.traces.items()}
+    texts = {"fuzz.json": json.dumps(document, indent=1) + "\n"}
+    texts |= {INDEX: fuzz_index(document, kept)}
+    texts |= {name: trace.text() for name, trace in kept.items()}
+    write_texts(texts, directory, "--report")
+
+
+def write_trace(case: str, trace: TraceFile, directory: Path) -> None:
+    """Write the trace of one finding.  Raises ReportError."""
+    write_texts({trace_name(case): trace.text()}, directory, "--report")

@@ -1,0 +1,82 @@
+"""The suites as engines of the kill matrix: cases against a mutant over the adapter's interface.
+
+Decides how a suite is asked.  The catalogue is run whole, since it counts how many cases notice;
+of the cover suite the shortest walks come first, and the first that fails ends it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+
+from fencepost.conformance.catalogue import ENTRIES
+from fencepost.conformance.catalogue.registry import Entry
+from fencepost.conformance.catalogue.suites import find_suite
+from fencepost.conformance.certify.certify import Options, opened
+from fencepost.conformance.execution.outcome import CaseResult, Outcome
+from fencepost.conformance.runtime.provenance import own_version
+from fencepost.conformance.targets.in_process import InProcessTarget
+from fencepost.model.revision import Revision
+from fencepost.model.revisions.base import KAFKA_4
+from fencepost.properties.kill_matrix.matrix import MODEL_ENGINES, Killing
+
+CATALOGUE = "catalogue"
+COVER = "cover"
+_WALKS = 900
+"""So many walks of the cover suite are tried at most."""
+_BATCH = 50
+"""So many walks of the cover suite are run at once; each counts."""
+
+
+def by_catalogue(revision: Revision) -> Killing:
+    """The shortest case that fails; the cost is how many fail."""
+    failing = asyncio.run(_failing(revision, [ENTRIES]))
+    return _killing(CATALOGUE, failing, len(failing))
+
+
+def by_cover(revision: Revision) -> Killing:
+    """The first walk that fails, short ones first; the cost is how many were walked."""
+    walks = _walks()
+    batches = [walks[first : first + _BATCH] for first in range(0, len(walks), _BATCH)]
+    failing = asyncio.run(_failing(revision, batches))
+    if not failing:
+        return _killing(COVER, [], len(walks))
+    order = {entry.id: number for number, entry in enumerate(walks, start=1)}
+    first = min(failing, key=lambda result: order[result.case.id])
+    return _killing(COVER, [first], order[first.case.id])
+
+
+@cache
+def _walks() -> tuple[Entry, ...]:
+    """The cover suite, short walks first; the longest, most of its steps, are left out."""
+    entries = find_suite(COVER, KAFKA_4).entries
+    return tuple(sorted(entries, key=lambda e: len(e.case({}, delayed=False).steps))[:_WALKS])
+
+
+async def _failing(revision: Revision, batches: Sequence[Sequence[Entry]]) -> list[CaseResult]:
+    """Those of the first batch in which some fail."""
+    target = InProcessTarget(revision.name, revision, own_version())
+    async with opened(target, KAFKA_4, Options()) as suite:
+        for batch in batches:
+            results = await suite.run(batch)
+            if failing := [r for r in results if r.outcome is Outcome.FAIL]:
+                return failing
+    return []
+
+
+def _killing(engine: str, failing: Sequence[CaseResult], cost: int) -> Killing:
+    if not failing:
+        return Killing(engine, killed=False, cost=cost)
+    least = min(failing, key=lambda r: (len(r.case.steps), r.case.id))
+    lines = (least.case.about, least.message)
+    return Killing(engine, True, len(least.case.steps), cost, least.case.id, lines=lines)
+
+
+ENGINES: Mapping[str, Callable[[Revision], Killing]] = {
+    **{name: engine for name, engine in MODEL_ENGINES.items() if name != "proofs"},
+    CATALOGUE: by_catalogue,
+    COVER: by_cover,
+    "proofs": MODEL_ENGINES["proofs"],
+}
+"""All engines, in the order in which they are shown."""

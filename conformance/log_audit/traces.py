@@ -1,0 +1,105 @@
+"""An audit of trace files: each judged whole, since it begins with its groups.
+
+Decides which traces are looked at, and by whom they are judged: by the revision that the file
+names, unless another is asked for.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from fencepost.conformance.certify.replay import rejudge
+from fencepost.conformance.certify.report import write_texts
+from fencepost.model.history import Sent
+from fencepost.model.messages.draft_messages import ALL_APIS
+from fencepost.model.messages.requests import groups_of
+from fencepost.traces.audit.judge.results import EXPLAINED, UNKNOWN, VIOLATED
+from fencepost.traces.files.trace_file import TraceFile
+from fencepost.traces.page.trace_data import Shown
+from fencepost.traces.page.trace_page import trace_page
+
+_OUTCOMES = {"holds": EXPLAINED, "violated": VIOLATED, "unknown": UNKNOWN}
+
+
+@dataclass(frozen=True, slots=True)
+class Audited:
+    """A trace and what came of it."""
+
+    path: Path
+    trace: TraceFile
+
+    @property
+    def outcome(self) -> str:
+        """`explained`, `violated` or `unknown`."""
+        return _OUTCOMES[self.trace.verdict.outcome]
+
+    def to_json(self) -> dict[str, Any]:
+        """As the report has it."""
+        verdict = self.trace.verdict
+        return {
+            "file": self.path.name,
+            "revision": self.trace.revision,
+            "outcome": self.outcome,
+            "request": verdict.request,
+            "rule": verdict.rule,
+            "message": verdict.message,
+        }
+
+    def line(self) -> str:
+        """In a line of text."""
+        said = f"{self.path.name}: {self.outcome} by {self.trace.revision}"
+        return f"{said}. {self.trace.verdict.message}".rstrip(" .") + "."
+
+
+def audit_traces(
+    paths: Iterable[Path], revision: str | None, groups: frozenset[str]
+) -> list[Audited]:
+    """The traces that name one of the groups (any, if there are none), judged today.
+
+    `revision`: who judges instead of the file's.  Raises TraceFileError.
+    """
+    found = []
+    for path in paths:
+        trace = TraceFile.read(path)
+        if groups and not groups & _groups(trace):
+            continue
+        if revision is not None:
+            trace = replace(trace, revision=revision)
+        found.append(Audited(path, replace(trace, verdict=rejudge(trace).today)))
+    return found
+
+
+def worst(audited: Sequence[Audited]) -> str:
+    """The worst outcome of some."""
+    outcomes = {row.outcome for row in audited}
+    return next((o for o in (VIOLATED, UNKNOWN) if o in outcomes), EXPLAINED)
+
+
+def traces_json(audited: Sequence[Audited]) -> str:
+    """All rows."""
+    return json.dumps({"traces": [row.to_json() for row in audited]}, indent=1)
+
+
+def write_traces(audited: Sequence[Audited], folder: Path) -> None:
+    """The files of `--report`."""
+    shown = [Shown(row.trace, row.path.stem, str(row.path)) for row in audited]
+    texts = {
+        "audit.json": traces_json(audited) + "\n",
+        "audit.txt": "".join(row.line() + "\n" for row in audited),
+        "index.html": trace_page(shown),
+    }
+    write_texts(texts, folder, "--report")
+
+
+def _groups(trace: TraceFile) -> set[str]:
+    found: set[str] = set()
+    for event in trace.events:
+        if isinstance(event, Sent):
+            request = event.request
+            message = ALL_APIS[request.api].request.from_body(dict(request.body), request.version)
+            found.update(groups_of(message, request.version) or ())
+    return found

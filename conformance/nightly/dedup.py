@@ -1,0 +1,247 @@
+"""What the night's shards see, and which of it is one: the same bug found by eight is one entry.
+
+Decides what is new.  A bug is the known cause of a failure in one implementation (all versions of
+Kafka are one), or, where no cause is known, its shape; a failure without a trace is put down to the
+cause of another of its shape.  It is new unless it is listed as a known failure, is in the corpus,
+or was open after the night before; what was open and is not met tonight stays open, for it may only
+need more luck.  What was not sure and is now is new, since nobody has looked at it; what isn't met
+again for a week is forgotten, if it never was sure: then it was the weather.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import date, timedelta
+from typing import Any
+
+from fencepost.traces.files.causes import cause_of_text
+from fencepost.traces.files.corpus_index import Sameness, origin_of
+
+NEW, OPEN, ADOPTED, KNOWN = "new", "open", "adopted", "known"
+STATUSES = (NEW, OPEN, ADOPTED, KNOWN)
+"""What may be said of an entry, the most urgent first."""
+
+EACH_TIME, SOMETIMES, UNTRIED = "each time", "now and then", "not tried again"
+SURENESS = (EACH_TIME, SOMETIMES, UNTRIED)
+"""How surely it comes again, the surest first."""
+
+_NO_WORD = re.compile(r"[^a-z0-9]+")
+_LONGEST = 100
+_FORGOTTEN = timedelta(days=7)
+
+
+@dataclass(frozen=True, slots=True)
+class Sighting:
+    """One shard's finding.
+
+    `known`: why it is listed as a known failure, or ""; `trace`: the text of its file, or None;
+    `cause`: the known departures that explain it, or "".
+    """
+
+    target: str
+    rule: str
+    level: str
+    shape: str
+    sentence: str
+    seen: int
+    sure: str
+    shard: str
+    seed: int
+    known: str = ""
+    trace: str | None = None
+    cause: str = ""
+
+    @property
+    def look(self) -> Sameness:
+        """How it looks, whatever its cause."""
+        return origin_of(self.target), self.shape
+
+    @property
+    def bug(self) -> Sameness:
+        """What it has in common with other sightings of the same bug."""
+        return origin_of(self.target), self.cause or self.shape
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One bug, as the report tells it.
+
+    `cause`: the known departures that explain it, or ""; `shapes`: how it looked on any night, and
+    `shape` in the sighting that is told; `why`: the reason that it is listed with, or the name of
+    the trace in the corpus; `seen`: how often tonight, by all shards, 0 for one that was only open
+    before; `trace`: the name of a file beside the report.
+    """
+
+    origin: str
+    cause: str
+    shape: str
+    shapes: tuple[str, ...]
+    rule: str
+    level: str
+    status: str
+    why: str
+    sentence: str
+    sure: str
+    seen: int
+    shards: tuple[str, ...]
+    targets: tuple[str, ...]
+    seed: int
+    first_night: str
+    last_night: str
+    trace: str | None
+
+    @property
+    def bug(self) -> Sameness:
+        """As a sighting's."""
+        return self.origin, self.cause or self.shape
+
+    @property
+    def looks(self) -> frozenset[Sameness]:
+        """As a sighting's, on any night."""
+        return frozenset((self.origin, shape) for shape in self.shapes)
+
+    def to_json(self) -> dict[str, Any]:
+        """For the report."""
+        return {name: _plain(getattr(self, name)) for name in self.__slots__}
+
+    @classmethod
+    def from_json(cls, row: Mapping[str, Any]) -> Entry:
+        """As a report says it."""
+        lists = {name: tuple(row[name]) for name in ("shapes", "shards", "targets")}
+        return cls(**{**row, **lists})
+
+
+def with_cause(sighting: Sighting) -> Sighting:
+    """The same, with the cause of what its trace shows."""
+    if sighting.trace is None:
+        return sighting
+    return replace(sighting, cause=cause_of_text(sighting.trace))
+
+
+def entries_of(
+    sightings: Iterable[Sighting],
+    *,
+    tonight: str,
+    corpus: Mapping[Sameness, str],
+    before: Sequence[Entry],
+) -> list[Entry]:
+    """An entry for each bug, the most urgent first.
+
+    `corpus`: the bugs of its traces, with their names; `before`: the entries of the night before.
+    """
+    was_open = {e.bug: e for e in before if e.status in {NEW, OPEN}}
+    found = _by_bug(list(sightings), before)
+    entries = [_entry(bug, alike, tonight, corpus, was_open) for bug, alike in found.items()]
+    explained = {look for entry in entries if entry.cause for look in entry.looks}
+    entries += [
+        replace(entry, status=OPEN, seen=0, shards=())
+        for bug, entry in was_open.items()
+        if bug not in {*found, *corpus, *explained} and not _is_forgotten(entry, tonight)
+    ]
+    return sorted(entries, key=_urgency)
+
+
+def _by_bug(
+    sightings: Sequence[Sighting], before: Sequence[Entry]
+) -> dict[Sameness, list[Sighting]]:
+    """The sightings of each bug; one without a trace goes to what explains its look, if anything.
+
+    A trace of that look tells, tonight's rather than an earlier night's; one that nothing explains
+    rather than one whose cause is known.
+    """
+    bugs = {look: entry.bug for entry in before if entry.cause for look in entry.looks}
+    traced = [sighting for sighting in sightings if sighting.trace is not None]
+    bugs |= {s.look: s.bug for s in sorted(traced, key=lambda s: s.cause, reverse=True)}
+    found: dict[Sameness, list[Sighting]] = {}
+    for sighting in sightings:
+        bug = sighting.bug if sighting.trace else bugs.get(sighting.look, sighting.bug)
+        found.setdefault(bug, []).append(sighting)
+    return found
+
+
+def trace_texts(entries: Iterable[Entry], sightings: Iterable[Sighting]) -> dict[str, str]:
+    """The texts of the traces that were seen tonight, by the names that entries have for them."""
+    best: dict[Sameness, str] = {}
+    for sighting in sorted(sightings, key=_best):
+        if sighting.trace is not None:
+            best.setdefault(sighting.bug, sighting.trace)
+    return {e.trace: best[e.bug] for e in entries if e.trace is not None and e.bug in best}
+
+
+def _entry(
+    bug: Sameness,
+    alike: Sequence[Sighting],
+    tonight: str,
+    corpus: Mapping[Sameness, str],
+    was_open: Mapping[Sameness, Entry],
+) -> Entry:
+    best = min(alike, key=_best)
+    listed = {s.target: s.known for s in alike if s.known}
+    earlier = was_open.get(bug)
+    shapes = {s.shape for s in alike}
+    origin, what = bug
+    cause = "" if what in shapes else what
+    if all(s.known or (cause and s.target in listed) for s in alike):
+        status, why = KNOWN, min(listed.values())
+    elif bug in corpus:
+        status, why = ADOPTED, corpus[bug]
+    else:
+        is_surer = earlier is None or (best.sure == EACH_TIME and earlier.sure != EACH_TIME)
+        status, why = (NEW if is_surer else OPEN), ""
+    return Entry(
+        origin=origin,
+        cause=cause,
+        shape=best.shape,
+        shapes=tuple(sorted(shapes | set(earlier.shapes if earlier else ()))),
+        rule=best.rule,
+        level=best.level,
+        status=status,
+        why=why,
+        sentence=best.sentence or (earlier.sentence if earlier else ""),
+        sure=best.sure if earlier is None else min(best.sure, earlier.sure, key=SURENESS.index),
+        seen=sum(s.seen for s in alike),
+        shards=tuple(sorted({s.shard for s in alike})),
+        targets=tuple(sorted({s.target for s in alike})),
+        seed=best.seed,
+        first_night=tonight if earlier is None else earlier.first_night,
+        last_night=tonight,
+        trace=_trace_name(best, earlier),
+    )
+
+
+def _trace_name(best: Sighting, earlier: Entry | None) -> str | None:
+    if best.trace is not None:
+        return f"traces/{_file_name(best.bug)}.json"
+    return None if earlier is None else earlier.trace
+
+
+def _is_forgotten(entry: Entry, tonight: str) -> bool:
+    """Whether something that never was sure hasn't been met for long."""
+    gone = date.fromisoformat(tonight) - date.fromisoformat(entry.last_night)
+    return entry.sure != EACH_TIME and gone >= _FORGOTTEN
+
+
+def _best(sighting: Sighting) -> tuple[int, bool, int, str]:
+    """The sighting to tell: the surest, with a trace, the shortest."""
+    size = len(sighting.trace or "")
+    return SURENESS.index(sighting.sure), sighting.trace is None, size, sighting.shard
+
+
+def _urgency(entry: Entry) -> tuple[int, bool, int, str, str]:
+    return (
+        STATUSES.index(entry.status),
+        not entry.seen,
+        SURENESS.index(entry.sure),
+        entry.origin,
+        entry.shape,
+    )
+
+
+def _file_name(bug: Sameness) -> str:
+    return _NO_WORD.sub("-", " ".join(bug).lower()).strip("-")[:_LONGEST].rstrip("-")
+
+
+def _plain(value: Any) -> Any:
+    return list(value) if isinstance(value, tuple) else value

@@ -1,0 +1,291 @@
+"""A night: every search that there is, one after the other, in the time that there is.
+
+Decides the course.  Each part runs in processes of its own, is asked to stop when its time is over,
+and may fail without the others: what it could not do is told, and the night goes on.  An end that
+somebody wishes ends the part that runs and leaves out the rest, and then all that was seen is told.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from zlib import crc32
+
+from fencepost.conformance.nightly.dedup import Sighting, with_cause
+from fencepost.conformance.nightly.plan import (
+    MODEL,
+    MUTANTS,
+    TESTS,
+    TRACES,
+    Schedule,
+    weights_of,
+    why_not,
+)
+from fencepost.conformance.nightly.property_tests import Tested, run_tests, why_no_tests
+from fencepost.conformance.nightly.search import Bite, Covered, Hunt, Search, Seen, hunt, search
+from fencepost.conformance.nightly.traces import Making, make_traces
+from fencepost.properties.mutants.catalogue import MUTANTS as ALL_MUTANTS
+from fencepost.properties.workers.cancellation import Stop
+from fencepost.properties.workers.pool import Errand, run_errands
+from fencepost.traces.files.corpus_index import Sameness, origin_of
+
+DONE, CUT, SKIPPED, FAILED, UNAVAILABLE = "done", "cut short", "skipped", "failed", "unavailable"
+_REPORT_S = 60.0
+"""So long at the end is kept for last words and the report, or a tenth of a short night."""
+_START_S = 35.0
+"""For a target's start and for the last plans of a search, or a third of its time."""
+_SEARCHED = 0.55
+"""This share of the rest is for the search, what is left for what was found."""
+_MODEL_SEARCHED = 0.9
+_SHARDS = 1000
+"""So far apart are the seeds of parts; and those of nights are so many times that."""
+_TEETH = 0.5
+_FEW_MUTANTS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What the user asked for.
+
+    `report`: an absolute path; `root`: the checkout, or whatever folder one is in; `named`: whether
+    the targets were, so that one that is missing counts; `requests`: in each search at most;
+    `corpus`: the bugs that it holds, None where there is none; `open_bugs`: those that earlier
+    nights have told with all that there is to tell.
+    """
+
+    began: datetime
+    seed: int
+    seconds: float
+    report: Path
+    root: Path
+    parts: tuple[str, ...]
+    targets: tuple[str, ...]
+    named: bool = False
+    jobs: int = 1
+    requests: int | None = None
+    corpus: Mapping[Sameness, str] | None = None
+    open_bugs: frozenset[Sameness] = frozenset()
+
+    @property
+    def tonight(self) -> str:
+        """The night's name: the day on which it began."""
+        return self.began.date().isoformat()
+
+    def known_well(self, target: str) -> frozenset[str]:
+        """The shapes of a target's bugs that nobody needs to look at tonight."""
+        origin = origin_of(target)
+        bugs = {*(self.corpus or {}), *self.open_bugs}
+        return frozenset(shape for whose, shape in bugs if whose == origin)
+
+
+@dataclass(slots=True)
+class Part:
+    """What became of a part: in words; `share`: the seconds that it was given."""
+
+    name: str
+    status: str = DONE
+    said: str = ""
+    seconds: float = 0.0
+    share: float = 0.0
+
+
+@dataclass(slots=True)
+class Looked:
+    """What was searched in a target, by all its shards."""
+
+    version: str = ""
+    plans: int = 0
+    requests: int = 0
+    unknown: int = 0
+    covered: Covered = field(default_factory=Covered)
+
+    def add(self, seen: Seen) -> None:
+        """One more shard."""
+        self.version = seen.version or self.version
+        self.plans += seen.plans
+        self.requests += seen.requests
+        self.unknown += seen.unknown
+        mine, theirs = self.covered, seen.covered
+        self.covered = Covered(
+            mine.rules | theirs.rules,
+            mine.pairs | theirs.pairs,
+            mine.states | theirs.states,
+            mine.can | theirs.can,
+        )
+
+
+@dataclass(slots=True)
+class Night:
+    """What was seen so far."""
+
+    wish: Wish
+    parts: list[Part] = field(default_factory=list)
+    sightings: list[Sighting] = field(default_factory=list)
+    looked: dict[str, Looked] = field(default_factory=dict)
+    bites: list[Bite] = field(default_factory=list)
+    stopped: bool = False
+    seconds: float = 0.0
+
+
+Heard = Callable[[Part], None]
+
+
+async def run_night(wish: Wish, stop: Stop, heard: Heard = lambda _: None) -> Night:
+    """Run all parts; `heard` hears of each as it ends."""
+    night = Night(wish)
+    began = time.monotonic()
+    until = began + wish.seconds - min(_REPORT_S, wish.seconds / 10)
+    schedule = Schedule(weights_of(wish.parts, wish.targets), until)
+    for name in weights_of(wish.parts, wish.targets):
+        part = Part(name)
+        start = time.monotonic()
+        part.share = schedule.begin(name, start)
+        if not part.share or not await _ran(night, part, stop):
+            part.status, part.said = SKIPPED, "the night was over before it began"
+        part.seconds = time.monotonic() - start
+        night.parts.append(part)
+        heard(part)
+    night.stopped = stop.asked
+    night.seconds = time.monotonic() - began
+    return night
+
+
+async def _ran(night: Night, part: Part, stop: Stop) -> bool:
+    """Run a part; False where an end was wished for before."""
+    if stop.asked:
+        return False
+    await _run(night, part, stop)
+    part.status = CUT if _is_over(stop) else part.status
+    return True
+
+
+def _is_over(stop: Stop) -> bool:
+    """Whether an end is wished for by now."""
+    return stop.asked
+
+
+async def _run(night: Night, part: Part, stop: Stop) -> None:
+    match part.name:
+        case name if name == MODEL:
+            await _model(night, part, stop)
+        case name if name == MUTANTS:
+            await _mutants(night, part, stop)
+        case name if name == TRACES:
+            making = Making(TRACES, _seed(night, part), traces=night.wish.requests)
+            await _look(night, part, stop, [Errand(TRACES, make_traces, making, part.share)])
+        case name if name == TESTS:
+            await _tests(night, part, stop)
+        case _:
+            await _target(night, part, stop)
+
+
+async def _model(night: Night, part: Part, stop: Stop) -> None:
+    searched = part.share * _MODEL_SEARCHED
+    shards = [
+        Search(
+            f"{MODEL} {n + 1}",
+            MODEL,
+            _seed(night, part, n),
+            searched,
+            part.share - searched,
+            night.wish.requests,
+        )
+        for n in range(night.wish.jobs)
+    ]
+    await _look(night, part, stop, [Errand(s.shard, search, s, part.share) for s in shards])
+
+
+async def _target(night: Night, part: Part, stop: Stop) -> None:
+    missing = "" if night.wish.named else why_not(part.name)
+    if missing:
+        part.status, part.said = SKIPPED, missing
+        return
+    left = part.share - min(_START_S, part.share / 3)
+    given = Search(
+        part.name,
+        part.name,
+        _seed(night, part),
+        left * _SEARCHED,
+        left * (1 - _SEARCHED),
+        night.wish.requests,
+        night.wish.known_well(part.name),
+        night.wish.report / "logs" / part.name.replace(":", "-"),
+    )
+    await _look(night, part, stop, [Errand(part.name, search, given, part.share)])
+
+
+async def _look(night: Night, part: Part, stop: Stop, errands: Sequence[Errand]) -> None:
+    """Run searches, and say what came of them."""
+    mine: list[Seen] = []
+    lost = await run_errands(errands, mine.append, stop, jobs=night.wish.jobs)
+    looked = Looked()
+    for seen in mine:
+        night.sightings += map(with_cause, seen.sightings)
+        night.looked.setdefault(seen.target, Looked()).add(seen)
+        looked.add(seen)
+    missing = [seen.unavailable for seen in mine if seen.unavailable]
+    wrong = [seen.trouble for seen in mine if seen.trouble]
+    wrong += [f"{name}: {error}" for name, error in lost.items()]
+    what = "traces" if part.name == TRACES else "plans"
+    part.said = f"{looked.plans:,} {what}"
+    if looked.requests:
+        part.said += f", {looked.requests:,} requests"
+    if looked.unknown:
+        part.said += f", {looked.unknown:,} plans of which nothing can be said"
+    if missing:
+        part.status, part.said = UNAVAILABLE, "; ".join(missing)
+        for seen in mine:
+            night.looked.pop(seen.target, None)
+    elif wrong:
+        part.status, part.said = FAILED, f"{part.said}; {'; '.join(wrong)}"
+
+
+async def _mutants(night: Night, part: Part, stop: Stop) -> None:
+    seed, jobs = _seed(night, part), night.wish.jobs
+    names = [name for name, mutant in ALL_MUTANTS.items() if mutant.visible]
+    first = night.wish.seed * _FEW_MUTANTS % len(names)
+    turned = names[first:] + names[:first]
+    errands = [
+        Errand(
+            f"{MUTANTS} {n + 1}",
+            hunt,
+            Hunt(tuple(turned[n::jobs]), seed, part.share, night.wish.requests),
+            part.share,
+        )
+        for n in range(jobs)
+    ]
+    lost = await run_errands(errands, night.bites.append, stop, jobs=jobs)
+    found = sum(bite.found for bite in night.bites)
+    tried = len(night.bites)
+    part.said = f"{found} of {tried} found that were looked for, of {len(names)}"
+    wrong = [f"{name}: {error}" for name, error in lost.items()]
+    if tried >= _FEW_MUTANTS and found < _TEETH * tried:
+        wrong.append("the search has lost its teeth: what it doesn't find says little")
+    if wrong:
+        part.status, part.said = FAILED, f"{part.said}; {'; '.join(wrong)}"
+
+
+async def _tests(night: Night, part: Part, stop: Stop) -> None:
+    wish = night.wish
+    missing = why_no_tests(wish.root)
+    if missing:
+        part.status, part.said = SKIPPED, missing
+        return
+    seed = _seed(night, part)
+    tested: Tested = await run_tests(
+        wish.root, wish.report, seed=seed, seconds=part.share, stop=stop, shard=TESTS
+    )
+    night.sightings += tested.sightings
+    part.said = f"{len(tested.ran)} of {tested.files} files of property tests ran to their end"
+    if tested.cut:
+        part.said += f", {tested.cut} was cut off"
+    if tested.trouble:
+        part.status, part.said = FAILED, f"{part.said}; {tested.trouble}"
+
+
+def _seed(night: Night, part: Part, shard: int = 0) -> int:
+    """Of a shard: the same whatever else the night does."""
+    return (night.wish.seed * _SHARDS + crc32(part.name.encode()) % _SHARDS) * _SHARDS + shard

@@ -1,0 +1,251 @@
+"""A night's report: for programs, for the next night, and for whoever has coffee and five minutes.
+
+Decides the exit code and the one sentence.  What is new and comes each time is 1; what is new and
+nobody is sure of is 2, and so is a night in which a part could not do its work.  It also decides
+what the next night needs to know: what is open, and the coverage.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from statistics import median_low
+from typing import Any, Self
+
+from jsonschema import Draft202012Validator
+from jsonschema.exceptions import best_match
+
+from fencepost.conformance.certify.pages import INDEX
+from fencepost.conformance.certify.report import ReportError, write_texts
+from fencepost.conformance.execution.outcome import EXIT_CODES, EXIT_UNAVAILABLE, Overall
+from fencepost.conformance.nightly.dedup import EACH_TIME, NEW, OPEN, Entry, entries_of, trace_texts
+from fencepost.conformance.nightly.nightly import FAILED, UNAVAILABLE, Looked, Night
+from fencepost.conformance.runtime.provenance import own_version
+from fencepost.traces.files.corpus_index import Sameness
+from fencepost.traces.files.trace_file import TraceFile, TraceFileError
+from fencepost.traces.page.nightly_page import nightly_page
+from fencepost.traces.page.trace_data import Shown
+
+FORMAT = "fencepost-nightly"
+VERSION = 1
+NAME = "nightly.json"
+SCHEMA_FILE = Path(__file__).with_name("nightly-1.schema.json")
+_LONGEST_PAGE_TRACE = 60_000
+
+
+@dataclass(frozen=True, slots=True)
+class Before:
+    """What is kept of the night before: its name, its entries, its coverage by target."""
+
+    night: str
+    entries: tuple[Entry, ...]
+    coverage: Mapping[str, Mapping[str, Any]]
+
+    def told_well(self) -> frozenset[Sameness]:
+        """What the bugs look like that are open, and of which all is known."""
+        return frozenset(
+            look
+            for entry in self.entries
+            if entry.status in {NEW, OPEN} and entry.sure == EACH_TIME and entry.trace
+            for look in entry.looks
+        )
+
+    @classmethod
+    def read(cls, path: Path) -> Self:
+        """From its report.  Raises ReportError."""
+        try:
+            document = json.loads(path.read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            raise ReportError(
+                f"{path}: can't be read ({error}); name the {NAME} of an earlier night"
+            ) from error
+        wrong = best_match(_validator().iter_errors(document))
+        if wrong is not None:
+            raise ReportError(
+                f"{path}: {wrong.json_path}: {wrong.message[:200]}; "
+                f"name a {NAME} that this fencepost wrote, or begin in another folder"
+            )
+        return cls(
+            document["night"],
+            tuple(Entry.from_json(row) for row in document["entries"]),
+            {row["target"]: row for row in document["coverage"]},
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class NightReport:
+    """A night, held against the corpus and the night before."""
+
+    night: Night
+    before: Before | None
+    entries: tuple[Entry, ...]
+
+    @classmethod
+    def of(cls, night: Night, before: Before | None) -> Self:
+        """The report of a night."""
+        entries = entries_of(
+            night.sightings,
+            tonight=night.wish.tonight,
+            corpus=night.wish.corpus or {},
+            before=() if before is None else before.entries,
+        )
+        return cls(night, before, tuple(entries))
+
+    @property
+    def new(self) -> tuple[Entry, ...]:
+        """What nobody knew yesterday."""
+        return tuple(entry for entry in self.entries if entry.status == NEW)
+
+    def exit_code(self) -> int:
+        """1: something new; 2: it is not sure, or a part failed; 69: a named target is missing."""
+        if any(entry.sure == EACH_TIME for entry in self.new):
+            return EXIT_CODES[Overall.VIOLATED]
+        statuses = {part.status for part in self.night.parts}
+        if self.new or FAILED in statuses:
+            return EXIT_CODES[Overall.UNKNOWN]
+        if UNAVAILABLE in statuses and self.night.wish.named:
+            return EXIT_UNAVAILABLE
+        return EXIT_CODES[Overall.HOLDS]
+
+    def summary(self) -> str:
+        """The one sentence."""
+        sure = sum(entry.sure == EACH_TIME for entry in self.new)
+        unsure = len(self.new) - sure
+        parts = [f"{sure} new finding{'s' if sure > 1 else ''}"] if sure else []
+        parts += [f"{unsure} new and not sure"] if unsure else []
+        parts = parts or ["nothing new"]
+        still = sum(entry.status == OPEN for entry in self.entries)
+        parts += [f"{still} still open"] if still else []
+        failed = [part.name for part in self.night.parts if part.status == FAILED]
+        parts += [f"{', '.join(failed)} failed"] if failed else []
+        if self.night.wish.named:
+            gone = [part.name for part in self.night.parts if part.status == UNAVAILABLE]
+            parts += [f"{', '.join(gone)} not to be had"] if gone else []
+        parts += ["ended early"] if self.night.stopped else []
+        return "; ".join(parts)
+
+    def to_json(self) -> dict[str, Any]:
+        """The report as a JSON object that its schema allows.  Raises ReportError."""
+        night, wish = self.night, self.night.wish
+        document = {
+            "format": FORMAT,
+            "format_version": VERSION,
+            "tool": own_version(),
+            "night": wish.tonight,
+            "began": wish.began.isoformat(timespec="seconds"),
+            "seed": wish.seed,
+            "minutes": round(wish.seconds / 60, 3),
+            "seconds": round(night.seconds, 1),
+            "jobs": wish.jobs,
+            "stopped": night.stopped,
+            "exit_code": self.exit_code(),
+            "summary": self.summary(),
+            "before": None if self.before is None else self.before.night,
+            "corpus": None if wish.corpus is None else len(wish.corpus),
+            "parts": [
+                {
+                    "name": part.name,
+                    "status": part.status,
+                    "said": part.said,
+                    "seconds": round(part.seconds, 1),
+                    "share": round(part.share, 1),
+                }
+                for part in night.parts
+            ],
+            "entries": [entry.to_json() for entry in self.entries],
+            "mutants": _mutants(night),
+            "coverage": [
+                _coverage(name, looked, None if self.before is None else self.before.coverage)
+                for name, looked in night.looked.items()
+            ],
+        }
+        error = best_match(_validator().iter_errors(document))
+        if error is not None:
+            raise ReportError(
+                f"{NAME}: {error.json_path}: {error.message}; "
+                "this is a fault of fencepost: please report it"
+            )
+        return document
+
+    def write(self, folder: Path) -> None:
+        """Write nightly.json, index.html and the traces.  Raises ReportError."""
+        document = self.to_json()
+        texts = trace_texts(self.entries, self.night.sightings)
+        shown = _shown(self.entries, texts, folder)
+        write_texts(
+            {
+                **texts,
+                NAME: json.dumps(document, indent=1) + "\n",
+                INDEX: nightly_page(document, shown),
+            },
+            folder,
+            "--report",
+        )
+
+
+def _shown(entries: Sequence[Entry], texts: Mapping[str, str], folder: Path) -> dict[str, Shown]:
+    """The traces for the page: tonight's, and those of earlier nights that still lie there."""
+    found: dict[str, Shown] = {}
+    for entry in entries:
+        name = entry.trace
+        if name is None:
+            continue
+        try:
+            if name in texts:
+                trace = TraceFile.from_json(json.loads(texts[name]), where=name)
+            else:
+                trace = TraceFile.read(folder / name)
+        except TraceFileError:
+            continue  # an earlier night's, and gone
+        found[name] = Shown(trace, entry.shape, name, _LONGEST_PAGE_TRACE)
+    return found
+
+
+def _mutants(night: Night) -> dict[str, Any]:
+    found = [bite.requests for bite in night.bites if bite.found]
+    missed = sorted((b for b in night.bites if not b.found), key=lambda b: b.mutant)
+    return {
+        "tried": len(night.bites),
+        "found": len(found),
+        "missed": [
+            {"mutant": b.mutant, "requests": b.requests, "seconds": round(b.seconds, 1)}
+            for b in missed
+        ],
+        "requests": median_low(found) if found else None,
+    }
+
+
+def _coverage(
+    name: str, looked: Looked, before: Mapping[str, Mapping[str, Any]] | None
+) -> dict[str, Any]:
+    covered = looked.covered
+    was = (before or {}).get(name)
+    then = set() if was is None else set(was["rules"])
+    return {
+        "target": name,
+        "version": looked.version,
+        "plans": looked.plans,
+        "requests": looked.requests,
+        "unknown": looked.unknown,
+        "rules": sorted(covered.rules),
+        "never": sorted(covered.can - covered.rules),
+        "pairs": len(covered.pairs),
+        "states": len(covered.states),
+        "before": None
+        if was is None
+        else {
+            "rules": len(then),
+            "pairs": was["pairs"],
+            "states": was["states"],
+            "gained": sorted(covered.rules - then),
+            "lost": sorted(then - covered.rules),
+        },
+    }
+
+
+@cache
+def _validator() -> Draft202012Validator:
+    return Draft202012Validator(json.loads(SCHEMA_FILE.read_text(encoding="utf-8")))

@@ -1,0 +1,330 @@
+"""The night's searches, each in a process of its own: of a target, and of mutants.
+
+Decides what they tell.  The search of a target tells its findings and what it covered.  Of a mutant
+only one thing is asked, whether it is found at all and after how many requests: the search ends
+there, for what is wrong with it is known.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections.abc import AsyncIterator, Coroutine, Iterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+from fencepost.conformance.certify.known_failures import KnownFailure, aliases_of, load
+from fencepost.conformance.findings.findings import Finding
+from fencepost.conformance.fuzz.engine import Budget, Tally
+from fencepost.conformance.fuzz.fuzz import Fuzzed, News, fuzz
+from fencepost.conformance.fuzz.progress import Wish
+from fencepost.conformance.nightly.dedup import EACH_TIME, SOMETIMES, UNTRIED, Sighting
+from fencepost.conformance.runtime.unavailable import TargetUnavailableError
+from fencepost.conformance.targets.registry import (
+    TargetOptions,
+    find_revision,
+    find_target,
+    revision_for,
+)
+from fencepost.conformance.targets.target import Target
+from fencepost.model.table.table import Level
+from fencepost.properties.mutants.mutant import PREFIX
+from fencepost.properties.oracle.fingerprint import Shape
+from fencepost.properties.workers.cancellation import Stop
+from fencepost.properties.workers.pool import Tell
+from fencepost.traces.files.trace_file import TraceFile
+
+_LAST_S = 25.0
+"""So long after the wish of an end what is being examined may take."""
+
+_LEAST_S = 0.5
+"""So long a mutant is looked for at once, at least."""
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """What to search, with which seed.
+
+    `seconds`: how long, and `examine_s`: for what was found, on a real clock; `requests`: at most,
+    None: any number; `passed_over`: shapes that are only counted, since they are known well;
+    `logs`: a folder for the logs of what is started.
+    """
+
+    shard: str
+    target: str
+    seed: int
+    seconds: float
+    examine_s: float
+    requests: int | None = None
+    passed_over: frozenset[str] = frozenset()
+    logs: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Covered:
+    """What a shard showed of the model; pairs and states as texts."""
+
+    rules: frozenset[str] = frozenset()
+    pairs: frozenset[str] = frozenset()
+    states: frozenset[str] = frozenset()
+    can: frozenset[str] = frozenset()
+    """Rules that this target can be led to."""
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What a shard tells; `unavailable`: why the target isn't to be had, or ""."""
+
+    target: str
+    sightings: tuple[Sighting, ...] = ()
+    covered: Covered = field(default_factory=Covered)
+    version: str = ""
+    plans: int = 0
+    requests: int = 0
+    unknown: int = 0
+    trouble: str = ""
+    unavailable: str = ""
+
+
+async def search(given: Search, stop: Stop, tell: Tell) -> None:
+    """Search a target, and tell what was seen."""
+    revision = find_revision(revision_for(given.target))
+    options = TargetOptions(logs=given.logs)
+
+    def known(held: Target) -> Sequence[KnownFailure]:
+        return load(given.target, held.provenance().version, (), aliases_of(held))
+
+    wish = Wish(
+        revision,
+        Budget(given.requests, given.seconds),
+        given.seed,
+        known,
+        examine_s=given.examine_s,
+        passed_over=given.passed_over,
+        examines_listed=False,
+        stop=stop,
+    )
+    telling = _Telling(given, tell)
+    fuzzing = fuzz(lambda: find_target(given.target, options), wish, telling)
+    fuzzed: Fuzzed | None = None
+    why = ""
+    try:
+        fuzzed = await _up_to_an_end(fuzzing, stop)
+    except* TargetUnavailableError as group:
+        why = str(_first(group))
+    if fuzzed is not None:
+        tell(Seen(given.target, tuple(_counted(given, fuzzed)), trouble=fuzzed.gave_up))
+    elif why:
+        telling.lost(why)
+    else:
+        telling.rest()
+
+
+def _first(error: BaseException) -> BaseException:
+    """What went wrong, out of the groups that it came in."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error
+
+
+async def _up_to_an_end(fuzzing: Coroutine[Any, Any, Fuzzed], stop: Stop) -> Fuzzed | None:
+    """What it comes to; None if it goes on for long after an end was wished for."""
+    running = asyncio.create_task(fuzzing)
+    waiting = asyncio.create_task(stop.wait())
+    try:
+        await asyncio.wait({running, waiting}, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait({running}, timeout=_LAST_S)
+        return running.result() if running.done() else None
+    finally:
+        for task in (running, waiting):
+            task.cancel()
+        await asyncio.gather(running, waiting, return_exceptions=True)
+
+
+class _Telling(News):
+    """Tells at once what there is, so that whatever ends the process takes little along."""
+
+    def __init__(self, given: Search, tell: Tell) -> None:
+        self._given = given
+        self._tell = tell
+        self._met: Fuzzed | None = None
+        self._told: set[Shape] = set()
+
+    def searched(self, fuzzed: Fuzzed) -> None:
+        """The search is over."""
+        self._met = fuzzed
+        tally, provenance = fuzzed.tally, fuzzed.provenance
+        covered = tally.covered
+        self._tell(
+            Seen(
+                self._given.target,
+                covered=Covered(
+                    frozenset(covered.rules),
+                    frozenset(map(repr, covered.pairs)),
+                    frozenset(map(repr, covered.states)),
+                    frozenset({*covered.rules, *fuzzed.never}),
+                ),
+                version=f"{provenance.implementation} {provenance.version}".strip(),
+                plans=tally.plans,
+                requests=tally.requests,
+                unknown=sum(tally.unknown.values()),
+            )
+        )
+
+    def found(self, finding: Finding, why: str, trace: TraceFile | None) -> None:
+        """A finding."""
+        self._told.add(finding.shape)
+        self._say(_sighting(self._given, finding, why, trace))
+
+    def rest(self) -> None:
+        """Nothing more will come: what was met and not told yet."""
+        if self._met is None:
+            return
+        for finding in self._met.findings.all:
+            if finding.shape not in self._told:
+                self._say(_sighting(self._given, finding, "", None))
+
+    def lost(self, why: str) -> None:
+        """The target can't be reached: not at all, or not any more."""
+        self.rest()
+        if self._met is None:
+            self._tell(Seen(self._given.target, unavailable=why))
+        else:
+            self._tell(Seen(self._given.target, trouble=why))
+
+    def _say(self, sighting: Sighting) -> None:
+        self._tell(Seen(self._given.target, (sighting,)))
+
+
+def _sighting(given: Search, finding: Finding, why: str, trace: TraceFile | None) -> Sighting:
+    sure = UNTRIED if not finding.runs else SOMETIMES if finding.is_flaky else EACH_TIME
+    return Sighting(
+        given.target,
+        finding.shape.rule,
+        finding.result.level.value,
+        str(finding.shape),
+        finding.sentence,
+        finding.seen,
+        sure,
+        given.shard,
+        given.seed,
+        why,
+        None if trace is None else trace.text(),
+    )
+
+
+def _counted(given: Search, fuzzed: Fuzzed) -> Iterator[Sighting]:
+    """What was passed over: its report is an earlier one's."""
+    for shape, seen in fuzzed.findings.known.items():
+        level = fuzzed.revision.rule(shape.rule).level if shape.rule else Level.MUST
+        yield Sighting(
+            given.target,
+            shape.rule,
+            level.value,
+            str(shape),
+            "",
+            seen,
+            UNTRIED,
+            given.shard,
+            given.seed,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Bite:
+    """Whether a mutant was found, and after how many requests and seconds."""
+
+    mutant: str
+    found: bool
+    requests: int = 0
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Hunt:
+    """Mutants to look for, one after the other, in so many seconds.
+
+    `requests`: to each at most, in one go; None: any number, in as many goes as there is time for.
+    """
+
+    mutants: tuple[str, ...]
+    seed: int
+    seconds: float
+    requests: int | None = None
+
+
+async def hunt(given: Hunt, stop: Stop, tell: Tell) -> None:
+    """Look for each mutant, and tell of each that was looked for.
+
+    Each gets its even share of the time, which most don't need; what they leave is for those that
+    were not found, with another seed.
+    """
+    until = time.monotonic() + given.seconds
+    missed = {name: Bite(name, found=False) for name in given.mutants}
+    goes = count() if given.requests is None else range(1)
+    for go in goes:
+        if not missed or not await _gone_through(missed, given.seed + go, given, until, stop, tell):
+            break
+    for bite in missed.values():
+        if bite.requests:
+            tell(bite)
+
+
+async def _gone_through(
+    missed: dict[str, Bite], seed: int, given: Hunt, until: float, stop: Stop, tell: Tell
+) -> bool:
+    """One go at each that is missed; False if an end was wished for."""
+    names = tuple(missed)
+    for place, name in enumerate(names):
+        if stop.asked:
+            return False
+        share = max(_LEAST_S, (until - time.monotonic()) / (len(names) - place))
+        bite = await _bitten(missed.pop(name), seed, Budget(given.requests, share), stop)
+        if bite.found:
+            tell(bite)
+        else:
+            missed[name] = bite
+    return True
+
+
+async def _bitten(before: Bite, seed: int, budget: Budget, stop: Stop) -> Bite:
+    """One more go at a mutant."""
+    target = PREFIX + before.mutant
+    began = time.monotonic()
+    async with _stopped_by(stop) as mine:
+
+        def found(tally: Tally) -> None:
+            if tally.failures:
+                mine.ask()
+
+        wish = Wish(find_revision(revision_for(target)), budget, seed, told=found, stop=mine)
+        fuzzed = await fuzz(lambda: find_target(target, TargetOptions()), wish)
+    tally = fuzzed.tally
+    return Bite(
+        before.mutant,
+        found=bool(tally.failures),
+        requests=before.requests + tally.requests,
+        seconds=before.seconds + time.monotonic() - began,
+    )
+
+
+@asynccontextmanager
+async def _stopped_by(stop: Stop) -> AsyncIterator[Stop]:
+    """A wish of its own, which this one entails."""
+    mine = Stop()
+
+    async def pass_on() -> None:
+        await stop.wait()
+        mine.ask()
+
+    passing = asyncio.create_task(pass_on())
+    try:
+        yield mine
+    finally:
+        passing.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await passing

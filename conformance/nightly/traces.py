@@ -1,0 +1,101 @@
+"""The night's traces: the data pipeline, on traces that the model makes, until the time is over.
+
+Decides nothing of its own: batches are drawn, judged, counted and triaged by the pipeline, with the
+engine of one process.  The model must explain itself, so each violation is a finding, and so is a
+judge that fails.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fencepost.conformance.nightly.dedup import EACH_TIME, Sighting
+from fencepost.conformance.nightly.search import Covered, Seen
+from fencepost.model.table.table import Level
+from fencepost.properties.oracle.fingerprint import Shape
+from fencepost.properties.workers.cancellation import Stop
+from fencepost.properties.workers.pool import Tell
+
+if TYPE_CHECKING:
+    from fencepost.traces.pipeline.corpus.triage import Triaged
+
+JUDGE = "kafka-4"
+TARGET = "traces of the model"
+_BATCH = 400
+"""So many traces are made before the clock is looked at again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Making:
+    """Traces to make of a model: seeds from this one on; `traces`: at most, None: any number."""
+
+    shard: str
+    seed: int
+    model: str = JUDGE
+    traces: int | None = None
+
+
+async def make_traces(given: Making, stop: Stop, tell: Tell) -> None:
+    """Make and judge batches of traces until an end is wished for, and tell of each."""
+    try:
+        import pyarrow as pa  # noqa: F401, PLC0415  (an extra)
+    except ImportError:
+        tell(Seen(TARGET, unavailable="Arrow is missing: pip install 'fencepost[corpus]'"))
+        return
+    made = 0
+    while not stop.asked and (given.traces is None or made < given.traces):
+        batch = _BATCH if given.traces is None else min(_BATCH, given.traces - made)
+        tell(_batch(given, given.seed + made, batch))
+        made += batch
+        await asyncio.sleep(0)  # whoever wishes an end is heard now
+
+
+def _batch(given: Making, seed: int, traces: int) -> Seen:
+    from fencepost.traces.pipeline.corpus import commands  # noqa: PLC0415
+    from fencepost.traces.pipeline.corpus.corpus import recipe_of  # noqa: PLC0415
+    from fencepost.traces.pipeline.corpus.engine import Local  # noqa: PLC0415
+    from fencepost.traces.pipeline.storage.location import Place  # noqa: PLC0415
+
+    recipe = recipe_of(
+        seed=seed, traces=traces, revisions=(given.model,), mutants=(), per_shard=traces
+    )
+    engine = Local()
+    with tempfile.TemporaryDirectory(prefix="fencepost-night-") as folder:
+        place = Place(str(Path(folder) / "corpus"))
+        commands.generate(engine, place, recipe)
+        corpus = commands.open_corpus(place)
+        commands.check(engine, corpus, JUDGE)
+        items = commands.cover(engine, corpus).to_pylist()
+        found = commands.triaged(engine, corpus, JUDGE)
+    return Seen(
+        TARGET,
+        tuple(_sighting(given, seed, one) for one in found),
+        Covered(_of("rule", items), _of("pair", items), _of("state", items)),
+        plans=traces,
+    )
+
+
+def _of(kind: str, items: Sequence[Mapping[str, Any]]) -> frozenset[str]:
+    return frozenset(row["item"] for row in items if row["kind"] == kind)
+
+
+def _sighting(given: Making, seed: int, one: Triaged) -> Sighting:
+    shape = Shape(*one.shape[1:])
+    level = None if one.file is None else one.file.verdict.level
+    return Sighting(
+        "model",
+        shape.rule,
+        level or Level.MUST.value,
+        str(shape) or f"the judge failed: {one.message}",
+        one.message,
+        one.traces,
+        EACH_TIME,
+        given.shard,
+        seed,
+        trace=None if one.file is None else one.file.text(),
+    )

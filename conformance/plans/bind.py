@@ -1,0 +1,119 @@
+"""From a plan's references to values: what each member was told last.
+
+Decides what a member knows.  A client knows its id and generation from the answers that it read,
+and nothing else; so do the members of a plan.
+"""
+
+from __future__ import annotations
+
+import base64
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from fencepost.conformance.plans.plan import (
+    AssignmentsIfLeader,
+    AssignmentsToAll,
+    GenerationOf,
+    IdOf,
+    Ms,
+    ProtocolOf,
+    Times,
+)
+from fencepost.model.messages.messages import SyncAssignment
+from fencepost.model.messages.shapes import Message
+
+
+@dataclass(slots=True)
+class Told:
+    """What one member was told: its ids in order, generation, protocol, who leads, the members."""
+
+    ids: list[str] = field(default_factory=list)
+    generation: int = -1
+    protocol_type: str | None = None
+    protocol_name: str | None = None
+    leads: bool = False
+    members: tuple[str, ...] = ()
+
+
+class Knowledge:
+    """What every member of a plan was told so far; and names for ids, for reports."""
+
+    def __init__(self, times: Times) -> None:
+        self._times = times
+        self._told: dict[str, Told] = {}
+        self.names: dict[str, str] = {}
+
+    def told(self, who: str) -> Told:
+        """What this member knows."""
+        return self._told.setdefault(who, Told())
+
+    def learn(self, who: str, api: str, body: Mapping[str, Any], sent: Mapping[str, Any]) -> None:
+        """An answer was read by the member that asked."""
+        if not api.startswith("JoinGroup"):
+            return
+        told = self.told(who)
+        member_id = body.get("memberId") or ""
+        if member_id and body.get("errorCode") in {0, 79}:
+            if member_id not in told.ids[-1:]:
+                told.ids.append(member_id)
+            self.names.setdefault(member_id, who)
+        if body.get("errorCode") == 0:
+            told.generation = body.get("generationId", -1)
+            told.protocol_type = body.get("protocolType") or sent.get("protocolType")
+            told.protocol_name = body.get("protocolName")
+            told.leads = body.get("leader") == member_id
+            told.members = tuple(m.get("memberId", "") for m in body.get("members") or ())
+
+    def value(self, reference: Any) -> Any:
+        """What a reference stands for now; anything else stands for itself."""
+        match reference:
+            case IdOf():
+                ids = self.told(reference.who).ids
+                return ids[-1 - reference.back] if len(ids) > reference.back else ""
+            case GenerationOf():
+                generation = self.told(reference.who).generation
+                return generation if generation < 0 else generation + reference.plus
+            case Ms():
+                return self._times.of(reference)
+            case ProtocolOf():
+                told = self.told(reference.who)
+                return told.protocol_type if reference.part == "type" else told.protocol_name
+            case AssignmentsIfLeader():
+                if not self.told(reference.who).leads:
+                    return ()
+                return tuple(
+                    SyncAssignment(member_id=self.value(member), assignment=assignment)
+                    for member, assignment in reference.by_member
+                )
+            case AssignmentsToAll():
+                return tuple(
+                    SyncAssignment(member_id=member, assignment=reference.assignment)
+                    for member in sorted(self.told(reference.who).members)
+                )
+            case tuple():
+                return tuple(self.value(item) for item in reference)
+            case Message():
+                changes = {
+                    f.name: self.value(getattr(reference, f.name))
+                    for f in dataclasses.fields(reference)
+                }
+                return dataclasses.replace(reference, **changes)
+            case _:
+                return reference
+
+
+def printable(value: Any, names: Mapping[str, str]) -> Any:
+    """A body with member ids replaced by names and readable bytes decoded, for people."""
+    match value:
+        case dict():
+            return {key: printable(item, names) for key, item in value.items()}
+        case list():
+            return [printable(item, names) for item in value]
+        case str():
+            return names.get(value, value)
+        case bytes():
+            return base64.b64encode(value).decode()
+        case _:
+            return value

@@ -1,0 +1,223 @@
+"""The symbolic plan of a case: what is sent by whom, in which order, with which waits.
+
+Decides what a case can say.  A plan names members ("A1", the first process of instance "A"), not
+ids; times by name, not in ms; so that the same plan runs on a model with a virtual clock and on a
+broker whose settings nobody can change.  References are resolved from the answers as they come.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from fencepost.model.table.table import Level
+
+_LONG_DELAY_MS = 2000
+_TICK_MS = 500
+
+
+def instance_of(who: str) -> str | None:
+    """The instance id that a member of this name has."""
+    return who.rstrip("0123456789") if who[0].isupper() else None
+
+
+@dataclass(frozen=True, slots=True)
+class IdOf:
+    """The member id that a member was told last; `back` 1: the one before, and so on.
+
+    Resolves to "" for a member that was told none yet.
+    """
+
+    who: str
+    back: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class GenerationOf:
+    """The generation that a member was told last, plus `plus`; -1 before any."""
+
+    who: str
+    plus: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Ms:
+    """A time by name: `session`, `short session`, `rebalance`, `short rebalance`, `formation`.
+
+    Where time passes in ticks: `tick of time`, `two ticks`, `three ticks`, see `Times`.
+    `formation`: the R of members that form a group; on a real clock no longer than the initial
+    delay, if that is long, so that nobody's coming prolongs it.
+    """
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class AssignmentsIfLeader:
+    """The assignments of a sync: bytes by member, if the sender was told that it leads."""
+
+    who: str
+    by_member: tuple[tuple[Any, bytes], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AssignmentsToAll:
+    """The same assignment for each member that the sender's last join listed; none if it didn't."""
+
+    who: str
+    assignment: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class ProtocolOf:
+    """The protocol that a member was told last; `part` is `type` or `name`."""
+
+    who: str
+    part: str
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """Send a request.  `fields`: the message's attributes, values or references.
+
+    `version` None: the highest that the target knows, up to `below` exclusive if given.
+    """
+
+    label: str
+    who: str
+    api: str
+    fields: Mapping[str, Any]
+    version: int | None = None
+    at_most: int | None = None
+    connection: str | None = None
+    group_ids: tuple[str, ...] = ("g",)
+
+
+@dataclass(frozen=True, slots=True)
+class Await:
+    """Wait until these requests are answered."""
+
+    labels: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Pause:
+    """Let time pass: the sum of these times, and some margins that the clock can tell apart.
+
+    `minus`: margins less, not more; `parts`: only this part of the sum, a third, say.
+    """
+
+    times: tuple[Ms, ...] = ()
+    margins: int = 1
+    minus: bool = False
+    parts: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Settle:
+    """Give what was sent a moment to be handled, so that the order of requests is clear."""
+
+
+@dataclass(frozen=True, slots=True)
+class Disconnect:
+    """A member's connection drops."""
+
+    who: str
+
+
+@dataclass(frozen=True, slots=True)
+class Restart:
+    """The coordinator fails over."""
+
+
+Step = Ask | Await | Pause | Settle | Disconnect | Restart
+
+
+@dataclass(frozen=True, slots=True)
+class Needs:
+    """What a target must have for a case: API versions, features, settings."""
+
+    apis: tuple[tuple[str, int], ...] = ()
+    features: frozenset[str] = frozenset()
+    config: Mapping[str, int | None] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One case of the catalogue.
+
+    `rules`: what it is about; it passes only if every explanation used all of them.
+    `isolated`: it may kill its target, so it gets a process of its own.
+    """
+
+    id: str
+    about: str
+    rules: tuple[str, ...]
+    level: Level
+    steps: tuple[Step, ...]
+    needs: Needs = Needs()
+    isolated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Times:
+    """The named times, in ms, for a target's settings and clock.
+
+    `margin`: more than the clock can't tell apart; `tick`: how coarse the target's timers are;
+    `settle`: how long a request may take to be handled when all is quiet.
+
+    `tick_of_time`: a timeout of `two_ticks` or `three_ticks` ends within the second or third of
+    them: at its end exactly on a virtual clock, clearly before it on a real one.
+    """
+
+    session: int
+    short_session: int
+    rebalance: int
+    short_rebalance: int
+    formation: int
+    delay: int
+    margin: int
+    tick: int
+    settle: int
+    tick_of_time: int
+    two_ticks: int
+    three_ticks: int
+
+    def of(self, time: Ms) -> int:
+        """A named time in ms."""
+        value: int = getattr(self, time.name.replace(" ", "_"))
+        return value
+
+
+def times_for(
+    config: Mapping[str, int | None], *, lag_ms: int, session_ms: int = 60_000, tick_ms: int = 0
+) -> Times:
+    """Times that a target's settings allow and its clock can tell apart (`lag_ms` 0: virtual).
+
+    A short rebalance always ends before a short session that began with it.
+    `session_ms`: the long session timeout that is wanted on a real clock; `tick_ms`: how coarse
+    the target's timers are.
+    """
+    least = config.get("group.min.session.timeout.ms") or 0
+    most = config.get("group.max.session.timeout.ms") or 2**31 - 1
+    delay = config.get("group.initial.rebalance.delay.ms") or 0
+    if lag_ms == 0:
+        short = max(least, 1000)
+        session, long = min(20 * short + 4 * delay, most), 10 * short
+        quick = min(2000, short // 2)
+        return Times(session, short, long, quick, long, delay, 1, 0, 0, *_ticks(least, most, 0))
+    long, quick = 30_000, max(1000, 5 * lag_ms)
+    short = max(least, quick + 3 * lag_ms, delay + 3 * lag_ms)
+    session = max(min(most, session_ms), short)
+    settle = max(20, lag_ms // 8)
+    margin = 2 * lag_ms
+    formation = delay if delay >= _LONG_DELAY_MS else long
+    ticks = _ticks(least, most, 3 * lag_ms + tick_ms)
+    return Times(session, short, long, quick, formation, delay, margin, tick_ms, settle, *ticks)
+
+
+def _ticks(least: int, most: int, spare: int) -> tuple[int, int, int]:
+    """A tick, two and three, those less `spare`, so that what began in a tick ends in a tick."""
+    tick = max(-(-(least + spare) // 2), 5 * spare, _TICK_MS)
+    return tick, min(2 * tick - spare, most), 3 * tick - spare

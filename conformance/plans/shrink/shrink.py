@@ -1,0 +1,204 @@
+"""A plan made smaller as long as it still shows something, against whatever showed it.
+
+Decides which smaller plan is taken: the first, in order, that a judge says shows it too.  Plans are
+tried several side by side where running them takes time; one that shows it waits a moment for those
+before it, so luck has little say in which is taken.  A judge may give up on what takes long; in the
+end that is asked about again, with patience, as far as it leaves out a step, a member or a group.
+It ends when nothing simpler shows it, so no step can be left out; or when enough was tried, or for
+long enough.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Callable, Coroutine, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Generic, TypeVar
+
+from fencepost.conformance.plans.order import DELAY, Versions, steps_key
+from fencepost.conformance.plans.plan import Case
+from fencepost.conformance.plans.shrink.edits import EDITS, LEAVING_OUT, Edit, sensible
+from fencepost.properties.workers.cancellation import Stop
+
+T = TypeVar("T")
+
+TRIES = 4000
+"""So many plans are tried for one failure at most."""
+
+AT_ONCE = 24
+"""So many side by side, on a real clock."""
+
+_MOMENT_S = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Shown(Generic[T]):
+    """A plan that shows what is looked for, and the run that showed it."""
+
+    case: Case
+    run: T
+
+
+Judge = Callable[[Case], Coroutine[None, None, T | None]]
+"""A plan → the run that showed what is looked for, None where it didn't show.
+
+May raise GivenUpError.
+"""
+
+
+class GivenUpError(Exception):
+    """A run took so long that its end was not waited for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Minimal(Generic[T]):
+    """The smallest that was found, how many plans were tried, and whether nothing was left out."""
+
+    shown: Shown[T]
+    tried: int
+    is_minimal: bool
+
+
+async def smallest(
+    first: Shown[T],
+    apis: Versions,
+    judge: Judge[T],
+    *,
+    patient: Judge[T] | None = None,
+    begin: Sequence[Case] = (),
+    at_once: int = 1,
+    tries: int = TRIES,
+    seconds: float | None = None,
+    stop: Stop | None = None,
+) -> Minimal[T]:
+    """Make a plan smaller.
+
+    `apis`: the versions that can be asked for; `patient`: is asked about what the judge gave up;
+    `begin`: plans to begin with, if they show it, the first rather than the others; `seconds`: at
+    most; `stop`: ends it early.
+    """
+    work = _Work(first, apis, judge, patient or judge, at_once, tries)
+    ended = None
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(seconds):
+            ended = await (stop or Stop()).cut(work.whole(begin))
+    return Minimal(work.best, work.tried, ended is not None and work.tried < tries)
+
+
+class _Work(Generic[T]):
+    """One minimisation under way; `best` always shows it."""
+
+    def __init__(
+        self,
+        first: Shown[T],
+        apis: Versions,
+        judge: Judge[T],
+        patient: Judge[T],
+        at_once: int,
+        tries: int,
+    ) -> None:
+        self.best = first
+        self.tried = 0
+        self._apis = apis
+        self._judge = judge
+        self._quick = judge
+        self._patient = patient
+        self._at_once = at_once
+        self._tries = tries
+        self._known = {_key(first.case)}
+        self._given_up: set[_Key] = set()
+
+    async def whole(self, begin: Sequence[Case]) -> bool:
+        """Until nothing makes it smaller; True."""
+        await self._first(begin[: self._tries])
+        while True:
+            while await self._round():
+                pass
+            if not await self._leaves_out_with_patience():
+                return True
+
+    async def _round(self) -> bool:
+        """Every kind of change; whether any made it smaller."""
+        began = self.best
+        for edit in EDITS:
+            place: int | None = 0
+            while place is not None:
+                place = await self._change(edit, place)
+        return self.best is not began
+
+    async def _leaves_out_with_patience(self) -> bool:
+        """Whether something can be left out, by a run that was given up before."""
+        self._known -= self._given_up
+        self._given_up.clear()
+        self._judge = self._patient
+        try:
+            for edit in LEAVING_OUT:
+                if await self._change(edit, 0) is not None:
+                    return True
+        finally:
+            self._judge = self._quick
+        return False
+
+    async def _change(self, edit: Edit, place: int) -> int | None:
+        """The first change of a kind, from some place on; where to go on, if there was one."""
+        candidates = self._new(edit, place)
+        while batch := list(islice(candidates, min(self._at_once, self._tries - self.tried))):
+            taken = await self._first([case for _, case in batch])
+            if taken is not None:
+                return batch[taken][0]
+        return None
+
+    async def _first(self, cases: Sequence[Case]) -> int | None:
+        """The place of the first that shows it, which is the best now."""
+        self.tried += len(cases)
+        runs = [asyncio.create_task(self._asked(case)) for case in cases]
+        try:
+            await _decided(runs)
+            for place, running in enumerate(runs):
+                if running.done() and (run := running.result()) is not None:
+                    self.best = Shown(cases[place], run)
+                    return place
+        finally:
+            for running in runs:
+                running.cancel()
+            came = await asyncio.gather(*runs, return_exceptions=True)
+            for case, shown in zip(cases, came, strict=True):
+                if shown is not None:
+                    self._known.discard(_key(case))  # not that it doesn't show
+        return None
+
+    async def _asked(self, case: Case) -> T | None:
+        try:
+            return await self._judge(case)
+        except GivenUpError:
+            self._given_up.add(_key(case))
+            return None
+
+    def _new(self, edit: Edit, place: int) -> Iterator[tuple[int, Case]]:
+        """What was not tried yet; what stands before `place` was, in a bigger plan."""
+        for at, case in enumerate(sensible(edit, self.best.case, self._apis)):
+            key = _key(case)
+            if at >= place and key not in self._known:
+                self._known.add(key)
+                yield at, case
+
+
+async def _decided(runs: Sequence[asyncio.Task[T | None]]) -> None:
+    """Until all have ended, or one has shown it and those before it had a moment more."""
+    pending = set(runs)
+    while pending:
+        done, pending = await asyncio.wait(pending, return_when=asyncio.FIRST_COMPLETED)
+        if any(running.result() is not None for running in done):
+            first = next(n for n, r in enumerate(runs) if r.done() and r.result() is not None)
+            if before := [running for running in runs[:first] if not running.done()]:
+                await asyncio.wait(before, timeout=_MOMENT_S)
+            return
+
+
+_Key = tuple[str, int | None]
+
+
+def _key(case: Case) -> _Key:
+    return steps_key(case.steps), case.needs.config.get(DELAY)

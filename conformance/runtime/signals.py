@@ -1,0 +1,98 @@
+"""A command's event loop, and its end by a signal.
+
+Decides that SIGTERM is as Ctrl-C: what runs is cancelled, and what a target has on a cluster is
+cleaned up before the process ends.  Whoever can't wait for that sends the signal again.  Where a
+command can end early with what it has, the first signal asks for that, and the second is the end.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+from fencepost.properties.workers.cancellation import Stop
+
+_T = TypeVar("_T")
+
+
+@contextmanager
+def at_a_signal(act: Callable[[], object]) -> Iterator[None]:
+    """While the body runs, SIGINT and SIGTERM call this instead of ending the process."""
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, act)
+    try:
+        yield
+    finally:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.remove_signal_handler(number)
+
+
+@contextmanager
+def term_is_interrupt() -> Iterator[None]:
+    """Without an event loop: SIGTERM raises KeyboardInterrupt, as Ctrl-C does."""
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def run(main: Coroutine[Any, Any, _T]) -> _T:
+    """What the coroutine returns.  Raises KeyboardInterrupt after SIGINT or SIGTERM."""
+    terminated = False
+
+    async def watched() -> _T:
+        task = asyncio.current_task()
+
+        def terminate() -> None:
+            nonlocal terminated
+            terminated = True
+            if task is not None:
+                task.cancel()
+
+        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, terminate)
+        return await main
+
+    try:
+        return asyncio.run(watched())
+    except asyncio.CancelledError:
+        if terminated:
+            raise KeyboardInterrupt from None
+        raise
+
+
+def run_until_told(main: Callable[[Stop], Coroutine[Any, Any, _T]]) -> _T:
+    """What the coroutine returns, which the first SIGINT or SIGTERM asks to end early.
+
+    Raises KeyboardInterrupt after the second.
+    """
+    ended = False
+
+    async def watched() -> _T:
+        stop, task = Stop(), asyncio.current_task()
+
+        def told() -> None:
+            nonlocal ended
+            if not stop.asked:
+                stop.ask()
+            elif task is not None:
+                ended = True
+                task.cancel()
+
+        with at_a_signal(told):
+            return await main(stop)
+
+    try:
+        return asyncio.run(watched())
+    except asyncio.CancelledError:
+        if ended:
+            raise KeyboardInterrupt from None
+        raise

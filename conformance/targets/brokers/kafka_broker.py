@@ -1,0 +1,201 @@
+"""One Kafka broker as a process, with its data, which survives a restart.
+
+Decides how a broker is started, when it is ready (it names a coordinator, and that one has read
+its groups), what a failover is (the process is killed and started again on the same data, at the
+same port), and what is told when it does not start.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from fencepost.conformance.runtime.toolchain.child import Child, free_ports
+from fencepost.conformance.runtime.toolchain.tools import find_java, run_tool
+from fencepost.conformance.runtime.unavailable import TargetUnavailableError
+from fencepost.conformance.targets.brokers.kafka_jars import class_path
+from fencepost.conformance.targets.brokers.kafka_properties import (
+    HOST,
+    logging_properties,
+    new_cluster_id,
+    server_properties,
+    write_properties,
+    zookeeper_properties,
+)
+from fencepost.conformance.targets.brokers.kafka_version import KafkaVersion
+from fencepost.conformance.targets.tcp.address import Address
+from fencepost.conformance.targets.tcp.admin import Admin, AdminError, Deadlines
+from fencepost.model.table.errors import Error
+
+READY_S = 90.0
+_FORMAT_S = 60.0
+_PAUSE_S = 0.05
+_ATTEMPTS = 5
+_JVM = ("-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Djava.awt.headless=true")
+_ZOOKEEPER = ("org.apache.zookeeper.server.quorum.QuorumPeerMain",)
+_MOVING = {
+    Error.COORDINATOR_LOAD_IN_PROGRESS.value,
+    Error.COORDINATOR_NOT_AVAILABLE.value,
+    Error.NOT_COORDINATOR.value,
+}
+
+
+QUICK_FAILOVER = {
+    "broker.session.timeout.ms": "3000",
+    "broker.heartbeat.interval.ms": "500",
+    "zookeeper.session.timeout.ms": "3000",
+}
+"""Properties of a broker that is going to be killed: the cluster takes it back that much sooner."""
+
+
+class KafkaBroker:
+    """A broker (and its ZooKeeper, where it needs one) in a folder; `start` first, `end` last.
+
+    `ports`: its own and the controller's (or ZooKeeper's), where other nodes must know them, and
+    then `cluster_id` too; None: any that are free.  `request_log`: an absolute path, where each
+    request that it answers is added.
+    """
+
+    def __init__(
+        self,
+        version: KafkaVersion,
+        folder: Path,
+        log: Path,
+        properties: Mapping[str, str],
+        *,
+        ports: tuple[int, int] | None = None,
+        cluster_id: str | None = None,
+        request_log: Path | None = None,
+    ) -> None:
+        self.version = version
+        self.log = log
+        self._folder = folder
+        self._extra = properties
+        self._ports = ports
+        self._cluster_id = cluster_id
+        self._request_log = request_log
+        self._port = 0
+        self._java: list[str] = []
+        self._zookeeper: Child | None = None
+        self._broker: Child | None = None
+
+    @property
+    def address(self) -> str:
+        """Where it listens, as `HOST:PORT`."""
+        return f"{HOST}:{self._port}"
+
+    async def start(self, ready_s: float = READY_S) -> None:
+        """Start it and wait until it is ready.  Raises TargetUnavailableError."""
+        java = await find_java(self.version.java)
+        jars = await class_path(self.version)
+        logging = self._folder / "log4j.properties"
+        logging.write_text(logging_properties(self._request_log), encoding="utf-8")
+        self._java = [java, *_JVM, f"-Dlog4j.configuration=file:{logging}"]
+        self._java += ["-Dzookeeper.jmx.log4j.disable=true", "-cp", ":".join(map(str, jars))]
+        for attempt in range(1, _ATTEMPTS + 1):
+            await self._set_up()
+            try:
+                await self._run(ready_s)
+            except TargetUnavailableError:
+                await self.end()
+                # Somebody may have taken the port between our look at it and the broker's.
+                if attempt == _ATTEMPTS or not self._says("Address already in use"):
+                    raise
+            else:
+                return
+
+    async def kill(self) -> None:
+        """End the broker as a crash does; its data stays, and its ZooKeeper."""
+        if self._broker is not None:
+            await self._broker.end()
+
+    async def run_again(self, ready_s: float = READY_S) -> None:
+        """Start it again on the same data.  Raises TargetUnavailableError."""
+        # ZooKeeper takes the killed broker for alive until its session is over, and the next one
+        # for a double.
+        attempts = _ATTEMPTS if self.version.has_zookeeper else 1
+        for attempt in range(1, attempts + 1):
+            try:
+                return await self._run(ready_s)
+            except TargetUnavailableError:
+                if attempt == attempts:
+                    raise
+        return None
+
+    async def end(self) -> None:
+        """End it, and what it needed."""
+        for child in (self._broker, self._zookeeper):
+            if child is not None:
+                await child.end()
+        self._broker = self._zookeeper = None
+
+    async def _set_up(self) -> None:
+        """Ports, files and, for KRaft, formatted data."""
+        self._port, other = self._ports or free_ports(2)
+        data = self._folder / f"data-{self._port}"
+        known = server_properties(self.version, data, self._port, other, self._extra)
+        write_properties(self._server_file, known)
+        if not self.version.has_zookeeper:
+            cluster_id = self._cluster_id or new_cluster_id()
+            tool = [*self._java, "kafka.tools.StorageTool", "format", "-t", cluster_id]
+            await run_tool([*tool, "-c", str(self._server_file)], _FORMAT_S, self._folder)
+            return
+        file = self._folder / "zoo.cfg"
+        write_properties(file, zookeeper_properties(self._folder / f"zookeeper-{other}", other))
+        self._zookeeper = await self._child([*_ZOOKEEPER, str(file)])
+
+    @property
+    def _server_file(self) -> Path:
+        return self._folder / "server.properties"
+
+    async def _child(self, arguments: Sequence[str]) -> Child:
+        try:
+            return await Child.start([*self._java, *arguments], self.log, folder=self._folder)
+        except OSError as error:
+            raise TargetUnavailableError(f"Java can't be started ({error})") from error
+
+    async def _run(self, ready_s: float) -> None:
+        self._broker = await self._child(["kafka.Kafka", str(self._server_file)])
+        problem = "it did not open its port"
+        end = time.monotonic() + ready_s
+        while time.monotonic() < end:
+            if self._broker.ended:
+                raise TargetUnavailableError(
+                    f"Kafka {self.version} ended while it started: "
+                    f"{self._broker.last_line(_is_trouble)}; its log is {self.log}"
+                )
+            try:
+                async with asyncio.timeout_at(end):
+                    await self._ask_ready()
+            except (AdminError, OSError, TimeoutError) as error:
+                problem = str(error) or problem
+                await asyncio.sleep(_PAUSE_S)
+            else:
+                return
+        raise TargetUnavailableError(
+            f"Kafka {self.version} was not ready within {ready_s:g} s: {problem}; "
+            f"its log is {self.log}"
+        )
+
+    async def _ask_ready(self) -> None:
+        """Raises AdminError while it isn't."""
+        patience = Deadlines(connect_s=1.0, answer_s=5.0, coordinator_s=5.0)
+        admin = Admin(Address(HOST, self._port), remote=False, deadlines=patience)
+        await admin.open()
+        at = await admin.find_coordinator("fencepost-ready")
+        answer = await admin.call("DescribeGroups", {"groups": ["fencepost-ready"]}, at)
+        if any(group["errorCode"] in _MOVING for group in answer["groups"]):
+            raise AdminError("its coordinator still reads the groups")
+
+    def _says(self, words: str) -> bool:
+        with contextlib.suppress(OSError):
+            return words in self.log.read_text(encoding="utf-8", errors="replace")
+        return False
+
+
+def _is_trouble(line: str) -> bool:
+    """A line of the log that tells what went wrong, not where in the code."""
+    return not line.startswith("at ") and any(w in line for w in ("Exception", "ERROR", "FATAL"))

@@ -1,0 +1,76 @@
+"""`kafka:VERSION`: Apache Kafka, started here; it can fail over and be given any setting."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import AsyncExitStack
+from pathlib import Path
+
+from fencepost.conformance.targets.brokers.kafka_broker import QUICK_FAILOVER, KafkaBroker
+from fencepost.conformance.targets.brokers.kafka_version import KafkaVersion
+from fencepost.conformance.targets.brokers.started import FIRST, Kind, StartedTarget
+from fencepost.conformance.targets.tcp.failovers import Failovers
+from fencepost.conformance.targets.tcp.tcp import TcpTarget
+from fencepost.model.coordinator import CONFIG_DEFAULTS
+
+IMPLEMENTATION = "Apache Kafka"
+_FEATURES = frozenset({"disconnect", "restart"})
+
+
+class KafkaTarget(StartedTarget):
+    """A Kafka of one node.  `request_log`: where its first broker adds each answered request."""
+
+    settable = frozenset(CONFIG_DEFAULTS)
+
+    def __init__(
+        self,
+        version: KafkaVersion,
+        *,
+        properties: Mapping[str, str] | None = None,
+        logs: Path | None = None,
+        capacity: int = 8,
+        request_log: Path | None = None,
+    ) -> None:
+        super().__init__(f"kafka:{version}", properties, logs, capacity)
+        self.version = version
+        self._request_log = request_log
+
+    @property
+    def aliases(self) -> frozenset[str]:
+        """What else it is called in lists of known failures: Kafka by its coordinator."""
+        kind = "new" if self.version.has_new_coordinator else "old"
+        return frozenset({f"kafka+{kind}"})
+
+    async def start_broker(
+        self,
+        kind: Kind,
+        stack: AsyncExitStack,
+        folder: Path,
+        log: Path,
+        working: Mapping[str, tuple[int, int]] | None,
+    ) -> TcpTarget:
+        """A broker, and its ZooKeeper where it needs one.  Raises TargetUnavailableError."""
+        quick = QUICK_FAILOVER if kind.restarts else {}
+        properties = quick | self._properties | kind.properties()
+        request_log = self._request_log if kind == FIRST else None
+        broker = KafkaBroker(self.version, folder, log, properties, request_log=request_log)
+        stack.push_async_callback(broker.end)
+        await broker.start()
+        failovers = None
+        if kind.restarts:
+            failovers = Failovers(broker.kill, broker.run_again)
+            stack.push_async_callback(failovers.close)
+        tcp = TcpTarget(
+            broker.address,
+            name=self.name,
+            implementation=IMPLEMENTATION,
+            version=str(self.version),
+            deadlines=self.deadlines,
+            probe=working is None,
+            working=working,
+            capacity=self.capacity,
+            features=_FEATURES,
+            failovers=failovers,
+            temporary=True,
+        )
+        return await stack.enter_async_context(tcp)

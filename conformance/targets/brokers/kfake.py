@@ -1,0 +1,121 @@
+"""`kfake`: franz-go's coordinator in Go, built from its source and started here.
+
+Decides which version is meant (the one that the go.mod beside the program locks), how it is built
+(once, into the user's cache) and which settings it has that it doesn't tell.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import shutil
+import time
+from collections.abc import Mapping
+from contextlib import AsyncExitStack
+from pathlib import Path
+
+from fencepost.conformance.runtime.toolchain.cache import cached
+from fencepost.conformance.runtime.toolchain.child import Child, free_ports
+from fencepost.conformance.runtime.toolchain.tools import find_tool, run_tool
+from fencepost.conformance.runtime.unavailable import TargetUnavailableError
+from fencepost.conformance.targets.brokers.started import Kind, StartedTarget
+from fencepost.conformance.targets.tcp.address import Address
+from fencepost.conformance.targets.tcp.admin import Admin, AdminError, Deadlines
+from fencepost.conformance.targets.tcp.tcp import TcpTarget
+from fencepost.model.coordinator import CONFIG_DEFAULTS
+
+SOURCE = Path(__file__).with_name("kfake_program")
+_HOST = "127.0.0.1"
+_BUILD_S = 600.0
+_READY_S = 15.0
+_PAUSE_S = 0.02
+_REMEDY = "install Go 1.26 or later (Debian: golang), or fill the cache on another machine"
+_OURS = {"group.min.session.timeout.ms": "100"}
+_UNTOLD: Mapping[str, int | None] = {"group.initial.rebalance.delay.ms": 0}
+"""It has no initial delay, and no setting for one."""
+
+
+def locked_version() -> str:
+    """The version of kfake that is built."""
+    text = (SOURCE / "go.mod").read_text(encoding="utf-8")
+    found = re.search(r"/pkg/kfake (v\S+)", text)
+    if found is None:
+        raise RuntimeError(f"{SOURCE / 'go.mod'} names no version of kfake")
+    return found[1]
+
+
+async def built() -> Path:
+    """The program, from the cache.  Raises TargetUnavailableError."""
+
+    async def build(folder: Path) -> None:
+        go = find_tool("go", _REMEDY)
+        for name in ("main.go", "go.mod", "go.sum"):
+            shutil.copy(SOURCE / name, folder / name)
+        command = [go, "build", "-mod=readonly", "-o", "kfake", "."]
+        await run_tool(command, _BUILD_S, folder, {"GOTOOLCHAIN": "local"})
+
+    return await cached("kfake", locked_version(), build) / "kfake"
+
+
+class KfakeTarget(StartedTarget):
+    """kfake, one broker; what it knew is gone with it."""
+
+    settable = frozenset(CONFIG_DEFAULTS) - {"group.initial.rebalance.delay.ms"}
+    fragile = True
+
+    def __init__(
+        self,
+        *,
+        properties: Mapping[str, str] | None = None,
+        logs: Path | None = None,
+        capacity: int = 8,
+    ) -> None:
+        super().__init__("kfake", _OURS | dict(properties or {}), logs, capacity)
+
+    async def start_broker(
+        self,
+        kind: Kind,
+        stack: AsyncExitStack,
+        folder: Path,
+        log: Path,
+        working: Mapping[str, tuple[int, int]] | None,
+    ) -> TcpTarget:
+        """Build it if need be, and start it.  Raises TargetUnavailableError."""
+        program = await built()
+        port = free_ports(1)[0]
+        properties = self._properties | kind.properties()
+        configs = [f"{key}={value}" for key, value in properties.items()]
+        child = await Child.start([str(program), str(port), *configs], log, folder=folder)
+        stack.push_async_callback(child.end)
+        await _ready(child, Address(_HOST, port))
+        tcp = TcpTarget(
+            f"{_HOST}:{port}",
+            name=self.name,
+            settings=_UNTOLD,
+            implementation="kfake",
+            version=locked_version(),
+            deadlines=self.deadlines,
+            probe=working is None,
+            working=working,
+            capacity=self.capacity,
+            temporary=True,
+        )
+        return await stack.enter_async_context(tcp)
+
+
+async def _ready(child: Child, address: Address) -> None:
+    """Wait until it answers.  Raises TargetUnavailableError."""
+    end = time.monotonic() + _READY_S
+    patience = Deadlines(connect_s=1.0, answer_s=2.0)
+    problem = "it did not open its port"
+    while time.monotonic() < end:
+        if child.ended:
+            raise TargetUnavailableError(f"kfake ended while it started: {child.last_line()}")
+        try:
+            await Admin(address, remote=False, deadlines=patience).open()
+        except AdminError as error:
+            problem = str(error)
+            await asyncio.sleep(_PAUSE_S)
+        else:
+            return
+    raise TargetUnavailableError(f"kfake was not ready within {_READY_S:g} s: {problem}")

@@ -1,0 +1,226 @@
+"""`mock`: librdkafka's mock cluster, a coordinator in a wheel.
+
+Decides how it is started (in a child process, since some input makes it abort, and one that can't
+outlive this process) and which settings it has, which it can't be asked for.
+
+What librdkafka 2.16 was found to do, asked over TCP:
+
+- The initial rebalance delay is 3,000 ms and can't be set; every join is parked by it, those too
+  that Kafka refuses at once (session timeout 0, unknown member id, empty group id).
+- Any session timeout is taken; one under 3,000 ms expires in the delay, and its join is never
+  answered, hence the least session of 4,000 ms here.
+- The first generation is 2.  A join of a group that has run is parked for the session timeout less
+  1,000 ms, though all members have joined again; a heartbeat at its start still answers NONE.
+- It speaks JoinGroup 0-5, SyncGroup 0-3, Heartbeat 0-4, LeaveGroup 0-2, OffsetCommit 0-9 and
+  OffsetFetch 0-6.  It advertises JoinGroup 6 and SyncGroup 4 and closes the connection at them;
+  LeaveGroup 3 and 4 and answers them with bytes that end too early.  ApiVersions 3 gets an
+  unreadable answer.  SyncGroup's assignment is null beside an error, which no version allows.
+- It has no DescribeGroups, ListGroups, DescribeConfigs, CreateTopics, DeleteTopics or DeleteGroups;
+  a topic is made when it is asked about.  Everything is gone with the process.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import importlib.util
+import sys
+import tempfile
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from types import TracebackType
+from typing import Self
+
+from fencepost.conformance.runtime.unavailable import TargetUnavailableError
+from fencepost.conformance.targets.target import Hints, Provenance, Target
+from fencepost.conformance.targets.tcp.admin import DEADLINES, Deadlines
+from fencepost.conformance.targets.tcp.tcp import TcpTarget
+from fencepost.model.coordinator import AsyncCoordinator
+
+SETTINGS: Mapping[str, int | None] = {
+    "group.initial.rebalance.delay.ms": 3000,
+    "group.min.session.timeout.ms": 4000,
+    "group.max.session.timeout.ms": 1_800_000,
+    "group.max.size": None,
+}
+"""What the mock does, in Kafka's settings; see above."""
+
+_HIGHEST = {"JoinGroup": 5, "SyncGroup": 3, "LeaveGroup": 2}
+_START_S = 15.0
+_END_S = 3.0
+
+
+@asynccontextmanager
+async def mock_server(start_s: float = _START_S) -> AsyncIterator[tuple[str, str, int]]:
+    """A mock in a child process: its address, librdkafka's version, its process id.
+
+    Raises TargetUnavailableError.  It has ended when the context has.
+    """
+    if importlib.util.find_spec("confluent_kafka") is None:
+        raise TargetUnavailableError(
+            "The mock needs confluent-kafka: pip install 'fencepost[mock]'"
+        )
+    with tempfile.TemporaryFile() as log:
+        process = await asyncio.create_subprocess_exec(
+            sys.executable,
+            "-P",  # what lies in the current folder is not ours
+            "-m",
+            "fencepost.conformance.targets.brokers.mock_server",
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=log,
+        )
+        try:
+            line = await _first_line(process, start_s)
+            if line is None:
+                log.seek(0)
+                last = log.read().decode(errors="replace").strip().splitlines()[-1:]
+                raise TargetUnavailableError(
+                    f"The mock did not start within {start_s:g} s: {' '.join(last) or 'no output'}"
+                )
+            address, _, version = line.partition(" ")
+            yield address, version, process.pid
+        finally:
+            await _end(process)
+
+
+def _leave_out(target: TcpTarget) -> None:
+    """What is known to close the connection is broken, though it may do so only after the delay."""
+    for api, highest in _HIGHEST.items():
+        low, high = target.working.get(api, (0, 0))
+        if high > highest:
+            target.working[api] = (low, highest)
+            why = "It is known to end the connection or to send unreadable bytes; it kept silent."
+            for version in range(highest + 1, high + 1):
+                target.broken.setdefault(api, {})[version] = why
+
+
+async def _first_line(process: asyncio.subprocess.Process, start_s: float) -> str | None:
+    if process.stdout is None:
+        return None
+    try:
+        async with asyncio.timeout(start_s):
+            line = await process.stdout.readline()
+    except TimeoutError:
+        return None
+    return line.decode().strip() or None
+
+
+async def _end(process: asyncio.subprocess.Process) -> None:
+    """Ask it to end, then make it end."""
+    if process.stdin is not None:
+        process.stdin.close()
+    try:
+        async with asyncio.timeout(_END_S):
+            await process.wait()
+    except (TimeoutError, asyncio.CancelledError) as error:
+        with contextlib.suppress(ProcessLookupError):
+            process.kill()
+        await process.wait()
+        if isinstance(error, asyncio.CancelledError):
+            raise
+
+
+class MockTarget(Target):
+    """The mock cluster; a scope that asks for it gets a mock of its own."""
+
+    name = "mock"
+    hints = Hints(session_ms=6000, patience_ms=7000, tick_ms=1000)
+    """A rebalance lasts for the session timeout less a second, so that must be short; whose session
+    is over is looked at once a second."""
+
+    def __init__(self, deadlines: Deadlines = DEADLINES, *, capacity: int = 8) -> None:
+        self.capacity = capacity
+        self._deadlines = deadlines
+        self._stack = AsyncExitStack()
+        self._tcp: TcpTarget | None = None
+        self._version = "unknown"
+
+    @property
+    def tcp(self) -> TcpTarget:
+        """The broker behind it: `settings`, `working`, `broken`, `advertised`.  While open only."""
+        if self._tcp is None:
+            raise RuntimeError("the mock is not open: use it in `async with`")
+        return self._tcp
+
+    @property
+    def address(self) -> str:
+        """Where it listens, as `HOST:PORT`.  While open only."""
+        return str(self.tcp.address)
+
+    @property
+    def settings(self) -> dict[str, int | None]:
+        """The settings in force."""
+        return self.tcp.settings
+
+    @property
+    def settings_source(self) -> dict[str, str]:
+        """Where each setting is from: all are `option`, known beforehand."""
+        return self.tcp.settings_source
+
+    @property
+    def advertised(self) -> dict[str, tuple[int, int]]:
+        """The versions that the mock says it speaks."""
+        return self.tcp.advertised
+
+    @property
+    def working(self) -> dict[str, tuple[int, int]]:
+        """The versions that it speaks."""
+        return self.tcp.working
+
+    @property
+    def broken(self) -> dict[str, dict[int, str]]:
+        """Advertised but broken: API → version → why."""
+        return self.tcp.broken
+
+    async def __aenter__(self) -> Self:
+        """Start it and learn its versions.  Raises TargetUnavailableError."""
+        try:
+            self._tcp = await self._start(self._stack, None)
+            _leave_out(self._tcp)
+        except BaseException:
+            await self._stack.aclose()
+            raise
+        return self
+
+    async def _start(
+        self, stack: AsyncExitStack, working: Mapping[str, tuple[int, int]] | None
+    ) -> TcpTarget:
+        address, self._version, _ = await stack.enter_async_context(mock_server())
+        return await stack.enter_async_context(
+            TcpTarget(
+                address,
+                name=self.name,
+                settings=SETTINGS,
+                implementation="librdkafka-mock",
+                version=self._version,
+                deadlines=self._deadlines,
+                probe=working is None,
+                working=working,
+                capacity=self.capacity,
+                temporary=True,
+            )
+        )
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """End the child process."""
+        await self._stack.aclose()
+
+    def provenance(self) -> Provenance:
+        """The mock and the version of its library."""
+        return self.tcp.provenance()
+
+    @asynccontextmanager
+    async def scope(
+        self, label: str, *, isolated: bool = False, restarts: bool = False
+    ) -> AsyncIterator[AsyncCoordinator]:
+        """A scope on the common mock, or (`isolated`) on one that ends with the scope."""
+        del restarts
+        async with AsyncExitStack() as stack:
+            target = await self._start(stack, self.working) if isolated else self.tcp
+            yield await stack.enter_async_context(target.scope(label))

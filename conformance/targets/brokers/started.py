@@ -1,0 +1,211 @@
+"""A target whose brokers are started here: one for most cases, others as cases need them.
+
+Decides which broker a case gets.  A case that needs other settings than the first broker has gets
+one that has them, if the implementation can be given such settings; cases with a failover get one
+that is restarted for all of them at once.  The versions that work are tried on the first alone:
+the others are of the same kind.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+from abc import abstractmethod
+from collections.abc import AsyncIterator, Collection, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from fencepost.conformance.runtime.unavailable import TargetUnavailableError
+from fencepost.conformance.targets.target import Hints, Needed, Provenance, Target
+from fencepost.conformance.targets.tcp.admin import DEADLINES, NO_LIMIT, Deadlines
+from fencepost.conformance.targets.tcp.tcp import TcpTarget
+from fencepost.model.coordinator import AsyncCoordinator, CoordinatorFailure
+
+_DELAY = "group.initial.rebalance.delay.ms"
+_LONGEST_DELAY_MS = 10_000
+"""A case that waits for minutes is for virtual clocks."""
+
+_AT_ONCE = 2
+"""Brokers that start side by side: each keeps a processor busy for seconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """What tells brokers of one target apart: settings beside the first one's, and restarts."""
+
+    settings: tuple[tuple[str, int | None], ...] = ()
+    restarts: bool = False
+
+    def __str__(self) -> str:
+        """A word for file names."""
+        words = [f"{key.replace('group.', '')}-{value}" for key, value in self.settings]
+        return "-".join(["failover" if self.restarts else "broker", *words])
+
+    def properties(self) -> dict[str, str]:
+        """The settings as a broker's configuration has them."""
+        return {key: str(NO_LIMIT if v is None else v) for key, v in self.settings}
+
+
+FIRST = Kind()
+
+
+class StartedTarget(Target):
+    """What Kafka and kfake have in common; see `KafkaTarget` and `KfakeTarget`.
+
+    `properties`: what the user set; `logs`: a folder for the brokers' logs (None: thrown away).
+    """
+
+    hints = Hints()
+    settable: frozenset[str]
+    """The group settings that such a broker can be given."""
+    fragile = False
+    """Whether a case that may kill it gets one of its own."""
+
+    def __init__(
+        self,
+        name: str,
+        properties: Mapping[str, str] | None,
+        logs: Path | None,
+        capacity: int,
+        deadlines: Deadlines = DEADLINES,
+    ) -> None:
+        self.name = name
+        self.capacity = capacity
+        self.deadlines = deadlines
+        self._properties = dict(properties or {})
+        self._logs = logs
+        self._stack = AsyncExitStack()
+        self._folder = Path()
+        self._tcp: TcpTarget | None = None
+        self._brokers: dict[Kind, asyncio.Task[TcpTarget]] = {}
+        self._starting = asyncio.Semaphore(_AT_ONCE)
+
+    @abstractmethod
+    async def start_broker(
+        self,
+        kind: Kind,
+        stack: AsyncExitStack,
+        folder: Path,
+        log: Path,
+        working: Mapping[str, tuple[int, int]] | None,
+    ) -> TcpTarget:
+        """Start a broker with its data in a folder; the stack ends it.
+
+        `working`: the versions that work; None: they are to be tried.  Raises
+        TargetUnavailableError.
+        """
+
+    @property
+    def tcp(self) -> TcpTarget:
+        """The first broker.  While open only."""
+        if self._tcp is None:
+            raise RuntimeError(f"{self.name} is not open: use it in `async with`")
+        return self._tcp
+
+    @property
+    def address(self) -> str:
+        """Where the first broker listens, as `HOST:PORT`.  While open only."""
+        return str(self.tcp.address)
+
+    @property
+    def settings_source(self) -> dict[str, str]:
+        """Where each group setting is from."""
+        return self.tcp.settings_source
+
+    @property
+    def advertised(self) -> dict[str, tuple[int, int]]:
+        """The versions that it says it speaks."""
+        return self.tcp.advertised
+
+    async def __aenter__(self) -> Self:
+        """Start the first broker.  Raises TargetUnavailableError."""
+        try:
+            self._tcp = await self._broker(FIRST, self._stack)
+        except BaseException:
+            await self._stack.aclose()
+            raise
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """End all brokers; their data goes with them."""
+        starting = list(self._brokers.values())
+        self._brokers.clear()
+        for task in starting:
+            task.cancel()
+        await asyncio.gather(*starting, return_exceptions=True)
+        await self._stack.aclose()
+        self._tcp = None
+
+    async def _broker(self, kind: Kind, stack: AsyncExitStack) -> TcpTarget:
+        """Start a broker in a folder of its own."""
+        temporary = tempfile.TemporaryDirectory(prefix="fencepost-", ignore_cleanup_errors=True)
+        folder = Path(stack.enter_context(temporary))
+        log = (self._logs or folder) / f"{self.name.replace(':', '-')}-{kind}.log"
+        log.parent.mkdir(parents=True, exist_ok=True)
+        working = None if self._tcp is None else self._tcp.working
+        return await self.start_broker(kind, stack, folder, log, working)
+
+    def provenance(self) -> Provenance:
+        """The implementation and its version."""
+        return self.tcp.provenance()
+
+    async def prepare(self, needs: Collection[Needed]) -> None:
+        """Start what these cases need, before any of them runs.  Raises TargetUnavailableError."""
+        kinds = {self._kind(needed) for needed in needs} - {FIRST}
+        await asyncio.gather(*(self._started(k) for k in sorted(kinds, key=str)))
+
+    def _kind(self, needed: Needed) -> Kind:
+        has = self.tcp.settings
+        differs = {k: v for k, v in needed.settings.items() if has.get(k) != v}
+        delay = differs.get(_DELAY) or 0
+        if not differs.keys() <= self.settable or delay > _LONGEST_DELAY_MS:
+            differs = {}
+        return Kind(tuple(sorted(differs.items())), needed.restarts)
+
+    async def _started(self, kind: Kind) -> TcpTarget:
+        """The common broker of a kind.  Raises TargetUnavailableError."""
+        if kind == FIRST:
+            return self.tcp
+        if kind not in self._brokers:
+
+            async def start() -> TcpTarget:
+                async with self._starting:
+                    return await self._broker(kind, self._stack)
+
+            self._brokers[kind] = asyncio.create_task(start())
+        return await asyncio.shield(self._brokers[kind])
+
+    @asynccontextmanager
+    async def scope(
+        self, label: str, *, isolated: bool = False, restarts: bool = False
+    ) -> AsyncIterator[AsyncCoordinator]:
+        """A scope on the first broker, or on the one for failovers."""
+        async with self.scope_with(label, Needed(isolated, restarts)) as scope:
+            yield scope
+
+    @asynccontextmanager
+    async def scope_with(self, label: str, needed: Needed) -> AsyncIterator[AsyncCoordinator]:
+        """A scope on the broker that has what is needed, or (`isolated`) on one of its own.
+
+        Raises CoordinatorFailure where that can't be started.
+        """
+        kind = self._kind(needed)
+        async with AsyncExitStack() as stack:
+            try:
+                broker = await (
+                    self._broker(kind, stack)
+                    if needed.isolated and self.fragile
+                    else self._started(kind)
+                )
+            except TargetUnavailableError as error:
+                raise CoordinatorFailure(f"{self.name}, {kind}: {error}") from error
+            scope = broker.scope(label, restarts=needed.restarts)
+            yield await stack.enter_async_context(scope)

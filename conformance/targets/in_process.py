@@ -1,0 +1,171 @@
+"""The model as a coordinator in this process, with a virtual clock.
+
+Decides how open choices are resolved, since a program must answer one thing: always the first of
+the machine's outcomes, which are ordered by member id (for a leader) and by name (for a protocol).
+New ids are the instance id or client id and a running number, so that a run is the same each time.
+"""
+
+from __future__ import annotations
+
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Self
+
+from fencepost.conformance.targets.model_coordinator import RunningModel
+from fencepost.conformance.targets.target import Hints, Provenance
+from fencepost.model.coordinator import (
+    Answer,
+    Config,
+    Coordinator,
+    CoordinatorFailure,
+    Dropped,
+    Hello,
+    Reset,
+    Send,
+    UnsupportedError,
+)
+from fencepost.model.machine.machine import Machine
+from fencepost.model.messages.draft_messages import ALL_APIS
+from fencepost.model.messages.shapes import ShapeError
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+    from types import TracebackType
+
+    from fencepost.model.coordinator import AsyncCoordinator
+    from fencepost.model.revision import Revision
+
+
+class ModelCoordinator(Coordinator):
+    """A revision of the model, held to the interface that everything else is held to."""
+
+    def __init__(self, revision: Revision, version: str = "0") -> None:
+        self._revision = revision
+        self._version = version
+        self._running = RunningModel(Machine(revision))
+        self._seen: set[str] = set()
+
+    def hello(self) -> Hello:
+        """The revision by name; both features."""
+        return Hello(
+            f"fencepost-model:{self._revision.name}",
+            self._version,
+            "virtual",
+            dict(self._revision.apis),
+            frozenset({"restart", "disconnect"}),
+        )
+
+    def reset(self, config: Config) -> Reset:
+        """Any of the four settings; raises UnsupportedError for another, and resets nothing."""
+        machine = Machine(self._revision, config)
+        if unknown := sorted(set(machine.config) - set(self._running.machine.config)):
+            raise UnsupportedError(unknown[0])
+        dropped = tuple(self._running.open)
+        self._running = RunningModel(machine)
+        self._seen.clear()
+        return Reset(dict(machine.config), dropped)
+
+    def send(self, request: Send) -> list[Answer]:
+        """Handle a request now.  Raises CoordinatorFailure for one that can't be sent."""
+        api = ALL_APIS.get(request.api)
+        bounds = self._revision.apis.get(request.api)
+        if api is None or bounds is None or not bounds[0] <= request.version <= bounds[1]:
+            raise UnsupportedError(f"{request.api} version {request.version}")
+        if request.id in self._seen:
+            raise CoordinatorFailure(f"request id {request.id!r} was used before; take a new one")
+        if any(o.connection == request.connection for o in self._running.open.values()):
+            raise CoordinatorFailure(f"connection {request.connection!r} has an open request")
+        try:
+            message = api.request.from_body(dict(request.body), request.version)
+        except ShapeError as error:
+            raise CoordinatorFailure(f"{request.api} v{request.version}: {error}") from error
+        self._seen.add(request.id)
+        return self._running.handle(request, message)
+
+    def advance(self, ms: int) -> list[Answer]:
+        """Timers fire each at its own deadline."""
+        return self._running.advance_to(self._running.now_ms + ms)
+
+    def disconnect(self, connection: str) -> Dropped:
+        """The coordinator does not notice; what it answers later finds nobody."""
+        return Dropped((), self._running.drop(connection))
+
+    def restart(self) -> Dropped:
+        """Fail over: parked requests are told NOT_COORDINATOR, then groups are as stored."""
+        answers = self._running.fail_over()
+        dropped = tuple(self._running.open)
+        self._running.open.clear()
+        return Dropped(tuple(answers), dropped)
+
+    def close(self) -> None:
+        """Nothing runs."""
+
+
+class InProcessCoordinator:
+    """A coordinator in this process behind the interface of those that are waited for."""
+
+    def __init__(self, inner: Coordinator) -> None:
+        self._inner = inner
+
+    async def hello(self) -> Hello:
+        """As the inner one."""
+        return self._inner.hello()
+
+    async def reset(self, config: Config) -> Reset:
+        """As the inner one."""
+        return self._inner.reset(config)
+
+    async def send(self, request: Send) -> list[Answer]:
+        """As the inner one."""
+        return list(self._inner.send(request))
+
+    async def advance(self, ms: int) -> list[Answer]:
+        """As the inner one."""
+        return list(self._inner.advance(ms))
+
+    async def disconnect(self, connection: str) -> Dropped:
+        """As the inner one."""
+        return self._inner.disconnect(connection)
+
+    async def restart(self) -> Dropped:
+        """As the inner one."""
+        return self._inner.restart()
+
+    async def close(self) -> None:
+        """As the inner one."""
+        self._inner.close()
+
+
+class InProcessTarget:
+    """`model:REVISION`: a coordinator of its own for each scope."""
+
+    capacity = 1
+    hints = Hints()
+
+    def __init__(self, name: str, revision: Revision, version: str) -> None:
+        self.name = name
+        self._revision = revision
+        self._version = version
+
+    async def __aenter__(self) -> Self:
+        """Nothing to start."""
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Nothing to end."""
+
+    def provenance(self) -> Provenance:
+        """The model and its version."""
+        return Provenance(self.name, f"fencepost-model:{self._revision.name}", self._version)
+
+    @asynccontextmanager
+    async def scope(
+        self, label: str, *, isolated: bool = False, restarts: bool = False
+    ) -> AsyncIterator[AsyncCoordinator]:
+        """A fresh model."""
+        del label, isolated, restarts
+        yield InProcessCoordinator(ModelCoordinator(self._revision, self._version))

@@ -1,0 +1,189 @@
+"""The model at work: all groups of a coordinator, their timers, and the requests that wait.
+
+Decides how a pure step function becomes something that runs: which group a request is for, which
+timer is due next, who is told what.  What the protocol leaves open is chosen by the caller's
+`choose`, and member ids are made by its `new_id`; the clock is the caller's, too, in ms from 0.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Iterable, Sequence
+
+from fencepost.model.coordinator import Answer, Send
+from fencepost.model.machine.answers import about_nothing, merged
+from fencepost.model.machine.machine import Machine
+from fencepost.model.messages.requests import groups_of
+from fencepost.model.messages.shapes import Message
+from fencepost.model.state.group import Group, Timer
+from fencepost.model.state.work import Emission, Incoming, Outcome, Span
+from fencepost.model.table.vocabulary import GroupState
+
+_STALE = 64
+
+Choose = Callable[[Sequence[Outcome]], Outcome]
+NewId = Callable[[str, int], str]
+"""Makes a member id of the instance id (or client id) and the number of ids before it, plus 1."""
+
+
+def first(outcomes: Sequence[Outcome]) -> Outcome:
+    """The first: by member id (for a leader), by name (for a protocol)."""
+    return outcomes[0]
+
+
+def numbered(name: str, number: int) -> str:
+    """The name and the number: the same in each run."""
+    return f"{name}-{number}"
+
+
+class RunningModel:
+    """A machine's groups.  `now_ms` never falls."""
+
+    def __init__(
+        self, machine: Machine, *, choose: Choose = first, new_id: NewId = numbered
+    ) -> None:
+        self.machine = machine
+        self.groups: dict[str, Group] = {}
+        self.open: dict[str, Send] = {}
+        """What was asked and has no answer yet, by request id."""
+        self.now_ms = 0
+        self._choose = choose
+        self._new_id = new_id
+        self._ids = 0
+        self._due: list[tuple[int, str, Timer]] = []
+
+    def answer_version(self, request: Send) -> int:
+        """The version that an answer is written in: the one that was asked for, if all is well."""
+        asked = request.api, request.version
+        return self.machine.revision.answer_versions.get(asked, request.version)
+
+    def handle(self, request: Send, message: Message, at_ms: int = 0) -> list[Answer]:
+        """A request comes in, now or at `at_ms`, if that is later; its body is read already."""
+        self.now_ms = max(self.now_ms, at_ms)
+        self.open[request.id] = request
+        instance = getattr(message, "group_instance_id", None) or getattr(
+            message, "member_name", None
+        )
+        fresh = self._new_id(instance or request.client_id, self._ids + 1)
+        incoming = Incoming(
+            request.id, request.client_id, request.api, request.version, message, fresh
+        )
+        emissions: list[Emission] = []
+        replies: list[Message] = []
+        named = groups_of(message, request.version)
+        if named is None:  # all groups; the one of no name stands for those that don't exist
+            named = list(dict.fromkeys([*sorted(self.groups), ""]))
+        for group_id in named:
+            group = self.groups.get(group_id)
+            outcome = self._choose(
+                self.machine.handle(group, incoming, self._span(), group_id=group_id)
+            )
+            self._take(group_id, outcome)
+            for emission in outcome.emissions:
+                if emission.request_id == request.id and emission.message is not None:
+                    replies.append(emission.message)
+                else:
+                    emissions.append(emission)
+        if fresh in self._known_ids(named):
+            self._ids += 1
+        if named == []:
+            replies.append(about_nothing(message))
+        if replies:
+            emissions.append(Emission(request.id, merged(replies), ""))
+        return self._answers(emissions)
+
+    def advance_to(self, end_ms: int) -> list[Answer]:
+        """Timers fire each at its own deadline; those due together by group, kind and subject."""
+        answers: list[Answer] = []
+        while (due := self._next_timer()) is not None and due[0] <= end_ms:
+            deadline, group_id, timer = due
+            self.now_ms = max(self.now_ms, deadline)
+            group = self.groups[group_id]
+            outcome = self._choose(self.machine.expire(group, timer, self._span()))
+            self._take(group_id, outcome)
+            answers += self._answers(outcome.emissions)
+        self.now_ms = max(self.now_ms, end_ms)
+        return answers
+
+    def next_deadline_ms(self) -> int | None:
+        """When the next timer is due; None where none runs."""
+        due = self._next_timer()
+        return None if due is None else due[0]
+
+    def fail_over(self) -> list[Answer]:
+        """Parked requests are told NOT_COORDINATOR, then groups are as stored."""
+        answers: list[Answer] = []
+        for group_id in sorted(self.groups):
+            outcome = self._choose(self.machine.failover(self.groups[group_id], self._span()))
+            self._take(group_id, outcome)
+            answers += self._answers(outcome.emissions)
+        return answers
+
+    def drop(self, connection: str) -> tuple[str, ...]:
+        """A connection ended: its requests, whose answers will find nobody.  No group notices."""
+        dropped = tuple(r for r, o in self.open.items() if o.connection == connection)
+        for request_id in dropped:
+            del self.open[request_id]
+        return dropped
+
+    def delete(self, group_id: str) -> bool | None:
+        """Delete a group with its offsets; False if it is not Empty, None if there is none."""
+        group = self.groups.get(group_id)
+        if group is None:
+            return None
+        if group.state is not GroupState.EMPTY:
+            return False
+        del self.groups[group_id]
+        return True
+
+    def _span(self) -> Span:
+        return Span(self.now_ms, self.now_ms)
+
+    def _known_ids(self, named: Iterable[str]) -> set[str]:
+        groups = [self.groups[g] for g in named if g in self.groups]
+        return {m.member_id for g in groups for m in g.members} | {
+            p for g in groups for p in g.pending
+        }
+
+    def _take(self, group_id: str, outcome: Outcome) -> None:
+        if outcome.group is None:
+            self.groups.pop(group_id, None)
+            return
+        before = self.groups.get(group_id)
+        self.groups[group_id] = outcome.group
+        timer = _first_timer(outcome.group)
+        if timer is None or (before is not None and timer == _first_timer(before)):
+            return
+        heapq.heappush(self._due, (timer.earliest, group_id, timer))
+        if len(self._due) > _STALE + 2 * len(self.groups):
+            self._due = [
+                (timer.earliest, group_id, timer)
+                for group_id, group in self.groups.items()
+                if (timer := _first_timer(group)) is not None
+            ]
+            heapq.heapify(self._due)
+
+    def _next_timer(self) -> tuple[int, str, Timer] | None:
+        """The first of all groups' first timers; what became stale in the heap is thrown out."""
+        while self._due:
+            due = self._due[0]
+            group = self.groups.get(due[1])
+            if group is not None and _first_timer(group) == due[2]:
+                return due
+            heapq.heappop(self._due)
+        return None
+
+    def _answers(self, emissions: Iterable[Emission]) -> list[Answer]:
+        answers = []
+        for emission in emissions:
+            request = self.open.get(emission.request_id)
+            if request is None or emission.message is None:
+                continue
+            del self.open[emission.request_id]
+            body = emission.message.to_body(self.answer_version(request))
+            answers.append(Answer(emission.request_id, self.now_ms, body))
+        return answers
+
+
+def _first_timer(group: Group) -> Timer | None:
+    return min(group.timers, key=lambda timer: (timer.earliest, timer), default=None)

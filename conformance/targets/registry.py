@@ -1,0 +1,149 @@
+"""Targets by name: what stands on the command line, and what it starts.
+
+Decides the forms of a target's name.  An unknown one is a usage error that lists the forms.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from fencepost.conformance.runtime.provenance import own_version
+from fencepost.conformance.targets.brokers.kafka_target import KafkaTarget
+from fencepost.conformance.targets.brokers.kafka_version import (
+    KafkaVersion,
+    KafkaVersionError,
+    parse_kafka_version,
+)
+from fencepost.conformance.targets.brokers.kfake import KfakeTarget
+from fencepost.conformance.targets.brokers.mock import MockTarget
+from fencepost.conformance.targets.in_process import InProcessTarget
+from fencepost.conformance.targets.stdio.stdio import ExecTarget
+from fencepost.conformance.targets.target import Target
+from fencepost.conformance.targets.tcp.admin import NO_LIMIT
+from fencepost.conformance.targets.tcp.security import PLAINTEXT, Security
+from fencepost.conformance.targets.tcp.tcp import TcpTarget
+from fencepost.model.coordinator import CONFIG_DEFAULTS
+from fencepost.model.revision import Revision
+from fencepost.properties.mutants import catalogue
+
+FORMS = (
+    "mock, model[:REVISION], mutant:NAME, kafka:VERSION[+old|+new], kfake, tcp://HOST:PORT, "
+    "exec:COMMAND"
+)
+DEFAULT_REVISION = "kafka-4"
+_STARTED = ("kafka", "kfake")
+SIDE_BY_SIDE = 1000
+"""How many cases a broker over TCP takes at once: each needs a few connections, no more."""
+
+
+class UnknownTargetError(ValueError):
+    """No target has such a name.  `str()` names it and the forms that there are."""
+
+
+@dataclass(frozen=True, slots=True)
+class TargetOptions:
+    """What a target may be told.
+
+    `remote`: a broker may be elsewhere; `settings`: group settings that a broker doesn't tell, or
+    of one that is started here; `properties`: other settings of one that is started here; `jobs`:
+    processes for `exec:`; `logs`: a folder for the logs of what is started; `security`: what a
+    broker at an address wants of each connection; `request_log`: an absolute path, where a Kafka
+    that is started here adds each request that it answers.
+    """
+
+    remote: bool = False
+    settings: Mapping[str, int | None] = field(default_factory=dict)
+    jobs: int = 2
+    properties: Mapping[str, str] = field(default_factory=dict)
+    logs: Path | None = None
+    security: Security = PLAINTEXT
+    request_log: Path | None = None
+
+    def broker_properties(self) -> dict[str, str]:
+        """All settings for a broker that is started here, as its configuration has them."""
+        group = {k: str(NO_LIMIT if v is None else v) for k, v in self.settings.items()}
+        return group | dict(self.properties)
+
+
+def find_target(name: str, options: TargetOptions) -> Target:
+    """The target of this name, not yet started.  Raises UnknownTargetError."""
+    kind, colon, rest = name.partition(":")
+    if options.properties and kind not in _STARTED:
+        key, value = next(iter(options.properties.items()))
+        raise UnknownTargetError(
+            f"'{key}={value}' is no group setting; there are "
+            f"{', '.join(CONFIG_DEFAULTS)}. Only a broker that is started here "
+            f"({', '.join(_STARTED)}) takes others, and {name} isn't one"
+        )
+    if options.request_log is not None and kind != "kafka":
+        raise UnknownTargetError(
+            f"{name} writes no request log: only kafka:VERSION takes --request-log"
+        )
+    match kind, bool(colon):
+        case "mock", False:
+            return MockTarget(capacity=SIDE_BY_SIDE)
+        case "model", _:
+            return InProcessTarget(name, find_revision(rest or DEFAULT_REVISION), own_version())
+        case "mutant", True:
+            return InProcessTarget(name, find_revision(name), own_version())
+        case "tcp", True:
+            return TcpTarget(
+                name,
+                remote=options.remote,
+                settings=options.settings,
+                capacity=SIDE_BY_SIDE,
+                security=options.security,
+            )
+        case "kafka", True:
+            return KafkaTarget(
+                kafka_version(name),
+                properties=options.broker_properties(),
+                logs=options.logs,
+                capacity=SIDE_BY_SIDE,
+                request_log=options.request_log,
+            )
+        case "kfake", False:
+            properties = options.broker_properties()
+            return KfakeTarget(properties=properties, logs=options.logs, capacity=SIDE_BY_SIDE)
+        case "exec", True if rest.strip():
+            return ExecTarget(rest, jobs=options.jobs)
+        case _:
+            raise UnknownTargetError(f"no target {name!r}; a target is one of {FORMS}")
+
+
+def kafka_version(name: str) -> KafkaVersion:
+    """Which Kafka a target's name means.  Raises UnknownTargetError."""
+    try:
+        return parse_kafka_version(name.partition(":")[2])
+    except KafkaVersionError as error:
+        raise UnknownTargetError(str(error)) from None
+
+
+def revision_for(target_name: str) -> str:
+    """Who judges a target if nobody says: for a Kafka its release profile, else the base."""
+    if not target_name.startswith("kafka:"):
+        return DEFAULT_REVISION
+    version = kafka_version(target_name)
+    return DEFAULT_REVISION if version.has_new_coordinator else f"kafka-{version.release}"
+
+
+def revision_for_both(one: str, other: str) -> str:
+    """Who judges two targets if nobody says: of two old Kafkas the newer one's profile.
+
+    What both do, since neither has a later change, is then no fault.  Else it is the base.
+    """
+    profiles = {revision_for(name) for name in (one, other)}
+    if DEFAULT_REVISION in profiles:
+        return DEFAULT_REVISION
+    newest = max(kafka_version(name).number for name in (one, other))
+    return "kafka-" + ".".join(map(str, newest))
+
+
+def find_revision(name: str) -> Revision:
+    """The revision of this name, or `mutant:NAME`.  Raises UnknownTargetError that says which."""
+    try:
+        return catalogue.find_revision(name)
+    except KeyError as error:
+        raise UnknownTargetError(str(error.args[0])) from None

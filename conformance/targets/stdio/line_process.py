@@ -1,0 +1,206 @@
+"""A program that answers lines with lines, and its certain end.
+
+Decides the life of one process: started without a shell in a session (process group) of its own,
+asked one line at a time, and ended with everything it started, whatever happened.  Knows nothing
+of the lines' meaning.
+
+Its stdout is held to one line for each line asked, its stderr is always drained (a program that
+floods it must not block) and only the end is kept, for messages to people.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+from collections import deque
+from collections.abc import Sequence
+from typing import cast
+
+from fencepost.conformance.targets.stdio.json_lines import LINE_LIMIT, shortened
+
+STDERR_LINES = 50
+_STDERR_BYTES = 16 * 1024
+_STDIN, _STDOUT, _STDERR = 0, 1, 2
+END_S = 2.0
+"""How long a program may take to end by itself; half of that after SIGTERM."""
+
+
+class LineProcessError(Exception):
+    """The program broke off or broke the rhythm.  `str()` completes "the program …"."""
+
+
+class LineProcess:
+    """A running program.  One question at a time; after any LineProcessError it is to be killed."""
+
+    def __init__(self, transport: asyncio.SubprocessTransport, pipes: _Pipes) -> None:
+        self._transport = transport
+        self._pipes = pipes
+        self.pid = transport.get_pid()
+
+    @classmethod
+    async def start(cls, argv: Sequence[str]) -> LineProcess:
+        """Start a program.  Raises OSError where the system can't."""
+        loop = asyncio.get_running_loop()
+        transport, pipes = await loop.subprocess_exec(_Pipes, *argv, start_new_session=True)
+        return cls(transport, pipes)
+
+    async def ask(self, line: bytes, within_s: float) -> bytes:
+        """Write a line and read the one that answers it.  Raises LineProcessError."""
+        pipes = self._pipes
+        pipes.refuse_extra_lines()
+        stdin = cast("asyncio.WriteTransport", self._transport.get_pipe_transport(_STDIN))
+        if not stdin.is_closing():
+            stdin.write(line + b"\n")
+        try:
+            async with asyncio.timeout(within_s):
+                answer = await pipes.next_line()
+        except TimeoutError:
+            raise LineProcessError(f"did not answer within {within_s:g} s") from None
+        if answer is None:
+            raise LineProcessError(await self._how_it_ended())
+        pipes.refuse_extra_lines(after=answer)
+        return answer
+
+    async def end(self, within_s: float = END_S) -> None:
+        """End it gently, if it lets us: end of input, then SIGTERM, then SIGKILL for all of it.
+
+        `within_s`: how long it may take to end by itself.
+        """
+        try:
+            stdin = self._transport.get_pipe_transport(_STDIN)
+            if stdin is not None:
+                stdin.close()
+            if not await _within(within_s, self._pipes.exited):
+                self._signal(signal.SIGTERM)
+                await _within(END_S / 2, self._pipes.exited)
+        finally:
+            await self.kill()
+
+    async def kill(self) -> None:
+        """Kill the process and all that it started; returns when they are gone."""
+        try:
+            self._signal(signal.SIGKILL)
+            self._pipes.stop_reading()
+            await _within(END_S, self._pipes.closed)
+        finally:
+            self._transport.close()
+
+    def last_words(self) -> list[str]:
+        """The last lines of its stderr."""
+        text = bytes(self._pipes.stderr).decode(errors="replace")
+        return text.splitlines()[-STDERR_LINES:]
+
+    def _signal(self, number: signal.Signals) -> None:
+        # Once the leader was reaped its group has been killed too (see process_exited), and the
+        # number may belong to somebody else.
+        if not self._pipes.exited.is_set():
+            _signal_group(self.pid, number)
+
+    async def _how_it_ended(self) -> str:
+        if not await _within(END_S, self._pipes.exited):
+            return "closed its stdout instead of answering"
+        code = self._transport.get_returncode()
+        if code is not None and code < 0:
+            return f"was ended by signal {-code} instead of answering"
+        return f"exited with code {code} instead of answering"
+
+
+class _Pipes(asyncio.SubprocessProtocol):
+    """What came out of the process so far."""
+
+    def __init__(self) -> None:
+        self.stderr = bytearray()
+        self.exited = asyncio.Event()
+        self.closed = asyncio.Event()
+        """Exited, and nobody holds its pipes any more."""
+        self._lines: deque[bytes] = deque()
+        self._partial = bytearray()
+        self._is_flooded = False
+        self._has_ended = False
+        self._news = asyncio.Event()
+        self._transport: asyncio.SubprocessTransport | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Called by asyncio when the process has been started."""
+        self._transport = cast("asyncio.SubprocessTransport", transport)
+
+    def pipe_data_received(self, fd: int, data: bytes) -> None:
+        """Called by asyncio with output."""
+        if fd == _STDERR:
+            self.stderr += data
+            del self.stderr[:-_STDERR_BYTES]
+        elif not self._is_flooded:
+            self._take(data)
+            self._news.set()
+
+    def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:  # noqa: ARG002 - asyncio's
+        """Called by asyncio at the end of a pipe."""
+        if fd == _STDOUT:
+            self._has_ended = True
+            self._news.set()
+
+    def process_exited(self) -> None:
+        """Called by asyncio when the leader has exited: what it started must not outlive it."""
+        if self._transport is not None:
+            _signal_group(self._transport.get_pid(), signal.SIGKILL)
+        self.exited.set()
+
+    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - asyncio's
+        """Called by asyncio after the exit and the end of all pipes."""
+        self.closed.set()
+
+    async def next_line(self) -> bytes | None:
+        """The next line of stdout, None at its end.  Raises LineProcessError for one too long."""
+        while not self._lines:
+            if self._is_flooded:
+                start = shortened(bytes(self._partial[:1000]))
+                raise LineProcessError(f"wrote a line of more than {LINE_LIMIT} bytes: {start!r}")
+            if self._has_ended:
+                return None
+            self._news.clear()
+            await self._news.wait()
+        return self._lines.popleft()
+
+    def refuse_extra_lines(self, after: bytes | None = None) -> None:
+        """Raises LineProcessError where a line was written that nobody asked for.
+
+        `after`: the line taken for the answer, which may itself be the one too many.
+        """
+        if self._lines:
+            extra = f"wrote a line that nobody asked for: {shortened(self._lines[0])!r}"
+            before = "" if after is None else f", after {shortened(after)!r}"
+            raise LineProcessError(extra + before)
+
+    def stop_reading(self) -> None:
+        """Give up a stdout that is paused: its end would never be seen."""
+        stdout = self._transport and self._transport.get_pipe_transport(_STDOUT)
+        if self._is_flooded and stdout is not None:
+            stdout.close()
+
+    def _take(self, data: bytes) -> None:
+        first, *rest = data.split(b"\n")
+        self._partial += first
+        for piece in rest:
+            if len(self._partial) > LINE_LIMIT:
+                break
+            self._lines.append(bytes(self._partial))
+            self._partial = bytearray(piece)
+        # Nothing more is read of a program that writes on and on: memory stays bounded.
+        if len(self._partial) > LINE_LIMIT or len(self._lines) > 1:
+            self._is_flooded = True
+            stdout = self._transport and self._transport.get_pipe_transport(_STDOUT)
+            if stdout is not None:
+                cast("asyncio.ReadTransport", stdout).pause_reading()
+
+
+async def _within(seconds: float, event: asyncio.Event) -> bool:
+    with contextlib.suppress(TimeoutError):
+        await asyncio.wait_for(event.wait(), seconds)
+    return event.is_set()
+
+
+def _signal_group(group: int, number: signal.Signals) -> None:
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(group, number)

@@ -1,0 +1,175 @@
+"""The JSON Schemas of adapter protocol 1, and the check of each line against them.
+
+Decides when a line's envelope is well-formed, in both directions.  The envelope's schema is written
+by hand (`adapter-protocol-1.schema.json`) because it *is* the contract.  The schemas of the bodies
+are derived from the message declarations in `fencepost.model.messages.messages`, so that no shape
+is written twice; they are shipped (`message-bodies.schema.json`) for adapters in other languages,
+while this project checks bodies with `Message.from_body`, whose errors name the version and the
+field.
+
+`python -m fencepost.conformance.targets.stdio.protocol_schemas` writes the derived file anew.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal
+
+from jsonschema import Draft202012Validator
+from jsonschema.exceptions import best_match
+
+from fencepost.conformance.targets.stdio.json_lines import shortened
+from fencepost.model.messages.draft_messages import ALL_APIS
+from fencepost.model.messages.shapes import ListOf, Message, Scalar, Wire, wire_fields
+
+Direction = Literal["request", "response"]
+
+PROTOCOL = 1
+COMMANDS = ("hello", "reset", "send", "advance", "disconnect", "restart", "bye")
+
+BODIES_FILE = Path(__file__).with_name("message-bodies.schema.json")
+_ENVELOPE_FILE = Path(__file__).with_name("adapter-protocol-1.schema.json")
+_DIALECT = "https://json-schema.org/draft/2020-12/schema"
+_BASE64 = "^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$"
+
+
+class SchemaError(ValueError):
+    """A command or reply that the protocol doesn't have.  `path` is a JSON path, `$` the object."""
+
+    def __init__(self, path: str, problem: str) -> None:
+        super().__init__(f"{path}: {problem}")
+        self.path = path
+        self.problem = problem
+
+
+def check_command(command: dict[str, Any]) -> str:
+    """The name of a well-formed command.  Raises SchemaError."""
+    name = command.get("cmd")
+    if name not in COMMANDS:
+        raise SchemaError("$.cmd", f"{shortened(name)!r} is none of {', '.join(COMMANDS)}")
+    _check(f"{name}.command", command)
+    return str(name)
+
+
+def check_reply(name: str, reply: dict[str, Any]) -> None:
+    """Check a reply to the command called `name`.  Raises SchemaError."""
+    for refusal in ("unsupported", "error"):
+        if refusal in reply:
+            _check(refusal, reply)
+            return
+    _check(f"{name}.done", reply)
+
+
+@cache
+def envelope_schema() -> dict[str, Any]:
+    """The schema of adapter protocol 1, with a `$defs` entry for each command and reply."""
+    document: dict[str, Any] = json.loads(_ENVELOPE_FILE.read_text(encoding="utf-8"))
+    return document
+
+
+def body_schema(api: str, version: int, direction: Direction) -> dict[str, Any]:
+    """The JSON Schema of the body of one message at one version.
+
+    Raises KeyError for an API, ValueError for a version that the project doesn't know.
+    """
+    declared = ALL_APIS[api]
+    if not declared.lowest <= version <= declared.highest:
+        raise ValueError(f"{api} has versions {declared.lowest} to {declared.highest}")
+    return _message(getattr(declared, direction), version)
+
+
+def body_schemas() -> dict[str, Any]:
+    """The schema document of all bodies, `$defs` keyed like `JoinGroup.v9.request`."""
+    directions: tuple[Direction, ...] = ("request", "response")
+    return {
+        "$schema": _DIALECT,
+        "$id": "urn:fencepost:message-bodies",
+        "title": "The bodies of fencepost's adapter protocol 1, by API, version and direction",
+        "$defs": {
+            f"{api.name}.v{version}.{direction}": body_schema(api.name, version, direction)
+            for api in ALL_APIS.values()
+            for version in range(api.lowest, api.highest + 1)
+            for direction in directions
+        },
+    }
+
+
+def body_schemas_text() -> str:
+    """The text of the derived file: one definition a line, so that a diff shows what changed."""
+    document = body_schemas()
+    definitions = document.pop("$defs")
+    head = json.dumps(document, indent=2).removesuffix("\n}")
+    rows = ",\n".join(
+        f"    {json.dumps(name)}: {json.dumps(schema, separators=(',', ':'))}"
+        for name, schema in definitions.items()
+    )
+    return f'{head},\n  "$defs": {{\n{rows}\n  }}\n}}\n'
+
+
+def main() -> int:
+    """Write the derived file anew."""
+    BODIES_FILE.write_text(body_schemas_text(), encoding="utf-8")
+    sys.stdout.write(f"{BODIES_FILE}\n")
+    return 0
+
+
+@cache
+def _validator(definition: str) -> Draft202012Validator:
+    definitions = envelope_schema()["$defs"]
+    return Draft202012Validator({"$ref": f"#/$defs/{definition}", "$defs": definitions})
+
+
+def _check(definition: str, message: dict[str, Any]) -> None:
+    error = best_match(_validator(definition).iter_errors(message))
+    if error is not None:
+        raise SchemaError(error.json_path, shortened(error.message))
+
+
+def _message(cls: type[Message], version: int) -> dict[str, Any]:
+    fields = [form for _, form in wire_fields(cls) if form.carried_by(version)]
+    return {
+        "type": "object",
+        "properties": {form.name: _field(form, version) for form in fields},
+        "required": [form.name for form in fields if not form.optional],
+        "additionalProperties": False,
+    }
+
+
+def _field(form: Wire, version: int) -> dict[str, Any]:
+    schema = _type(form.type, version)
+    return {"anyOf": [schema, {"type": "null"}]} if form.allows_null(version) else schema
+
+
+def _type(kind: Scalar | ListOf | type[Message], version: int) -> dict[str, Any]:
+    match kind:
+        case ListOf(item=item):
+            return {"type": "array", "items": _type(item, version)}
+        case Scalar(name=name):
+            return _scalar(name)
+        case _:
+            return _message(kind, version)
+
+
+def _scalar(name: str) -> dict[str, Any]:
+    match name:
+        case "string":
+            return {"type": "string"}
+        case "bytes":
+            return {"type": "string", "contentEncoding": "base64", "pattern": _BASE64}
+        case "bool":
+            return {"type": "boolean"}
+        case "error":
+            return {"type": ["integer", "string"]}
+        case "int32":
+            return {"type": "integer", "minimum": -(2**31), "maximum": 2**31 - 1}
+        case "int64":
+            return {"type": "integer", "minimum": -(2**63), "maximum": 2**63 - 1}
+        case _:
+            raise NotImplementedError(f"no JSON Schema for wire type {name}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,103 @@
+"""Targets: what can be started, asked and ended.
+
+Decides the life of a target: open once, then any number of scopes side by side, each a coordinator
+of its own in the eyes of a case (its own groups, connections and clock), then closed, with nothing
+left running.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Protocol, Self, runtime_checkable
+
+from fencepost.model.coordinator import AsyncCoordinator
+
+
+@dataclass(frozen=True, slots=True)
+class Provenance:
+    """What a certificate says of its target: the name as given, and the versions of its parts."""
+
+    target: str
+    implementation: str
+    version: str
+    address: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Hints:
+    """How a target with a real clock is best asked.
+
+    `session_ms`: a session timeout that lasts for a case without making everything slow;
+    `patience_ms`: how long a late answer is waited for, since it says more than silence;
+    `tick_ms`: how coarse its timers are, which waits for them must outlast.
+    """
+
+    session_ms: int = 60_000
+    patience_ms: int = 5_000
+    tick_ms: int = 0
+
+
+class Target(Protocol):
+    """Something that can be held to the model."""
+
+    name: str
+    capacity: int
+    """How many scopes may be open at once."""
+    hints: Hints
+
+    async def __aenter__(self) -> Self:
+        """Start or reach it; raises TargetUnavailableError."""
+        ...
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """End it; whatever happened, nothing of ours is left running, or left on it."""
+        ...
+
+    def provenance(self) -> Provenance:
+        """The versions of its parts; while it is open."""
+        ...
+
+    def scope(
+        self, label: str, *, isolated: bool = False, restarts: bool = False
+    ) -> AbstractAsyncContextManager[AsyncCoordinator]:
+        """A coordinator for one case.
+
+        `isolated`: in a process of its own, which the case may kill; `restarts`: the case lets the
+        coordinator fail over.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Needed:
+    """What a case needs of the coordinator that it gets; `isolated`, `restarts`: as in `scope`.
+
+    `settings`: the group settings that matter to it, with their values.
+    """
+
+    isolated: bool = False
+    restarts: bool = False
+    settings: Mapping[str, int | None] = field(default_factory=dict)
+
+
+@runtime_checkable
+class Configurable(Protocol):
+    """A target that can give a case a coordinator with settings of its own."""
+
+    async def prepare(self, needs: Collection[Needed]) -> None:
+        """Make ready what these cases need.  Raises TargetUnavailableError."""
+        ...
+
+    def scope_with(
+        self, label: str, needed: Needed
+    ) -> AbstractAsyncContextManager[AsyncCoordinator]:
+        """A coordinator for one case; where the settings can't be had, one with others."""
+        ...

@@ -1,0 +1,228 @@
+"""One TCP connection to a broker, with at most one open request.
+
+Decides what bytes belong to: a frame that comes while a request is open is its answer (under
+another correlation id too, which is a finding), any other frame is a stray.  A broker may do as it
+likes: hang up, announce a frame of a gigabyte, or speak HTTP; all of that becomes an event with a
+reason, never an exception.  Times are taken when the bytes are read, not when somebody asks.
+
+Source: Kafka's protocol guide, "Network": a broker handles one request of a connection at a time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Self, cast
+
+from fencepost.conformance.targets.tcp.security import tls_problem
+from fencepost.conformance.targets.tcp.wire import Decoded, decode_message, decode_response
+from fencepost.model.messages.messages import APIS
+
+MAX_FRAME = 16 * 1024 * 1024
+"""Bytes of one frame; a broker that announces more is hung up on."""
+
+_TLS_ALERT = b"\x15\x03"
+"""How an answer in TLS begins, to whoever speaks plain text: no frame is of such a length."""
+
+
+@dataclass(frozen=True, slots=True)
+class Open:
+    """A request that waits for its answer.  `id` is the caller's own name for it."""
+
+    id: str
+    api: str
+    version: int
+    correlation_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """The answer to a request; `at` on the monotonic clock, in seconds."""
+
+    request: Open
+    decoded: Decoded
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
+class Stray:
+    """A frame that nobody had asked for."""
+
+    finding: str
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """The connection ended, by the peer or for what it sent.  `request`: what was open then."""
+
+    request: Open | None
+    reason: str
+    at: float
+
+
+Event = Answered | Stray | Ended
+
+
+def is_readable(decoded: Decoded) -> bool:
+    """Whether an answer could be read to its end, and ended there."""
+    return decoded.body is not None and not decoded.leftover
+
+
+class Connection(asyncio.Protocol):
+    """Opened with `open`.  Events go to `on_event`, from within the event loop."""
+
+    def __init__(
+        self,
+        on_event: Callable[[Event], None],
+        *,
+        max_frame: int = MAX_FRAME,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._on_event = on_event
+        self._max_frame = max_frame
+        self._clock = clock
+        self._buffer = bytearray()
+        self._transport: asyncio.Transport | None = None
+        self._open: Open | None = None
+        self._next_id = 1
+        self._ended = False
+
+    @classmethod
+    async def open(
+        cls,
+        host: str,
+        port: int,
+        on_event: Callable[[Event], None],
+        *,
+        timeout_s: float,
+        max_frame: int = MAX_FRAME,
+        tls: ssl.SSLContext | None = None,
+        server_name: str | None = None,
+    ) -> Self:
+        """Connect; with `tls`, to a broker whose certificate is for `server_name`.
+
+        Raises OSError (TimeoutError after `timeout_s`).
+        """
+        loop = asyncio.get_running_loop()
+        async with asyncio.timeout(timeout_s):
+            _, protocol = await loop.create_connection(
+                lambda: cls(on_event, max_frame=max_frame),
+                host,
+                port,
+                ssl=tls,
+                server_hostname=None if tls is None else server_name,
+            )
+        return protocol
+
+    def hand_over(self, on_event: Callable[[Event], None]) -> None:
+        """Give the events to somebody else from now on."""
+        self._on_event = on_event
+
+    @property
+    def is_ended(self) -> bool:
+        """Whether nothing can be sent any more."""
+        return self._ended
+
+    @property
+    def pending(self) -> Open | None:
+        """The open request."""
+        return self._open
+
+    def send(self, request_id: str, api: str, version: int, write: Callable[[int], bytes]) -> Open:
+        """Send a request that `write` encodes under a correlation id.
+
+        Raises RuntimeError if one is open, and whatever `write` raises; nothing is sent then.
+        """
+        if self._open is not None:
+            raise RuntimeError(f"{self._open.id} is open on this connection: wait for its answer")
+        frame = write(self._next_id)
+        request = Open(request_id, api, version, self._next_id)
+        self._open = request
+        self._next_id += 1
+        if self._transport is None or self._ended:
+            self._end("The connection had ended before the request was sent")
+        else:
+            self._transport.write(frame)
+        return request
+
+    def close(self) -> Open | None:
+        """Hang up, now.  No event follows; the request that was open is returned."""
+        self._ended = True
+        request, self._open = self._open, None
+        self._buffer.clear()
+        if self._transport is not None:
+            self._transport.abort()
+        return request
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Called by the event loop."""
+        self._transport = cast("asyncio.Transport", transport)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Called by the event loop."""
+        if self._ended:
+            return
+        how = "closed the connection"
+        if isinstance(exc, ssl.SSLError):
+            how = f"ended TLS: {tls_problem(exc)}"
+        elif exc is not None:
+            how = f"broke the connection ({exc})"
+        cut = f", {len(self._buffer)} bytes into a frame" if self._buffer else ""
+        self._end(f"The broker {how}{cut}")
+
+    def data_received(self, data: bytes) -> None:
+        """Called by the event loop."""
+        if self._ended:
+            return
+        at = self._clock()
+        self._buffer += data
+        if self._buffer.startswith(_TLS_ALERT):
+            self._end("The broker answered in TLS: pass --security-protocol SSL or SASL_SSL")
+            return
+        while len(self._buffer) >= 4 and not self._ended:
+            size = int.from_bytes(self._buffer[:4], signed=True)
+            if not 0 <= size <= self._max_frame:
+                start = bytes(self._buffer[:16])
+                self._end(
+                    f"The broker announced a frame of {size} bytes, of {self._max_frame} allowed; "
+                    f"it began with {start!r}"
+                )
+                return
+            if len(self._buffer) < 4 + size:
+                return
+            frame = bytes(self._buffer[4 : 4 + size])
+            del self._buffer[: 4 + size]
+            self._take(frame, at)
+
+    def _take(self, frame: bytes, at: float) -> None:
+        request, self._open = self._open, None
+        if request is None:
+            sentence = f"The broker sent {len(frame)} bytes while no request was open."
+            self._on_event(Stray(sentence, at))
+            return
+        decode = decode_response if request.api in APIS else decode_message
+        decoded = decode(request.api, request.version, frame)
+        if decoded.correlation_id not in {None, request.correlation_id}:
+            sentence = (
+                f"The answer has the correlation id {decoded.correlation_id}, "
+                f"its request had {request.correlation_id}."
+            )
+            decoded = Decoded(
+                decoded.correlation_id,
+                decoded.body,
+                (*decoded.findings, sentence),
+                decoded.leftover,
+            )
+        self._on_event(Answered(request, decoded, at))
+
+    def _end(self, reason: str) -> None:
+        self._ended = True
+        request, self._open = self._open, None
+        self._buffer.clear()
+        if self._transport is not None:
+            self._transport.abort()
+        self._on_event(Ended(request, f"{reason}.", self._clock()))

@@ -1,0 +1,304 @@
+"""One case's view of a broker: a coordinator with a real clock.
+
+Decides which TCP connection a request goes over (one for each symbolic connection, to the broker
+that coordinates the request's group) and what the case is told: an answer with the time when it was
+read and all that was wrong with its bytes, or the end of its connection.  Each reset begins under
+new group names, since nobody can make a broker forget.
+
+`at_ms` counts from `reset`, rounded up: the answer had been given by then.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from fencepost.conformance.targets.tcp.address import Address, AddressError
+from fencepost.conformance.targets.tcp.admin import Admin, AdminError
+from fencepost.conformance.targets.tcp.authorization import codes_in, refusal
+from fencepost.conformance.targets.tcp.connection import Answered, Connection, Event, Stray
+from fencepost.conformance.targets.tcp.connection_pool import LinePool
+from fencepost.conformance.targets.tcp.namespacing import Names, groups_in
+from fencepost.conformance.targets.tcp.wire import encode_message
+from fencepost.model.coordinator import (
+    Answer,
+    AsyncCoordinator,
+    Config,
+    CoordinatorFailure,
+    Dropped,
+    Hello,
+    Reset,
+    Send,
+    UnsupportedError,
+)
+from fencepost.model.messages.messages import APIS
+from fencepost.model.messages.shapes import ShapeError
+from fencepost.model.table.errors import Error
+
+_MAX_STRAYS = 20
+_FOUNDING = {"JoinGroup", "OffsetCommit"}  # the requests that make a group
+
+
+class Cluster(Protocol):
+    """What a scope needs of its target."""
+
+    admin: Admin
+    lines: LinePool
+    settings: dict[str, int | None]
+    anchor: Address
+    is_alone: bool
+    may_refuse: bool
+
+    def describe(self) -> Hello:
+        """What the broker can do."""
+        ...
+
+    def new_names(self) -> Names:
+        """Names that nobody had before."""
+        ...
+
+    def made(self, group_id: str, at: Address) -> None:
+        """Note a group that must be removed in the end."""
+        ...
+
+    async def restart(self, hang_up: Callable[[], None]) -> float:
+        """Let the broker fail over; `hang_up` is called just before.
+
+        When it had ended, in seconds of the monotonic clock.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """A TCP connection and the broker at its other end."""
+
+    broker: Address
+    connection: Connection
+
+
+class TcpScope(AsyncCoordinator):
+    """A broker as a coordinator; made by `TcpTarget.scope`."""
+
+    def __init__(self, cluster: Cluster, clock: Callable[[], float] = time.monotonic) -> None:
+        self._cluster = cluster
+        self._clock = clock
+        self._lines: dict[str, _Line] = {}
+        self._waiter: asyncio.Future[None] | None = None
+        self._begin()
+
+    def _begin(self) -> None:
+        self._names = self._cluster.new_names()
+        self._coordinators: dict[str, Address] = {}
+        self._is_sure = self._cluster.is_alone
+        self._ready: list[Answer] = []
+        self._ids: set[str] = set()
+        self._last_ms = 0
+        self._pending_strays: list[str] = []
+        self._refused: str | None = None
+        self.strays: list[str] = []
+        """What the broker sent unasked, in sentences; each is a finding of the next answer too."""
+        self._begun = self._clock()
+
+    async def hello(self) -> Hello:
+        """The versions that work; a TCP connection can be dropped, the broker not restarted."""
+        return self._cluster.describe()
+
+    def now_ms(self) -> int:
+        """The ms since `reset`, rounded down: a request sent now is sent at this time or later."""
+        return int((self._clock() - self._begun) * 1000)
+
+    async def reset(self, config: Config) -> Reset:
+        """Begin again under new names.  The settings are the broker's; none can be changed."""
+        if unknown := sorted(set(config) - set(self._cluster.settings)):
+            raise UnsupportedError(unknown[0])
+        dropped = self._hang_up()
+        self._begin()
+        return Reset(dict(self._cluster.settings), dropped)
+
+    async def send(self, request: Send) -> list[Answer]:
+        """Write the request; answers that are there already.
+
+        Raises UnsupportedError for a version that the broker doesn't advertise, and for a question
+        about groups of several coordinators; CoordinatorFailure for a body that the version can't
+        have, or when the group's coordinator can't be reached.
+        """
+        body = self._check(request)
+        group_ids = groups_in(body)
+        line = await self._line(request.connection, group_ids)
+        if request.api in _FOUNDING and group_ids[0]:
+            self._cluster.made(group_ids[0], line.broker)
+
+        def write(correlation_id: int) -> bytes:
+            client = request.client_id
+            return encode_message(
+                request.api, "Request", request.version, correlation_id, body, client_id=client
+            )
+
+        try:
+            line.connection.send(request.id, request.api, request.version, write)
+        except ShapeError as error:
+            raise CoordinatorFailure(f"{request.api} v{request.version}: {error}") from error
+        self._ids.add(request.id)
+        await asyncio.sleep(0)
+        return self._take()
+
+    def _check(self, request: Send) -> dict[str, Any]:
+        """The body as the cluster is asked."""
+        bounds = self._cluster.admin.advertised.get(request.api)
+        known = APIS.get(request.api)
+        if known is None or bounds is None or not bounds[0] <= request.version <= bounds[1]:
+            raise UnsupportedError(f"{request.api} version {request.version}")
+        if request.id in self._ids:
+            raise CoordinatorFailure(f"request id {request.id!r} was used before; take a new one")
+        line = self._lines.get(request.connection)
+        if line is not None and line.connection.pending is not None:
+            raise CoordinatorFailure(f"connection {request.connection!r} has an open request")
+        try:
+            known.request.from_body(dict(request.body), request.version)
+        except ShapeError as error:
+            raise CoordinatorFailure(f"{request.api} v{request.version}: {error}") from error
+        return self._names.request(request.api, request.body)
+
+    async def _line(self, name: str, group_ids: Sequence[str]) -> _Line:
+        """The TCP connection, to the right broker; one that is gone is looked up again."""
+        for attempt in (1, 2):
+            broker = await self._broker(group_ids)
+            line = self._lines.get(name)
+            if line is not None and line.broker == broker and not line.connection.is_ended:
+                return line
+            if line is not None:
+                line.connection.close()
+            taker = self._taker(name)
+            try:
+                connection = self._cluster.lines.take(
+                    broker, taker
+                ) or await self._cluster.admin.connect(broker, taker)
+            except (OSError, AddressError) as error:
+                self._look_again()
+                if attempt == 2:
+                    raise CoordinatorFailure(f"{broker} can't be reached ({error})") from error
+                continue
+            self._lines[name] = _Line(broker, connection)
+            return self._lines[name]
+        raise AssertionError
+
+    async def _broker(self, group_ids: Sequence[str]) -> Address:
+        """The one to ask about these groups, or (where none is named) about all of the case."""
+        found = [await self._coordinator(g) for g in group_ids or list(self._coordinators)]
+        if len(set(found)) > 1:
+            raise UnsupportedError("one request about groups that several brokers coordinate")
+        return found[0] if found else self._cluster.anchor
+
+    async def _coordinator(self, group_id: str) -> Address:
+        if not group_id or self._is_sure:  # some name no coordinator for ""; any may refuse it
+            return self._cluster.anchor
+        if group_id not in self._coordinators:
+            try:
+                found = await self._cluster.admin.find_coordinator(group_id)
+            except (AdminError, AddressError) as error:
+                raise CoordinatorFailure(str(error)) from error
+            self._coordinators[group_id] = found
+        return self._coordinators[group_id]
+
+    def _look_again(self) -> None:
+        """What was known of coordinators may be so no more."""
+        self._is_sure = False
+        self._coordinators.clear()
+
+    def _taker(self, name: str) -> Callable[[Event], None]:
+        def take(event: Event) -> None:
+            self._on_event(name, event)
+
+        return take
+
+    def _on_event(self, name: str, event: Event) -> None:
+        if isinstance(event, Stray):
+            if len(self.strays) < _MAX_STRAYS:
+                self.strays.append(f"On connection {name!r}: {event.finding}")
+                self._pending_strays.append(self.strays[-1])
+            return
+        if event.request is None:
+            return  # an idle connection ended: the next request opens another
+        if isinstance(event, Answered):
+            request, raw = event.request, event.decoded.body
+            body = None if raw is None else self._names.answer(request.api, raw)
+            findings = event.decoded.findings
+            if raw is not None and Error.NOT_COORDINATOR.value in codes_in(raw):
+                self._look_again()
+            if raw is not None and self._cluster.may_refuse and (why := refusal(raw)):
+                self._refused = f"access: {request.api} was answered {why}"
+        else:
+            request, body, findings = event.request, None, (event.reason,)
+        self._last_ms = max(self._last_ms, math.ceil((event.at - self._begun) * 1000))
+        findings = (*findings, *self._pending_strays)
+        self._pending_strays.clear()
+        self._ready.append(Answer(request.id, self._last_ms, body, findings))
+        _wake(self._waiter)
+
+    def _take(self) -> list[Answer]:
+        """What came in.  Raises UnsupportedError once access was refused to anything."""
+        if self._refused is not None:
+            raise UnsupportedError(self._refused)
+        answers, self._ready = self._ready, []
+        return answers
+
+    async def advance(self, ms: int) -> list[Answer]:
+        """Wait up to `ms`; return as soon as something came in."""
+        if not self._ready and ms > 0:
+            loop = asyncio.get_running_loop()
+            self._waiter = waiter = loop.create_future()
+            alarm = loop.call_later(ms / 1000, _wake, waiter)
+            try:
+                await waiter
+            finally:
+                alarm.cancel()
+        if not self._ready:
+            await asyncio.sleep(0)
+        return self._take()
+
+    async def disconnect(self, connection: str) -> Dropped:
+        """Hang up on the broker; what was open is never answered."""
+        line = self._lines.pop(connection, None)
+        request = line.connection.close() if line is not None else None
+        return Dropped(tuple(self._take()), () if request is None else (request.id,))
+
+    async def restart(self) -> Dropped:
+        """The broker fails over; what was open is never answered.
+
+        Raises UnsupportedError for a broker that is not ours, CoordinatorFailure for one that does
+        not come back.
+        """
+        answers: list[Answer] = []
+        dropped: list[str] = []
+        began = 0.0
+
+        def hang_up() -> None:
+            nonlocal began
+            dropped.extend(self._hang_up())
+            answers.extend(self._take())
+            began = time.monotonic()
+
+        ended = await self._cluster.restart(hang_up)
+        self._look_again()
+        return Dropped(tuple(answers), tuple(dropped), (began, ended))
+
+    async def close(self) -> None:
+        """Leave all connections to others; those on which something is open are hung up."""
+        for line in self._lines.values():
+            self._cluster.lines.lay_aside(line.broker, line.connection)
+        self._lines.clear()
+
+    def _hang_up(self) -> tuple[str, ...]:
+        requests = [line.connection.close() for line in self._lines.values()]
+        self._lines.clear()
+        return tuple(request.id for request in requests if request is not None)
+
+
+def _wake(waiter: asyncio.Future[None] | None) -> None:
+    if waiter is not None and not waiter.done():
+        waiter.set_result(None)

@@ -1,0 +1,188 @@
+"""Programs against a target: run, judged twice, and made shorter.
+
+Decides what counts as a fault: that no run of the model explains the answers, or that they break a
+property that needs no model.  With a virtual clock programs are run one after the other, and
+Hypothesis makes them shorter; a real clock takes seconds for each, so there they are run side by
+side, and what is shorter is tried side by side too.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import re
+import threading
+from collections.abc import Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass
+from typing import Self
+
+from fencepost.conformance.certify.certify import Options, Suite, opened
+from fencepost.conformance.certify.replay import sound_trace
+from fencepost.conformance.execution.answer_diff import names_of
+from fencepost.conformance.execution.explain import explain
+from fencepost.conformance.execution.outcome import CaseResult, Outcome
+from fencepost.conformance.execution.runner import Recording
+from fencepost.conformance.targets.target import Target
+from fencepost.conformance.testing.cases import entry_of
+from fencepost.model.history import Sent
+from fencepost.model.revision import Revision
+from fencepost.model.table.table import LEVELS, Level
+from fencepost.properties.checking.rule_coverage import Coverage
+from fencepost.properties.claims.answers import broken_by
+from fencepost.properties.oracle.verdict import Wrong
+from fencepost.properties.stateful.programs import Program
+from fencepost.traces.files.trace_file import TraceFile
+from fencepost.traces.text.words import with_names
+
+_SHAPE = "no-answer-has-a-forbidden-shape"
+_REQUEST = re.compile(r"(?P<id>r\d+) \((?P<api>\S+) v\d+\)")
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """A program that was run: its result, and the history properties that its answers break."""
+
+    program: Program
+    result: CaseResult
+    broken: dict[str, str]
+    fails: bool
+
+    @property
+    def gravity(self) -> int:
+        """How grave, 0 most: breaks a guarantee that needs no model; can't be explained; is less.
+
+        A connection that is closed may be another program's doing, where several run side by side.
+        """
+        verdict = self.result.verdict
+        violation = verdict.violation if verdict is not None else None
+        wrong = None if violation is None else violation.wrong
+        if wrong in {Wrong.CLOSED, Wrong.DEVIATION}:
+            return 3
+        if set(self.broken) - {_SHAPE}:
+            return 0
+        return 1 if violation is not None and violation.level is Level.MUST else 2
+
+
+class Court:
+    """A target that is open and is given programs; for `with`, from code that is not async.
+
+    Raises TargetUnavailableError when it is entered.
+    """
+
+    def __init__(
+        self,
+        target: Target,
+        revision: Revision,
+        *,
+        level: Level = Level.SHOULD,
+        coverage: Coverage | None = None,
+    ) -> None:
+        self.target = target
+        self.revision = revision
+        self.level = level
+        self.coverage = Coverage() if coverage is None else coverage
+        self._numbers = itertools.count(1)
+        self._suite: Future[Suite] = Future()
+        self._ended: asyncio.Event | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread = threading.Thread(target=self._live, name="fencepost court", daemon=True)
+
+    def __enter__(self) -> Self:
+        """Open the target.  Its event loop runs in a thread, so that its lag is always measured."""
+        self._thread.start()
+        self._suite.result()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close it; nothing is left running."""
+        if self._loop is not None and self._ended is not None:
+            self._loop.call_soon_threadsafe(self._ended.set)
+        self._thread.join()
+
+    def _live(self) -> None:
+        try:
+            asyncio.run(self._open())
+        except BaseException as error:
+            if self._suite.done():
+                raise
+            self._suite.set_exception(error)
+
+    async def _open(self) -> None:
+        options = Options(level=self.level, attempts=1)
+        async with opened(self.target, self.revision, options) as suite:
+            self._loop, self._ended = asyncio.get_running_loop(), asyncio.Event()
+            self._suite.set_result(suite)
+            await self._ended.wait()
+
+    @property
+    def suite(self) -> Suite:
+        """The target, open."""
+        self._running()
+        return self._suite.result()
+
+    def _running(self) -> asyncio.AbstractEventLoop:
+        if self._loop is None:
+            raise RuntimeError("the court is not open: use it in `with`")
+        return self._loop
+
+    @property
+    def is_quick(self) -> bool:
+        """Whether the clock is virtual, so that a program takes no time."""
+        return self.suite.hello.clock == "virtual"
+
+    def run(self, programs: Sequence[Program]) -> list[Ran]:
+        """Run these, side by side where the target allows it; results in the same order."""
+        hello = self.suite.hello
+        entries = [entry_of(f"program {next(self._numbers)}", p, hello) for p in programs]
+        running = asyncio.run_coroutine_threadsafe(self.suite.run(entries), self._running())
+        results = running.result()
+        return [self._ran(p, result) for p, result in zip(programs, results, strict=True)]
+
+    def _ran(self, program: Program, result: CaseResult) -> Ran:
+        recording = result.recording
+        broken: dict[str, str] = {}
+        if recording is not None and not recording.moved:
+            broken = dict(broken_by(recording.history))
+        if result.verdict is not None:
+            self.coverage.add(result.verdict.used)
+        grave = LEVELS.index(result.level) <= LEVELS.index(self.level)
+        wrong = result.outcome is Outcome.FAIL and grave
+        return Ran(program, result, broken, wrong or bool(broken))
+
+    def report(self, ran: Ran) -> str:
+        """What went wrong: what was done and answered, what was due and why; members by name."""
+        lines = []
+        result = ran.result
+        if result.recording is not None:
+            said = explain(result.verdict, result.recording, self.revision)
+            lines += [*said.steps, "", said.sentence]
+        else:
+            lines.append(result.message)
+        for name, what in ran.broken.items():
+            said_so = what if result.recording is None else _for_people(what, result.recording)
+            lines.append(f"By answers alone, {name} is broken: {said_so.rstrip('.')}.")
+        return "\n".join(lines)
+
+    def trace(self, ran: Ran) -> TraceFile | None:
+        """The evidence; None where the target failed and left none."""
+        return sound_trace(ran.result, self.revision, self.target.provenance())
+
+
+def _for_people(sentence: str, recording: Recording) -> str:
+    """Requests by who sent them, members by name."""
+
+    def named(found: re.Match[str]) -> str:
+        request_id, api = found.group("id", "api")
+        who = recording.senders.get(request_id, request_id)
+        own = [
+            event.request.id
+            for event in recording.history
+            if isinstance(event, Sent)
+            and event.request.api == api
+            and recording.senders.get(event.request.id) == who
+        ]
+        number = f" (its no. {own.index(request_id) + 1})" if len(own) > 1 else ""
+        return f"{who}'s {api}{number}"
+
+    return with_names(_REQUEST.sub(named, sentence), names_of(recording))

@@ -1,0 +1,241 @@
+"""The answers that requests get at once.
+
+Decides their bodies.  What parked requests get later is made where they are released.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from fencepost.model.messages.messages import (
+    CommittedPartition,
+    CommittedTopic,
+    DescribedGroup,
+    DescribedMember,
+    DescribeGroupsResponse,
+    FetchedGroup,
+    FetchedPartition,
+    FetchedTopic,
+    FetchTopic,
+    HeartbeatResponse,
+    JoinGroupRequest,
+    JoinGroupResponse,
+    LeaveGroupRequest,
+    LeaveGroupResponse,
+    LeftMember,
+    ListedGroup,
+    ListGroupsRequest,
+    ListGroupsResponse,
+    OffsetCommitRequest,
+    OffsetCommitResponse,
+    OffsetFetchRequest,
+    OffsetFetchResponse,
+    SyncGroupRequest,
+    SyncGroupResponse,
+)
+from fencepost.model.messages.shapes import Message
+from fencepost.model.state.fast_replace import replace
+from fencepost.model.state.group import Group
+from fencepost.model.state.work import Incoming, Work
+from fencepost.model.table.effects import Do, Echo
+from fencepost.model.table.errors import Error
+from fencepost.model.table.table import Rule
+from fencepost.model.table.vocabulary import GroupState
+
+
+def _code(rule: Rule) -> int | str:
+    assert rule.answer is not None
+    code: int | str = rule.answer.value
+    return code
+
+
+def join_error(message: JoinGroupRequest, rule: Rule, caller: str) -> JoinGroupResponse:
+    """An error answer to a join: generation -1, nobody leads; which id it carries is the rule's."""
+    echo = {Echo.SENT: message.member_id, Echo.NEW: caller, Echo.EMPTY: ""}[rule.echo]
+    return JoinGroupResponse(error_code=_code(rule), member_id=echo)
+
+
+def simple(request: Incoming, rule: Rule) -> Message:
+    """A bare error (or NONE) to a sync or a heartbeat."""
+    if isinstance(request.message, SyncGroupRequest):
+        return SyncGroupResponse(error_code=_code(rule))
+    return HeartbeatResponse(error_code=_code(rule))
+
+
+def leave_refused(message: LeaveGroupRequest, rule: Rule) -> LeaveGroupResponse:
+    """A leave that no row of is looked at."""
+    if Do.ANSWER_ROWS_UNKNOWN in rule.effect:
+        unknown = Error.UNKNOWN_MEMBER_ID.value
+        rows = tuple(_left(r.member_id, r.group_instance_id, unknown) for r in message.members)
+        return LeaveGroupResponse(error_code=_code(rule), members=rows)
+    return LeaveGroupResponse(error_code=_code(rule))
+
+
+def left(request: Incoming, errors: tuple[int | str, ...]) -> LeaveGroupResponse:
+    """A leave whose rows had these outcomes; up to version 2 the single one is at top level."""
+    message = request.message
+    assert isinstance(message, LeaveGroupRequest)
+    if request.version < 3:
+        return LeaveGroupResponse(error_code=errors[0])
+    rows = tuple(
+        _left(r.member_id, r.group_instance_id, e)
+        for r, e in zip(message.members, errors, strict=True)
+    )
+    return LeaveGroupResponse(error_code=Error.NONE.value, members=rows)
+
+
+def _left(member_id: str, group_instance_id: str | None, error: int | str) -> LeftMember:
+    return LeftMember(member_id=member_id, group_instance_id=group_instance_id, error_code=error)
+
+
+Partition = tuple[str, int]
+
+
+def split_topics(
+    message: OffsetCommitRequest, missing: Callable[[str], bool]
+) -> tuple[OffsetCommitRequest, frozenset[str]]:
+    """The commit without the topics that don't exist, and the names of those."""
+    absent = frozenset(t.name for t in message.topics if missing(t.name))
+    return replace(message, topics=tuple(t for t in message.topics if t.name not in absent)), absent
+
+
+def committed(
+    message: OffsetCommitRequest, rule: Rule, missing: frozenset[str]
+) -> OffsetCommitResponse:
+    """The rule's error for each partition, but for those of topics that don't exist."""
+    unknown = Error.UNKNOWN_TOPIC_OR_PARTITION.value
+    topics = tuple(
+        CommittedTopic(
+            name=t.name,
+            partitions=tuple(
+                CommittedPartition(
+                    partition_index=p.partition_index,
+                    error_code=unknown if t.name in missing else _code(rule),
+                )
+                for p in t.partitions
+            ),
+        )
+        for t in message.topics
+    )
+    return OffsetCommitResponse(topics=topics)
+
+
+def fetched(
+    group: Group | None, message: OffsetFetchRequest, version: int, group_id: str, rule: Rule
+) -> OffsetFetchResponse:
+    """The group's stored offsets, -1 for what is not stored; null asks for all that is."""
+    asked = message.topics
+    if version >= 8:
+        asked = next(g.topics for g in message.groups if g.group_id == group_id)
+    found: dict[str, list[FetchedPartition]] = {}
+    held = {} if group is None else {(o.topic, o.partition): o for o in group.offsets}
+    if rule.answer is Error.NONE:
+        wanted = asked if asked is not None else _all_topics(group)
+        for topic in wanted:
+            for index in topic.partition_indexes:
+                row = FetchedPartition(partition_index=index, committed_offset=-1)
+                if (topic.name, index) in held:
+                    stored = held[topic.name, index]
+                    row = replace(
+                        row, committed_offset=stored.offset, metadata=stored.metadata or ""
+                    )
+                found.setdefault(topic.name, []).append(row)
+    topics = tuple(FetchedTopic(name=n, partitions=tuple(ps)) for n, ps in found.items())
+    if version >= 8:
+        one = FetchedGroup(group_id=group_id, topics=topics, error_code=_code(rule))
+        return OffsetFetchResponse(groups=(one,))
+    code = _code(rule) if version >= 2 else 0
+    return OffsetFetchResponse(topics=topics, error_code=code)
+
+
+def _all_topics(group: Group | None) -> tuple[FetchTopic, ...]:
+    offsets = () if group is None else group.offsets
+    names = sorted({o.topic for o in offsets})
+    return tuple(
+        FetchTopic(
+            name=name, partition_indexes=tuple(o.partition for o in offsets if o.topic == name)
+        )
+        for name in names
+    )
+
+
+def described(group: Group | None, group_id: str, rule: Rule) -> DescribeGroupsResponse:
+    """One group's row.  Protocol, metadata and assignment are told in Stable."""
+    if group is None or Do.ANSWER_DESCRIPTION not in rule.effect:
+        state = "Dead" if rule.answer in {Error.NONE, Error.GROUP_ID_NOT_FOUND} else ""
+        row = DescribedGroup(error_code=_code(rule), group_id=group_id, group_state=state)
+        return DescribeGroupsResponse(groups=(row,))
+    stable = group.state is GroupState.STABLE
+    rows = tuple(
+        DescribedMember(
+            member_id=m.member_id,
+            group_instance_id=m.group_instance_id,
+            client_id=m.client_id,
+            member_metadata=m.metadata(group.protocol_name) if stable else b"",
+            member_assignment=m.assignment if stable else b"",
+        )
+        for m in group.members
+    )
+    row = DescribedGroup(
+        error_code=_code(rule),
+        group_id=group_id,
+        group_state=group.state.value,
+        protocol_type=group.protocol_type or "",
+        protocol_data=(group.protocol_name or "") if stable else "",
+        members=rows,
+    )
+    return DescribeGroupsResponse(groups=(row,))
+
+
+def listed(
+    group: Group | None, message: ListGroupsRequest, group_id: str, rule: Rule
+) -> ListGroupsResponse:
+    """The rows of this one group: one, or none if it doesn't exist or is filtered out."""
+    rows: tuple[ListedGroup, ...] = ()
+    if group is not None and Do.ANSWER_LISTED in rule.effect:
+        states = {s.casefold() for s in message.states_filter}
+        types = {t.casefold() for t in message.types_filter}
+        if (not states or group.state.value.casefold() in states) and (
+            not types or "classic" in types
+        ):
+            rows = (
+                ListedGroup(
+                    group_id=group_id,
+                    protocol_type=group.protocol_type or "",
+                    group_state=group.state.value,
+                    group_type="classic",
+                ),
+            )
+    return ListGroupsResponse(error_code=_code(rule), groups=rows)
+
+
+def about_nothing(request: Message) -> Message:
+    """The answer to a request that names no group at all."""
+    return (
+        OffsetFetchResponse()
+        if isinstance(request, OffsetFetchRequest)
+        else (DescribeGroupsResponse())
+    )
+
+
+def merged(messages: list[Message]) -> Message:
+    """The one answer to a request that names several groups: their rows together."""
+    first = messages[0]
+    match first:
+        case DescribeGroupsResponse() | ListGroupsResponse() | OffsetFetchResponse():
+            rows: Any = tuple(row for m in messages for row in getattr(m, "groups", ()))
+            return replace(first, groups=rows)
+        case _:
+            return first
+
+
+def send_away(work: Work) -> None:
+    """All parked requests are told that this broker coordinates the group no more."""
+    error = Error.NOT_COORDINATOR.value
+    for member in work.group.members:
+        if member.joining is not None:
+            answer = JoinGroupResponse(error_code=error, member_id=member.member_id)
+            work.emit(member.joining.request_id, answer)
+        if member.syncing is not None:
+            work.emit(member.syncing.request_id, SyncGroupResponse(error_code=error))

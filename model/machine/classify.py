@@ -1,0 +1,278 @@
+"""From a request in a state to a point of the vocabulary.
+
+Decides the answers to the guards' questions.  Where the protocol leaves the answer open (a vote
+that is tied), there are several points.
+"""
+
+from __future__ import annotations
+
+from fencepost.model.coordinator import Config
+from fencepost.model.messages.messages import (
+    HeartbeatRequest,
+    JoinGroupRequest,
+    OffsetCommitRequest,
+    SyncGroupRequest,
+)
+from fencepost.model.state.fast_replace import replace
+from fencepost.model.state.group import Group
+from fencepost.model.table.expr import Point
+from fencepost.model.table.vocabulary import (
+    Availability,
+    Change,
+    Delay,
+    Fit,
+    Generation,
+    Given,
+    GroupId,
+    GroupState,
+    Inst,
+    Late,
+    Left,
+    Mid,
+    Offer,
+    Parked,
+    Range,
+    Role,
+    Room,
+    Stored,
+    Subject,
+    Trigger,
+)
+
+
+def group_id(value: str | None) -> GroupId:
+    """What the request names as its group."""
+    if value is None:
+        return GroupId.NULL
+    return GroupId.GIVEN if value else GroupId.EMPTY
+
+
+def state(group: Group | None) -> GroupState:
+    """The group's state."""
+    return GroupState.ABSENT if group is None else group.state
+
+
+def mid(group: Group | None, member_id: str) -> Mid:
+    """The member id against the group."""
+    if not member_id:
+        return Mid.EMPTY
+    if group is not None:
+        if member_id in group.pending:
+            return Mid.PENDING
+        if group.member(member_id) is not None:
+            return Mid.MEMBER
+    return Mid.UNKNOWN
+
+
+def inst(group: Group | None, group_instance_id: str | None, member_id: str) -> Inst:
+    """The instance id against the static map."""
+    if group_instance_id is None:
+        return Inst.NONE
+    holder = None if group is None else group.holder(group_instance_id)
+    if holder is None:
+        return Inst.UNMAPPED
+    return Inst.OWN if holder == member_id else Inst.OTHER
+
+
+def role(group: Group | None, kind: Mid, member_id: str, instance: str | None = None) -> Role:
+    """What the caller, or the instance that it takes over, is in the group."""
+    if group is None:
+        return Role.NOBODY
+    seat = member_id if kind is Mid.MEMBER else None
+    if kind is Mid.EMPTY and instance is not None:
+        seat = group.holder(instance)
+    if seat is None:
+        return Role.NOBODY
+    return Role.LEADER if group.leader == seat else Role.FOLLOWER
+
+
+def generation(group: Group | None, generation_id: int) -> Generation:
+    """The request's generation against the group's; without a group, all but negative is after."""
+    if generation_id < 0:
+        return Generation.NEGATIVE
+    if group is None or generation_id > group.generation_id:
+        return Generation.AFTER
+    return Generation.EQUAL if generation_id == group.generation_id else Generation.BEFORE
+
+
+def offer(group: Group | None, join: JoinGroupRequest) -> Offer:
+    """The protocol check of a join."""
+    if group is None or group.state is GroupState.EMPTY:
+        good = join.protocol_type != "" and bool(join.protocols)
+    else:
+        good = join.protocol_type == group.protocol_type and any(
+            all(m.supports(p.name) for m in group.members) for p in join.protocols
+        )
+    return Offer.SUPPORTED if good else Offer.UNSUPPORTED
+
+
+def room(group: Group | None, join: JoinGroupRequest, where: Inst, limit: int | None) -> Room:
+    """group.max.size against the group.  Replacing one's own instance adds no member."""
+    if group is None or limit is None or group.state in {GroupState.EMPTY, GroupState.DEAD}:
+        return Room.FREE
+    own = join.member_id
+    if not own and where is Inst.OTHER and join.group_instance_id is not None:
+        own = group.holder(join.group_instance_id) or ""
+    member = group.member(own) if own else None
+    if group.state is GroupState.PREPARING:
+        waiting = sum(m.joining is not None for m in group.members)
+        inside = member is not None and member.joining is not None
+        return Room.FREE if inside or waiting < limit else Room.FULL
+    return Room.FREE if member is not None or len(group.members) < limit else Room.FULL
+
+
+def selections(group: Group, join: JoinGroupRequest) -> tuple[Change, ...]:
+    """Whether the vote selects another protocol once the instance's holder offers these.
+
+    Where the map points to nobody, as in broken models, there is nobody to vote otherwise.
+    """
+    assert join.group_instance_id is not None
+    holder = group.member(group.holder(join.group_instance_id) or "")
+    if holder is not None:
+        group = group.with_member(replace(holder, protocols=join.protocols))
+    votes = group.votes()
+    changes = {
+        Change.UNCHANGED if name == group.protocol_name else Change.CHANGED for name in votes
+    }
+    return tuple(c for c in Change if c in changes)
+
+
+def join_points(
+    group: Group | None,
+    join: JoinGroupRequest,
+    version: int,
+    config: Config,
+    here: Availability = Availability.HERE,
+) -> tuple[Point, ...]:
+    """The points of a join."""
+    where = state(group)
+    kind = mid(group, join.member_id)
+    instance = inst(group, join.group_instance_id, join.member_id)
+    offered = offer(group, join)
+    low = config["group.min.session.timeout.ms"] or 0
+    high = config["group.max.session.timeout.ms"] or 0
+    session = Range.INSIDE if low <= join.session_timeout_ms <= high else Range.OUTSIDE
+    subscription = Change.MEANINGLESS
+    if group is not None and kind is Mid.MEMBER:
+        member = group.member(join.member_id)
+        assert member is not None
+        same = member.protocols == join.protocols
+        subscription = Change.UNCHANGED if same else Change.CHANGED
+    changes: tuple[Change, ...] = (Change.MEANINGLESS,)
+    if (
+        where is GroupState.STABLE
+        and kind is Mid.EMPTY
+        and instance is Inst.OTHER
+        and offered is Offer.SUPPORTED
+    ):
+        assert group is not None
+        changes = selections(group, join)
+    return tuple(
+        (
+            version,
+            group_id(join.group_id),
+            here,
+            session,
+            where,
+            kind,
+            instance,
+            role(group, kind, join.member_id, join.group_instance_id),
+            offered,
+            subscription,
+            change,
+            room(group, join, instance, config["group.max.size"]),
+        )
+        for change in changes
+    )
+
+
+def sync_point(
+    group: Group | None,
+    sync: SyncGroupRequest,
+    version: int,
+    here: Availability = Availability.HERE,
+) -> Point:
+    """The point of a sync."""
+    kind = mid(group, sync.member_id)
+    null = sync.protocol_type is None or sync.protocol_name is None
+    different = group is not None and (
+        (sync.protocol_type is not None and sync.protocol_type != group.protocol_type)
+        or (sync.protocol_name is not None and sync.protocol_name != group.protocol_name)
+    )
+    return (
+        version,
+        Given.NULL if null else Given.GIVEN,
+        group_id(sync.group_id),
+        here,
+        state(group),
+        kind,
+        inst(group, sync.group_instance_id, sync.member_id),
+        role(group, kind, sync.member_id, sync.group_instance_id),
+        generation(group, sync.generation_id),
+        Fit.DIFFERENT if different else Fit.MATCHING,
+    )
+
+
+def member_point(
+    group: Group | None,
+    request: HeartbeatRequest | OffsetCommitRequest,
+    here: Availability = Availability.HERE,
+) -> Point:
+    """The point of a heartbeat or a commit."""
+    return (
+        group_id(request.group_id),
+        here,
+        state(group),
+        mid(group, request.member_id),
+        inst(group, request.group_instance_id, request.member_id),
+        generation(group, request.generation_id),
+    )
+
+
+def leaving_point(group: Group, member_id: str, group_instance_id: str | None) -> Point:
+    """The point of one row of a leave."""
+    return (group.state, mid(group, member_id), inst(group, group_instance_id, member_id))
+
+
+def session_point(group: Group, subject: str) -> Point:
+    """The point of a session timeout."""
+    if subject in group.pending:
+        return (group.state, Subject.PENDING)
+    member = group.member(subject)
+    assert member is not None
+    if member.new:
+        return (group.state, Subject.NEW)
+    waits = member.joining is not None or member.syncing is not None
+    return (group.state, Subject.WAITING if waits else Subject.IDLE)
+
+
+def join_phase_point(group: Group, trigger: Trigger) -> Point:
+    """The point of a look at the join phase."""
+    if group.delay is None:
+        delay = Delay.NONE
+    else:
+        more = group.delay.somebody_came and group.delay.remaining_ms > 0
+        delay = Delay.EXTENDABLE if more else Delay.LAST
+    waiting = sum(m.joining is not None for m in group.members)
+    if waiting == len(group.members) and not group.pending:
+        parked = Parked.ALL
+    else:
+        parked = Parked.SOME if waiting else Parked.NOBODY
+    stays = any(m.joining is not None or m.is_static for m in group.members)
+    absent_too = trigger is Trigger.CHECK and bool(group.members)
+    return (trigger, delay, parked, Left.SOMEBODY if stays or absent_too else Left.NOBODY)
+
+
+def sync_phase_point(group: Group) -> Point:
+    """The point of the end of the wait for syncs."""
+    dynamic = any(m.owes_sync and not m.is_static for m in group.members)
+    return (group.state, Late.DYNAMIC if dynamic else Late.STATIC)
+
+
+def stored(group: Group | None) -> Stored:
+    """What a failover finds."""
+    if group is None or (group.stored is None and not group.offsets):
+        return Stored.NOTHING
+    if group.stored is None:
+        return Stored.OFFSETS
+    return Stored.STABLE if group.stored.state is GroupState.STABLE else Stored.EMPTY

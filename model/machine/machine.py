@@ -1,0 +1,355 @@
+"""The step function: a group, and what happens to it, to every allowed outcome.
+
+Decides how a rule is found and carried out.  Pure: the same arguments give the same outcomes, in
+the same order.  Time is an argument; ids are the caller's; where the protocol leaves a choice open
+all outcomes are given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from fencepost.model.coordinator import CONFIG_DEFAULTS, Config
+from fencepost.model.machine import answers, classify
+from fencepost.model.machine import perform_members as members
+from fencepost.model.machine import perform_rebalance as phases
+from fencepost.model.machine.translate import translate
+from fencepost.model.messages.messages import (
+    DescribeGroupsRequest,
+    HeartbeatRequest,
+    JoinGroupRequest,
+    LeaveGroupRequest,
+    ListGroupsRequest,
+    OffsetCommitRequest,
+    OffsetFetchRequest,
+    SyncGroupRequest,
+)
+from fencepost.model.revision import Revision
+from fencepost.model.state.fast_replace import replace
+from fencepost.model.state.group import JOIN, SESSION, Group, Timer
+from fencepost.model.state.work import Effect, Emission, Incoming, Outcome, Span, Work
+from fencepost.model.table.effects import Do
+from fencepost.model.table.table import Rule
+from fencepost.model.table.vocabulary import Availability, GroupState, Trigger
+
+_EFFECTS: dict[Do, Effect] = {
+    Do.CREATE_GROUP: members.create_group,
+    Do.HAND_OUT_PENDING: members.hand_out_pending,
+    Do.HAND_OUT_HOLDER: members.hand_out_holder,
+    Do.ADD_DYNAMIC: members.add_dynamic,
+    Do.ADMIT_PENDING: members.admit_pending,
+    Do.ADD_STATIC: members.add_static,
+    Do.ADD_STATIC_AS_SENT: members.add_static_as_sent,
+    Do.REPLACE_HOLDER: members.replace_holder,
+    Do.REPLACE_HOLDER_AS_SENT: members.replace_holder_as_sent,
+    Do.MAP_CALLER: members.map_caller,
+    Do.UPDATE_MEMBER: members.update_member,
+    Do.REMOVE_CALLER: members.remove_caller,
+    Do.REMOVE_HOLDER: members.remove_holder,
+    Do.REMOVE_MEMBER: members.remove_member,
+    Do.REMOVE_PENDING: members.remove_pending,
+    Do.REMOVE_UNSYNCED: members.remove_unsynced,
+    Do.REMOVE_UNSYNCED_DYNAMIC: members.remove_unsynced_dynamic,
+    Do.REMOVE_ABSENT_DYNAMIC: members.remove_absent_dynamic,
+    Do.POSTPONE: phases.postpone,
+    Do.COMPLETE_JOIN: phases.complete_join,
+    Do.START_SYNC_TIMER: phases.start_sync_timer,
+    Do.BECOME_EMPTY: phases.become_empty,
+    Do.PARK_JOIN: phases.park_join,
+    Do.ANSWER_CURRENT: phases.answer_current,
+    Do.ANSWER_RESTARTED: phases.answer_restarted,
+    Do.PARK_SYNC: phases.park_sync,
+    Do.NOTE_SYNC: phases.note_sync,
+    Do.ASSIGN: phases.assign,
+    Do.ANSWER_SYNCS: phases.answer_syncs,
+    Do.ANSWER_ASSIGNMENT: phases.answer_assignment,
+    Do.RESTART_SESSION: phases.restart_session,
+    Do.MAYBE_RESTART_SESSION: phases.maybe_restart_session,
+    Do.STORE_OFFSETS: phases.store_offsets,
+    Do.PERSIST: phases.persist,
+    Do.RELOAD: phases.reload,
+}
+
+
+def missing_topic(name: str) -> bool:
+    """Whether a topic doesn't exist in the model's world: those whose names begin so."""
+    return name.startswith("missing")
+
+
+class Machine:
+    """A revision of the protocol with a broker's settings.
+
+    `config`: Kafka's names, ms; what is left out has Kafka's default.  `missing`: whether a topic
+    doesn't exist.
+    """
+
+    def __init__(
+        self,
+        revision: Revision,
+        config: Config | None = None,
+        missing: Callable[[str], bool] = missing_topic,
+    ) -> None:
+        self.revision = revision
+        self._missing = missing
+        self.config: dict[str, int | None] = {**CONFIG_DEFAULTS, **(config or {})}
+        self._tables = revision.tables
+        self._distort = revision.distort
+        delay = self.config["group.initial.rebalance.delay.ms"] or 0
+        self._effects: dict[Do, Effect] = {
+            **_EFFECTS,
+            Do.REBALANCE: lambda work: phases.rebalance(work, delay),
+            Do.EXTEND_DELAY: lambda work: phases.extend_delay(work, delay),
+        }
+        for do, twist in revision.twists.items():
+            self._effects[do] = twist(self._effects[do])
+
+    # What can happen to a group.
+
+    def handle(
+        self,
+        group: Group | None,
+        request: Incoming,
+        span: Span,
+        here: Availability = Availability.HERE,
+        group_id: str = "",
+    ) -> tuple[Outcome, ...]:
+        """A request.  `group_id` says which group, where a request may name several."""
+        message = request.message
+        match message:
+            case JoinGroupRequest():
+                works = self._join(group, request, message, span, here)
+            case SyncGroupRequest():
+                point = classify.sync_point(group, message, request.version, here)
+                works = self._simple("SyncGroup", point, group, request, span)
+            case HeartbeatRequest():
+                point = classify.member_point(group, message, here)
+                works = self._simple("Heartbeat", point, group, request, span)
+            case LeaveGroupRequest():
+                works = self._leave(group, request, message, span, here)
+            case OffsetCommitRequest():
+                works = self._commit(group, request, message, span, here)
+            case OffsetFetchRequest():
+                point = (request.version, classify.group_id(group_id), here, classify.state(group))
+                rule = self._tables["OffsetFetch"].decide(point)
+                answer = answers.fetched(group, message, request.version, group_id, rule)
+                return self._told(_unchanged(group, request, answer, rule))
+            case DescribeGroupsRequest():
+                point = (request.version, here, classify.state(group))
+                rule = self._tables["DescribeGroups"].decide(point)
+                row = answers.described(group, group_id, rule)
+                return self._told(_unchanged(group, request, row, rule))
+            case ListGroupsRequest():
+                point = (request.version, here, classify.state(group))
+                rule = self._tables["ListGroups"].decide(point)
+                rows = answers.listed(group, message, group_id, rule)
+                return self._told(_unchanged(group, request, rows, rule))
+            case _:
+                base, finish = translate(self, group, request)
+                found = self.handle(group, base, span, here, group_id) if base else ()
+                return finish(found)
+        outcomes = tuple(work.outcome() for work in works)
+        return outcomes if self._distort is None else self._told(outcomes)
+
+    def expire(self, group: Group, timer: Timer, span: Span) -> tuple[Outcome, ...]:
+        """A timer of the group reaches its deadline."""
+        work = Work(group.without_timer(timer.kind, timer.subject), span)
+        if timer.kind == SESSION:
+            work.caller = timer.subject
+            rule = self._tables["session timeout"].decide(
+                classify.session_point(group, timer.subject)
+            )
+        elif timer.kind == JOIN:
+            point = classify.join_phase_point(group, Trigger.EXPIRY)
+            rule = self._tables["join phase"].decide(point)
+        else:
+            rule = self._tables["sync phase"].decide(classify.sync_phase_point(group))
+        works = self._perform(work, rule)
+        settled = (w for done in works for w in self._settle(done, group))
+        return self._told(tuple(w.outcome() for w in settled))
+
+    def failover(self, group: Group | None, span: Span) -> tuple[Outcome, ...]:
+        """Another coordinator takes over with what was stored; parked requests are sent away."""
+        rule = self._tables["failover"].decide((classify.stored(group),))
+        if group is None:
+            return (Outcome(None, (), (rule.id,)),)
+        work = Work(group, span)
+        work.rule = rule.id
+        answers.send_away(work)
+        if Do.FORGET in rule.effect:
+            return self._told((Outcome(None, tuple(work.emissions), (rule.id,)),))
+        return self._told(tuple(w.outcome() for w in self._perform(work, rule)))
+
+    def _told(self, outcomes: tuple[Outcome, ...]) -> tuple[Outcome, ...]:
+        """As they are; of a broken model, with its answers as it distorts them."""
+        distort = self._distort
+        if distort is None:
+            return outcomes
+        return tuple(
+            replace(
+                outcome,
+                emissions=tuple(
+                    e if e.message is None else replace(e, message=distort(e.message))
+                    for e in outcome.emissions
+                ),
+            )
+            for outcome in outcomes
+        )
+
+    # One API each.
+
+    def _join(
+        self,
+        group: Group | None,
+        request: Incoming,
+        message: JoinGroupRequest,
+        span: Span,
+        here: Availability,
+    ) -> Iterable[Work]:
+        works: list[Work] = []
+        if message.group_instance_id == "" and self.revision.empty_instance_is_none:
+            message = replace(message, group_instance_id=None)
+        for point in classify.join_points(group, message, request.version, self.config, here):
+            rule = self._tables["JoinGroup"].decide(point)
+            work = Work(group, span, request)
+            work.caller = message.member_id
+            work.instance = message.group_instance_id
+            for done in self._perform(work, rule):
+                if rule.answer is not None:
+                    done.emit(request.id, answers.join_error(message, rule, done.caller))
+                works += self._settle(done, group)
+        return works
+
+    def _simple(
+        self, api: str, point: tuple[Any, ...], group: Group | None, request: Incoming, span: Span
+    ) -> Iterable[Work]:
+        rule = self._tables[api].decide(point)
+        work = Work(group, span, request)
+        work.caller = getattr(request.message, "member_id", "")
+        works = self._perform(work, rule)
+        if rule.answer is not None:
+            for done in works:
+                done.emit(request.id, answers.simple(request, rule))
+        return works
+
+    def _commit(
+        self,
+        group: Group | None,
+        request: Incoming,
+        message: OffsetCommitRequest,
+        span: Span,
+        here: Availability,
+    ) -> Iterable[Work]:
+        known, missing = answers.split_topics(message, self._missing)
+        point = (
+            request.version,
+            not known.topics and bool(message.topics),
+            *classify.member_point(group, message, here),
+        )
+        rule = self._tables["OffsetCommit"].decide(point)
+        answer = answers.committed(message, rule, missing)
+        inner = Incoming(
+            request.id, request.client_id, request.api, request.version, known, request.fresh_id
+        )
+        work = Work(group, span, inner)
+        work.caller = message.member_id
+        works = self._perform(work, rule)
+        if not message.topics and rule.effect:
+            # Kafka answers a commit of nothing without a look at the group; others do look.
+            unseen = Work(group, span, inner)
+            unseen.rule = rule.id
+            unseen.rules.append(rule.id)
+            works = [*works, unseen]
+        for done in works:
+            done.emit(request.id, answer)
+        return works
+
+    def _leave(
+        self,
+        group: Group | None,
+        request: Incoming,
+        message: LeaveGroupRequest,
+        span: Span,
+        here: Availability,
+    ) -> Iterable[Work]:
+        point = (request.version, classify.group_id(message.group_id), here, classify.state(group))
+        rule = self._tables["LeaveGroup"].decide(point)
+        rows = message.rows(request.version)
+        if group is None or Do.ANSWER_ROWS not in rule.effect:
+            answer = answers.leave_refused(message, rule)
+            work = Work(group, span, request)
+            work.rule = rule.id
+            work.rules.append(rule.id)
+            work.emit(request.id, answer)
+            return [work]
+        done: dict[Outcome, Work] = {}
+        for at_end in (False, True) if len(rows) > 1 else (False,):
+            for work in self._leave_rows(group, request, rule, span, at_end=at_end):
+                done.setdefault(work.outcome(), work)
+        return done.values()
+
+    def _leave_rows(
+        self, group: Group, request: Incoming, rule: Rule, span: Span, *, at_end: bool
+    ) -> list[Work]:
+        """The rows in order; the rebalance they ask for after each, or once for all at the end."""
+        assert isinstance(request.message, LeaveGroupRequest)
+        work = Work(group, span, request)
+        work.rule = rule.id  # where there are no rows, the request itself decides the answer
+        work.rules.append(rule.id)
+        states: list[tuple[Work, tuple[int | str, ...]]] = [(work, ())]
+        table = self._tables["LeaveGroup member"]
+        wants_rebalance = False
+        for row in request.message.rows(request.version):
+            after: list[tuple[Work, tuple[int | str, ...]]] = []
+            for before, errors in states:
+                before.caller = row.member_id
+                before.instance = row.group_instance_id
+                row_rule = table.decide(
+                    classify.leaving_point(before.group, row.member_id, row.group_instance_id)
+                )
+                assert row_rule.answer is not None
+                wants_rebalance |= Do.REBALANCE in row_rule.effect
+                start = before.group
+                for w in self._perform(before, row_rule, skip=Do.REBALANCE if at_end else None):
+                    found = (*errors, row_rule.answer.value)
+                    after += [(s, found) for s in ([w] if at_end else self._settle(w, start))]
+            states = after
+        finished: list[Work] = []
+        for w, errors in states:
+            if at_end and wants_rebalance:
+                self._effects[Do.REBALANCE](w)
+            w.rule = w.rules[1] if len(errors) == 1 else rule.id
+            w.emit(request.id, answers.left(request, errors))
+            finished += self._settle(w, group) if at_end else [w]
+        return finished
+
+    # Carrying out a rule.
+
+    def _perform(self, work: Work, rule: Rule, skip: Do | None = None) -> list[Work]:
+        work.rule = rule.id
+        work.rules.append(rule.id)
+        works = [work]
+        for do in rule.effect:
+            if do is skip:
+                continue
+            effect = self._effects[do]
+            if len(works) == 1:
+                works = effect(works[0]) or works
+            else:
+                works = [fork for w in works for fork in (effect(w) or [w])]
+        return works
+
+    def _settle(self, work: Work, before: Group | None) -> list[Work]:
+        """A change in PreparingRebalance may complete the join phase."""
+        if work.group.state is not GroupState.PREPARING or work.group is before:
+            return [work]
+        rule = self._tables["join phase"].decide(
+            classify.join_phase_point(work.group, Trigger.CHECK)
+        )
+        return self._perform(work, rule)
+
+
+def _unchanged(
+    group: Group | None, request: Incoming, answer: Any, rule: Rule
+) -> tuple[Outcome, ...]:
+    return (Outcome(group, (Emission(request.id, answer, rule.id),), (rule.id,)),)

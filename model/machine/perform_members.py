@@ -1,0 +1,249 @@
+"""Effects on who is a member: added, replaced, updated, removed."""
+
+from __future__ import annotations
+
+from fencepost.model.messages.messages import JoinGroupRequest, JoinGroupResponse, SyncGroupResponse
+from fencepost.model.state.fast_replace import replace
+from fencepost.model.state.group import SESSION, Delay, Member
+from fencepost.model.state.work import Work
+from fencepost.model.table.errors import Error
+
+NEW_MEMBER_TIMEOUT_MS = 300_000
+"""How long a new member may wait for its first join to complete (Kafka, fixed)."""
+
+
+def join_request(work: Work) -> JoinGroupRequest:
+    """The join that is being handled."""
+    assert work.request is not None
+    assert isinstance(work.request.message, JoinGroupRequest)
+    return work.request.message
+
+
+def rebalance_timeout_ms(work: Work) -> int:
+    """R of the join; version 0 can't say it and means S."""
+    join = join_request(work)
+    assert work.request is not None
+    return join.session_timeout_ms if work.request.version == 0 else join.rebalance_timeout_ms
+
+
+def fresh_id(work: Work) -> str:
+    """The id that this request leads to."""
+    assert work.request is not None
+    return work.request.fresh_id
+
+
+def create_group(work: Work) -> None:
+    """Whoever asks with an empty id makes the group, also where it is refused after that."""
+    work.create()
+
+
+def hand_out_pending(work: Work) -> None:
+    """A new pending id, with its session timer."""
+    new = fresh_id(work)
+    work.group = replace(work.group, pending=tuple(sorted((*work.group.pending, new))))
+    work.set_timer(SESSION, new, join_request(work).session_timeout_ms)
+    work.caller = new
+
+
+def hand_out_holder(work: Work) -> None:
+    """The id of the instance's holder is told (a draft's way)."""
+    assert work.instance is not None
+    work.caller = work.group.holder(work.instance) or ""
+
+
+def _add(work: Work, member_id: str, group_instance_id: str | None) -> None:
+    join = join_request(work)
+    assert work.request is not None
+    group = work.group
+    member = Member(
+        member_id=member_id,
+        group_instance_id=group_instance_id,
+        client_id=work.request.client_id,
+        session_timeout_ms=join.session_timeout_ms,
+        rebalance_timeout_ms=rebalance_timeout_ms(work),
+        protocols=join.protocols,
+    )
+    if not group.members:
+        group = replace(group, protocol_type=join.protocol_type)
+    group = group.with_member(member)
+    if group_instance_id is not None:
+        group = group.with_mapping(group_instance_id, member_id)
+    if group.leader is None:
+        group = replace(group, leader=member_id)
+    if group.delay is not None:
+        group = replace(group, delay=Delay(group.delay.remaining_ms, somebody_came=True))
+    work.group = group
+    work.set_timer(SESSION, member_id, NEW_MEMBER_TIMEOUT_MS)
+    work.caller = member_id
+
+
+def add_dynamic(work: Work) -> None:
+    """A member without an instance."""
+    _add(work, fresh_id(work), None)
+
+
+def add_static(work: Work) -> None:
+    """A member with an instance, mapped."""
+    _add(work, fresh_id(work), work.instance)
+
+
+def add_static_as_sent(work: Work) -> None:
+    """A member under the id that its client brought along (a draft's way)."""
+    _add(work, join_request(work).member_id, work.instance)
+
+
+def admit_pending(work: Work) -> None:
+    """A pending id becomes a member."""
+    mid = join_request(work).member_id
+    work.group = replace(work.group, pending=tuple(p for p in work.group.pending if p != mid))
+    _add(work, mid, None)
+
+
+def _replace_holder(work: Work, new: str) -> None:
+    assert work.instance is not None
+    old = work.group.holder(work.instance)
+    assert old is not None
+    holder = work.group.member(old)
+    assert holder is not None
+    fence(work, holder)
+    join = join_request(work)
+    group = work.group.without_member(old)
+    member = replace(
+        holder,
+        member_id=new,
+        session_timeout_ms=join.session_timeout_ms,
+        rebalance_timeout_ms=rebalance_timeout_ms(work),
+        protocols=join.protocols,
+        joining=None,
+        syncing=None,
+        new=False,
+        owes_sync=False,
+    )
+    work.previous_leader = work.group.leader
+    group = group.with_member(member).with_mapping(work.instance, new)
+    if work.group.leader == old:
+        group = replace(group, leader=new)
+    work.group = group.without_idle_sync_timer()
+    work.set_timer(SESSION, new, member.session_timeout_ms)
+    work.caller = new
+
+
+def replace_holder(work: Work) -> None:
+    """The instance gets a new member id; the old one is fenced."""
+    _replace_holder(work, fresh_id(work))
+
+
+def replace_holder_as_sent(work: Work) -> None:
+    """The instance gets the member id that was sent (a draft's way)."""
+    _replace_holder(work, join_request(work).member_id)
+
+
+def map_caller(work: Work) -> None:
+    """A dynamic member becomes static (a draft's way)."""
+    member = work.group.member(work.caller)
+    assert member is not None
+    assert work.instance is not None
+    upgraded = replace(member, group_instance_id=work.instance)
+    work.group = work.group.with_member(upgraded).with_mapping(work.instance, work.caller)
+
+
+def update_member(work: Work) -> None:
+    """The member's protocols and timeouts are those of its new join."""
+    join = join_request(work)
+    member = work.group.member(work.caller)
+    assert member is not None
+    work.group = work.group.with_member(
+        replace(
+            member,
+            protocols=join.protocols,
+            session_timeout_ms=join.session_timeout_ms,
+            rebalance_timeout_ms=rebalance_timeout_ms(work),
+        )
+    )
+
+
+def fence(work: Work, member: Member) -> None:
+    """A replaced member's parked requests are answered, with the old id."""
+    fenced = Error.FENCED_INSTANCE_ID.value
+    _dismiss(work, member, fenced, member.member_id)
+
+
+def _dismiss(work: Work, member: Member, error: int | str, member_id: str) -> None:
+    if member.joining is not None:
+        work.emit(
+            member.joining.request_id, JoinGroupResponse(error_code=error, member_id=member_id)
+        )
+    if member.syncing is not None:
+        work.emit(member.syncing.request_id, SyncGroupResponse(error_code=error))
+
+
+def remove(work: Work, member_id: str) -> list[Work] | None:
+    """A member is removed; if it led, some other leads: one outcome for each."""
+    member = work.group.member(member_id)
+    assert member is not None
+    _dismiss(work, member, Error.UNKNOWN_MEMBER_ID.value, "")
+    led = work.group.leader == member_id
+    work.group = work.group.without_member(member_id)
+    return elect(work, [m.member_id for m in work.group.members]) if led else None
+
+
+def elect(work: Work, electorate: list[str]) -> list[Work] | None:
+    """Any of these may lead: one outcome for each; with nobody to elect, nobody leads."""
+    forks = []
+    for member_id in electorate:
+        fork = work.fork()
+        fork.group = replace(fork.group, leader=member_id)
+        forks.append(fork)
+    return forks or None
+
+
+def remove_member(work: Work) -> list[Work] | None:
+    """The one that the effects speak of is removed."""
+    return remove(work, work.caller)
+
+
+def remove_caller(work: Work) -> list[Work] | None:
+    """The same, where it may be no member at all."""
+    if work.group.member(work.caller) is None:
+        return None
+    return remove(work, work.caller)
+
+
+def remove_holder(work: Work) -> list[Work] | None:
+    """The holder of the instance is removed."""
+    assert work.instance is not None
+    holder = work.group.holder(work.instance)
+    assert holder is not None
+    return remove(work, holder)
+
+
+def remove_pending(work: Work) -> None:
+    """A pending id is dropped with its timer."""
+    group = work.group
+    rest = tuple(p for p in group.pending if p != work.caller)
+    work.group = replace(group, pending=rest).without_timer(SESSION, work.caller)
+
+
+def remove_all(work: Work, member_ids: list[str]) -> list[Work]:
+    """Several members are removed, one after the other."""
+    works = [work]
+    for member_id in member_ids:
+        works = [fork for w in works for fork in (remove(w, member_id) or [w])]
+    return works
+
+
+def remove_unsynced(work: Work) -> list[Work]:
+    """Who was given the generation and never sent SyncGroup goes."""
+    return remove_all(work, [m.member_id for m in work.group.members if m.owes_sync])
+
+
+def remove_unsynced_dynamic(work: Work) -> list[Work]:
+    """The same, static members spared."""
+    late = [m.member_id for m in work.group.members if m.owes_sync and not m.is_static]
+    return remove_all(work, late)
+
+
+def remove_absent_dynamic(work: Work) -> list[Work]:
+    """At the end of a join phase absent dynamic members go, static ones stay."""
+    absent = [m.member_id for m in work.group.members if m.joining is None and not m.is_static]
+    return remove_all(work, absent)

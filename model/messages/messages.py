@@ -1,0 +1,124 @@
+"""Requests and answers: Kafka's field names, and the exact shape of every version.
+
+Decides what a message can say.  Each class is one message; each field names its wire name, its
+type, and the versions that carry it, so that `to_body` and `from_body` are derived and nobody
+writes a shape twice.  A value that a version can't carry is refused, never dropped: a silently
+dropped `groupInstanceId` turns a static member into a dynamic one.
+
+Bodies are the JSON objects of the adapter protocol: camelCase names as in Kafka's message
+definitions, bytes as base64, a field present exactly when its version has it.
+
+Source: Kafka's message definitions up to 4.3, for the classic group protocol; the drafts' messages
+are in `fencepost.model.machine.translate`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from fencepost.model.messages.messages_admin import (
+    DescribedGroup,
+    DescribedMember,
+    DescribeGroupsRequest,
+    DescribeGroupsResponse,
+    ListedGroup,
+    ListGroupsRequest,
+    ListGroupsResponse,
+)
+from fencepost.model.messages.messages_members import (
+    HeartbeatRequest,
+    HeartbeatResponse,
+    JoinGroupRequest,
+    JoinGroupResponse,
+    JoinMember,
+    JoinProtocol,
+    LeaveGroupRequest,
+    LeaveGroupResponse,
+    LeavingMember,
+    LeftMember,
+    SyncAssignment,
+    SyncGroupRequest,
+    SyncGroupResponse,
+)
+from fencepost.model.messages.messages_offsets import (
+    CommitPartition,
+    CommittedPartition,
+    CommittedTopic,
+    CommitTopic,
+    FetchedGroup,
+    FetchedPartition,
+    FetchedTopic,
+    FetchGroup,
+    FetchTopic,
+    OffsetCommitRequest,
+    OffsetCommitResponse,
+    OffsetFetchRequest,
+    OffsetFetchResponse,
+)
+from fencepost.model.messages.shapes import Message
+
+__all__ = [
+    "APIS",
+    "Api",
+    "CommitPartition",
+    "CommitTopic",
+    "CommittedPartition",
+    "CommittedTopic",
+    "DescribeGroupsRequest",
+    "DescribeGroupsResponse",
+    "DescribedGroup",
+    "DescribedMember",
+    "FetchGroup",
+    "FetchTopic",
+    "FetchedGroup",
+    "FetchedPartition",
+    "FetchedTopic",
+    "HeartbeatRequest",
+    "HeartbeatResponse",
+    "JoinGroupRequest",
+    "JoinGroupResponse",
+    "JoinMember",
+    "JoinProtocol",
+    "LeaveGroupRequest",
+    "LeaveGroupResponse",
+    "LeavingMember",
+    "LeftMember",
+    "ListGroupsRequest",
+    "ListGroupsResponse",
+    "ListedGroup",
+    "OffsetCommitRequest",
+    "OffsetCommitResponse",
+    "OffsetFetchRequest",
+    "OffsetFetchResponse",
+    "SyncAssignment",
+    "SyncGroupRequest",
+    "SyncGroupResponse",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Api:
+    """An API: name, Kafka's key (None for a draft), versions, and the first flexible one."""
+
+    name: str
+    key: int | None
+    lowest: int
+    highest: int
+    flexible: int
+    request: type[Message]
+    response: type[Message]
+
+
+APIS: dict[str, Api] = {
+    api.name: api
+    for api in (
+        Api("JoinGroup", 11, 0, 9, 6, JoinGroupRequest, JoinGroupResponse),
+        Api("SyncGroup", 14, 0, 5, 4, SyncGroupRequest, SyncGroupResponse),
+        Api("Heartbeat", 12, 0, 4, 4, HeartbeatRequest, HeartbeatResponse),
+        Api("LeaveGroup", 13, 0, 5, 4, LeaveGroupRequest, LeaveGroupResponse),
+        Api("OffsetCommit", 8, 0, 9, 8, OffsetCommitRequest, OffsetCommitResponse),
+        Api("OffsetFetch", 9, 0, 9, 6, OffsetFetchRequest, OffsetFetchResponse),
+        Api("DescribeGroups", 15, 0, 6, 5, DescribeGroupsRequest, DescribeGroupsResponse),
+        Api("ListGroups", 16, 0, 5, 3, ListGroupsRequest, ListGroupsResponse),
+    )
+}

@@ -1,0 +1,114 @@
+"""The accepted KIP-345, strictly: its text rules where Kafka knows a further cause or error."""
+
+from __future__ import annotations
+
+from fencepost.model.revision import Change, derive
+from fencepost.model.revisions.base import KAFKA_4, RULES
+from fencepost.model.rules import join
+from fencepost.model.rules import sources as src
+from fencepost.model.table.effects import Do
+from fencepost.model.table.errors import Error
+from fencepost.model.table.expr import all_of
+from fencepost.model.table.table import Rule
+from fencepost.model.table.vocabulary import INST, LATE, MID, STATE, GroupState, Inst, Late, Mid
+
+_J = "JoinGroup"
+_STATIC_CALLER = all_of(MID.among(Mid.MEMBER), INST.among(Inst.OWN))
+_SETTLED = STATE.among(GroupState.COMPLETING, GroupState.STABLE)
+
+
+def _only_dynamic(rule_id: str) -> Rule:
+    rule = RULES[rule_id]
+    return rule.but(guard=all_of(rule.guard, INST.among(Inst.NONE)))
+
+
+_CAUSES = f'{src.KIP_BACKGROUND}: the four causes of a rebalance under "Static Membership"'
+KIP_345 = derive(
+    KAFKA_4,
+    "kip-345",
+    "the accepted text, strictly: where Kafka knows a further cause or error, the KIP rules",
+    (
+        Change(
+            _J,
+            RULES["JOIN-STATIC-EMPTY-STABLE-SELECTION"].but(
+                effect=RULES["JOIN-STATIC-EMPTY-STABLE"].effect,
+                because="a static member that restarts in a stable group causes no rebalance",
+            ),
+            f"{src.KIP_JOIN}: the reply is immediate when the group is stable",
+        ),
+        Change(_J, _only_dynamic("JOIN-MEMBER-COMPLETING-CHANGED"), _CAUSES),
+        Change(_J, _only_dynamic("JOIN-FOLLOWER-STABLE-CHANGED"), _CAUSES),
+        Change(
+            _J,
+            Rule(
+                "JOIN-STATIC-CHANGED",
+                all_of(
+                    _STATIC_CALLER,
+                    join.SUBSCRIPTION_CHANGED,
+                    _SETTLED,
+                    join.NOT_LEADER_IN_STABLE,
+                ),
+                (Do.UPDATE_MEMBER, Do.ANSWER_CURRENT),
+                source=_CAUSES,
+                because="a known static member that rejoins is given what it has, no rebalance",
+            ),
+            _CAUSES,
+        ),
+        Change(
+            _J,
+            Rule(
+                "JOIN-PENDING-INSTANCE",
+                all_of(MID.among(Mid.PENDING), INST.among(Inst.OTHER)),
+                answer=Error.FENCED_INSTANCE_ID,
+                source=src.KIP_JOIN,
+                because="a member id that is given must be the one that the instance is mapped to",
+            ),
+            f"{src.KIP_JOIN}: the member id must match the stored one",
+        ),
+        Change(
+            _J,
+            Rule(
+                "JOIN-PENDING-INSTANCE-UNMAPPED",
+                all_of(MID.among(Mid.PENDING), INST.among(Inst.UNMAPPED)),
+                answer=Error.UNKNOWN_MEMBER_ID,
+                source=src.KIP_JOIN,
+                because="a static member is never pending, and the instance has no member",
+            ),
+            f"{src.KIP_JOIN}: static members are never pending",
+        ),
+        Change(
+            _J,
+            RULES["JOIN-GROUP-FULL"].but(effect=()),
+            f"{src.KIP_ROLLING}: a member is removed only by its session timeout",
+        ),
+        Change(
+            "LeaveGroup",
+            RULES["LEAVE-GROUP-ABSENT"].but(
+                effect=(),
+                answer=Error.INVALID_GROUP_ID,
+                source=src.KIP_COMMAND,
+                because="the consumer group does not exist",
+            ),
+            f"{src.KIP_COMMAND}: error 2",
+        ),
+        Change(
+            "sync phase",
+            RULES["SYNC-PHASE-EXPIRED"].but(
+                guard=LATE.among(Late.DYNAMIC),
+                effect=(Do.REMOVE_UNSYNCED_DYNAMIC, Do.REBALANCE),
+                because="only dynamic members go for a missing sync; a static one has its session",
+            ),
+            f"{src.KIP_ROLLING}: a member is removed only by its session timeout",
+        ),
+        Change(
+            "sync phase",
+            Rule(
+                "SYNC-PHASE-STATIC",
+                LATE.among(Late.STATIC),
+                source=src.KIP_ROLLING,
+                because="a static member that never syncs stays until its session ends",
+            ),
+            f"{src.KIP_ROLLING}: a member is removed only by its session timeout",
+        ),
+    ),
+)

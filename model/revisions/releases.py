@@ -1,0 +1,116 @@
+"""The release profiles below 4: the base less what had not come yet."""
+
+from __future__ import annotations
+
+from fencepost.model.revision import Change, Gate, Release, Revision, derive
+from fencepost.model.revisions.base import KAFKA_4, RULES, versions
+from fencepost.model.rules import sources as src
+from fencepost.model.table.effects import Do
+from fencepost.model.table.errors import Error
+from fencepost.model.table.table import Level
+
+GATES = (
+    Gate(
+        (4, 0, 0),
+        "a commit of version 9 to a group that doesn't exist is an error of its own",
+        (
+            Change(
+                "OffsetCommit",
+                RULES["COMMIT-GROUP-NOT-FOUND"].but(answer=Error.ILLEGAL_GENERATION),
+                "KIP-848 (OffsetCommit version 9), as the new coordinator has it",
+            ),
+        ),
+    ),
+    Gate(
+        (2, 8, 1),
+        "a member that never syncs is removed (KAFKA-12890)",
+        (
+            Change(
+                "join phase",
+                RULES["JOIN-PHASE-ALL-JOINED"].but(effect=(Do.COMPLETE_JOIN,)),
+                src.KAFKA_12890,
+            ),
+            Change(
+                "join phase",
+                RULES["JOIN-PHASE-DELAY-OVER"].but(
+                    effect=(Do.REMOVE_ABSENT_DYNAMIC, Do.COMPLETE_JOIN)
+                ),
+                src.KAFKA_12890,
+            ),
+            Change(
+                "join phase",
+                RULES["JOIN-PHASE-EXPIRED"].but(
+                    effect=(Do.REMOVE_ABSENT_DYNAMIC, Do.COMPLETE_JOIN)
+                ),
+                src.KAFKA_12890,
+            ),
+            Change(
+                "sync phase",
+                RULES["SYNC-PHASE-EXPIRED"].but(
+                    level=Level.MAY, defensive="no wait for syncs before 2.8.1"
+                ),
+                src.KAFKA_12890,
+            ),
+        ),
+    ),
+    Gate(
+        (2, 6, 1),
+        "a heartbeat between join and sync is a heartbeat (KAFKA-10134)",
+        (
+            Change(
+                "Heartbeat",
+                RULES["HEARTBEAT-COMPLETING"].but(
+                    effect=(),
+                    answer=Error.REBALANCE_IN_PROGRESS,
+                    because="a rebalance is in progress until the leader has assigned",
+                ),
+                src.KAFKA_10134,
+            ),
+        ),
+    ),
+)
+
+# Highest versions by first release: JoinGroup, SyncGroup, Heartbeat, LeaveGroup, OffsetCommit,
+# OffsetFetch, DescribeGroups, ListGroups.
+_HIGHEST: tuple[tuple[Release, tuple[int, ...]], ...] = (
+    ((2, 3), (5, 3, 3, 2, 7, 5, 3, 2)),
+    ((2, 4), (6, 4, 4, 4, 8, 6, 5, 3)),
+    ((2, 5), (7, 5, 4, 4, 8, 7, 5, 3)),
+    ((2, 6), (7, 5, 4, 4, 8, 7, 5, 4)),
+    ((3, 0), (7, 5, 4, 4, 8, 8, 5, 4)),
+    ((3, 2), (9, 5, 4, 5, 8, 8, 5, 4)),
+    ((3, 6), (9, 5, 4, 5, 9, 8, 5, 4)),
+    ((3, 7), (9, 5, 4, 5, 9, 9, 5, 4)),
+    ((3, 8), (9, 5, 4, 5, 9, 9, 5, 5)),
+)
+RELEASES: tuple[Release, ...] = (
+    *((2, minor) for minor in range(3, 9)),
+    *((3, minor) for minor in range(10)),
+)
+_LAST_PATCH = 99
+
+
+def gates_ahead(version: Release) -> tuple[Gate, ...]:
+    """What a release doesn't have yet; without a patch number, its last patch."""
+    return tuple(gate for gate in GATES if _full(version) < gate.since)
+
+
+def release(version: Release, *, ahead: Gate | None = None) -> Revision:
+    """The profile of a Kafka release before 4; without a patch number, of its last patch.
+
+    `ahead`: a behaviour that it has before its time, to see what that alone would change.
+    """
+    gates = [gate for gate in gates_ahead(version) if gate is not ahead]
+    highest = [row for since, row in _HIGHEST if since <= _full(version)][-1]
+    name = "kafka-" + ".".join(map(str, version))
+    return derive(
+        KAFKA_4,
+        name,
+        "; ".join(["Apache Kafka " + name[6:], *(f"not yet: {g.about}" for g in gates)]),
+        tuple(d for gate in gates for d in gate.before),
+        versions(*((0, high) for high in highest)),
+    )
+
+
+def _full(version: Release) -> Release:
+    return version if len(version) > 2 else (*version, _LAST_PATCH)

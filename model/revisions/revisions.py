@@ -1,0 +1,58 @@
+"""All revisions by name: the base, the accepted KIP, its drafts and comments, the releases.
+
+Decides which revisions exist.  `kafka-4` is the base: what a correct current coordinator does.
+Every other one is the base and a list of differences, each with the passage it comes from.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from functools import cache
+
+from fencepost.model.revision import Revision
+from fencepost.model.revisions.base import KAFKA_4
+from fencepost.model.revisions.comments import COMMENT_TABLE_1, COMMENT_TABLE_2
+from fencepost.model.revisions.drafts import (
+    MEMBER_NAME_DRAFT,
+    TUPLE_LIST_LEAVE_DRAFT,
+    TWO_LIST_LEAVE_DRAFT,
+)
+from fencepost.model.revisions.kip import KIP_345
+from fencepost.model.revisions.releases import RELEASES, release
+
+_NAMED = {
+    revision.name: revision
+    for revision in (
+        KAFKA_4,
+        KIP_345,
+        MEMBER_NAME_DRAFT,
+        TWO_LIST_LEAVE_DRAFT,
+        TUPLE_LIST_LEAVE_DRAFT,
+        COMMENT_TABLE_1,
+        COMMENT_TABLE_2,
+    )
+}
+NAMES: tuple[str, ...] = (*_NAMED, *(f"kafka-{a}.{b}" for a, b in RELEASES))
+
+
+_WITHOUT_OLD_JOINS = (4, 0, 0)
+
+
+@cache
+def find(name: str) -> Revision:
+    """The revision of this name; `kafka-X.Y[.Z]` below 4 is a release profile.
+
+    Raises KeyError that names the value and what there is.
+    """
+    if name in _NAMED:
+        return _NAMED[name]
+    if match := re.fullmatch(r"kafka-(\d+)\.(\d+)(?:\.(\d+))?", name):
+        version = tuple(int(part) for part in match.groups() if part is not None)
+        if version[:2] in RELEASES:
+            return release(version)
+        if version == _WITHOUT_OLD_JOINS:
+            return replace(KAFKA_4, name=name, apis={**KAFKA_4.apis, "JoinGroup": (2, 9)})
+        if version[0] >= 4:
+            return replace(KAFKA_4, name=name)
+    raise KeyError(f"no revision {name!r}; there are {', '.join(NAMES)}")

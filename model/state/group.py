@@ -1,0 +1,215 @@
+"""The state of one group: immutable, hashable, complete.
+
+Decides what a coordinator knows.  Two groups are the same state exactly when they are equal.
+Members, the static map and pending ids are kept in a fixed order, since their order means nothing.
+
+Deadlines are intervals: with an exact clock both ends agree; under real time a deadline is known
+only as well as the moment at which its timer was set.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from fencepost.model.messages.messages import JoinProtocol
+from fencepost.model.state.fast_replace import replace
+from fencepost.model.table.vocabulary import GroupState
+
+SESSION = "session"
+JOIN = "join"
+SYNC = "sync"
+
+
+class Timer(NamedTuple):
+    """A deadline in ms, somewhere in [earliest, latest].
+
+    `kind`: `session` (subject: a member or pending id), `join` or `sync` (subject "").
+    """
+
+    kind: str
+    subject: str
+    earliest: int
+    latest: int
+
+
+class Parked(NamedTuple):
+    """A request that has no answer yet."""
+
+    request_id: str
+    version: int
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A member.
+
+    Timeouts in ms; `new` until its first join completes; `owes_sync` from being given a generation
+    until it sends SyncGroup.
+    """
+
+    member_id: str
+    group_instance_id: str | None
+    client_id: str
+    session_timeout_ms: int
+    rebalance_timeout_ms: int
+    protocols: tuple[JoinProtocol, ...]
+    assignment: bytes = b""
+    joining: Parked | None = None
+    syncing: Parked | None = None
+    new: bool = True
+    owes_sync: bool = False
+
+    @property
+    def is_static(self) -> bool:
+        """Whether it has an instance id."""
+        return self.group_instance_id is not None
+
+    def supports(self, name: str) -> bool:
+        """Whether it offered a protocol of this name."""
+        return any(p.name == name for p in self.protocols)
+
+    def metadata(self, name: str | None) -> bytes:
+        """What it sent with this protocol; empty if it did not offer it."""
+        return next((p.metadata for p in self.protocols if p.name == name), b"")
+
+
+class Delay(NamedTuple):
+    """The initial delay of a rebalance from Empty: ms of R that remain, whether somebody came."""
+
+    remaining_ms: int
+    somebody_came: bool
+
+
+class Offset(NamedTuple):
+    """A stored offset."""
+
+    topic: str
+    partition: int
+    offset: int
+    metadata: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """A group that exists.
+
+    `static`: instance id → member id, sorted.  `stored`: what a failover would find, None if
+    nothing was written yet.
+    """
+
+    state: GroupState = GroupState.EMPTY
+    generation_id: int = 0
+    protocol_type: str | None = None
+    protocol_name: str | None = None
+    leader: str | None = None
+    members: tuple[Member, ...] = ()
+    static: tuple[tuple[str, str], ...] = ()
+    pending: tuple[str, ...] = ()
+    timers: tuple[Timer, ...] = ()
+    delay: Delay | None = None
+    offsets: tuple[Offset, ...] = ()
+    stored: Group | None = field(default=None)
+
+    def member(self, member_id: str) -> Member | None:
+        """The member of this id."""
+        for member in self.members:
+            if member.member_id == member_id:
+                return member
+        return None
+
+    def holder(self, group_instance_id: str) -> str | None:
+        """The member id that an instance is mapped to."""
+        for instance, member_id in self.static:
+            if instance == group_instance_id:
+                return member_id
+        return None
+
+    def rebalance_timeout_ms(self) -> int:
+        """The largest R of its members."""
+        return max((m.rebalance_timeout_ms for m in self.members), default=0)
+
+    def candidates(self) -> set[str]:
+        """The protocols that all members support."""
+        if not self.members:
+            return set()
+        names = [{p.name for p in m.protocols} for m in self.members]
+        return set.intersection(*names)
+
+    def votes(self) -> list[str]:
+        """The protocols that may be selected: each votes for its first candidate; ties stay."""
+        candidates = self.candidates()
+        count: dict[str, int] = {}
+        for member in self.members:
+            vote = next((p.name for p in member.protocols if p.name in candidates), None)
+            if vote is not None:
+                count[vote] = count.get(vote, 0) + 1
+        most = max(count.values(), default=0)
+        return sorted(name for name, votes in count.items() if votes == most)
+
+    # The following give a changed group.
+
+    def with_member(self, member: Member) -> Group:
+        """Added, or put in place of the member of the same id."""
+        others = [m for m in self.members if m.member_id != member.member_id]
+        members = tuple(sorted([*others, member], key=_member_id))
+        return replace(self, members=members)
+
+    def without_member(self, member_id: str) -> Group:
+        """Member, mapping and session timer gone; the leader, if it was that one, is nobody."""
+        return replace(
+            self,
+            members=tuple(m for m in self.members if m.member_id != member_id),
+            static=tuple(pair for pair in self.static if pair[1] != member_id),
+            timers=_cut(self.timers, SESSION, member_id),
+            leader=None if self.leader == member_id else self.leader,
+        )
+
+    def with_mapping(self, group_instance_id: str, member_id: str) -> Group:
+        """The instance is mapped to this member id."""
+        others = [pair for pair in self.static if pair[0] != group_instance_id]
+        return replace(self, static=tuple(sorted([*others, (group_instance_id, member_id)])))
+
+    def with_timer(self, kind: str, subject: str, earliest: int, latest: int) -> Group:
+        """A timer set, or set anew."""
+        rest = _cut(self.timers, kind, subject)
+        timers = tuple(sorted((*rest, Timer(kind, subject, earliest, latest))))
+        return replace(self, timers=timers)
+
+    def without_timer(self, kind: str, subject: str = "") -> Group:
+        """A timer taken away, if it runs."""
+        return replace(self, timers=_cut(self.timers, kind, subject))
+
+    def without_idle_sync_timer(self) -> Group:
+        """The wait for syncs ends when nobody owes one."""
+        if any(m.owes_sync for m in self.members):
+            return self
+        return self.without_timer(SYNC)
+
+    def as_stored(self) -> Group:
+        """What is written of this group.
+
+        No timers, parked requests or pending ids; of each member's protocols the selected one.
+        """
+        members = tuple(
+            replace(
+                m,
+                protocols=tuple(p for p in m.protocols if p.name == self.protocol_name),
+                joining=None,
+                syncing=None,
+                new=False,
+                owes_sync=False,
+            )
+            for m in self.members
+        )
+        return replace(
+            self, members=members, pending=(), timers=(), delay=None, offsets=(), stored=None
+        )
+
+
+def _member_id(member: Member) -> str:
+    return member.member_id
+
+
+def _cut(timers: tuple[Timer, ...], kind: str, subject: str) -> tuple[Timer, ...]:
+    return tuple(t for t in timers if t[0] != kind or t[1] != subject)

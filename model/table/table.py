@@ -1,0 +1,117 @@
+"""The decision table's form: rules, and tables of rules that are total and unambiguous.
+
+Decides how one rule is chosen.  A table has *checks*, tried in order (the first that hits answers;
+what clients see depends on this order), and *rows*, in no order: behind the checks exactly one row
+applies to every feasible point.  `Table.applicable` gives all that apply, so that a test can find
+an overlap or a gap; `Table.decide` gives the one, and raises where it isn't one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from enum import Enum
+
+from fencepost.model.table.effects import Do, Echo
+from fencepost.model.table.errors import Error
+from fencepost.model.table.expr import Closure, Expr, Feature, Point, compile_closure, text, word
+
+
+class Level(Enum):
+    """How binding a rule is.
+
+    MUST: the KIP says it, or a safety property follows from it.  SHOULD: client libraries rely on
+    it.  MAY: an accident of Kafka's; any error that changes nothing passes, and is noted.
+    """
+
+    MUST = "MUST"
+    SHOULD = "SHOULD"
+    MAY = "MAY"
+
+
+LEVELS = (Level.MUST, Level.SHOULD, Level.MAY)
+
+
+class TableError(Exception):
+    """A table has no rule, or several, for a point: the table is wrong."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rule:
+    """One line of the decision table.
+
+    `effect`: what happens to the group, in order.  `answer`: the error (or NONE) that is answered
+    at once; None where the effect answers or the request stays parked.  `echo`: which member id a
+    join's error answer carries.  `because`: why, in one sentence, for whoever violates it.
+    `source`: KIP section or Kafka behaviour.  `defensive`: why no request can reach it, if so.
+    """
+
+    id: str
+    guard: Expr
+    effect: tuple[Do, ...] = ()
+    answer: Error | None = None
+    level: Level = Level.MUST
+    source: str = ""
+    because: str = ""
+    echo: Echo = Echo.SENT
+    defensive: str | None = None
+
+    def but(self, **changes: object) -> Rule:
+        """The same rule with differences, as revisions need it."""
+        return replace(self, **changes)  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Table:
+    """The rules for one API or one kind of event.  Raises TableError for an id used twice."""
+
+    name: str
+    features: tuple[Feature, ...]
+    checks: tuple[Rule, ...]
+    rows: tuple[Rule, ...]
+    _checks: tuple[tuple[Closure, Rule], ...] = field(init=False, repr=False)
+    _rows: tuple[tuple[Closure, Rule], ...] = field(init=False, repr=False)
+    _known: dict[Point, Rule] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        seen: set[str] = set()
+        for rule in self.rules():
+            if rule.id in seen:
+                raise TableError(f"table {self.name} has two rules {rule.id}")
+            seen.add(rule.id)
+        for name, rules in (("_checks", self.checks), ("_rows", self.rows)):
+            compiled = tuple((compile_closure(r.guard, self.features), r) for r in rules)
+            object.__setattr__(self, name, compiled)
+        object.__setattr__(self, "_known", {})
+
+    def rules(self) -> Iterator[Rule]:
+        """All rules, checks first."""
+        yield from self.checks
+        yield from self.rows
+
+    def applicable(self, point: Point) -> list[Rule]:
+        """The rules that apply to a point: the first check that hits, else every row that does."""
+        for hits, rule in self._checks:
+            if hits(point):
+                return [rule]
+        return [rule for hits, rule in self._rows if hits(point)]
+
+    def decide(self, point: Point) -> Rule:
+        """The rule for a point, remembered.  Raises TableError where there isn't exactly one."""
+        rule = self._known.get(point)
+        if rule is None:
+            rules = self.applicable(point)
+            if len(rules) != 1:
+                found = ", ".join(r.id for r in rules) or "no rule"
+                raise TableError(f"{self.name}: {found} for {self.describe(point)}")
+            rule = self._known[point] = rules[0]
+        return rule
+
+    def describe(self, point: Point) -> str:
+        """A point in words."""
+        pairs = zip(self.features, point, strict=True)
+        return ", ".join(f"{f.name} {word(value)}" for f, value in pairs)
+
+    def condition(self, rule: Rule) -> str:
+        """A rule's guard in words."""
+        return text(rule.guard)

@@ -1,0 +1,304 @@
+"""The closed vocabulary of the guards: every question that the decision table may ask.
+
+Decides what a rule can depend on.  Each table asks some of these features; a point is one answer
+to each.  `feasible` writes down which combinations can occur at all, and why not the others; the
+totality test enumerates exactly those.
+
+Words: mid = member.id, inst = group.instance.id.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Sequence
+from enum import Enum
+from itertools import product
+
+from fencepost.model.table.expr import Feature, Point
+
+
+class Word(Enum):
+    """A word is hashed as the one object that it is; Enum looks its name up for that, each time."""
+
+    __hash__ = object.__hash__
+
+
+class GroupState(Word):
+    """Kafka's names; ABSENT: no such group."""
+
+    ABSENT = "absent"
+    EMPTY = "Empty"
+    PREPARING = "PreparingRebalance"
+    COMPLETING = "CompletingRebalance"
+    STABLE = "Stable"
+    DEAD = "Dead"
+
+
+class GroupId(Word):
+    """What the request names as its group."""
+
+    NULL = "null"
+    EMPTY = '""'
+    GIVEN = "given"
+
+
+class Availability(Word):
+    """Whether this broker coordinates the group."""
+
+    HERE = "here"
+    LOADING = "loading"
+    ELSEWHERE = "elsewhere"
+
+
+class Mid(Word):
+    """The request's member.id against the group."""
+
+    EMPTY = '""'
+    PENDING = "pending"
+    MEMBER = "a member"
+    UNKNOWN = "unknown"
+
+
+class Inst(Word):
+    """The request's group.instance.id against the static map."""
+
+    NONE = "none"
+    UNMAPPED = "unmapped"
+    OWN = "mapped to this member"
+    OTHER = "mapped to another"
+
+
+class Role(Word):
+    """What the caller, or the instance that it takes over, is in the group."""
+
+    NOBODY = "nobody"
+    FOLLOWER = "follower"
+    LEADER = "leader"
+
+
+class Offer(Word):
+    """The protocol check of a join."""
+
+    SUPPORTED = "supported"
+    UNSUPPORTED = "unsupported"
+
+
+class Change(Word):
+    """Something compared with what it was."""
+
+    MEANINGLESS = "not asked"
+    UNCHANGED = "unchanged"
+    CHANGED = "changed"
+
+
+class Room(Word):
+    """group.max.size against the group."""
+
+    FREE = "free"
+    FULL = "full"
+
+
+class Range(Word):
+    """A setting against its bounds."""
+
+    INSIDE = "in range"
+    OUTSIDE = "out of range"
+
+
+class Generation(Word):
+    """The request's generation against the group's."""
+
+    NEGATIVE = "negative"
+    BEFORE = "before"
+    EQUAL = "equal"
+    AFTER = "after"
+
+
+class Given(Word):
+    """Whether fields that may be null are given."""
+
+    GIVEN = "given"
+    NULL = "null"
+
+
+class Fit(Word):
+    """The protocol type and name of a sync against the group's."""
+
+    MATCHING = "matching"
+    DIFFERENT = "different"
+
+
+class Trigger(Word):
+    """Why the end of a join phase is looked at."""
+
+    CHECK = "something changed"
+    EXPIRY = "its timer expired"
+
+
+class Delay(Word):
+    """The initial delay of a rebalance from Empty."""
+
+    NONE = "not running"
+    EXTENDABLE = "extendable"
+    LAST = "used up"
+
+
+class Parked(Word):
+    """How many of the group's members have a parked join."""
+
+    NOBODY = "nobody"
+    SOME = "some"
+    ALL = "everybody"
+
+
+class Left(Word):
+    """Who is a member once absent dynamic members are taken away."""
+
+    NOBODY = "nobody"
+    SOMEBODY = "somebody"
+
+
+class Subject(Word):
+    """Whose session expired."""
+
+    PENDING = "a pending id"
+    NEW = "a member that never completed a join"
+    WAITING = "a member with a parked request"
+    IDLE = "a member without a parked request"
+
+
+class Late(Word):
+    """Who owes a sync when the wait for syncs ends."""
+
+    DYNAMIC = "some dynamic member"
+    STATIC = "static members alone"
+
+
+class Stored(Word):
+    """What a failover finds of a group."""
+
+    NOTHING = "nothing"
+    OFFSETS = "offsets alone"
+    EMPTY = "an Empty group"
+    STABLE = "a Stable group"
+
+
+GROUP_ID = Feature("group id", tuple(GroupId), "the group that the request names")
+COORDINATOR = Feature("coordinator", tuple(Availability), "whether this broker coordinates it")
+STATE = Feature("state", tuple(GroupState), "the state of the group")
+SYNCING_STATE = Feature(
+    "state",
+    (GroupState.COMPLETING, GroupState.STABLE),
+    "the state of the group, where syncs are waited for",
+)
+LATE = Feature(
+    "late", (Late.DYNAMIC, Late.STATIC), "who was given the generation and has not sent SyncGroup"
+)
+MID = Feature("mid", tuple(Mid), "the member.id of the request")
+INST = Feature("inst", tuple(Inst), "the group.instance.id of the request")
+ROLE = Feature("caller", tuple(Role), "what the caller, or the instance that it takes over, is")
+SESSION = Feature("session timeout", tuple(Range), "against the broker's bounds")
+OFFER = Feature("offer", tuple(Offer), "the protocol check")
+SUBSCRIPTION = Feature("protocols", tuple(Change), "the offered protocols against the member's own")
+SELECTION = Feature("selected protocol", tuple(Change), "the vote with this offer, in Stable")
+ROOM = Feature("room", tuple(Room), "group.max.size")
+GENERATION = Feature("generation", tuple(Generation), "against the group's")
+PROTOCOL_FIELDS = Feature("protocol fields", tuple(Given), "protocol type and name of a sync")
+PROTOCOL_FIT = Feature("protocol", tuple(Fit), "protocol type and name against the group's")
+TOPICS = Feature("topics all missing", (False, True), "whether no topic of a commit exists")
+TRIGGER = Feature("trigger", tuple(Trigger), "why the join phase is looked at")
+DELAY = Feature("initial delay", tuple(Delay), "the wait of a rebalance from Empty")
+PARKED = Feature("parked", tuple(Parked), "members with a parked join; everybody: none pending too")
+LEFT = Feature("left", tuple(Left), "members once absent dynamic ones are taken away")
+SUBJECT = Feature("subject", tuple(Subject), "whose session expired")
+STORED = Feature("stored", tuple(Stored), "what a failover finds")
+
+
+def version_feature(highest: int) -> Feature:
+    """The version of the request, as far as a table tells versions apart."""
+    return Feature("version", tuple(range(highest + 1)), "the version of the request")
+
+
+_WITHOUT_MEMBERS = frozenset({GroupState.ABSENT, GroupState.EMPTY, GroupState.DEAD})
+_WITHOUT_ANYONE = frozenset({GroupState.ABSENT, GroupState.DEAD})
+
+
+def points(features: Sequence[Feature]) -> Iterator[Point]:
+    """Every point of the product of these features that can occur."""
+    for point in product(*(feature.domain for feature in features)):
+        if feasible({id(f): value for f, value in zip(features, point, strict=True)}):
+            yield point
+
+
+def feasible(answers: dict[int, Hashable]) -> bool:
+    """Whether these answers (by feature identity) can occur together.
+
+    Impossible, and why: members or mapped instances in a group that has no members; pending ids in
+    a group that doesn't exist; an instance mapped to the caller when the caller is no member; a
+    role, a subscription to compare or a re-selection without somebody to compare with; a session
+    of a member where there are none, or of a new one outside of a rebalance; no room where members
+    don't count; a generation where there is no group; a parked member where nobody is left.
+    """
+
+    def get(feature: Feature) -> Hashable:
+        return answers.get(id(feature))
+
+    state, mid, inst, role = get(STATE), get(MID), get(INST), get(ROLE)
+    if state in _WITHOUT_MEMBERS and (mid is Mid.MEMBER or inst in {Inst.OWN, Inst.OTHER}):
+        return False
+    if state in _WITHOUT_ANYONE and mid is Mid.PENDING:
+        return False
+    if inst is Inst.OWN and mid not in {Mid.MEMBER, None}:
+        return False
+    seated = mid is Mid.MEMBER or (mid is Mid.EMPTY and inst is Inst.OTHER)
+    if role is not None and (role is Role.NOBODY) is seated:
+        return False
+    if not _feasible_offer(get(SUBSCRIPTION), get(SELECTION), get(OFFER), state, mid, inst):
+        return False
+    if not _feasible_subject(get(SUBJECT), state):
+        return False
+    if get(ROOM) is Room.FULL and state in _WITHOUT_MEMBERS:
+        return False
+    if state is GroupState.ABSENT and get(GENERATION) in {Generation.BEFORE, Generation.EQUAL}:
+        return False
+    return _feasible_phase(get(TRIGGER), get(DELAY), get(PARKED), get(LEFT))
+
+
+def _feasible_offer(
+    subscription: Hashable,
+    selection: Hashable,
+    offer: Hashable,
+    state: Hashable,
+    mid: Hashable,
+    inst: Hashable,
+) -> bool:
+    if subscription is not None:
+        comparable = mid is Mid.MEMBER
+        if comparable is (subscription is Change.MEANINGLESS):
+            return False
+    if selection is not None:
+        votes = (
+            mid is Mid.EMPTY
+            and inst is Inst.OTHER
+            and state is GroupState.STABLE
+            and offer is Offer.SUPPORTED
+        )
+        return votes is not (selection is Change.MEANINGLESS)
+    return True
+
+
+def _feasible_subject(subject: Hashable, state: Hashable) -> bool:
+    if subject is None:
+        return True
+    if subject is Subject.PENDING:
+        return state not in _WITHOUT_ANYONE
+    if subject is Subject.NEW:
+        return state is GroupState.PREPARING  # its first join completes with the rebalance
+    return state not in _WITHOUT_MEMBERS
+
+
+def _feasible_phase(trigger: Hashable, delay: Hashable, parked: Hashable, left: Hashable) -> bool:
+    if trigger is None:
+        return True
+    if left is Left.NOBODY:
+        return parked is not Parked.SOME  # who is parked stays
+    return True

@@ -1,0 +1,155 @@
+"""What must happen in the end: requests are answered, groups settle.
+
+Decides what is assumed of the surroundings, and looks for a run that keeps to it and never gets
+there: a lasso, a cycle that can go on for ever.  Clients are not folded here, since an assumption
+about one client means nothing where two may change places.
+
+Two assumptions are made.  Time passes: a run in which it does not is no run.  And, for a group to
+settle, that its clients keep to the protocol from some moment on, whatever they did before: a
+client that would be told to join joins, one that was given a generation syncs, one that has its
+assignment heartbeats in time, one that was fenced stops; nobody restarts, leaves or is cut off.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
+
+from fencepost.model.revision import Revision
+from fencepost.model.rules import sources as src
+from fencepost.model.state.group import SESSION, Group
+from fencepost.model.table.vocabulary import GroupState
+from fencepost.properties.explorer.exploration import Exploration
+from fencepost.properties.explorer.explorer import explore
+from fencepost.properties.explorer.lasso import Component, Lasso, find_lasso
+from fencepost.properties.worlds.client import Client, Seat
+from fencepost.properties.worlds.scope import Scope
+from fencepost.properties.worlds.world import Act, World, Worlds
+
+
+@dataclass(frozen=True, slots=True)
+class Promise:
+    """Something that must happen in the end.
+
+    `assumes`: of the surroundings; `expected`: revision → why it does not happen there.
+    """
+
+    id: str
+    meaning: str
+    source: str
+    assumes: str
+    expected: Mapping[str, str] = field(default_factory=dict)
+
+
+ANSWERED = Promise(
+    "every-request-is-answered",
+    "A request whose connection stands is answered in bounded time, whatever others do.",
+    f"{src.KIP_BACKGROUND}; {src.KAFKA_12890}",
+    "time passes",
+    {
+        "kip-345": "a static leader that heartbeats and never syncs stays, and so all others wait",
+        **{
+            f"kafka-2.{minor}": "2.6.1 to 2.8.0: a leader that heartbeats and never syncs stays"
+            for minor in (6, 7)
+        },
+    },
+)
+SETTLED = Promise(
+    "every-group-settles",
+    "When its clients keep to the protocol, a group becomes Stable, or Empty if nobody is left.",
+    src.KIP_BACKGROUND,
+    "time passes and, from some moment on, clients keep to the protocol",
+)
+PROMISES = (ANSWERED, SETTLED)
+LIVELY_SCOPES = (
+    Scope(clients=2, members=2, fold=False),
+    Scope(clients=2, dynamic=1, members=2, fold=False),
+    Scope(clients=2, instances=2, members=2, fold=False),
+)
+"""Where promises are put to the test: one instance twice, static beside dynamic, two instances."""
+
+
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """What came of looking: the promises broken, each with its lasso, and how much was seen."""
+
+    broken: dict[str, Lasso[World, Act]]
+    exploration: Exploration[World, Act]
+    worlds: Worlds
+
+
+def look(revision: Revision, scope: Scope, *, max_states: int | None = None) -> Looked:
+    """Look for runs that break a promise.  The exploration says whether it was complete."""
+    worlds = Worlds(revision, replace(scope, fold=False))
+    found = explore(worlds, keep_graph=True, max_states=max_states)
+    graph = found.graph
+    assert graph is not None
+    broken: dict[str, Lasso[World, Act]] = {}
+    for index in range(len(worlds.seats)):
+        lasso = find_lasso(graph, partial(_is_answered, index), _time_passes)
+        if lasso is not None:
+            broken.setdefault(ANSWERED.id, lasso)
+
+    def kept_to(world: World, act: Act, _after: World) -> bool:
+        return keeps_to_the_protocol(worlds, world, act)
+
+    lasso = find_lasso(graph, _is_settled, _time_passes, allowed=kept_to)
+    if lasso is not None:
+        broken[SETTLED.id] = lasso
+    return Looked(broken, found, worlds)
+
+
+def _is_answered(index: int, world: World) -> bool:
+    return not world.clients[index].waits
+
+
+def _time_passes(component: Component[World, Act]) -> bool:
+    return any(act.kind == "tick" for act in component.actions)
+
+
+def _is_settled(world: World) -> bool:
+    return world.group is None or world.group.state in {GroupState.STABLE, GroupState.EMPTY}
+
+
+def keeps_to_the_protocol(worlds: Worlds, world: World, act: Act) -> bool:
+    """Whether an act is what a well-kept client does next; time waits for those who must act."""
+    duties = [
+        duty(world.group, client, seat)
+        for client, seat in zip(world.clients, worlds.seats, strict=True)
+    ]
+    if act.kind == "tick":
+        return all(
+            what is None or (what == "heartbeat" and _is_fresh(world.group, client))
+            for what, client in zip(duties, world.clients, strict=True)
+        )
+    return act.client >= 0 and act.kind == duties[act.client]
+
+
+def duty(group: Group | None, client: Client, seat: Seat) -> str | None:
+    """What a client does next that keeps to the protocol; None: it waits, or it stopped."""
+    if client.waits:
+        return None
+    if client.member_id and seat.instance is not None and group is not None:
+        holder = group.holder(seat.instance)
+        if holder is not None and holder != client.member_id:
+            return None  # fenced
+    if group is None or group.member(client.member_id) is None:
+        return "join"
+    told_to_join = group.state is GroupState.PREPARING or client.generation != group.generation_id
+    if told_to_join:
+        return "join"
+    return "sync" if client.assignment is None else "heartbeat"
+
+
+def _is_fresh(group: Group | None, client: Client) -> bool:
+    """Whether a heartbeat now would change nothing."""
+    if group is None:
+        return True
+    member = group.member(client.member_id)
+    return member is None or any(
+        t.kind == SESSION
+        and t.subject == client.member_id
+        and t.earliest >= member.session_timeout_ms
+        for t in group.timers
+    )

@@ -1,0 +1,257 @@
+"""A walk through worlds, act by act, with an eye on what must hold.
+
+Decides what a random engine looks at.  By properties alone: the judge of each step, each world, and
+at the end the answers of the whole run.  By comparison: whether another revision could have given
+the same answers; the oracle says so, and it is asked only about walks of which some step is none of
+that revision's own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+from fencepost.model.revision import Revision
+from fencepost.properties.checking.evaluator import EXCUSED, Judging, broken, excused_rules
+from fencepost.properties.claims.history_index import read
+from fencepost.properties.logic.property import Kind, Property
+from fencepost.properties.oracle.oracle import judge
+from fencepost.properties.oracle.verdict import Violation
+from fencepost.properties.worlds.adversarial_actions import ODD_ACTS
+from fencepost.properties.worlds.concretise import Run, unfold
+from fencepost.properties.worlds.scope import ACTS, Scope
+from fencepost.properties.worlds.world import Act, Transition, World, Worlds
+
+SIMPLEST_FIRST: tuple[str, ...] = (
+    "join",
+    "sync",
+    "tick",
+    "heartbeat",
+    "restart",
+    "leave",
+    "commit",
+    "change",
+    "drop",
+    "remove",
+    "failover",
+    "stranger",
+)
+"""The kinds of acts, as walks are made simpler: an act gives way to one before it."""
+
+KINDS: tuple[str, ...] = (
+    *SIMPLEST_FIRST,
+    *(k for k in (*ACTS, *ODD_ACTS) if k not in SIMPLEST_FIRST),
+)
+
+_OFTEN = {"join": 4, "sync": 4, "tick": 2}
+"""Without these nothing comes about that could be disturbed."""
+
+_CARRIED_SINCE = {"pose": ("JoinGroup", 5), "claim": ("Heartbeat", 3), "batch": ("LeaveGroup", 3)}
+"""Odd acts that name an instance, or several members."""
+
+
+class Choice(NamedTuple):
+    """An act as it is drawn: its kind, whose it is (-1: nobody's), which outcome."""
+
+    kind: str
+    client: int = -1
+    outcome: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What is wrong: the property that is broken ("": another answer is due), in one sentence."""
+
+    property_id: str
+    sentence: str
+    violation: Violation | None = None
+
+
+class Ground:
+    """A revision within a scope, and what it is held to.
+
+    `properties`: those that have to hold, of any kind, where the revision doesn't expect otherwise;
+    `reference`: a revision that has to be able to give the same answers, or None.
+    """
+
+    def __init__(
+        self,
+        revision: Revision,
+        scope: Scope,
+        properties: Iterable[Property] = (),
+        reference: Revision | None = None,
+    ) -> None:
+        given = tuple(properties)
+        acts = tuple(kind for kind in scope.acts if _can_say(kind, scope, revision))
+        # Folded, an act's client would be another one each time.
+        self.scope = replace(scope, acts=acts, fold=False)
+        self.judging = Judging(given, revision)
+        held = [p for p in given if excused_rules(p, revision) is not None]
+        self.states = [p for p in self.judging.of_worlds if p in held]
+        self.histories = [p for p in held if p.kind is Kind.HISTORY]
+        self.worlds = Worlds(revision, self.scope, self.judging.judge)
+        self.reference = reference
+        self._theirs = None if reference is None else Worlds(reference, self.scope)
+        self._seen: dict[World, Finding | None] = {}
+        self._known: dict[tuple[object, ...], bool] = {}
+        self._enabled: dict[World, dict[str, list[int]]] = {}
+
+    @property
+    def config(self) -> dict[str, int | None]:
+        """The settings that the scope stands for."""
+        return self.scope.config()
+
+    def enabled(self, world: World) -> dict[str, list[int]]:
+        """Kind → the clients that can do it, the simplest kinds first."""
+        if world not in self._enabled:
+            found: dict[str, list[int]] = {}
+            for kind, index in self.worlds.enabled(world):
+                found.setdefault(kind, []).append(index)
+            self._enabled[world] = {kind: found[kind] for kind in KINDS if kind in found}
+        return self._enabled[world]
+
+    def of_world(self, world: World) -> Finding | None:
+        """What is wrong with a world."""
+        if self.states and world not in self._seen:
+            view = self.worlds.look(world)
+            said = ((one.id, broken(one, view)) for one in self.states)
+            self._seen[world] = next((Finding(i, s) for i, s in said if s is not None), None)
+        return self._seen.get(world)
+
+    def is_theirs(self, world: World, act: Act, done: Transition | None) -> bool:
+        """Whether the reference could do the same from the same world."""
+        if self._theirs is None or done is None:
+            return True
+        ask = () if act.client < 0 else self.worlds.ask(world.clients[act.client], *act[:2])
+        key = (world.group, act.kind, ask, act.choice)
+        if key not in self._known:
+            theirs = self._theirs.transitions(world, act.kind, act.client)
+            self._known[key] = _essence(done) in map(_essence, theirs)
+        return self._known[key]
+
+    def judged(self, run: Run) -> Finding | None:
+        """What is wrong with the answers of a run."""
+        if self.reference is not None:
+            verdict = judge(self.reference, self.config, list(run.events), lag_ms=0).verdict()
+            if verdict.violation is not None:
+                return Finding("", verdict.violation.detail, verdict.violation)
+        reading = read(run.events)
+        for one in self.histories:
+            if one.holds is not None and (sentence := one.holds(reading)) is not None:
+                return Finding(one.id, sentence)
+        return None
+
+
+def _can_say(kind: str, scope: Scope, revision: Revision) -> bool:
+    """Whether everybody's versions can carry an act."""
+    api, least = _CARRIED_SINCE.get(kind, ("JoinGroup", 0))
+    return all(seat.versions.get(api, 0) >= least for seat in scope.seats(revision))
+
+
+def _essence(done: Transition) -> tuple[object, ...]:
+    answers = tuple((e.request_id, e.message) for e in done.emissions)
+    return done.naming.group, tuple(sorted(done.naming.ids.items())), done.naming.shift, answers
+
+
+@dataclass(slots=True)
+class Walk:
+    """A walk: the way so far, the rules that were used, and what was found to be wrong."""
+
+    ground: Ground
+    path: list[tuple[Act | None, World]] = field(default_factory=list)
+    choices: list[Choice] = field(default_factory=list)
+    rules: set[str] = field(default_factory=set)
+    finding: Finding | None = None
+    strayed: bool = False
+
+    def __post_init__(self) -> None:
+        """At the first of the initial worlds."""
+        world = next(iter(self.ground.worlds.initial()))
+        self.path.append((None, world))
+        self.finding = self.ground.of_world(world)
+
+    @property
+    def world(self) -> World:
+        """Where it is."""
+        return self.path[-1][1]
+
+    def enabled(self) -> dict[str, list[int]]:
+        """Kind → the clients that can do it, the simplest kinds first."""
+        return self.ground.enabled(self.world)
+
+    def choose(self, number: int, without: frozenset[str] = frozenset()) -> None:
+        """Go on by an act that is enabled; which one, the number says.  0 is a simple one.
+
+        `without`: kinds that don't happen in this walk, unless nothing else can.
+        """
+        enabled = self.enabled()
+        kinds = [
+            k for kind in enabled if kind not in without for k in (kind,) * _OFTEN.get(kind, 1)
+        ]
+        kinds = kinds or list(enabled)
+        if not kinds:
+            return  # all wait, and no timer will end it
+        number, which = divmod(number, len(kinds))
+        clients = enabled[kinds[which]]
+        outcome, whose = divmod(number, len(clients))
+        self._go(Choice(kinds[which], clients[whose], outcome))
+
+    def take(self, choice: Choice) -> bool:
+        """Go on by this act, if it is enabled; whether it was."""
+        return choice.client in self.enabled().get(choice.kind, ()) and self._go(choice)
+
+    def _go(self, choice: Choice) -> bool:
+        before = self.world
+        taken = self.ground.worlds.taken(before, *choice)
+        if taken is None:
+            return False
+        act, world, done = taken
+        self.path.append((act, world))
+        self.choices.append(Choice(*act[:3]))
+        self.strayed = self.strayed or not self.ground.is_theirs(before, act, done)
+        if done is not None:
+            self.rules.update(rule.id for view in done.views for rule in view.rules)
+        if self.finding is None:
+            self.finding = _against(act.faults) or self.ground.of_world(world)
+        return True
+
+    def end(self) -> Finding | None:
+        """What is wrong, all told."""
+        ground = self.ground
+        if self.finding is None and (ground.histories or self.strayed):
+            self.finding = ground.judged(self.run())
+        return self.finding
+
+    def run(self) -> Run:
+        """The run that it stands for."""
+        return unfold(self.ground.worlds, self.path)
+
+
+def _against(faults: Sequence[str]) -> Finding | None:
+    """The first fault that nothing excuses."""
+    for fault in faults:
+        if not fault.startswith(EXCUSED):
+            property_id, _, sentence = fault.partition(": ")
+            return Finding(property_id, sentence)
+    return None
+
+
+def walked(ground: Ground, choices: Iterable[Choice]) -> Walk:
+    """The walk of these acts, up to the first that breaks a property; who can't act doesn't."""
+    walk = Walk(ground)
+    for choice in choices:
+        walk.take(choice)
+        if walk.finding is not None:
+            break
+    walk.end()
+    return walk
+
+
+def simpler(choice: Choice, clients: int) -> Iterator[Choice]:
+    """What may stand for an act, the simplest first."""
+    for kind in KINDS[: KINDS.index(choice.kind)]:
+        for client in (-1,) if kind in {"tick", "failover"} else range(clients):
+            yield Choice(kind, client)
+    yield from (choice._replace(client=c) for c in range(choice.client))
+    yield from (choice._replace(outcome=o) for o in range(choice.outcome))

@@ -1,0 +1,46 @@
+"""What must hold of answers alone, whoever gave them: all history properties, in one place.
+
+Decides nothing more: each is defined where its subject is.  They need no table and no revision, so
+a coordinator can be held to them that nobody has a model of; what they see they see without knowing
+the right answer.
+
+    >>> from fencepost.properties.claims.answers import broken_by
+    >>> broken_by([])
+    {}
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from fencepost.model.history import Event
+from fencepost.properties.claims.answers_bounds import BOUND_PROPERTIES
+from fencepost.properties.claims.answers_generations import GENERATION_PROPERTIES
+from fencepost.properties.claims.answers_ids import ID_PROPERTIES
+from fencepost.properties.claims.answers_quiet import QUIET_PROPERTIES
+from fencepost.properties.claims.history_index import read
+from fencepost.properties.logic.property import Property
+
+HISTORY_PROPERTIES: tuple[Property, ...] = (
+    *ID_PROPERTIES,
+    *GENERATION_PROPERTIES,
+    *QUIET_PROPERTIES,
+    *BOUND_PROPERTIES,
+)
+
+
+def broken_by(
+    history: Sequence[Event], properties: Iterable[Property] = HISTORY_PROPERTIES
+) -> Mapping[str, str]:
+    """Id of each property that a history breaks → what is wrong, in one sentence."""
+    reading = read(history)
+    said = ((one.id, one.holds(reading)) for one in properties if one.holds is not None)
+    return {name: sentence for name, sentence in said if sentence is not None}
+
+
+def reached_by(
+    history: Sequence[Event], properties: Iterable[Property] = HISTORY_PROPERTIES
+) -> frozenset[str]:
+    """Ids of the properties that a history is about; of the others it says nothing."""
+    reading = read(history)
+    return frozenset(one.id for one in properties if callable(one.premise) and one.premise(reading))

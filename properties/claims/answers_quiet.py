@@ -1,0 +1,211 @@
+"""Of answers alone: a static member that restarts in a stable group disturbs nobody.
+
+Decides when a history shows a group to be Stable, so that whatever happens next has a cause that
+can be seen: a SyncGroup or Heartbeat of its generation was answered NONE after the generation was
+assigned, nothing that may start a rebalance was asked since or was still under way, nobody's
+session can have ended, and there was no failover.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from fencepost.model.messages.messages import (
+    HeartbeatRequest,
+    JoinGroupRequest,
+    JoinGroupResponse,
+    LeaveGroupRequest,
+    SyncGroupRequest,
+)
+from fencepost.model.rules import sources as src
+from fencepost.model.table.errors import Error, error_name
+from fencepost.properties.claims.history_index import NEVER, NONE, Exchange, Reading, Told, as_join
+from fencepost.properties.claims.history_property import history_property
+
+_REBALANCE = Error.REBALANCE_IN_PROGRESS.value
+
+
+@dataclass(slots=True)
+class _Calm:
+    """A group that is known to be Stable, from `since` on: a place in the history."""
+
+    group: str
+    generation: int
+    since: Exchange
+    restarts: list[Exchange] = field(default_factory=list)
+
+
+def _calms(reading: Reading) -> Iterator[tuple[_Calm, Exchange]]:
+    """Each request that was sent while its group was known to be Stable, in order of sending."""
+    if reading.takeovers:
+        return  # of each member's protocols the selected one alone was stored
+    calm: dict[str, _Calm] = {}
+    for request in reading.exchanges:
+        group = request.group
+        now = calm.get(group)
+        if now is None or not now.since.before(request):
+            now = _evidence(reading, request)
+        if now is None or not _in_time(reading, now, request):
+            calm.pop(group, None)
+            continue
+        yield now, request
+        if _restarts(reading, now, request):
+            now.restarts.append(request)
+        elif _disturbs(request):
+            calm.pop(group, None)
+            continue
+        calm[group] = now
+
+
+def _evidence(reading: Reading, request: Exchange) -> _Calm | None:
+    """That the group was Stable when this request was sent, and nothing had begun to change it."""
+    group = request.group
+    earlier = [e for e in reading.exchanges if e.group == group and e.sent < request.sent]
+    for sync, asked, _ in reversed(reading.synced):
+        if asked.group_id != group or not sync.before(request):
+            continue
+        calm = all(e.sent < sync.sent and e.before(sync) for e in earlier if _disturbs(e))
+        return _Calm(group, asked.generation_id, sync) if calm else None
+    return None
+
+
+def _disturbs(e: Exchange) -> bool:
+    """Whether a request may start a rebalance, once it is handled; also one that nobody answers."""
+    known = isinstance(e.asked, JoinGroupRequest | LeaveGroupRequest)
+    return known or as_join(e.asked) is not None or "/" in e.send.api
+
+
+def _in_time(reading: Reading, calm: _Calm, request: Exchange) -> bool:
+    """Whether no timer can have fired: no time passed, or not enough since the group was founded.
+
+    The latter for the shortest timeout that any member asked for.
+    """
+    if reading.virtual and request.sent_ms == calm.since.answered_ms:
+        return True
+    joins = [
+        (e.sent_ms, asked)
+        for e in reading.exchanges
+        if e.group == calm.group and (asked := as_join(e.asked)) is not None
+    ]
+    timeouts = [t for _, a in joins for t in (a.session_timeout_ms, a.rebalance_timeout_ms)]
+    shortest = min((t for t in timeouts if t > 0), default=0)
+    end = request.answered_ms if request.answered_ms < NEVER else request.sent_ms
+    return end - min(at for at, _ in joins) < shortest
+
+
+def _restarts(reading: Reading, calm: _Calm, request: Exchange) -> bool:
+    """Whether it is the join of a static member that restarts with what it subscribed to before."""
+    asked = as_join(request.asked)
+    if asked is None or asked.member_id or asked.group_instance_id is None:
+        return False
+    told = _last_told(reading, request, asked.group_instance_id)
+    if told is None or told.answer.generation_id != calm.generation:
+        return False
+    if _subscription(told.asked) != _subscription(asked):
+        return False
+    selected = told.answer.protocol_name
+    votes = {t.asked.protocols[0].name for t in reading.told if t.asked.group_id == calm.group}
+    return votes == {selected} and told.asked.session_timeout_ms == asked.session_timeout_ms
+
+
+def _last_told(reading: Reading, request: Exchange, instance: str) -> Told | None:
+    """What the instance was told last, if its last join before this one was answered NONE."""
+    own = {mid for (g, mid), i in reading.instances.items() if (g, i) == (request.group, instance)}
+    joins = [
+        e
+        for e in reading.exchanges
+        if e.sent < request.sent
+        and e.group == request.group
+        and (asked := as_join(e.asked)) is not None
+        and (asked.group_instance_id == instance or asked.member_id in own)
+    ]
+    last = joins[-1] if joins else None
+    if last is None or not last.before(request):
+        return None
+    return next((t for t in reading.told if t.exchange is last and t.instance == instance), None)
+
+
+def _subscription(asked: JoinGroupRequest) -> tuple[object, ...]:
+    return asked.protocol_type, asked.protocols
+
+
+def _loud(reading: Reading) -> str | None:
+    for calm, request in _calms(reading):
+        if _restarts(reading, calm, request):
+            answer = request.answer
+            if answer is None:
+                if request.dropped == NEVER and reading.virtual:
+                    return f"{request} restarts in a stable group, and was not answered at once"
+                continue
+            assert isinstance(answer, JoinGroupResponse)
+            if answer.error_code != NONE or answer.generation_id != calm.generation:
+                said = error_name(answer.error_code)
+                return (
+                    f"{request} restarts in generation {calm.generation}, which was stable, and "
+                    f"was told {said}, generation {answer.generation_id}"
+                )
+        elif calm.restarts and _told_of_a_rebalance(calm, request):
+            return (
+                f"{request} was told REBALANCE_IN_PROGRESS in generation {calm.generation} after "
+                f"{len(calm.restarts)} restarts of static members and nothing else"
+            )
+    return None
+
+
+def _told_of_a_rebalance(calm: _Calm, request: Exchange) -> bool:
+    if not isinstance(request.asked, HeartbeatRequest | SyncGroupRequest):
+        return False
+    current = request.asked.generation_id == calm.generation
+    return current and getattr(request.answer, "error_code", NONE) == _REBALANCE
+
+
+def _restarted_in_calm(reading: Reading) -> bool:
+    return any(_restarts(reading, calm, request) for calm, request in _calms(reading))
+
+
+def _causeless(reading: Reading) -> str | None:
+    for calm, request in _calms(reading):
+        if not calm.restarts and _told_of_a_rebalance(calm, request):
+            return (
+                f"{request} was told REBALANCE_IN_PROGRESS in generation {calm.generation}, "
+                f"and nothing had happened since {calm.since} showed it to be stable"
+            )
+    return None
+
+
+def _asked_in_calm(reading: Reading) -> bool:
+    return any(
+        isinstance(request.asked, HeartbeatRequest | SyncGroupRequest)
+        for _, request in _calms(reading)
+    )
+
+
+_SCOPE = (
+    "a group that a SyncGroup showed to be stable, with nothing asked since that may start a "
+    "rebalance, before any session can end, and no failover in the history"
+)
+
+QUIET_PROPERTIES = (
+    history_property(
+        "restart-in-a-stable-group-is-quiet",
+        "A static member that restarts in a stable group with the same subscription is answered "
+        "NONE in the same generation, and nobody is told of a rebalance: N restarts cause none.",
+        src.KIP_ROLLING,
+        _SCOPE + "; all members' first protocol is the selected one, so that no tie is voted anew",
+        _loud,
+        _restarted_in_calm,
+        expected={
+            "member-name-draft": "a leader that restarts causes a rebalance in this draft",
+            "comment-table-1": "the stored id is told with MEMBER_ID_REQUIRED; no answer yet",
+        },
+    ),
+    history_property(
+        "rebalance-has-a-visible-cause",
+        "Nobody is told of a rebalance in a stable group in which nothing happened.",
+        src.KIP_BACKGROUND,
+        _SCOPE,
+        _causeless,
+        _asked_in_calm,
+    ),
+)

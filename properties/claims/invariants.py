@@ -1,0 +1,280 @@
+"""What holds of every group that can be reached: the state properties, each a formula.
+
+Decides what is claimed of a group at any time.  The first are what a protocol author asks for; the
+others say how a coordinator keeps its books, and carry the proofs of the first.
+"""
+
+from __future__ import annotations
+
+from fencepost.model.rules import sources as src
+from fencepost.model.table.vocabulary import STATE, GroupState
+from fencepost.properties.claims import waivers
+from fencepost.properties.logic.logic import (
+    AtMost,
+    Formula,
+    When,
+    all_of,
+    any_of,
+    exists,
+    for_all,
+    iff,
+    implies,
+    is_now,
+    negate,
+    same,
+)
+from fencepost.properties.logic.property import Engine, Kind, Property
+from fencepost.properties.logic.signature import (
+    DELAYED,
+    GENERATION,
+    HOLDS,
+    JOIN_TIMER,
+    LEADS,
+    MEMBER,
+    NEW,
+    OFFSETS,
+    OWES,
+    PARKED,
+    PENDING,
+    SEAT,
+    SESSION,
+    STORED_GENERATION,
+    STORED_HOLDS,
+    STORED_LEADS,
+    STORED_MEMBER,
+    STORED_SEAT,
+    STORED_STATE,
+    SYNC_TIMER,
+    SYNCING,
+    I,
+    J,
+    X,
+    Y,
+)
+
+FORMULA_ENGINES = frozenset({Engine.EXPLORATION, Engine.HYPOTHESIS, Engine.PROOF})
+UNSEEN = {Engine.ANSWERS: "it speaks of what a coordinator knows; answers show only part of that"}
+_EVERY_GROUP = "every group, at any time, on the coordinator that has it"
+
+_PREPARING = is_now(STATE, GroupState.PREPARING)
+_COMPLETING = is_now(STATE, GroupState.COMPLETING)
+_SETTLED = is_now(STATE, GroupState.COMPLETING, GroupState.STABLE)
+_ABSENT = is_now(STATE, GroupState.ABSENT)
+_SOMEBODY = exists(X, MEMBER.now(X))
+_SEATED = exists(X, I, SEAT.now(X, I))
+_STORED = negate(is_now(STORED_STATE, GroupState.ABSENT))
+
+
+def state_property(
+    name: str, meaning: str, formula: Formula, premise: Formula, source: str = src.KAFKA_JOIN
+) -> Property:
+    """A property of every group."""
+    return Property(
+        name,
+        meaning,
+        source,
+        Kind.STATE,
+        _EVERY_GROUP,
+        FORMULA_ENGINES,
+        formula=formula,
+        premise=premise,
+        not_by=UNSEEN,
+        expected=waivers.reasons(name),
+        expected_rules=waivers.rules(name),
+    )
+
+
+PROMISED = (
+    state_property(
+        "one-live-member-per-instance",
+        "No two live members carry one instance id.",
+        for_all(X, Y, I, implies(all_of(SEAT.now(X, I), SEAT.now(Y, I)), same(X, Y))),
+        _SEATED,
+        src.KIP_JOIN,
+    ),
+    state_property(
+        "mapped-instance-has-holder",
+        "Each mapped instance is mapped to one id only, a live member that carries it.",
+        all_of(
+            for_all(I, X, implies(HOLDS.now(I, X), all_of(MEMBER.now(X), SEAT.now(X, I)))),
+            for_all(I, X, Y, implies(all_of(HOLDS.now(I, X), HOLDS.now(I, Y)), same(X, Y))),
+        ),
+        exists(I, X, HOLDS.now(I, X)),
+        src.KIP_JOIN,
+    ),
+    state_property(
+        "static-member-is-mapped",
+        "Each static member carries one instance, which is mapped to it.",
+        all_of(
+            for_all(X, I, implies(SEAT.now(X, I), all_of(MEMBER.now(X), HOLDS.now(I, X)))),
+            for_all(X, I, J, implies(all_of(SEAT.now(X, I), SEAT.now(X, J)), same(I, J))),
+        ),
+        _SEATED,
+        src.KIP_JOIN,
+    ),
+    state_property(
+        "pending-is-no-member",
+        "An id that was handed out and not yet used is no member's.",
+        for_all(X, negate(all_of(PENDING.now(X), MEMBER.now(X)))),
+        exists(X, PENDING.now(X)),
+        src.KIP_394,
+    ),
+    state_property(
+        "leader-is-member",
+        "Exactly one member leads a group that has members, and nobody leads one that has none.",
+        all_of(
+            for_all(X, implies(LEADS.now(X), MEMBER.now(X))),
+            for_all(X, Y, implies(all_of(LEADS.now(X), LEADS.now(Y)), same(X, Y))),
+            implies(_SOMEBODY, exists(X, LEADS.now(X))),
+        ),
+        _SOMEBODY,
+        src.KIP_BACKGROUND,
+    ),
+    state_property(
+        "settled-has-members",
+        "A group that is absent or Empty has no members; one that is Completing or Stable has.",
+        all_of(
+            implies(is_now(STATE, GroupState.ABSENT, GroupState.EMPTY), negate(_SOMEBODY)),
+            implies(_SETTLED, _SOMEBODY),
+        ),
+        _SETTLED,
+        src.KAFKA_TIMERS,
+    ),
+    state_property(
+        "parked-only-while-preparing",
+        "A join waits only for a member, and only while a rebalance is prepared.",
+        for_all(X, implies(PARKED.now(X), all_of(MEMBER.now(X), _PREPARING))),
+        exists(X, PARKED.now(X)),
+        src.KIP_BACKGROUND,
+    ),
+    state_property(
+        "syncing-only-while-completing",
+        "A sync waits only for a member, and only until the assignment is there.",
+        for_all(X, implies(SYNCING.now(X), all_of(MEMBER.now(X), _COMPLETING))),
+        exists(X, SYNCING.now(X)),
+        src.KAFKA_SYNC,
+    ),
+)
+"""What a protocol author asks for."""
+
+BOOKS = (
+    state_property(
+        "never-dead",
+        "No request of these APIs leaves a group Dead: it is gone at once.",
+        negate(is_now(STATE, GroupState.DEAD)),
+        negate(_ABSENT),
+        src.KAFKA_CHECKS,
+    ),
+    state_property(
+        "absent-knows-nothing",
+        "A group that does not exist has no pending ids, offsets or stored state, generation 0.",
+        implies(
+            _ABSENT,
+            all_of(
+                negate(exists(X, PENDING.now(X))),
+                negate(OFFSETS.now()),
+                negate(_STORED),
+                AtMost(GENERATION, When.NOW, 0, None, When.NOW),
+            ),
+        ),
+        _ABSENT,
+        src.KAFKA_CHECKS,
+    ),
+    state_property(
+        "new-member-waits",
+        "A member that never completed a join has one that waits.",
+        for_all(X, implies(NEW.now(X), PARKED.now(X))),
+        exists(X, NEW.now(X)),
+        src.KAFKA_TIMERS,
+    ),
+    state_property(
+        "debt-is-of-this-generation",
+        "Only members owe a sync, and only after a join phase completed.",
+        for_all(X, implies(OWES.now(X), all_of(MEMBER.now(X), _SETTLED))),
+        exists(X, OWES.now(X)),
+        src.KAFKA_12890,
+    ),
+    state_property(
+        "session-is-of-somebody",
+        "A session timer runs for members and pending ids alone, and for every pending id.",
+        for_all(
+            X,
+            all_of(
+                implies(SESSION.now(X), any_of(MEMBER.now(X), PENDING.now(X))),
+                implies(PENDING.now(X), SESSION.now(X)),
+            ),
+        ),
+        exists(X, SESSION.now(X)),
+        src.KAFKA_TIMERS,
+    ),
+    state_property(
+        "everybody-is-watched",
+        "Each member has a session timer, or waits for an answer that starts one.",
+        for_all(
+            X,
+            implies(MEMBER.now(X), any_of(SESSION.now(X), PARKED.now(X), SYNCING.now(X))),
+        ),
+        _SOMEBODY,
+        src.KAFKA_TIMERS,
+    ),
+    state_property(
+        "join-phase-has-a-timer",
+        "The join phase has a timer exactly while a rebalance is prepared, and delays only then.",
+        all_of(iff(JOIN_TIMER.now(), _PREPARING), implies(DELAYED.now(), _PREPARING)),
+        _PREPARING,
+        src.KAFKA_TIMERS,
+    ),
+    state_property(
+        "sync-timer-has-a-debtor",
+        "Syncs are waited for only while somebody owes one.",
+        implies(SYNC_TIMER.now(), all_of(_SETTLED, exists(X, OWES.now(X)))),
+        SYNC_TIMER.now(),
+        src.KAFKA_12890,
+    ),
+    state_property(
+        "stored-is-consistent",
+        "What is stored is Empty without members or Stable with a leader among them, and its "
+        "map agrees with its members.",
+        all_of(
+            is_now(STORED_STATE, GroupState.ABSENT, GroupState.EMPTY, GroupState.STABLE),
+            any_of(_STORED, AtMost(STORED_GENERATION, When.NOW, 0, None, When.NOW)),
+            implies(is_now(STORED_STATE, GroupState.STABLE), exists(X, STORED_MEMBER.now(X))),
+            for_all(X, implies(STORED_MEMBER.now(X), is_now(STORED_STATE, GroupState.STABLE))),
+            for_all(X, implies(STORED_LEADS.now(X), STORED_MEMBER.now(X))),
+            for_all(X, Y, implies(all_of(STORED_LEADS.now(X), STORED_LEADS.now(Y)), same(X, Y))),
+            implies(exists(X, STORED_MEMBER.now(X)), exists(X, STORED_LEADS.now(X))),
+            for_all(
+                X,
+                I,
+                implies(
+                    STORED_SEAT.now(X, I), all_of(STORED_MEMBER.now(X), STORED_HOLDS.now(I, X))
+                ),
+            ),
+            for_all(I, X, implies(STORED_HOLDS.now(I, X), STORED_SEAT.now(X, I))),
+            for_all(
+                X, I, J, implies(all_of(STORED_SEAT.now(X, I), STORED_SEAT.now(X, J)), same(I, J))
+            ),
+            for_all(
+                X, Y, I, implies(all_of(STORED_SEAT.now(X, I), STORED_SEAT.now(Y, I)), same(X, Y))
+            ),
+        ),
+        _STORED,
+        src.KIP_FAULT,
+    ),
+    state_property(
+        "stored-generation-is-past",
+        "The stored generation is not beyond the group's.",
+        all_of(
+            AtMost(None, When.NOW, 0, STORED_GENERATION, When.NOW),
+            AtMost(STORED_GENERATION, When.NOW, 0, GENERATION, When.NOW),
+        ),
+        _STORED,
+        src.KIP_FAULT,
+    ),
+)
+"""How a coordinator keeps its books: needed by the proofs, and worth knowing."""
+
+INVARIANTS: tuple[Property, ...] = (*PROMISED, *BOOKS)
+
+WITHIN_A_BATCH = frozenset({"settled-has-members", "sync-timer-has-a-debtor", "stable-is-stored"})
+"""What may fail between the rows of a leave that rebalances once, at its end."""

@@ -1,0 +1,112 @@
+"""Requests that must be refused: of strangers, of another generation, commits.
+
+Decides the checks of `fencepost.properties.claims.step_properties` that are about who may not.
+"""
+
+from __future__ import annotations
+
+from fencepost.model.messages.messages import (
+    HeartbeatRequest,
+    HeartbeatResponse,
+    OffsetCommitRequest,
+    OffsetCommitResponse,
+    SyncGroupRequest,
+    SyncGroupResponse,
+)
+from fencepost.model.state.work import Incoming
+from fencepost.model.table.errors import Error
+from fencepost.properties.claims.step_checks import NONE, answers
+from fencepost.properties.worlds.views import StepView
+
+Caller = HeartbeatRequest | SyncGroupRequest | OffsetCommitRequest
+
+
+def _calling(view: StepView) -> tuple[Caller, str] | None:
+    """A request of a member of a group that has some, with the id of the request."""
+    event, before = view.event, view.before
+    if before is None or not before.members or not isinstance(event, Incoming):
+        return None
+    message = event.message
+    if isinstance(message, HeartbeatRequest | SyncGroupRequest | OffsetCommitRequest):
+        return message, event.id
+    return None
+
+
+def error(view: StepView, request_id: str) -> int | str | None:
+    """The error that a request was answered, None if it wasn't or rows differ."""
+    message = dict(answers(view)).get(request_id)
+    if isinstance(message, OffsetCommitResponse):
+        codes = {p.error_code for topic in message.topics for p in topic.partitions}
+        return codes.pop() if len(codes) == 1 else None
+    if isinstance(message, HeartbeatResponse | SyncGroupResponse):
+        return message.error_code
+    return None
+
+
+def stranger(view: StepView) -> bool:
+    """Whether an id that is no member's asks, without an instance."""
+    found = _calling(view)
+    if found is None:
+        return False
+    message, _ = found
+    before = view.before
+    assert before is not None
+    given = bool(message.member_id) and message.group_instance_id is None
+    return given and before.member(message.member_id) is None
+
+
+def stranger_told(view: StepView) -> str | None:
+    """It gets UNKNOWN_MEMBER_ID."""
+    if not stranger(view):
+        return None
+    found = _calling(view)
+    assert found is not None
+    told = error(view, found[1])
+    if told != Error.UNKNOWN_MEMBER_ID.value:
+        return f"an id that is no member's was answered {told} instead of UNKNOWN_MEMBER_ID"
+    return None
+
+
+def late(view: StepView) -> bool:
+    """Whether a member asks in another generation."""
+    found = _calling(view)
+    if found is None:
+        return False
+    message, _ = found
+    before = view.before
+    assert before is not None
+    instance = message.group_instance_id
+    own = instance is None or before.holder(instance) == message.member_id
+    member = before.member(message.member_id) is not None
+    return member and own and message.generation_id != before.generation_id
+
+
+def late_told(view: StepView) -> str | None:
+    """It gets ILLEGAL_GENERATION, and nothing changes."""
+    if not late(view):
+        return None
+    found = _calling(view)
+    assert found is not None
+    told = error(view, found[1])
+    if told != Error.ILLEGAL_GENERATION.value:
+        return f"another generation was answered {told} instead of ILLEGAL_GENERATION"
+    if view.after != view.before:
+        return "a request of another generation changed the group"
+    return None
+
+
+def refused_commit(view: StepView) -> bool:
+    """Whether a commit was refused."""
+    event = view.event
+    if not isinstance(event, Incoming) or not isinstance(event.message, OffsetCommitRequest):
+        return False
+    return error(view, event.id) not in {NONE, None}
+
+
+def offsets(view: StepView) -> str | None:
+    """A refused commit stores nothing."""
+    if not refused_commit(view):
+        return None
+    before = () if view.before is None else view.before.offsets
+    after = () if view.after is None else view.after.offsets
+    return None if before == after else "a commit was refused and its offset was stored"

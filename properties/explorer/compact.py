@@ -1,0 +1,155 @@
+"""Systems that keep their states as integers: how the explorer speaks of what they stand for.
+
+Decides how a system with a compact form is explored: the engine sees integers for states and for
+actions, checks see what these stand for, and so does the result.  It is the same exploration, since
+integers are equal exactly where states are, and come in the same order.
+
+With several processes, each worker gives numbers of its own to what it meets first.  It hands over
+what it learnt with each stretch of work, and the parent puts its own numbers in their place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, Generic, Protocol, TypeGuard, TypeVar
+
+from fencepost.model.state.fast_replace import replace
+from fencepost.properties.explorer.chunk import Expanded, Found
+from fencepost.properties.explorer.exploration import A, Check, Exploration, Graph, S, Violation
+
+
+class Translation(Protocol):
+    """From the numbers of one worker to one's own."""
+
+    def adopt(self, learnt: Any) -> None:
+        """Take over what the worker learnt; in the order in which it was handed over."""
+        ...
+
+    def state(self, state: int) -> int:
+        """The state of the worker's number, in one's own."""
+        ...
+
+    def action(self, action: int) -> int:
+        """The action of the worker's number, in one's own."""
+        ...
+
+
+S_co = TypeVar("S_co", covariant=True)
+A_co = TypeVar("A_co", covariant=True)
+
+
+class CompactSystem(Protocol[S_co, A_co]):
+    """A system whose states and actions are integers that stand for others."""
+
+    def initial(self) -> Iterable[int]:
+        """See System."""
+        ...
+
+    def successors(self, state: int) -> Iterable[tuple[int, int]]:
+        """See System."""
+        ...
+
+    def opened(self, state: int) -> S_co:
+        """The state that a number stands for."""
+        ...
+
+    def act(self, action: int) -> A_co:
+        """The action that a number stands for."""
+        ...
+
+    def begin(self) -> None:
+        """From now on remember what is learnt, to hand it over."""
+        ...
+
+    def learnt(self) -> object:
+        """What was learnt since; something to pickle."""
+        ...
+
+    def translation(self) -> Translation:
+        """For what a worker hands over that is forked from this process now."""
+        ...
+
+
+def is_compact(system: object) -> TypeGuard[CompactSystem[Any, Any]]:
+    """Whether the states of a system are integers that stand for others."""
+    return hasattr(system, "translation")
+
+
+class Opened(Generic[S, A]):
+    """Checks and results of a compact system, in terms of what its integers stand for."""
+
+    def __init__(self, system: CompactSystem[S, A]) -> None:
+        self._system = system
+        self._at: int | None = None
+        self._last: S | None = None
+
+    def check(self, check: Check[S, A]) -> Check[int, int]:
+        """The check on integers."""
+        one, step, met, step_met = check.state, check.step, check.witness, check.step_witness
+        world, act = self._world, self._system.act
+        opened = self._system.opened
+
+        def of_step(
+            say: Callable[[S, A, S], Any] | None,
+        ) -> Callable[[int, int, int], Any] | None:
+            if say is None:
+                return None
+            return lambda before, action, after: say(world(before), act(action), opened(after))
+
+        return Check(
+            check.name,
+            state=None if one is None else lambda state: one(world(state)),
+            step=of_step(step),
+            witness=None if met is None else lambda state: met(world(state)),
+            step_witness=of_step(step_met),
+            by_action=check.by_action,
+        )
+
+    def quiet(self, quiet: Callable[[A], bool]) -> Callable[[int], bool]:
+        """The same question of integers, asked once for each."""
+        known: dict[int, bool] = {}
+
+        def is_quiet(action: int) -> bool:
+            found = known.get(action)
+            if found is None:
+                found = known[action] = quiet(self._system.act(action))
+            return found
+
+        return is_quiet
+
+    def result(self, found: Exploration[int, int]) -> Exploration[S, A]:
+        """What was found."""
+        opened, act = self._system.opened, self._system.act
+        violations = {
+            name: Violation(
+                v.check,
+                v.sentence,
+                tuple((None if a is None else act(a), opened(s)) for a, s in v.trace),
+            )
+            for name, v in found.violations.items()
+        }
+        graph: Graph[S, A] | None = None
+        if found.graph is not None:
+            edges = [(source, act(a), target) for source, a, target in found.graph.edges]
+            graph = Graph([opened(s) for s in found.graph.states], edges, found.graph.initial)
+        return replace(found, violations=violations, graph=graph)  # type: ignore[arg-type,return-value]
+
+    def _world(self, state: int) -> S:
+        """Many checks ask about the same state."""
+        if state != self._at or self._last is None:
+            self._last = self._system.opened(state)
+            self._at = state
+        return self._last
+
+
+def translated(done: Expanded[int, int], translation: Translation) -> None:
+    """What a worker handed over, in one's own numbers."""
+    translation.adopt(done.learnt)
+    done.learnt = None
+    state, action = translation.state, translation.action
+    done.fresh = [(position, action(a), state(s)) for position, a, s in done.fresh]
+    done.edges = [(position, action(a), number) for position, a, number in done.edges]
+    for number, found in done.steps.items():
+        if found.step is not None:
+            a, s = found.step
+            done.steps[number] = Found(found.position, found.sentence, (action(a), state(s)))

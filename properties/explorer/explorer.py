@@ -1,0 +1,292 @@
+"""Exhaustive exploration, breadth first: every reachable state, and the shortest way to what fails.
+
+Decides the order in which states are found, and with it every trace: level by level, within a level
+in the order of the states that they come from, then in the order of `successors`.  Whoever does the
+work, results are filed in that order, so they are the same with any number of processes.
+
+It knows initial states, actions and next states, nothing else.  Per state it keeps the state, its
+number, where it came from and by which action.
+
+    result = explore(system, [Check("one leader", state=one_leader)])
+    result.violations["one leader"].trace
+"""
+
+from __future__ import annotations
+
+import time
+from array import array
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import closing
+from itertools import islice
+from typing import TYPE_CHECKING, Generic, cast
+
+from fencepost.model.state.fast_replace import replace
+from fencepost.properties.explorer.chunk import Expanded, Found, Judge, Manner, expand_chunk
+from fencepost.properties.explorer.compact import Opened, is_compact, translated
+from fencepost.properties.explorer.exploration import (
+    A,
+    Check,
+    Exploration,
+    Graph,
+    Progress,
+    S,
+    System,
+    Violation,
+    peak_bytes,
+    unique_names,
+)
+from fencepost.properties.explorer.parallel import Workers
+
+if TYPE_CHECKING:
+    from fencepost.properties.explorer.frontier import FrontierCheck, FrontierSystem
+
+__all__ = [
+    "Check",
+    "Exploration",
+    "Graph",
+    "Progress",
+    "System",
+    "Violation",
+    "explore",
+]
+
+_CHUNK = 1024
+_PER_PROCESS = 32
+"""A level with fewer states for each process is quicker done without them."""
+
+
+def explore(
+    system: System[S, A] | FrontierSystem[S, A],
+    checks: Sequence[Check[S, A] | FrontierCheck[S]] = (),
+    *,
+    jobs: int = 1,
+    max_states: int | None = None,
+    max_depth: int | None = None,
+    stop_at_first: bool = False,
+    keep_graph: bool = False,
+    progress: Callable[[Progress], None] | None = None,
+    quiet: Callable[[A], bool] | None = None,
+) -> Exploration[S, A]:
+    """Visit what can be reached, judge it, and count it.
+
+    `jobs`: processes, forked from this one for each level (POSIX); it pays where `successors` is
+    slow.  `max_states`: no more are kept, and the level in which more turn up is the last to be
+    expanded.  `max_depth`: states that many actions away are judged, but not expanded
+    (so nothing says whether there is more: `complete` is false).
+    `stop_at_first`: end at the first violation, the nearest one; else all checks go on.
+    `progress` is called after each level.  `quiet`: whether an action alone shows that no check has
+    anything against a step by it; then they are not asked (their witnesses are).
+
+    A system with a compact form (`compact()`, see `explorer_compact`) is explored in that form.
+    A FrontierSystem (see `explorer_frontier`) is expanded by whole levels; `jobs` are threads then.
+
+    Raises ValueError for numbers that make no sense and for two checks of one name, and what the
+    system or a check raises, with a note of the state.
+    """
+    for name, value, least in (
+        ("jobs", jobs, 1),
+        ("max_states", max_states, 1),
+        ("max_depth", max_depth, 0),
+    ):
+        if value is not None and value < least:
+            raise ValueError(f"{name} is {value}; give {least} or more")
+    unique_names(check.name for check in checks)
+    if not hasattr(system, "successors"):
+        from fencepost.properties.explorer.frontier import FrontierExplorer  # noqa: PLC0415 - NumPy
+
+        frontiers = FrontierExplorer(
+            system, checks, jobs=jobs, stop=stop_at_first, limit=max_states
+        )
+        return frontiers.run(max_depth=max_depth, keep_graph=keep_graph, progress=progress)
+    singly = tuple(check for check in checks if isinstance(check, Check))
+    if len(singly) < len(checks):
+        raise ValueError("a FrontierCheck judges words; give a System of single states a Check")
+    manner = Manner(stop=stop_at_first, edges=keep_graph, limit=max_states)
+    if hasattr(system, "compact"):
+        compact = system.compact()
+        opened: Opened[S, A] = Opened(compact)
+        checked = tuple(opened.check(check) for check in singly)
+        asked = None if quiet is None else opened.quiet(quiet)
+        numbers: _Explorer[int, int] = _Explorer(compact, checked, manner, jobs, asked)
+        return opened.result(numbers.run(max_depth, progress))
+    explorer = _Explorer(cast("System[S, A]", system), singly, manner, jobs, quiet)
+    return explorer.run(max_depth, progress)
+
+
+class _Explorer(Generic[S, A]):
+    """One exploration while it lasts."""
+
+    def __init__(
+        self,
+        system: System[S, A],
+        checks: tuple[Check[S, A], ...],
+        manner: Manner,
+        jobs: int,
+        quiet: Callable[[A], bool] | None,
+    ) -> None:
+        self.quiet = quiet
+        self.system = system
+        self.checks = checks
+        self.manner = manner
+        self.jobs = jobs
+        self.forked = False
+        self.known: dict[S, int] = {}
+        self.parents = array("q")
+        self.actions = array("i")
+        self.labels: dict[A, int] = {}
+        self.transitions = 0
+        self.refused = False
+        self.stopped = False
+        self.levels: list[int] = []
+        self.frontier: list[S] = []
+        self.edges: list[tuple[int, A, int]] = []
+        self.violations: dict[int, Violation[S, A]] = {}
+        self.witnesses: dict[int, int] = {}
+
+    def run(
+        self, max_depth: int | None, progress: Callable[[Progress], None] | None
+    ) -> Exploration[S, A]:
+        begun = time.perf_counter()
+        for state in self.system.initial():
+            if self.manner.limit is not None and len(self.known) >= self.manner.limit:
+                self.refused = state not in self.known or self.refused
+            elif self.known.setdefault(state, len(self.known)) == len(self.parents):
+                self._file(-1, -1)
+                self.frontier.append(state)
+        initial = len(self.frontier)
+        complete = True
+        while self.frontier:
+            depth = len(self.levels)
+            frontier, self.frontier = self.frontier, []
+            self.levels.append(len(frontier))
+            expand = not self.refused and depth != max_depth
+            complete = complete and expand
+            self._level(depth, frontier, expand=expand)
+            if progress is not None:
+                seconds = time.perf_counter() - begun
+                size = len(self.frontier)
+                progress(Progress(depth, len(self.known), self.transitions, size, seconds))
+            if self.stopped:
+                break
+        if self.frontier:
+            self.levels.append(len(self.frontier))
+        return Exploration(
+            states=len(self.known),
+            transitions=self.transitions,
+            levels=tuple(self.levels),
+            complete=complete and not self.refused and not self.stopped,
+            violations={self.checks[i].name: v for i, v in sorted(self.violations.items())},
+            witnesses={self.checks[i].name: d for i, d in sorted(self.witnesses.items())},
+            seconds=time.perf_counter() - begun,
+            peak_bytes=peak_bytes(self.jobs if self.forked else 0),
+            graph=Graph(list(self.known), self.edges, initial) if self.manner.edges else None,
+        )
+
+    def _level(self, depth: int, frontier: list[S], *, expand: bool) -> None:
+        """Expand a level and file what came of it."""
+        first = len(self.known) - len(frontier)
+        states: dict[int, Found[S, A]] = {}
+        steps: dict[int, Found[S, A]] = {}
+        with closing(self._expanded(frontier, expand=expand)) as chunks:
+            for done in chunks:
+                for number, found in done.states.items():
+                    states.setdefault(number, found)
+                if not self.stopped:
+                    for number, found in done.steps.items():
+                        steps.setdefault(number, found)
+                    self._count(done, depth, first)
+                self.stopped = self.stopped or done.stopped
+                if self.manner.stop and states:
+                    break
+        for number, found in (states if self.manner.stop and states else steps | states).items():
+            self.violations[number] = self._violation(number, first, found)
+
+    def _expanded(self, frontier: list[S], *, expand: bool) -> Generator[Expanded[S, A]]:
+        """What came of the chunks of a level, in their order, already in the table."""
+        judge = Judge(self.checks, set(self.violations), set(self.witnesses), self.quiet)
+        manner = replace(self.manner, expand=expand)
+        if self.jobs > 1 and len(frontier) >= self.jobs * _PER_PROCESS:
+            self.forked = True
+            base = len(self.known)
+            system = self.system
+            translations = (
+                [system.translation() for _ in range(self.jobs)] if is_compact(system) else []
+            )
+            with Workers(self.system, judge, frontier, self.known, manner, self.jobs) as workers:
+                for worker, done in workers.results():
+                    if translations:
+                        translated(cast("Expanded[int, int]", done), translations[worker])
+                    if not self.stopped:
+                        self._number(done, base, workers.numbers[worker])
+                    yield done
+            return
+        for first in range(0, len(frontier), _CHUNK):
+            chunk = frontier[first : first + _CHUNK]
+            yield expand_chunk(self.system, judge, chunk, first, self.known, manner)
+            manner = replace(manner, expand=expand and not self.stopped)
+
+    def _number(self, done: Expanded[S, A], base: int, numbers: array[int]) -> None:
+        """Put a worker's finds into the table, our numbers in place of its own.
+
+        `numbers`: ours of the states that are new to the worker, which count from `base`.
+        """
+        known, limit = self.known, self.manner.limit
+        fresh = []
+        for entry in done.fresh:
+            size = len(known)
+            number = known.setdefault(entry[2], size)
+            if number == size:
+                if limit is not None and size >= limit:
+                    del known[entry[2]]
+                    done.refused = True
+                    number = -1
+                else:
+                    fresh.append(entry)
+            numbers.append(number)
+        done.fresh = fresh
+        done.edges = [
+            (position, action, own)
+            for position, action, number in done.edges
+            if (own := number if number < base else numbers[number - base]) >= 0
+        ]
+
+    def _count(self, done: Expanded[S, A], depth: int, first: int) -> None:
+        self.transitions += done.transitions
+        self.refused = self.refused or done.refused
+        for position, action, state in done.fresh:
+            self._file(first + position, self.labels.setdefault(action, len(self.labels)))
+            self.frontier.append(state)
+        self.edges += [(first + p, action, target) for p, action, target in done.edges]
+        for number in done.state_witnesses:
+            self.witnesses[number] = min(depth, self.witnesses.get(number, depth))
+        for number in done.step_witnesses:
+            self.witnesses.setdefault(number, depth + 1)
+
+    def _file(self, parent: int, action: int) -> None:
+        self.parents.append(parent)
+        self.actions.append(action)
+
+    def _violation(self, number: int, first: int, found: Found[S, A]) -> Violation[S, A]:
+        labels = list(self.labels)
+        path: list[int] = []
+        index = first + found.position
+        while index >= 0:
+            path.append(index)
+            index = self.parents[index]
+        path.reverse()
+        trace: list[tuple[A | None, S]] = [
+            (labels[self.actions[i]] if self.parents[i] >= 0 else None, state)
+            for i, state in zip(path, _picked(self.known, path), strict=True)
+        ]
+        if found.step is not None:
+            trace.append(found.step)
+        return Violation(self.checks[number].name, found.sentence, tuple(trace))
+
+
+def _picked(known: dict[S, int], indices: list[int]) -> Iterator[S]:
+    """The states of ascending numbers: a table lists its states in the order found."""
+    at = 0
+    states = iter(known)
+    for index in indices:
+        yield next(islice(states, index - at, None))
+        at = index + 1

@@ -1,0 +1,321 @@
+"""What finds a mutant, at what cost: the engines that need no more than the model.
+
+Decides what counts as a kill.  By properties alone, an engine finds a step, a world or a history in
+which a property does not hold, without knowing the right answer; that is worth more than the other
+way, by comparison, in which an answer differs from kafka-4's.  Both ways are gone by exploration
+and by Hypothesis, in the same small worlds (`kill_questions`), so that lengths can be compared.
+
+All searches are bounded by states and examples, never by time, and are the same each time.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from fencepost.model.revision import Revision
+from fencepost.model.revisions.base import KAFKA_4
+from fencepost.properties.checking.evaluator import EXCUSED, Judging, is_quiet
+from fencepost.properties.checking.liveness import look
+from fencepost.properties.claims.invariants_stored import STORED
+from fencepost.properties.claims.registry import PROPERTIES
+from fencepost.properties.diff.product import Doing, Lockstep, Parted, State
+from fencepost.properties.diff.versions import spoken
+from fencepost.properties.explorer.exploration import Check, Exploration
+from fencepost.properties.explorer.explorer import explore
+from fencepost.properties.explorer.lasso import Lasso
+from fencepost.properties.kill_matrix.questions import COMPARED, LASTING, QUESTIONS
+from fencepost.properties.logic.property import Engine, Kind, Property
+from fencepost.properties.mutants.abstract import abstract_twists
+from fencepost.properties.mutants.mutant import Mutant
+from fencepost.properties.stateful.machines import Found, find_violation
+from fencepost.properties.worlds.concretise import Run, unfold
+from fencepost.properties.worlds.scope import Scope
+from fencepost.properties.worlds.world import Act, World, Worlds
+
+STATES = 400
+"""How many worlds are visited at most for one question."""
+
+LASTING_STATES = 1000
+"""How many worlds are visited at most for a promise: a cycle must fit in."""
+
+DEEP = {"old versions": 1200, "protocols": 1200}
+"""Questions whose answers lie deeper."""
+
+PAIRS = 200
+"""How many pairs of worlds, side by side, are visited at most for one question."""
+
+EXAMPLES = 20
+"""How many walks Hypothesis tries at most in each world."""
+
+EXPLORE = "explore"
+SEARCH = "hypothesis"
+COMPARE = "explore-diff"
+DIFFER = "hypothesis-diff"
+PROVE = "proofs"
+BY_PROPERTIES = (EXPLORE, SEARCH)
+BY_COMPARISON = (COMPARE, DIFFER)
+
+_PARTED = "the answers differ"
+_READ = 5
+"""In so many worlds whole histories are read: that takes long."""
+_SHORT = 4
+"""A walk of so few acts is not looked for again in other worlds."""
+
+_AGAIN = 2
+"""In other worlds so many times fewer walks are tried."""
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """A run that shows it, and the worlds that it was unfolded from."""
+
+    worlds: Worlds
+    run: Run
+
+
+@dataclass(frozen=True, slots=True)
+class Killing:
+    """What came of one engine's search for one mutant.
+
+    `killed`: None where the engine does not apply, and `note` says why.  `length`: the acts or
+    steps of what shows it (of a proof: how many obligations fail); `cost`: states, examples, cases
+    or obligations until then, or in all.  `by`: the property that fails, the rules that answer
+    otherwise, or the case that fails.  `lines`: what shows it, in words.
+    """
+
+    engine: str
+    killed: bool | None
+    length: int = 0
+    cost: int = 0
+    by: str = ""
+    note: str = ""
+    lines: tuple[str, ...] = ()
+    evidence: Evidence | None = None
+
+
+# By properties alone.
+
+
+def _held(scope: Scope) -> tuple[Property, ...]:
+    """What must hold in a world: worlds in which nothing fails over don't keep what is stored."""
+    return (*PROPERTIES.values(), *(STORED if scope.fails_over else ()))
+
+
+def explored(revision: Revision, states: int = STATES) -> Killing:
+    """The shortest run of all questions that breaks a property, else a promise that isn't kept."""
+    best: tuple[int, str, Worlds, tuple[tuple[Act | None, World], ...]] | None = None
+    cost = 0
+    for question in QUESTIONS:
+        if best is not None and best[0] <= 1:
+            break
+        judging = Judging(_held(question.scope), revision)
+        worlds = Worlds(revision, question.scope, judging.judge)
+        result = explore(
+            worlds,
+            [check for check in judging.checks(worlds) if not check.name.startswith(EXCUSED)],
+            max_states=max(states, DEEP.get(question.name, 0)),
+            max_depth=None if best is None else best[0] - 1,
+            stop_at_first=True,
+            quiet=is_quiet,
+        )
+        cost += result.states
+        for name, violation in result.violations.items():
+            if best is None or violation.depth < best[0]:
+                best = (violation.depth, name, worlds, violation.trace)
+    if best is not None:
+        length, name, worlds, path = best
+        shown = Evidence(worlds, unfold(worlds, path))
+        return Killing(EXPLORE, killed=True, length=length, cost=cost, by=name, evidence=shown)
+    return _promised(revision, LASTING_STATES, cost)
+
+
+def _promised(revision: Revision, states: int, cost: int) -> Killing:
+    for question in LASTING:
+        kept = look(revision, question.scope, max_states=states)
+        cost += kept.exploration.states
+        for name, lasso in kept.broken.items():
+            path = _path_of(lasso)
+            shown = Evidence(kept.worlds, unfold(kept.worlds, path))
+            length = len(path) - 1
+            return Killing(EXPLORE, killed=True, length=length, cost=cost, by=name, evidence=shown)
+    return Killing(EXPLORE, killed=False, cost=cost)
+
+
+def _path_of(lasso: Lasso[World, Act]) -> tuple[tuple[Act | None, World], ...]:
+    """To the cycle, and once round it."""
+    return (*lasso.stem, *lasso.cycle)
+
+
+def searched(revision: Revision, examples: int = EXAMPLES) -> Killing:
+    """A walk that breaks a property, as short as shrinking makes it."""
+    cost = 0
+    for properties, scopes in _stages():
+        found = find_violation(revision, properties, scopes=scopes, max_examples=examples)
+        if found is not None:
+            cost += found.examples
+            found = _shortest(revision, properties, scopes, found, examples // _AGAIN)
+            shown = Evidence(Worlds(revision, replace(found.scope, fold=False)), found.run)
+            name = found.finding.property_id
+            return Killing(SEARCH, True, len(found), cost, name, evidence=shown)
+        cost += examples * len(scopes)
+    return Killing(SEARCH, killed=False, cost=cost)
+
+
+def _shortest(
+    revision: Revision,
+    properties: Iterable[Property],
+    scopes: Iterable[Scope],
+    first: Found,
+    examples: int,
+) -> Found:
+    """The same or shorter: what is long after shrinking may be short in another world."""
+    best = first
+    for scope in scopes:
+        if len(best) > _SHORT and scope != first.scope:
+            found = find_violation(revision, properties, scopes=[scope], max_examples=examples)
+            best = best if found is None else min(best, found, key=len)
+    return best
+
+
+def _stages() -> Iterator[tuple[tuple[Property, ...], list[Scope]]]:
+    """What is held to what, in which worlds; whole histories last, since they take longer."""
+    scopes = [question.scope for question in QUESTIONS]
+    failing = [scope for scope in scopes if scope.fails_over]
+    for some in ([scope for scope in scopes if scope not in failing], failing):
+        yield tuple(p for p in _held(some[0]) if p.kind is not Kind.HISTORY), some
+    yield tuple(p for p in PROPERTIES.values() if p.kind is Kind.HISTORY), scopes[:_READ]
+
+
+# By comparison.
+
+
+def compared(revision: Revision, states: int = PAIRS) -> Killing:
+    """The shortest sequence of all crowds whose answers differ from kafka-4's."""
+    best: tuple[int, Lockstep, tuple[tuple[Doing | None, State], ...]] | None = None
+    cost = 0
+    for scope in COMPARED:
+        if best is not None and best[0] <= 1:
+            break
+        lockstep = Lockstep(*spoken(KAFKA_4, revision), scope)
+        result = _lockstep_explored(lockstep, states, None if best is None else best[0] - 1)
+        cost += result.states
+        for violation in result.violations.values():
+            best = (violation.depth, lockstep, violation.trace)
+    if best is None:
+        return Killing(COMPARE, killed=False, cost=cost)
+    length, lockstep, trace = best
+    parted = trace[-1][1]
+    assert isinstance(parted, Parted)
+    _, moves = lockstep.followed(trace)
+    worlds = lockstep.models[1]
+    (start,) = worlds.initial()
+    path = ((None, start), *((move.act, move.after) for move in moves))
+    by = ", ".join(sorted(parted.causes or moves[-1].rules))
+    shown = Evidence(worlds, unfold(worlds, path))
+    return Killing(COMPARE, killed=True, length=length, cost=cost, by=by, evidence=shown)
+
+
+def _lockstep_explored(
+    lockstep: Lockstep, states: int, depth: int | None
+) -> Exploration[State, Doing]:
+    parted: Check[State, Doing] = Check(
+        _PARTED, lambda state: _PARTED if isinstance(state, Parted) else None
+    )
+    return explore(lockstep, [parted], max_states=states, max_depth=depth, stop_at_first=True)
+
+
+def differing(revision: Revision, examples: int = EXAMPLES) -> Killing:
+    """A walk whose answers kafka-4 can't give, as short as shrinking makes it."""
+    found = find_violation(revision, reference=KAFKA_4, scopes=COMPARED, max_examples=examples)
+    if found is None:
+        return Killing(DIFFER, killed=False, cost=examples * len(COMPARED))
+    shown = Evidence(Worlds(revision, replace(found.scope, fold=False)), found.run)
+    violation = found.finding.violation
+    by = ", ".join(violation.decided_by) if violation is not None else ""
+    return Killing(DIFFER, True, len(found), found.examples, by, evidence=shown)
+
+
+# By proof.
+
+
+def proved(revision: Revision) -> Killing:
+    """Obligations that kafka-4 meets and the mutant fails: how many of how many.  Needs Z3."""
+    if importlib.util.find_spec("z3") is None:
+        return Killing(PROVE, killed=None, note="Z3 is not installed")
+    from fencepost.properties.proofs.proofs import prove  # noqa: PLC0415  (Z3 is an extra)
+
+    rules = _touched(revision)
+    if not rules:
+        return Killing(PROVE, killed=None, note="no step that proofs know of is taken otherwise")
+    proof = prove(revision, rules=rules, overrides=abstract_twists(revision), with_traces=False)
+    failed = sorted(proof.failures, key=lambda one: one.kind not in {"state", "step"})
+    cost = len(proof.obligations)
+    if failed:
+        return Killing(PROVE, killed=True, length=len(failed), cost=cost, by=failed[0].about)
+    if proof.uncovered:
+        note = "not covered: what a twisted step means to the proofs is not said"
+        return Killing(PROVE, killed=None, cost=cost, note=note)
+    return Killing(PROVE, killed=False, cost=cost)
+
+
+def _touched(revision: Revision) -> frozenset[str]:
+    """The rules whose steps a mutant takes otherwise.
+
+    Those with other data or a verb performed otherwise; with a check that is other, gone or in
+    another place all rules of its table, since each applies where no earlier check did.
+    """
+    theirs = {rule.id: rule for _, rule in KAFKA_4.rules()}
+    touched = {
+        rule.id
+        for _, rule in revision.rules()
+        if theirs.get(rule.id) is not rule or set(rule.effect) & set(revision.twists)
+    }
+    for name, table in revision.tables.items():
+        if table.checks != KAFKA_4.tables[name].checks:
+            touched |= {rule.id for rule in table.rules()}
+    return frozenset(touched)
+
+
+MODEL_ENGINES: Mapping[str, Callable[[Revision], Killing]] = {
+    EXPLORE: explored,
+    SEARCH: searched,
+    COMPARE: compared,
+    DIFFER: differing,
+    PROVE: proved,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A mutant, and what came of each engine that was asked, by engine."""
+
+    mutant: Mutant
+    killings: Mapping[str, Killing]
+
+    @property
+    def survives(self) -> bool:
+        """Whether nothing that was asked kills it."""
+        return not any(killing.killed for killing in self.killings.values())
+
+    @property
+    def missed(self) -> tuple[str, ...]:
+        """Engines that claim to see what the mutant breaks, were asked, and did not see it."""
+        known = (*PROPERTIES.values(), *STORED)
+        broken = [one for one in known if one.id in self.mutant.breaks]
+        return tuple(
+            engine
+            for engine, claim in _CLAIMS.items()
+            if (found := self.killings.get(engine)) is not None
+            and found.killed is False
+            and any(claim in one.engines for one in broken)
+        )
+
+    def killed_by(self, *engines: str) -> bool:
+        """Whether one of these engines kills it."""
+        return any(e in self.killings and self.killings[e].killed for e in engines)
+
+
+_CLAIMS = {EXPLORE: Engine.EXPLORATION, PROVE: Engine.PROOF}
+"""Who claims to see whatever breaks its properties.  Walks at random claim nothing of the kind."""

@@ -1,0 +1,207 @@
+"""Formulas as fast functions of finite structures.
+
+Decides how a quantifier is carried out: over the tuples of a relation that its body asks for, where
+there is one, since relations of a group are small; else over every id or instance that occurs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from fencepost.properties.logic.logic import (
+    AllOf,
+    AnyOf,
+    AtMost,
+    Exists,
+    ForAll,
+    Formula,
+    Holds,
+    Implies,
+    Is,
+    Not,
+    Number,
+    Same,
+    Sort,
+    Term,
+    When,
+    negate,
+)
+from fencepost.properties.logic.signature import EVENT_TERMS, GROUP_FEATURES, GROUP_RELATIONS
+
+Structure = Any
+Closure = Callable[[Structure, Structure, Any], bool]
+"""(group now, group then, event) → whether the formula holds."""
+
+SetClosure = Callable[[Structure, Structure, Any, frozenset[str], frozenset[str]], Any]
+"""(group now, group then, event, ids, instances) → the tuples of which the formula holds."""
+
+_GROUP = {When.NOW: "n", When.THEN: "t"}
+_UNIVERSE = {Sort.ID: "everything(0, n, t, e)", Sort.INSTANCE: "everything(1, n, t, e)"}
+_GIVEN = {Sort.ID: "u", Sort.INSTANCE: "v"}
+_SORTS = (Sort.ID, Sort.INSTANCE)
+
+
+def slot(name: str) -> str:
+    """The attribute in which a structure keeps a number, a question or a fixed term."""
+    return name.replace(" ", "_").replace("'", "").replace(".", "_")
+
+
+def compile_closure(formula: Formula) -> Closure:
+    """The formula as a function.  Raises TypeError for what is no formula of the language."""
+    writer = _Writer()
+    body = writer.source(formula, {})
+    scope = {"s": writer.sets, "everything": everything}
+    closure: Closure = eval(f"lambda n, t, e: {body}", scope)  # noqa: S307  (our own source)
+    return closure
+
+
+def compile_set(terms: tuple[Term, ...], formula: Formula) -> SetClosure:
+    """What the formula holds of, as a function; without terms, whether it holds."""
+    writer = _Writer()
+    names = {term.name: f"x{i}" for i, term in enumerate(terms)}
+    body = writer.source(formula, names)
+    loops = "".join(f" for {names[t.name]} in {_GIVEN[t.sort]}" for t in terms)
+    found = f"frozenset([{_tuple(list(names.values()))}{loops} if {body}])" if terms else body
+    scope = {"s": writer.sets, "everything": everything}
+    closure: SetClosure = eval(f"lambda n, t, e, u, v: {found}", scope)  # noqa: S307  (as above)
+    return closure
+
+
+def everything(sort: int, now: Structure, then: Structure, event: Any) -> frozenset[str]:
+    """Every id (0) or instance (1) that occurs in a step."""
+    found = {
+        one
+        for group in (now, then)
+        for relation in GROUP_RELATIONS
+        if _SORTS[sort] in relation.sorts
+        for one in _column(getattr(group, relation.name), relation.sorts, _SORTS[sort])
+    }
+    for term in EVENT_TERMS if event is not None else ():
+        if term.sort is _SORTS[sort] and getattr(event, slot(term.name)):
+            found.add(getattr(event, slot(term.name)))
+    return frozenset(found)
+
+
+def _column(tuples: frozenset[Any], sorts: tuple[Sort, ...], sort: Sort) -> Iterator[str]:
+    if len(sorts) == 1:
+        yield from tuples
+    else:
+        place = sorts.index(sort)
+        yield from (pair[place] for pair in tuples)
+
+
+@dataclass(slots=True)
+class _Writer:
+    """Writes one formula as the source of an expression; `sets`: values that it refers to."""
+
+    sets: list[frozenset[Hashable]] = field(default_factory=list)
+    _bound: int = 0
+
+    def source(self, node: Formula, names: dict[str, str]) -> str:
+        match node:
+            case Holds(relation, terms, when):
+                where = "e" if relation.of_event else _GROUP[when]
+                if not terms:
+                    return f"{where}.{relation.name}"
+                return (
+                    f"({_tuple([self._term(t, names) for t in terms])} in {where}.{relation.name})"
+                )
+            case Is(feature, values, when):
+                self.sets.append(values)
+                where = _GROUP[when] if feature in GROUP_FEATURES else "e"
+                return f"({where}.{slot(feature.name)} in s[{len(self.sets) - 1}])"
+            case Same(left, right):
+                return f"({self._term(left, names)} == {self._term(right, names)})"
+            case AtMost(left, left_when, plus, right, right_when):
+                return f"({_number(left, left_when)} + {plus} <= {_number(right, right_when)})"
+            case AllOf(parts):
+                return "(" + (" and ".join(self.source(p, names) for p in parts) or "True") + ")"
+            case AnyOf(parts):
+                return "(" + (" or ".join(self.source(p, names) for p in parts) or "False") + ")"
+            case Not(part):
+                return f"(not {self.source(part, names)})"
+            case Implies(premise, conclusion):
+                return f"(not {self.source(premise, names)} or {self.source(conclusion, names)})"
+            case ForAll(terms, Implies(premise, conclusion)):
+                return self._loop("all", terms, _conjuncts(premise), conclusion, names)
+            case ForAll(terms, body):
+                return self._loop("all", terms, [], body, names)
+            case Exists(terms, body):
+                return (
+                    "(not "
+                    + self._loop("all", terms, _conjuncts(body), negate(AllOf(())), names)
+                    + ")"
+                )
+            case _:
+                raise TypeError(f"no formula of the language: {type(node).__name__}")
+
+    def _term(self, term: Term, names: dict[str, str]) -> str:
+        return f"e.{slot(term.name)}" if term.fixed else names[term.name]
+
+    def _loop(
+        self,
+        word: str,
+        terms: tuple[Term, ...],
+        premises: list[Formula],
+        conclusion: Formula,
+        names: dict[str, str],
+    ) -> str:
+        """`word(conclusion for … in … if premises)`, the loops over relations where they can be."""
+        open_terms = {term.name: term for term in terms}
+        names = {name: found for name, found in names.items() if name not in open_terms}
+        clauses: list[str] = []
+        rest = list(premises)
+        while open_terms:
+            atom = next(
+                (
+                    p
+                    for p in rest
+                    if isinstance(p, Holds) and any(t.name in open_terms for t in p.terms)
+                ),
+                None,
+            )
+            if atom is None:
+                term = open_terms.pop(next(iter(open_terms)))
+                names[term.name] = self._fresh()
+                clauses.append(f"for {names[term.name]} in {_UNIVERSE[term.sort]}")
+                continue
+            rest = [p for p in rest if p is not atom]
+            clauses.append(self._clause(atom, open_terms, names))
+        checks = [self.source(p, names) for p in rest]
+        condition = f" if {' and '.join(checks)}" if checks else ""
+        return f"{word}({self.source(conclusion, names)} {' '.join(clauses)}{condition})"
+
+    def _clause(self, atom: Holds, open_terms: dict[str, Term], names: dict[str, str]) -> str:
+        """One loop over the tuples of a relation, open terms bound, the others compared."""
+        targets, checks = [], []
+        for term in atom.terms:
+            target = self._fresh()
+            targets.append(target)
+            if not term.fixed and term.name in open_terms:
+                del open_terms[term.name]
+                names[term.name] = target
+            else:
+                checks.append(f"{target} == {self._term(term, names)}")
+        where = "e" if atom.relation.of_event else _GROUP[atom.when]
+        condition = f" if {' and '.join(checks)}" if checks else ""
+        return f"for {_tuple(targets)} in {where}.{atom.relation.name}{condition}"
+
+    def _fresh(self) -> str:
+        self._bound += 1
+        return f"b{self._bound}"
+
+
+def _conjuncts(formula: Formula) -> list[Formula]:
+    if isinstance(formula, AllOf):
+        return [inner for part in formula.parts for inner in _conjuncts(part)]
+    return [formula]
+
+
+def _tuple(names: list[str]) -> str:
+    return names[0] if len(names) == 1 else f"({', '.join(names)})"
+
+
+def _number(number: Number | None, when: When) -> str:
+    return "0" if number is None else f"{_GROUP[when]}.{slot(number.name)}"

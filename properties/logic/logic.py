@@ -1,0 +1,294 @@
+"""What properties say, as data: first-order formulas over a group before and after a step.
+
+Decides how a property is written down that both exploration and Z3 must understand.  As with the
+guards of the table, a formula is data: truth value and equality raise.  There are two sorts of
+things, member ids and instances; what can be said of them are the relations of
+`fencepost.properties.logic.signature`, each of a group *now* (before the step) or *then* (after
+it).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from enum import Enum
+from typing import NoReturn
+
+from fencepost.model.table.expr import Feature, word
+
+
+class Sort(Enum):
+    """What a term stands for; the value is its word in a text."""
+
+    ID = "id"
+    INSTANCE = "instance"
+
+
+class When(Enum):
+    """Of which group something is said."""
+
+    NOW = "now"
+    THEN = "then"
+
+
+class Formula:
+    """A statement about an abstract group, or about one step of it."""
+
+    __slots__ = ()
+
+    def __bool__(self) -> NoReturn:
+        raise TypeError(f"a formula has no truth value; evaluate it over a group or a step: {self}")
+
+    def __eq__(self, other: object) -> NoReturn:
+        raise TypeError(f"formulas aren't compared; use `same` for their terms: {self}")
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __str__(self) -> str:
+        return text(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """An id or an instance.  `fixed`: of the step (the request's, say), else bound by a formula."""
+
+    name: str
+    sort: Sort
+    fixed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """What may hold of ids and instances.
+
+    `words` says it, with {0} and {1} for the terms.  `of_event`: it belongs to what happens, not to
+    a group, so it is the same now and then.
+    """
+
+    name: str
+    sorts: tuple[Sort, ...]
+    words: str
+    of_event: bool = False
+
+    def now(self, *terms: Term) -> Formula:
+        """It holds of the group before the step (or of the group, where there is no step)."""
+        return self._of(terms, When.NOW)
+
+    def then(self, *terms: Term) -> Formula:
+        """It holds of the group after the step."""
+        return self._of(terms, When.THEN)
+
+    def _of(self, terms: tuple[Term, ...], when: When) -> Formula:
+        if tuple(term.sort for term in terms) != self.sorts:
+            wanted = ", ".join(sort.value for sort in self.sorts)
+            raise ValueError(f"{self.name} is said of ({wanted}), not of {terms}")
+        return Holds(self, terms, When.NOW if self.of_event else when)
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """A number of a group, now or then."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Holds(Formula):
+    """A relation holds of these terms."""
+
+    relation: Relation
+    terms: tuple[Term, ...]
+    when: When
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Is(Formula):
+    """A finite question, a feature of the decision table say, has one of these answers."""
+
+    feature: Feature
+    values: frozenset[Hashable]
+    when: When
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Same(Formula):
+    """Two terms stand for one thing."""
+
+    left: Term
+    right: Term
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class AtMost(Formula):
+    """A number, plus a constant, is at most another one; None stands for 0."""
+
+    left: Number | None
+    left_when: When
+    plus: int
+    right: Number | None
+    right_when: When
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class AllOf(Formula):
+    """Every part holds; with no parts, true."""
+
+    parts: tuple[Formula, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class AnyOf(Formula):
+    """Some part holds; with no parts, false."""
+
+    parts: tuple[Formula, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Not(Formula):
+    """The part does not hold."""
+
+    part: Formula
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Implies(Formula):
+    """If the premise holds, so does the conclusion."""
+
+    premise: Formula
+    conclusion: Formula
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class ForAll(Formula):
+    """The body holds for all ids and instances."""
+
+    terms: tuple[Term, ...]
+    body: Formula
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Exists(Formula):
+    """The body holds for some ids and instances."""
+
+    terms: tuple[Term, ...]
+    body: Formula
+
+
+def an_id(name: str) -> Term:
+    """A variable for a member id."""
+    return Term(name, Sort.ID)
+
+
+def an_instance(name: str) -> Term:
+    """A variable for an instance."""
+    return Term(name, Sort.INSTANCE)
+
+
+def all_of(*parts: Formula) -> Formula:
+    """Every part holds."""
+    return parts[0] if len(parts) == 1 else AllOf(parts)
+
+
+def any_of(*parts: Formula) -> Formula:
+    """Some part holds."""
+    return parts[0] if len(parts) == 1 else AnyOf(parts)
+
+
+def negate(part: Formula) -> Formula:
+    """The part does not hold."""
+    return Not(part)
+
+
+def implies(premise: Formula, conclusion: Formula) -> Formula:
+    """If the premise holds, so does the conclusion."""
+    return Implies(premise, conclusion)
+
+
+def iff(left: Formula, right: Formula) -> Formula:
+    """Both hold, or neither."""
+    return AllOf((Implies(left, right), Implies(right, left)))
+
+
+def same(left: Term, right: Term) -> Formula:
+    """Two terms stand for one thing."""
+    return Same(left, right)
+
+
+def for_all(*terms_and_body: Term | Formula) -> Formula:
+    """For all of these terms the formula, which comes last, holds."""
+    terms, body = _split(terms_and_body)
+    return ForAll(terms, body)
+
+
+def exists(*terms_and_body: Term | Formula) -> Formula:
+    """For some of these terms the formula, which comes last, holds."""
+    terms, body = _split(terms_and_body)
+    return Exists(terms, body)
+
+
+def _split(parts: tuple[Term | Formula, ...]) -> tuple[tuple[Term, ...], Formula]:
+    *front, body = parts
+    terms = tuple(term for term in front if isinstance(term, Term) and not term.fixed)
+    if not isinstance(body, Formula) or len(terms) != len(front):
+        raise TypeError("a quantifier takes variables, and a formula last")
+    return terms, body
+
+
+def is_now(feature: Feature, *values: Hashable) -> Formula:
+    """The question has one of these answers before the step."""
+    return Is(feature, frozenset(values), When.NOW)
+
+
+def is_then(feature: Feature, *values: Hashable) -> Formula:
+    """The question has one of these answers after the step."""
+    return Is(feature, frozenset(values), When.THEN)
+
+
+TRUE = AllOf(())
+FALSE = AnyOf(())
+
+
+def text(formula: Formula) -> str:
+    """The formula in words; what is said of the group after the step begins with "then"."""
+    match formula:
+        case Holds(relation, terms, when):
+            return _at(when) + relation.words.format(*(term.name for term in terms))
+        case Is(feature, values, when):
+            domain = [value for value in feature.domain if value in values]
+            shown = domain or sorted(values, key=str)
+            return f"{_at(when)}{feature.name} is {' or '.join(map(word, shown))}"
+        case Same(left, right):
+            return f"{left.name} is {right.name}"
+        case AtMost(left, left_when, plus, right, right_when):
+            more = f" + {plus}" if plus else ""
+            return f"{_number(left, left_when)}{more} ≤ {_number(right, right_when)}"
+        case AllOf(parts):
+            return " and ".join(map(_inner, parts)) or "always"
+        case AnyOf(parts):
+            return " or ".join(map(_inner, parts)) or "never"
+        case Not(part):
+            return f"not ({text(part)})"
+        case Implies(premise, conclusion):
+            return f"if {_inner(premise)}, then it follows that {_inner(conclusion)}"
+        case ForAll(terms, body):
+            return f"for every {_terms(terms)}: {text(body)}"
+        case Exists(terms, body):
+            return f"for some {_terms(terms)}: {text(body)}"
+        case _:
+            raise TypeError(f"no formula of the language: {type(formula).__name__}")
+
+
+def _inner(part: Formula) -> str:
+    return text(part) if isinstance(part, Holds | Is | Same | AtMost | Not) else f"({text(part)})"
+
+
+def _at(when: When) -> str:
+    return "then " if when is When.THEN else ""
+
+
+def _number(number: Number | None, when: When) -> str:
+    return "0" if number is None else _at(when) + number.name
+
+
+def _terms(terms: tuple[Term, ...]) -> str:
+    return " and ".join(f"{term.sort.value} {term.name}" for term in terms)

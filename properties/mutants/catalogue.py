@@ -1,0 +1,73 @@
+"""All mutants by name: models that are broken on purpose, each in one thing.
+
+Decides which there are: the bugs that coordinators really had, and systematic ones, so that nearly
+every rule of the table has a model that breaks it.  A suite that lets one of them through would let
+a coordinator through that has the same bug.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from difflib import get_close_matches
+
+from fencepost.model.revision import Revision
+from fencepost.model.revisions import revisions
+from fencepost.properties.mutants.answers import ANSWERS
+from fencepost.properties.mutants.breaks import BREAKS
+from fencepost.properties.mutants.ghosts import GHOSTS
+from fencepost.properties.mutants.join import JOIN
+from fencepost.properties.mutants.members import COMMITS, HEARTBEATS, LEAVES
+from fencepost.properties.mutants.mutant import PREFIX, Mutant
+from fencepost.properties.mutants.past_bugs import HISTORY
+from fencepost.properties.mutants.rebalance import REBALANCES
+from fencepost.properties.mutants.replace import REPLACED
+from fencepost.properties.mutants.sync import SYNCS
+from fencepost.properties.mutants.timers import TIMERS
+
+
+def _collected(*families: tuple[Mutant, ...]) -> dict[str, Mutant]:
+    found: dict[str, Mutant] = {}
+    for family in families:
+        for mutant in family:
+            if mutant.name in found:
+                raise ValueError(f"there are two mutants {mutant.name}; give one another name")
+            found[mutant.name] = replace(mutant, breaks=BREAKS.get(mutant.name, ()))
+    return found
+
+
+MUTANTS: Mapping[str, Mutant] = _collected(
+    HISTORY,
+    GHOSTS,
+    JOIN,
+    REPLACED,
+    REBALANCES,
+    SYNCS,
+    HEARTBEATS,
+    LEAVES,
+    COMMITS,
+    TIMERS,
+    ANSWERS,
+)
+"""The mutants, by name without `mutant:`; those from history first."""
+
+
+def find_mutant(name: str) -> Mutant:
+    """The mutant of this name, with or without `mutant:`.
+
+    Raises KeyError that names the value, the nearest names, and where all are listed.
+    """
+    plain = name.removeprefix(PREFIX)
+    if plain in MUTANTS:
+        return MUTANTS[plain]
+    near = get_close_matches(plain, MUTANTS, n=3, cutoff=0.6)
+    meant = f"; did you mean {' or '.join(near)}?" if near else ""
+    raise KeyError(f"no mutant {plain!r}{meant} (`fencepost mutants --list` names all)")
+
+
+def find_revision(name: str) -> Revision:
+    """`mutant:NAME`, or a revision of the model by its name.
+
+    Raises KeyError that names the value and what there is.
+    """
+    return find_mutant(name).revision if name.startswith(PREFIX) else revisions.find(name)

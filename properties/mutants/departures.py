@@ -1,0 +1,191 @@
+"""Known departures: what coordinators that are in use are known to do otherwise.
+
+Decides what a known cause is: a small difference that any revision can have, so that a history
+which the revision can't explain and the revision with the difference can was brought about by it.
+Each is written up in `docs/findings/` under its name, with how it was seen.  Unlike a mutant it is
+nobody's idea of a bug: what it does is what was observed, as far as that can be told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from itertools import combinations
+
+from fencepost.model.machine.perform_rebalance import rebalance
+from fencepost.model.messages.messages import SyncGroupResponse
+from fencepost.model.messages.shapes import Message
+from fencepost.model.revision import Revision, Twist
+from fencepost.model.state.fast_replace import replace
+from fencepost.model.state.group import SESSION, Group, Member
+from fencepost.model.state.work import Effect, Emission, Work
+from fencepost.model.table.effects import Do
+from fencepost.model.table.vocabulary import GroupState
+from fencepost.properties.mutants.operators import (
+    afterwards,
+    changed_member,
+    changed_members,
+    in_turn,
+    retold,
+)
+
+_TOGETHER = 2
+"""So many causes at most are held to have come together in one history."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Departure:
+    """A cause that is known.  `about`: its title; `twists`: the steps performed otherwise."""
+
+    name: str
+    about: str
+    twists: Mapping[Do, Twist]
+
+
+def departed(base: Revision, departures: Iterable[Departure]) -> Revision:
+    """A revision with these differences, called `BASE + NAME + …`."""
+    twists = dict(base.twists)
+    name = base.name
+    for one in departures:
+        name += f" + {one.name}"
+        for do, twist in one.twists.items():
+            twists[do] = in_turn(twists[do], twist) if do in twists else twist
+    return replace(base, name=name, twists=twists)
+
+
+def causes() -> Iterable[tuple[Departure, ...]]:
+    """What may be the cause of a failure, the simplest first."""
+    for size in range(1, _TOGETHER + 1):
+        yield from combinations(DEPARTURES.values(), size)
+
+
+def _rebalances(_: Group, work: Work) -> None:
+    if work.group.state in {GroupState.STABLE, GroupState.COMPLETING}:
+        rebalance(work, 0)
+
+
+def _awaits_everybody(_: Group, work: Work) -> None:
+    changed_members(work, lambda member: replace(member, owes_sync=True))
+
+
+def _unanswered_sync(_: Work, emission: Emission) -> Message | None:
+    return None if isinstance(emission.message, SyncGroupResponse) else emission.message
+
+
+def _replaced(before: Group, work: Work) -> Member | None:
+    """Who held the instance before."""
+    return before.member(before.holder(work.instance or "") or "")
+
+
+def _old_session(before: Group, work: Work) -> None:
+    old = _replaced(before, work)
+    if old is not None:
+        work.set_timer(SESSION, work.caller, old.session_timeout_ms)
+
+
+def _still_new(before: Group, work: Work) -> None:
+    """Who restarts before its first join was answered is no less new, but has a session to lose."""
+    old = _replaced(before, work)
+    if old is not None and old.new:
+        changed_member(work, work.caller, lambda member: replace(member, new=True))
+
+
+def _miscounted(_: Group, work: Work) -> None:
+    """A protocol that is offered twice counts as two, so all members together are never as many."""
+    changed_members(work, _without_repeated)
+
+
+def _without_repeated(member: Member) -> Member:
+    names = [protocol.name for protocol in member.protocols]
+    once = tuple(p for p in member.protocols if names.count(p.name) == 1)
+    return member if once == member.protocols else replace(member, protocols=once)
+
+
+def _fails_without_candidates(own: Effect) -> Effect:
+    """Nobody is told of a generation for which no protocol can be chosen.
+
+    Who asks last, to join or to leave, is answered an error; some others are, too.
+    """
+
+    def effect(work: Work) -> list[Work] | None:
+        group = work.group
+        if not group.members or group.candidates():
+            return own(work)
+        work.group = replace(group, generation_id=group.generation_id + 1)
+        asked = [m.joining.request_id for m in group.members if m.joining is not None]
+        for request_id in (*asked, *([] if work.request is None else [work.request.id])):
+            work.emit(request_id, None)
+        return None
+
+    return effect
+
+
+def _restart_fails_without_candidates(own: Effect) -> Effect:
+    """Nor can a restart be told of the generation that there is: it is answered an error."""
+
+    def effect(work: Work) -> list[Work] | None:
+        if work.group.candidates():
+            return own(work)
+        assert work.request is not None
+        work.emit(work.request.id, None)
+        return None
+
+    return effect
+
+
+def _only_after_a_generation(own: Effect) -> Effect:
+    def effect(work: Work) -> list[Work] | None:
+        return own(work) if work.group.state is GroupState.COMPLETING else None
+
+    return effect
+
+
+_OFFERING = (
+    Do.ADD_DYNAMIC,
+    Do.ADMIT_PENDING,
+    Do.ADD_STATIC,
+    Do.REPLACE_HOLDER,
+    Do.UPDATE_MEMBER,
+)
+
+DEPARTURES: Mapping[str, Departure] = {
+    one.name: one
+    for one in (
+        Departure(
+            "protocol-twice",
+            "a member that offers a protocol twice shuts the group",
+            {
+                **dict.fromkeys(_OFFERING, afterwards(_miscounted)),
+                Do.COMPLETE_JOIN: _fails_without_candidates,
+                Do.START_SYNC_TIMER: _only_after_a_generation,
+                Do.ANSWER_RESTARTED: _restart_fails_without_candidates,
+            },
+        ),
+        Departure(
+            "pending-leave",
+            "the leave of a pending id rebalances a stable group",
+            {Do.REMOVE_PENDING: afterwards(_rebalances, "LEAVE-MEMBER-PENDING")},
+        ),
+        Departure(
+            "absent-static-member",
+            "a static member that is away is removed before its session ends",
+            {Do.COMPLETE_JOIN: afterwards(_awaits_everybody)},
+        ),
+        Departure(
+            "parked-sync",
+            "the parked sync of a member that is removed is never answered",
+            dict.fromkeys((Do.REMOVE_MEMBER, Do.REMOVE_HOLDER), retold(_unanswered_sync)),
+        ),
+        Departure(
+            "restart-session",
+            "after a restart the first session timer runs for the old process's timeout",
+            {Do.REPLACE_HOLDER: afterwards(_old_session)},
+        ),
+        Departure(
+            "restart-in-first-join",
+            "a restart during the first join is removed after its session timeout",
+            {Do.REPLACE_HOLDER: afterwards(_still_new)},
+        ),
+    )
+}
+"""The departures by name: those that a random search meets most often first."""

@@ -1,0 +1,137 @@
+"""A mutant: a model that is broken on purpose, in one thing, to test what is meant to find it.
+
+Decides what a mutant is made of.  It is a revision, `kafka-4` with one difference, so that every
+engine takes it wherever it takes a revision.  What a table can say is said in rules; the rest is a
+twist of a step, a distortion of answers, or a body in another version's shape.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cache
+
+from fencepost.model.revision import Change, Difference, Distortion, Drop, Revision, Twist, derive
+from fencepost.model.revisions.base import KAFKA_4, RULES
+from fencepost.model.table.effects import Do
+from fencepost.model.table.expr import Expr, all_of, any_of, negate
+from fencepost.model.table.table import Rule
+
+PREFIX = "mutant:"
+
+GUARD = "systematic: guard weakened"
+ANSWER = "systematic: answer changed"
+EFFECT = "systematic: effect dropped"
+ADDED = "systematic: effect added"
+ORDER = "systematic: check order"
+TIMER = "systematic: timer lost"
+ECHO = "systematic: wrong echo"
+REPLACE = "systematic: what a replacement takes over"
+ELECTION = "systematic: election and generation"
+SHAPE = "systematic: version shape"
+
+_BROKEN = "broken on purpose"
+_TABLES = {rule.id: table.name for table, rule in KAFKA_4.rules()}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Mutant:
+    """A model with one thing wrong.
+
+    `about`: what is broken, in one sentence.  `source`: an id of the history of real bugs, or which
+    systematic change it is.  `breaks`: the ids of the properties that it violates.  `visible`:
+    whether answers alone can show it.  The rest is how it differs from `kafka-4`, as a revision
+    says it.
+    """
+
+    name: str
+    about: str
+    source: str
+    breaks: tuple[str, ...] = ()
+    visible: bool = True
+    differences: tuple[Difference, ...] = ()
+    twists: Mapping[Do, Twist] = field(default_factory=dict)
+    distort: Distortion | None = None
+    answer_versions: Mapping[tuple[str, int], int] = field(default_factory=dict)
+
+    @property
+    def revision(self) -> Revision:
+        """The broken model, called `mutant:NAME`; made when it is first asked for."""
+        return _revision(self)
+
+    def changed_rules(self) -> list[tuple[str, str]]:
+        """What it does to the table: `drops`, `changes` or `adds`, and the id of the rule."""
+        return [
+            ("drops", d.rule_id)
+            if isinstance(d, Drop)
+            else ("changes" if d.rule.id in RULES else "adds", d.rule.id)
+            for d in self.differences
+        ]
+
+
+@cache
+def _revision(broken: Mutant) -> Revision:
+    return replace(
+        derive(KAFKA_4, PREFIX + broken.name, broken.about, broken.differences),
+        twists=broken.twists,
+        distort=broken.distort,
+        answer_versions=broken.answer_versions,
+    )
+
+
+def mutant(
+    name: str,
+    about: str,
+    source: str,
+    *differences: Difference,
+    twists: Mapping[Do, Twist] | None = None,
+    distort: Distortion | None = None,
+    answer_versions: Mapping[tuple[str, int], int] | None = None,
+    visible: bool = True,
+) -> Mutant:
+    """A mutant of `kafka-4` with these differences."""
+    return Mutant(
+        name,
+        about,
+        source,
+        visible=visible,
+        differences=differences,
+        twists=twists or {},
+        distort=distort,
+        answer_versions=answer_versions or {},
+    )
+
+
+def but(rule_id: str, **changes: object) -> Change:
+    """A rule of the base, with these of its fields changed."""
+    return Change(_TABLES[rule_id], RULES[rule_id].but(**changes), _BROKEN)
+
+
+def only(rule_id: str, *conditions: Expr) -> Change:
+    """A rule of the base that applies only where all these hold, too."""
+    return but(rule_id, guard=all_of(RULES[rule_id].guard, *conditions))
+
+
+def also(rule_id: str, condition: Expr) -> Change:
+    """A rule of the base that applies here, too."""
+    return but(rule_id, guard=any_of(RULES[rule_id].guard, condition))
+
+
+def behind(rule_id: str, *others: str) -> Change:
+    """A check that comes after others, which stand behind it in the base's order."""
+    return only(rule_id, *(negate(RULES[other].guard) for other in others))
+
+
+def without(rule_id: str, *steps: Do) -> Change:
+    """A rule of the base that doesn't do these."""
+    return but(rule_id, effect=tuple(do for do in RULES[rule_id].effect if do not in steps))
+
+
+def dropped(rule_id: str) -> Drop:
+    """A check of the base that isn't made."""
+    return Drop(_TABLES[rule_id], rule_id, _BROKEN)
+
+
+def added(like: str, rule: Rule) -> Change:
+    """A further row in the table of a rule of the base."""
+    return Change(_TABLES[like], rule, _BROKEN)

@@ -1,0 +1,132 @@
+"""Ways to perform a step wrongly, each made from the right way.
+
+Decides nothing about the protocol: these are the tools that broken models are made with.  A twist
+takes the model's own step and gives another; whatever the own step forks into is twisted alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from fencepost.model.messages.shapes import Message
+from fencepost.model.revision import Twist
+from fencepost.model.state.fast_replace import replace
+from fencepost.model.state.group import Group, Member
+from fencepost.model.state.work import Effect, Emission, Incoming, Work
+
+After = Callable[[Group, Work], None]
+"""What is done once the step is done: the group before it, and the work after it."""
+
+
+def afterwards(after: After, *rules: str) -> Twist:
+    """The step, and then something more; where rules are named, for these alone."""
+
+    def twist(own: Effect) -> Effect:
+        def effect(work: Work) -> list[Work]:
+            before = work.group
+            works = own(work) or [work]
+            for done in works:
+                if not rules or done.rule in rules:
+                    after(before, done)
+            return works
+
+        return effect
+
+    return twist
+
+
+def beforehand(first: Callable[[Work], None]) -> Twist:
+    """Something else first, then the step."""
+
+    def twist(own: Effect) -> Effect:
+        def effect(work: Work) -> list[Work] | None:
+            first(work)
+            return own(work)
+
+        return effect
+
+    return twist
+
+
+def unless(condition: Callable[[Work], bool]) -> Twist:
+    """The step is left out where this holds."""
+
+    def twist(own: Effect) -> Effect:
+        def effect(work: Work) -> list[Work] | None:
+            return None if condition(work) else own(work)
+
+        return effect
+
+    return twist
+
+
+def as_if(pretend: Callable[[Incoming, Work], Incoming]) -> Twist:
+    """The step, performed as if the request were another."""
+
+    def twist(own: Effect) -> Effect:
+        def effect(work: Work) -> list[Work]:
+            real = work.request
+            assert real is not None
+            work.request = pretend(real, work)
+            works = own(work) or [work]
+            for done in works:
+                done.request = real
+            return works
+
+        return effect
+
+    return twist
+
+
+def retold(change: Callable[[Work, Emission], Message | None]) -> Twist:
+    """The step, with the answers that it gives changed; None: that answer never comes."""
+
+    def twist(own: Effect) -> Effect:
+        def effect(work: Work) -> list[Work]:
+            said = len(work.emissions)
+            works = own(work) or [work]
+            for done in works:
+                fresh = done.emissions[said:]
+                told = [(e, e.message if e.message is None else change(done, e)) for e in fresh]
+                done.emissions[said:] = [
+                    replace(e, message=message)
+                    for e, message in told
+                    if message is not None or e.message is None
+                ]
+            return works
+
+        return effect
+
+    return twist
+
+
+def changed_member(work: Work, member_id: str, change: Callable[[Member], Member]) -> None:
+    """One member of the group is otherwise."""
+    member = work.group.member(member_id)
+    if member is not None:
+        work.group = work.group.with_member(change(member))
+
+
+def changed_members(work: Work, change: Callable[[Member], Member]) -> None:
+    """All members of the group are otherwise."""
+    work.group = replace(work.group, members=tuple(change(m) for m in work.group.members))
+
+
+def in_turn(*twists: Twist) -> Twist:
+    """Several twists of one step, the first innermost."""
+
+    def twist(own: Effect) -> Effect:
+        for one in twists:
+            own = one(own)
+        return own
+
+    return twist
+
+
+def one_only(own: Effect) -> Effect:
+    """The step, of whose outcomes the first is the only one."""
+
+    def effect(work: Work) -> list[Work]:
+        return (own(work) or [work])[:1]
+
+    return effect

@@ -1,0 +1,379 @@
+"""Whether an answer is the one that the model gives: exactly, nearly, or not at all.
+
+Decides what may differ.  Ids that the model made up are bound to those that the target chose, which
+must be new; the order of members means nothing.  An error where the model gives another error
+changes nothing for the group, so the history can go on behind it: such an answer matches with a
+deviation, as grave as the rule is binding.  Success where the model gives an error (or the other
+way round), another generation, id, leader, member list or assignment is no match.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import permutations, product
+from typing import Any
+
+from fencepost.model.messages.messages import (
+    DescribedGroup,
+    DescribeGroupsResponse,
+    FetchedTopic,
+    HeartbeatResponse,
+    JoinGroupResponse,
+    LeaveGroupResponse,
+    ListGroupsResponse,
+    OffsetCommitResponse,
+    OffsetFetchResponse,
+    SyncGroupResponse,
+)
+from fencepost.model.messages.shapes import Message
+from fencepost.model.state.fast_replace import replace
+from fencepost.model.table.errors import Error, error_name
+from fencepost.model.table.table import Level
+
+_REQUIRED = Error.MEMBER_ID_REQUIRED.value
+FRESH = "\x00"
+"""How ids begin that the model made up; no id on a wire has it."""
+
+MOST_NEW = 6
+"""Of more new members in one answer it can't be said who is who."""
+
+
+@dataclass(frozen=True, slots=True)
+class Deviation:
+    """A field that differs without making the history impossible; `rule`: the one that answers."""
+
+    level: Level
+    field: str
+    expected: Any
+    observed: Any
+    rule: str = ""
+
+    def __str__(self) -> str:
+        """As the report says it."""
+        if self.field.endswith("errorCode"):
+            return (
+                f"{self.field} {error_name(self.observed)} instead of {error_name(self.expected)}"
+            )
+        return f"{self.field} {self.observed!r} instead of {self.expected!r}"
+
+
+@dataclass(slots=True)
+class Match:
+    """One way in which an answer matches.
+
+    `bindings`: made-up ids and what they stand for; `shift`: from which generation on the target
+    counts otherwise, and by how much.
+    """
+
+    bindings: dict[str, str] = field(default_factory=dict)
+    shift: tuple[int, int] | None = None
+    deviations: list[Deviation] = field(default_factory=list)
+
+
+class _NoMatchError(Exception):
+    """The answers can't be the same.  `args[0]` says which field differs."""
+
+
+class _Matcher:
+    """One comparison under way."""
+
+    def __init__(self, level: Level, seen: frozenset[str], told: int) -> None:
+        self.level = level
+        self.seen = seen
+        self.told = told
+        self.match = Match()
+
+    def differs(self, name: str, expected: Any, observed: Any) -> None:
+        raise _NoMatchError(name, expected, observed)
+
+    def same(self, name: str, expected: Any, observed: Any) -> None:
+        if expected != observed:
+            self.differs(name, expected, observed)
+
+    def nearly(self, name: str, expected: Any, observed: Any, level: Level) -> None:
+        if expected != observed:
+            self.match.deviations.append(Deviation(level, name, expected, observed))
+
+    def member_id(self, name: str, expected: str, observed: str) -> None:
+        """An id: the same, or a made-up one that now gets its real one, which must be new."""
+        if expected.startswith(FRESH):
+            expected = self.match.bindings.get(expected, expected)
+        if not expected.startswith(FRESH):
+            self.same(name, expected, observed)
+        elif not observed or observed in self.seen or observed in self.match.bindings.values():
+            self.differs(name, "a new id", observed)
+        else:
+            self.match.bindings[expected] = observed
+
+    def generation(self, expected: int, observed: int) -> None:
+        """A generation: the same; or, if it is told for the first time, a higher one than before.
+
+        That a generation is one more than the last is an accident: members compare for equality.
+        """
+        if expected == observed:
+            return
+        if min(expected, observed) <= self.told:
+            self.differs("generationId", expected, observed)
+        self.match.shift = (expected, observed - expected)
+        self.nearly("generationId", expected, observed, Level.MAY)
+
+    def error(self, name: str, expected: Any, observed: Any) -> bool:
+        """Whether both succeed; one error for another is a deviation as grave as the rule."""
+        if (expected == 0) is not (observed == 0):
+            self.differs(name, expected, observed)
+        self.nearly(name, expected, observed, self.level)
+        return bool(expected == 0)
+
+
+def matches(
+    expected: Message, observed: Message, level: Level, seen: frozenset[str], told: int = -1
+) -> list[Match]:
+    """The ways in which an observed answer is the expected one; none where it can't be.
+
+    `seen`: the ids that were told before; `told`: the last generation that was told of the group;
+    `level`: how binding the rule is that answers.
+    """
+    found: list[Match] = []
+    for order in _member_orders(expected, observed):
+        matcher = _Matcher(level, seen, told)
+        try:
+            _compare(matcher, expected, observed, order)
+        except _NoMatchError:
+            continue
+        if matcher.match.bindings not in [m.bindings for m in found]:
+            found.append(matcher.match)
+    return found
+
+
+def first_difference(
+    expected: Message, observed: Message, level: Level, seen: frozenset[str], told: int = -1
+) -> str:
+    """In words, why an answer is not the expected one."""
+    matcher = _Matcher(level, seen, told)
+    try:
+        _compare(matcher, expected, observed, next(_member_orders(expected, observed)))
+    except _NoMatchError as error:
+        name, want, got = error.args
+        if name.endswith("errorCode"):
+            return f"{name} is {error_name(got)} instead of {error_name(want)}"
+        return f"{name} is {_plain(got)} instead of {_plain(want)}"
+    return ""
+
+
+def _plain(value: Any) -> str:
+    return value if isinstance(value, str) else repr(value)
+
+
+def _member_orders(expected: Message, observed: Message) -> Iterator[tuple[Any, ...]]:
+    """Every way to put the expected members beside the observed ones that could fit.
+
+    For an answer about several groups, an order for each of them.
+    """
+    match expected, observed:
+        case JoinGroupResponse(), JoinGroupResponse():
+            yield from _orders(expected.members, observed.members)
+        case DescribeGroupsResponse(), DescribeGroupsResponse():
+            theirs = {g.group_id: g.members for g in observed.groups}
+            each = (_orders(g.members, theirs.get(g.group_id, ())) for g in expected.groups)
+            yield from product(*each)
+        case _:
+            yield ()
+
+
+def has_too_many_new(message: Message) -> bool:
+    """Whether more members are new in some group than can be told apart by trying all orders."""
+    rows: list[Sequence[Any]]
+    match message:
+        case JoinGroupResponse():
+            rows = [message.members]
+        case DescribeGroupsResponse():
+            rows = [group.members for group in message.groups]
+        case _:
+            return False
+    return any(sum(r.member_id.startswith(FRESH) for r in row) > MOST_NEW for row in rows)
+
+
+def _orders(wanted: Sequence[Any], got: Sequence[Any]) -> Iterator[tuple[int, ...]]:
+    if len(wanted) != len(got):
+        yield ()
+        return
+    free = [i for i, row in enumerate(wanted) if row.member_id.startswith(FRESH)]
+    place = {row.member_id: i for i, row in enumerate(got)}
+    fixed = {i: place.get(row.member_id) for i, row in enumerate(wanted) if i not in free}
+    if None in fixed.values():
+        yield ()
+        return
+    rest = [j for j in range(len(got)) if j not in fixed.values()]
+    fitting = [
+        [j for j in rest if _seat(wanted[i]) == _seat(got[j])] if _seat(wanted[i]) else rest
+        for i in free
+    ]
+    for chosen in permutations(rest):
+        if all(j in fits for j, fits in zip(chosen, fitting, strict=True)):
+            order = {**fixed, **dict(zip(free, chosen, strict=True))}
+            yield tuple(int(order[i] or 0) for i in range(len(wanted)))
+            if len(free) > MOST_NEW:
+                return
+    if not rest:
+        return
+    yield ()
+
+
+def _seat(row: Any) -> str | None:
+    seat: str | None = row.group_instance_id
+    return seat
+
+
+def _compare(m: _Matcher, expected: Message, observed: Message, order: tuple[Any, ...]) -> None:
+    match expected, observed:
+        case JoinGroupResponse(), JoinGroupResponse():
+            _join(m, expected, observed, order)
+        case SyncGroupResponse(), SyncGroupResponse():
+            if m.error("errorCode", expected.error_code, observed.error_code):
+                m.same("assignment", expected.assignment, observed.assignment)
+            m.nearly("protocolType", expected.protocol_type, observed.protocol_type, Level.MAY)
+            m.nearly("protocolName", expected.protocol_name, observed.protocol_name, Level.MAY)
+        case HeartbeatResponse(), HeartbeatResponse():
+            m.error("errorCode", expected.error_code, observed.error_code)
+        case LeaveGroupResponse(), LeaveGroupResponse():
+            _leave(m, expected, observed)
+        case OffsetCommitResponse(), OffsetCommitResponse():
+            _commit(m, expected, observed)
+        case OffsetFetchResponse(), OffsetFetchResponse():
+            _fetch(m, expected, observed)
+        case DescribeGroupsResponse(), DescribeGroupsResponse():
+            m.same("groups", len(expected.groups), len(observed.groups))
+            ours = {g.group_id: g for g in observed.groups}
+            for row, places in zip(expected.groups, order, strict=True):
+                if row.group_id not in ours:
+                    m.differs("groups", row.group_id, sorted(ours))
+                _describe(m, row, ours[row.group_id], places)
+        case ListGroupsResponse(), ListGroupsResponse():
+            m.error("errorCode", expected.error_code, observed.error_code)
+            m.same("groups", _listed(expected), _listed(observed))
+        case _:
+            if hasattr(expected, "error_code") and type(expected) is type(observed):
+                m.error("errorCode", expected.error_code, getattr(observed, "error_code", 0))
+            else:
+                m.same("answer", type(expected).__name__, type(observed).__name__)
+
+
+def _join(
+    m: _Matcher, expected: JoinGroupResponse, observed: JoinGroupResponse, order: tuple[int, ...]
+) -> None:
+    if not m.error("errorCode", expected.error_code, observed.error_code):
+        made_up = expected.member_id.startswith(FRESH)
+        if made_up and (observed.member_id or expected.error_code == _REQUIRED):
+            m.member_id("memberId", expected.member_id, observed.member_id)
+        else:
+            m.nearly("memberId", expected.member_id, observed.member_id, Level.SHOULD)
+        m.nearly("generationId", expected.generation_id, observed.generation_id, Level.SHOULD)
+        m.nearly("leader", expected.leader, observed.leader, Level.MAY)
+        m.same("members", 0, len(observed.members))
+        return
+    m.generation(expected.generation_id, observed.generation_id)
+    m.same("protocolName", expected.protocol_name, observed.protocol_name)
+    m.nearly("protocolType", expected.protocol_type, observed.protocol_type, Level.SHOULD)
+    m.same("members", len(expected.members), len(observed.members))
+    m.member_id("memberId", expected.member_id, observed.member_id)
+    if len(order) != len(expected.members):
+        wanted = sorted(r.member_id for r in expected.members)
+        m.differs("members", wanted, sorted(r.member_id for r in observed.members))
+    for row, place in zip(expected.members, order, strict=True):
+        got = observed.members[place]
+        m.member_id("members.memberId", row.member_id, got.member_id)
+        m.same("members.groupInstanceId", row.group_instance_id, got.group_instance_id)
+        m.same("members.metadata", row.metadata, got.metadata)
+    m.member_id("leader", expected.leader, observed.leader)
+    m.same("skipAssignment", expected.skip_assignment, observed.skip_assignment)
+
+
+def _leave(m: _Matcher, expected: LeaveGroupResponse, observed: LeaveGroupResponse) -> None:
+    m.error("errorCode", expected.error_code, observed.error_code)
+    m.same("members", len(expected.members), len(observed.members))
+    for i, (row, got) in enumerate(zip(expected.members, observed.members, strict=True)):
+        m.error(f"members[{i}].errorCode", row.error_code, got.error_code)
+        m.nearly(f"members[{i}].memberId", row.member_id, got.member_id, Level.SHOULD)
+        m.nearly(
+            f"members[{i}].groupInstanceId",
+            row.group_instance_id,
+            got.group_instance_id,
+            Level.SHOULD,
+        )
+
+
+def _commit(m: _Matcher, expected: OffsetCommitResponse, observed: OffsetCommitResponse) -> None:
+    def codes(answer: OffsetCommitResponse) -> dict[tuple[str, int], Any]:
+        return {
+            (t.name, p.partition_index): p.error_code for t in answer.topics for p in t.partitions
+        }
+
+    want, got = codes(expected), codes(observed)
+    m.same("topics", sorted(want), sorted(got))
+    for (topic, partition), code in sorted(want.items()):
+        m.error(f"topics[{topic}-{partition}].errorCode", code, got[topic, partition])
+
+
+def _fetch(m: _Matcher, expected: OffsetFetchResponse, observed: OffsetFetchResponse) -> None:
+    def offsets(topics: tuple[FetchedTopic, ...]) -> dict[tuple[str, int], tuple[int, Any]]:
+        return {
+            (t.name, p.partition_index): (p.committed_offset, p.error_code)
+            for t in topics
+            for p in t.partitions
+        }
+
+    m.error("errorCode", expected.error_code, observed.error_code)
+    m.same("topics", offsets(expected.topics), offsets(observed.topics))
+    got = {g.group_id: g for g in observed.groups}
+    m.same("groups", sorted(g.group_id for g in expected.groups), sorted(got))
+    for row in expected.groups:
+        m.error("groups.errorCode", row.error_code, got[row.group_id].error_code)
+        m.same("groups.topics", offsets(row.topics), offsets(got[row.group_id].topics))
+
+
+def _describe(
+    m: _Matcher, row: DescribedGroup, got: DescribedGroup, order: tuple[int, ...]
+) -> None:
+    m.error("groups.errorCode", row.error_code, got.error_code)
+    m.same("groups.groupState", row.group_state, got.group_state)
+    stable = row.group_state == "Stable"
+    if row.group_state not in {"Dead", "Empty", ""}:
+        m.nearly("groups.protocolType", row.protocol_type, got.protocol_type, Level.SHOULD)
+    if stable:
+        m.same("groups.protocolData", row.protocol_data, got.protocol_data)
+    m.same("groups.members", len(row.members), len(got.members))
+    if len(order) != len(row.members):
+        wanted = sorted(r.member_id for r in row.members)
+        m.differs("groups.members", wanted, sorted(r.member_id for r in got.members))
+    for member, place in zip(row.members, order, strict=True):
+        seen = got.members[place]
+        m.member_id("groups.members.memberId", member.member_id, seen.member_id)
+        m.same("groups.members.groupInstanceId", member.group_instance_id, seen.group_instance_id)
+        m.nearly("groups.members.clientId", member.client_id, seen.client_id, Level.SHOULD)
+        if stable:
+            m.same("groups.members.memberMetadata", member.member_metadata, seen.member_metadata)
+            m.same(
+                "groups.members.memberAssignment", member.member_assignment, seen.member_assignment
+            )
+
+
+def _listed(answer: ListGroupsResponse) -> list[tuple[str, str, str, str]]:
+    return sorted(
+        (g.group_id, g.protocol_type, g.group_state, g.group_type.casefold()) for g in answer.groups
+    )
+
+
+def renamed(message: Message, names: Mapping[str, str]) -> Any:
+    """The message with made-up ids replaced by what they stand for."""
+    changes: dict[str, Any] = {}
+    for f in dataclasses.fields(message):
+        value = getattr(message, f.name)
+        if f.name in {"member_id", "leader"} and value in names:
+            changes[f.name] = names[value]
+        elif isinstance(value, tuple) and value and isinstance(value[0], Message):
+            rows = tuple(renamed(row, names) for row in value)
+            if rows != value:
+                changes[f.name] = rows
+    return replace(message, **changes) if changes else message

@@ -1,0 +1,218 @@
+"""A candidate: one state of the model that explains all that was seen so far.
+
+Decides what is kept of an explanation, and when two may be taken as one: if they agree in all but
+times, the wider intervals stand for both.  That may allow more than the model does, never less.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, TypeVar
+
+from fencepost.model.messages.shapes import Message
+from fencepost.model.state.fast_replace import replace
+from fencepost.model.state.group import Group, Timer
+from fencepost.model.table.table import LEVELS, Level
+from fencepost.properties.oracle.answer_match import Deviation, renamed
+from fencepost.properties.oracle.provenance import Happened, Learned, Past
+
+Groups = tuple[tuple[str, Group], ...]
+Counted = TypeVar("Counted", Group, Message)
+
+
+class Emitted(NamedTuple):
+    """An answer of the model that nobody has read yet, given in [earliest, latest] ms."""
+
+    request_id: str
+    message: Message | None
+    rule: str
+    earliest: int
+    latest: int
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """An explanation.
+
+    `now`: ms, the earliest time at which all this can have happened; `used`: the rules that every
+    run behind this candidate used; `told`: the last generation that was told, by group; `past`: one
+    way that led here, if that is remembered.
+    """
+
+    groups: Groups = ()
+    unapplied: tuple[str, ...] = ()
+    emitted: tuple[Emitted, ...] = ()
+    now: int = 0
+    used: frozenset[str] = frozenset()
+    deviations: tuple[tuple[str, Deviation], ...] = ()
+    told: tuple[tuple[str, int], ...] = ()
+    past: Past | None = field(default=None, compare=False, repr=False)
+
+    def last_told(self, group_id: str) -> int:
+        """The last generation of this group that was told; -1 if none was."""
+        return dict(self.told).get(group_id, -1)
+
+    def telling(self, group_id: str, generation_id: int) -> Candidate:
+        """This generation of the group has now been told."""
+        told = {**dict(self.told), group_id: generation_id}
+        return replace(self, told=tuple(sorted(told.items())))
+
+    def shifted(
+        self, group_id: str, shift: tuple[int, int] | None, request_ids: Container[str]
+    ) -> Candidate:
+        """From a generation of the group on, the target counts otherwise."""
+        group = self.group(group_id)
+        if shift is None or group is None:
+            return self
+        since, by = shift
+        emitted = tuple(
+            e._replace(message=counted(e.message, since, by))
+            if e.request_id in request_ids and e.message is not None
+            else e
+            for e in self.emitted
+        )
+        groups = self.with_group(group_id, counted(group, since, by))
+        return replace(self, groups=groups, emitted=emitted)
+
+    def group(self, group_id: str) -> Group | None:
+        """The group of this id, if it exists."""
+        for name, group in self.groups:
+            if name == group_id:
+                return group
+        return None
+
+    def with_group(self, group_id: str, group: Group | None) -> Groups:
+        """The groups with this one put in, or (None) taken away."""
+        rest = [pair for pair in self.groups if pair[0] != group_id]
+        if group is not None:
+            rest.append((group_id, group))
+        return tuple(sorted(rest, key=_first))
+
+    def emission(self, request_id: str) -> Emitted | None:
+        """The model's answer to this request, if it gave one."""
+        for emitted in self.emitted:
+            if emitted.request_id == request_id:
+                return emitted
+        return None
+
+    def without_emission(self, request_id: str) -> Candidate:
+        """The answer was read."""
+        return replace(self, emitted=tuple(e for e in self.emitted if e.request_id != request_id))
+
+    def gravity(self) -> int:
+        """How grave the worst deviation is: 0 for none, then MAY, SHOULD, MUST."""
+        return max((len(LEVELS) - LEVELS.index(d.level) for _, d in self.deviations), default=0)
+
+    def bound(self, names: Mapping[str, str]) -> Candidate:
+        """Made-up ids replaced by those that they stand for."""
+        if not names:
+            return self
+        groups = tuple((name, bound_group(group, names)) for name, group in self.groups)
+        emitted = tuple(
+            e if e.message is None else e._replace(message=bound_message(e.message, names))
+            for e in self.emitted
+        )
+        return replace(self, groups=groups, emitted=emitted)
+
+    def after(self, event: Happened | Learned) -> Candidate:
+        """The same, which this led to."""
+        return replace(self, past=Past(self.past, event))
+
+    def key(self) -> object:
+        """What must agree for two candidates to be taken as one."""
+        groups = tuple(
+            (
+                name,
+                replace(group, timers=tuple(Timer(t.kind, t.subject, 0, 0) for t in group.timers)),
+            )
+            for name, group in self.groups
+        )
+        emitted = tuple(e[:3] for e in self.emitted)
+        return groups, self.unapplied, emitted, self.deviations, self.told
+
+    def joined(self, other: Candidate) -> Candidate:
+        """Both as one, where their keys agree."""
+        groups = tuple(
+            (name, replace(group, timers=_hull(group.timers, twin.timers)))
+            for (name, group), (_, twin) in zip(self.groups, other.groups, strict=True)
+        )
+        emitted = tuple(
+            a._replace(earliest=min(a.earliest, b.earliest), latest=max(a.latest, b.latest))
+            for a, b in zip(self.emitted, other.emitted, strict=True)
+        )
+        return replace(
+            self,
+            groups=groups,
+            emitted=emitted,
+            now=min(self.now, other.now),
+            used=self.used & other.used,
+        )
+
+
+def merged(candidates: list[Candidate]) -> list[Candidate]:
+    """Candidates that agree in all but times taken as one, in order of first appearance."""
+    if len(candidates) < 2:
+        return candidates
+    kept: dict[object, Candidate] = {}
+    for candidate in candidates:
+        key = candidate.key()
+        twin = kept.get(key)
+        kept[key] = candidate if twin is None else twin.joined(candidate)
+    return list(kept.values())
+
+
+def worst(levels: list[Level]) -> Level:
+    """The most binding of these levels."""
+    return min(levels, key=LEVELS.index)
+
+
+def counted(thing: Counted, since: int, by: int) -> Counted:
+    """A group or an answer with its generation counted otherwise, if it is as late as that."""
+    changes: dict[str, Any] = {}
+    if (stored := getattr(thing, "stored", None)) is not None:
+        changes["stored"] = counted(stored, since, by)
+    if (generation := getattr(thing, "generation_id", -1)) >= since:
+        changes["generation_id"] = generation + by
+    return replace(thing, **changes) if changes else thing
+
+
+def _first(pair: tuple[str, Group]) -> str:
+    return pair[0]
+
+
+def _hull(a: tuple[Timer, ...], b: tuple[Timer, ...]) -> tuple[Timer, ...]:
+    return tuple(
+        Timer(s.kind, s.subject, min(s.earliest, t.earliest), max(s.latest, t.latest))
+        for s, t in zip(a, b, strict=True)
+    )
+
+
+def bound_message(message: Message, names: Mapping[str, str]) -> Message:
+    """An answer with made-up ids replaced by those that they stand for."""
+    named: Message = renamed(message, names)
+    return named
+
+
+def bound_group(group: Group, names: Mapping[str, str]) -> Group:
+    """A group with made-up ids replaced by those that they stand for."""
+
+    def real(member_id: str) -> str:
+        return names.get(member_id, member_id)
+
+    members = sorted(
+        (replace(m, member_id=real(m.member_id)) for m in group.members), key=_member_id
+    )
+    return replace(
+        group,
+        leader=None if group.leader is None else real(group.leader),
+        members=tuple(members),
+        static=tuple(sorted((instance, real(mid)) for instance, mid in group.static)),
+        pending=tuple(sorted(map(real, group.pending))),
+        timers=tuple(sorted(t._replace(subject=real(t.subject)) for t in group.timers)),
+        stored=None if group.stored is None else bound_group(group.stored, names),
+    )
+
+
+def _member_id(member: object) -> str:
+    return str(getattr(member, "member_id", ""))

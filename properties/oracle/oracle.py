@@ -1,0 +1,384 @@
+"""The oracle: some run of the model explains this history.
+
+Decides whether a history can have come from a correct coordinator.  Each request took effect
+somewhere between its sending and its answer, at most `lag_ms` after its sending; each timer fires
+at its deadline or up to `lag_ms` later; each answer is read at most `lag_ms` after it was given.
+The oracle keeps every state of the model that explains what was seen so far, with an interval for
+each timer.  It looks only when an answer was read (or silence is evidence): then it tries all
+orders of what may have happened before, until the model gives that answer.
+
+With a virtual clock (`lag_ms` 0) a request takes effect at its sending and timers fire at their
+deadlines exactly.  It may take a wrong history for right where intervals blur, never the reverse.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from fencepost.model.coordinator import Answer, Config
+from fencepost.model.history import Answered, Disconnected, Event, Handled, Passed, Restarted, Sent
+from fencepost.model.machine.machine import Machine
+from fencepost.model.messages.draft_messages import ALL_APIS
+from fencepost.model.messages.messages import JoinGroupResponse
+from fencepost.model.messages.requests import groups_of
+from fencepost.model.messages.shapes import Message, ShapeError
+from fencepost.model.revision import Revision
+from fencepost.model.state.fast_replace import replace
+from fencepost.model.state.work import Incoming, Span
+from fencepost.model.table.table import Level
+from fencepost.properties.oracle.answer_match import (
+    FRESH,
+    Deviation,
+    Match,
+    first_difference,
+    has_too_many_new,
+    matches,
+)
+from fencepost.properties.oracle.candidate import Candidate, Emitted, merged
+from fencepost.properties.oracle.search import Request, Search, TooManyError
+from fencepost.properties.oracle.verdict import Allowed, Verdict, Violation, Wrong
+
+_NOTED = Level.MAY
+
+
+class Oracle:
+    """Follows one history of the groups of one case.
+
+    `lag_ms` 0 means a virtual clock.  `limit`: how many states may be looked at for one event.
+    """
+
+    def __init__(
+        self, revision: Revision, config: Config, *, lag_ms: int, limit: int = 20_000
+    ) -> None:
+        self.revision = revision
+        self.machine = Machine(revision, config)
+        self.lag_ms = lag_ms
+        self.violation: Violation | None = None
+        self.unknown: str | None = None
+        self._search = Search(self.machine, lag_ms, limit)
+        self._candidates = [Candidate()]
+        self._seen: set[str] = set()
+        self._levels = {rule.id: rule.level for _, rule in revision.rules()}
+
+    @property
+    def exact(self) -> bool:
+        """Whether the clock is virtual."""
+        return self.lag_ms == 0
+
+    # What the judge asks.
+
+    def open(self) -> bool:
+        """Whether the history so far is explained."""
+        return self.violation is None and self.unknown is None
+
+    def explanations(self) -> tuple[Candidate, ...]:
+        """Every state that explains what was seen; after a violation, what was seen before it."""
+        return tuple(self._candidates)
+
+    def next_deadline_ms(self, after_ms: int = -1) -> int | None:
+        """The earliest time after another at which something may, or must, happen by itself."""
+        timers = {t for c in self._candidates for _, g in c.groups for t in g.timers}
+        times = (time for t in timers for time in (t.earliest, t.latest) if time > after_ms)
+        return min(times, default=None)
+
+    def verdict(self) -> Verdict:
+        """What can be said now; the best explanations are those with the least deviation."""
+        if not self.open():
+            return Verdict(self.violation, self.unknown, frozenset(), (), len(self._candidates))
+        least = min(c.gravity() for c in self._candidates)
+        best = [c for c in self._candidates if c.gravity() == least]
+        used = frozenset.intersection(*(c.used for c in best))
+        chosen = best[0]
+        worse = [(r, d) for r, d in chosen.deviations if d.level is not _NOTED]
+        notes = tuple(f"{r}: {d}" for r, d in chosen.deviations if d.level is _NOTED)
+        if worse:
+            request_id, deviation = min(worse, key=lambda pair: list(Level).index(pair[1].level))
+            violation = Violation(
+                Wrong.DEVIATION,
+                deviation.level,
+                request_id,
+                chosen.now,
+                None,
+                (Allowed(None, deviation.rule, str(deviation)),) if deviation.rule else (),
+                tuple(sorted(self._search.decided.get(request_id, ()))),
+                str(deviation),
+            )
+            return Verdict(violation, None, used, notes, len(best))
+        return Verdict(None, None, used, notes, len(best))
+
+    # What the judge saw.
+
+    def observe(self, event: Event) -> None:
+        """Take one event of the history, in order of time."""
+        if not self.open():
+            return
+        try:
+            match event:
+                case Sent():
+                    self._sent(event)
+                case Answered():
+                    self._answered(event)
+                case Handled():
+                    self._passed(event.at_ms, timers=False)
+                    self._search.still = False
+                case Passed():
+                    self._passed(event.at_ms, timers=True)
+                case Disconnected():
+                    self._search.dropped |= dict.fromkeys(event.dropped, event.at_ms)
+                case Restarted():
+                    self._restarted(event)
+        except TooManyError:
+            self.unknown = f"more than {self._search.limit} states would have to be followed"
+
+    def _sent(self, event: Sent) -> None:
+        if self.exact:
+            self._let_timers_fire(event.at_ms)
+        self._search.still = self.exact
+        request = event.request
+        revision = self.machine.revision
+        if request.api not in revision.apis:
+            self.unknown = f"{revision.name} knows no {request.api}"
+            return
+        message = ALL_APIS[request.api].request.from_body(dict(request.body), request.version)
+        incoming = Incoming(
+            request.id,
+            request.client_id,
+            request.api,
+            request.version,
+            message,
+            FRESH + request.id,
+        )
+        named = groups_of(message, request.version)
+        if named is None:
+            known = {g for r in self._search.requests.values() for g in r.group_ids}
+            named = sorted(known) or [""]
+        self._search.requests[request.id] = Request(
+            incoming, tuple(named), event.at_ms, event.at_ms if event.by_ms is None else event.by_ms
+        )
+        self._candidates = [
+            replace(c, unapplied=(*c.unapplied, request.id)) for c in self._candidates
+        ]
+
+    def _let_timers_fire(self, at_ms: int) -> None:
+        """Virtual clock: a timer that may have fired by now did so before a request, or won't yet.
+
+        Only where its deadline is open (a session that may have been restarted) is there a choice.
+        """
+
+        def may_fire(candidate: Candidate) -> bool:
+            return any(
+                step.timer is not None and step.earliest <= at_ms
+                for step in self._search.steps(candidate)
+            )
+
+        if any(map(may_fire, self._candidates)):
+            self._candidates = merged(self._explore(at_ms, lambda _: False, everything=True))
+
+    def _answered(self, event: Answered) -> None:
+        answer = event.answer
+        if answer.id in self._search.dropped:
+            return
+        request = self._search.requests[answer.id].incoming
+        reached = self._search.explore(
+            self._candidates, answer.at_ms, lambda c: c.emission(answer.id) is not None
+        )
+        if answer.body is None:
+            detail = "; ".join(answer.findings) or Wrong.CLOSED.value
+            self._violate(Wrong.CLOSED, answer.id, answer.at_ms, None, reached, detail)
+            return
+        body = dict(answer.body)
+        try:
+            observed = ALL_APIS[request.api].response.from_body(body, request.version)
+        except ShapeError as error:
+            self._violate(Wrong.SHAPE, answer.id, answer.at_ms, body, reached, str(error))
+            return
+        if any(self._is_too_much(c, answer.id) for c in reached):
+            raise TooManyError
+        kept = [m for c in reached for m in self._matching(c, answer, observed)]
+        if not kept:
+            wrong = Wrong.ANSWER if reached else Wrong.EARLY
+            self._violate(wrong, answer.id, answer.at_ms, body, reached, wrong.value)
+            return
+        for finding in answer.findings:
+            found = (answer.id, Deviation(Level.SHOULD, "bytes", "as the version says", finding))
+            kept = [replace(c, deviations=(*c.deviations, found)) for c in kept]
+        self._seen.update(_ids(observed))
+        least = min(c.gravity() for c in kept)
+        bearable = max(least, 2)  # what is graver than SHOULD is followed only if nothing better is
+        self._candidates = merged([c for c in kept if c.gravity() <= bearable])
+
+    @staticmethod
+    def _is_too_much(candidate: Candidate, request_id: str) -> bool:
+        emitted = candidate.emission(request_id)
+        return (
+            emitted is not None
+            and emitted.message is not None
+            and has_too_many_new(emitted.message)
+        )
+
+    def _matching(self, candidate: Candidate, answer: Answer, observed: Message) -> list[Candidate]:
+        request_id = answer.id
+        emitted = candidate.emission(request_id)
+        assert emitted is not None
+        if answer.at_ms > emitted.latest + self.lag_ms:
+            return []
+        rest = candidate.without_emission(request_id)
+        if emitted.message is None:
+            return [rest]
+        level = self._levels.get(emitted.rule, Level.MUST)
+        expected = _carried(emitted.message, self._search.requests[request_id].incoming.version)
+        told = candidate.last_told(self._group_of(request_id))
+        found = matches(expected, observed, level, frozenset(self._seen), told)
+        return [self._agreed(rest, emitted, observed, match) for match in found]
+
+    def _group_of(self, request_id: str) -> str:
+        return next(iter(self._search.requests[request_id].group_ids), "")
+
+    def _agreed(
+        self, candidate: Candidate, emitted: Emitted, observed: Message, match: Match
+    ) -> Candidate:
+        """The candidate once an answer of its own was matched with what was read."""
+        request_id = emitted.request_id
+        group_id = self._group_of(request_id)
+        agreed = candidate.bound(match.bindings)
+        if match.shift is not None:
+            same_group = [r for r in self._search.requests if self._group_of(r) == group_id]
+            agreed = agreed.shifted(group_id, match.shift, same_group)
+        if isinstance(observed, JoinGroupResponse) and observed.error_code == 0:
+            agreed = agreed.telling(group_id, observed.generation_id)
+        deviations = ((request_id, replace(d, rule=emitted.rule)) for d in match.deviations)
+        return replace(agreed, deviations=(*agreed.deviations, *deviations))
+
+    def _passed(self, at_ms: int, *, timers: bool) -> None:
+        """All that must have happened by now has happened; who contradicts that is out."""
+        limit = at_ms + 1 if self.exact else at_ms
+
+        def overdue(candidate: Candidate) -> bool:
+            return any(
+                step.latest < limit and (timers or step.request_id is not None)
+                for step in self._search.steps(candidate)
+            )
+
+        if any(map(overdue, self._candidates)):
+            reached = merged(self._explore(at_ms, lambda c: not overdue(c)))
+        else:
+            reached = self._candidates
+        kept = [c for c in reached if not self._unread(c, limit)]
+        if kept:
+            self._candidates = kept
+            return
+        silent = [(c, self._unread(c, limit)) for c in reached]
+        request_id = min((r for _, rs in silent for r in rs), key=self._sent_ms, default=None)
+        if request_id is None:
+            self.unknown = "no explanation is left, and no request to name for it"
+            return
+        those = [c for c, _ in silent if c.emission(request_id) is not None]
+        self._violate(Wrong.SILENCE, request_id, at_ms, None, those, Wrong.SILENCE.value)
+
+    def _unread(self, candidate: Candidate, limit: int) -> list[str]:
+        return [
+            e.request_id
+            for e in candidate.emitted
+            if e.message is not None and e.latest + self.lag_ms < limit
+        ]
+
+    def _sent_ms(self, request_id: str) -> tuple[int, str]:
+        return self._search.requests[request_id].sent_ms, request_id
+
+    def _restarted(self, event: Restarted) -> None:
+        self._search.dropped |= dict.fromkeys(event.dropped, event.begun_ms)
+        if not self.exact:
+            self._passed(event.begun_ms, timers=True)
+            if not self.open():
+                return
+        down = event.at_ms if event.down_ms is None else event.down_ms
+        before = self._search.explore(self._candidates, down, lambda _: False, everything=True)
+        after: list[Candidate] = []
+        for candidate in before:
+            start = max(candidate.now, event.begun_ms)
+            states = [replace(candidate, now=start)]
+            for group_id, group in candidate.groups:
+                outcomes = self.machine.failover(group, Span(start, event.at_ms))
+                states = [
+                    self._search.became(s, group_id, outcome, Span(start, event.at_ms))
+                    for s in states
+                    for outcome in outcomes
+                ]
+            after += [
+                replace(s, unapplied=tuple(r for r in s.unapplied if r not in self._search.dropped))
+                for s in states
+            ]
+        self._candidates = merged(after)
+
+    def _explore(
+        self, horizon: int, goal: Callable[[Candidate], bool], *, everything: bool = False
+    ) -> list[Candidate]:
+        return self._search.explore(self._candidates, horizon, goal, everything=everything)
+
+    def _violate(
+        self,
+        wrong: Wrong,
+        request_id: str,
+        at_ms: int,
+        body: dict[str, Any] | None,
+        reached: list[Candidate],
+        detail: str,
+    ) -> None:
+        request = self._search.requests[request_id].incoming
+        seen = frozenset(self._seen)
+        observed = None
+        if body is not None and wrong is not Wrong.SHAPE:
+            observed = ALL_APIS[request.api].response.from_body(body, request.version)
+        allowed: dict[str, Allowed] = {}
+        for candidate in reached:
+            emitted = candidate.emission(request_id)
+            if emitted is None or emitted.message is None:
+                continue
+            difference = detail
+            if observed is not None:
+                level = self._levels.get(emitted.rule, Level.MUST)
+                carried = _carried(emitted.message, request.version)
+                told = candidate.last_told(self._group_of(request_id))
+                difference = first_difference(carried, observed, level, seen, told) or detail
+            expected = emitted.message.to_body(request.version)
+            allowed.setdefault(
+                f"{emitted.rule} {expected}", Allowed(expected, emitted.rule, difference)
+            )
+        rules = {a.rule for a in allowed.values()} or self._search.decided.get(request_id, set())
+        level = min((self._levels[r] for r in rules), key=list(Level).index, default=Level.MUST)
+        self.violation = Violation(
+            wrong,
+            level,
+            request_id,
+            at_ms,
+            body,
+            tuple(allowed.values()),
+            tuple(sorted(self._search.decided.get(request_id, ()))),
+            detail,
+        )
+
+
+def judge(
+    revision: Revision, config: Config, history: list[Event], *, lag_ms: int, limit: int = 20_000
+) -> Oracle:
+    """The oracle after a recorded history."""
+    oracle = Oracle(revision, config, lag_ms=lag_ms, limit=limit)
+    for event in history:
+        oracle.observe(event)
+    return oracle
+
+
+def _carried(message: Message, version: int) -> Message:
+    """The message as somebody reads it at this version: without what the version can't carry."""
+    return type(message).from_body(message.to_body(version), version)
+
+
+def _ids(message: Message) -> Iterator[str]:
+    """The member ids that an answer tells."""
+    for name in ("member_id", "leader"):
+        if value := getattr(message, name, ""):
+            yield value
+    for rows in ("members", "groups"):
+        for row in getattr(message, rows, ()) or ():
+            yield from _ids(row)

@@ -1,0 +1,204 @@
+"""The search behind the oracle: what may have happened, in which order.
+
+Decides which steps a candidate may take next.  A step is a request that takes effect or a timer
+that fires, each somewhere in its window; none may be put off past the end of its window, and none
+happens before what was put before it.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from fencepost.model.machine.answers import about_nothing
+from fencepost.model.machine.answers import merged as merged_rows
+from fencepost.model.machine.machine import Machine
+from fencepost.model.state.fast_replace import replace
+from fencepost.model.state.group import Timer
+from fencepost.model.state.work import Emission, Incoming, Outcome, Span
+from fencepost.properties.oracle.candidate import Candidate, Emitted
+from fencepost.properties.oracle.provenance import Happened
+
+FOREVER = 10**15
+"""A time that nothing reaches, ms; not even times since 1970."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A request that was sent, and the groups that it is about."""
+
+    incoming: Incoming
+    group_ids: tuple[str, ...]
+    sent_ms: int
+    written_ms: int
+
+
+class Step(NamedTuple):
+    """Something that may happen next, somewhere in [earliest, latest] ms."""
+
+    earliest: int
+    latest: int
+    request_id: str | None = None
+    group_id: str = ""
+    timer: Timer | None = None
+
+
+class TooManyError(Exception):
+    """There are more candidates than the oracle is willing to follow."""
+
+
+@dataclass(slots=True)
+class Search:
+    """The steps of one history.
+
+    `requests`: all that were sent; `dropped`: those whose connection is gone, and since when;
+    `decided`: the rules
+    that took each request in, on any path; `still`: timers wait, a request is being handled
+    (virtual clock); `limit`: how many states may be looked at for one event; `remembers`: whether
+    candidates are told what led to them.
+    """
+
+    machine: Machine
+    lag_ms: int
+    limit: int
+    requests: dict[str, Request] = field(default_factory=dict)
+    dropped: dict[str, int] = field(default_factory=dict)
+    decided: dict[str, set[str]] = field(default_factory=dict)
+    still: bool = False
+    remembers: bool = False
+
+    def explore(
+        self,
+        candidates: list[Candidate],
+        horizon: int,
+        goal: Callable[[Candidate], bool],
+        *,
+        everything: bool = False,
+    ) -> list[Candidate]:
+        """Every candidate that meets the goal, by whatever may have happened up to the horizon.
+
+        `everything`: all that can be reached, goal or not.  Raises TooManyError.
+        """
+        if not everything and all(map(goal, candidates)):
+            return list(candidates)
+        reached: list[Candidate] = []
+        seen = set(candidates)
+        queue = deque(candidates)
+        while queue:
+            candidate = queue.popleft()
+            if everything:
+                reached.append(candidate)
+            elif goal(candidate):
+                reached.append(candidate)
+                continue
+            for following in self._successors(candidate, horizon):
+                if following not in seen:
+                    if len(seen) >= self.limit:
+                        raise TooManyError
+                    seen.add(following)
+                    queue.append(following)
+        return reached
+
+    def steps(self, candidate: Candidate) -> list[Step]:
+        """What may happen next, each with its window."""
+        steps = []
+        for request_id in candidate.unapplied:
+            request = self.requests[request_id]
+            latest = request.written_ms + self.lag_ms
+            if self.dropped.get(request_id, FOREVER) <= latest:
+                latest = FOREVER  # it may have been lost with its connection
+            steps.append(Step(request.sent_ms, latest, request_id=request_id))
+        if self.still:
+            return steps
+        for group_id, group in candidate.groups:
+            steps += [
+                Step(t.earliest, t.latest + self.lag_ms, group_id=group_id, timer=t)
+                for t in group.timers
+            ]
+        return steps
+
+    def _successors(self, candidate: Candidate, horizon: int) -> Iterator[Candidate]:
+        steps = self.steps(candidate)
+        barrier = min((s.latest for s in steps), default=FOREVER)
+        for step in steps:
+            start = max(candidate.now, step.earliest)
+            if start > min(barrier, horizon):
+                continue  # something else must come first, or it is still to come
+            span = Span(start, min(step.latest, horizon))
+            if step.timer is not None:
+                group = candidate.group(step.group_id)
+                assert group is not None
+                before = replace(candidate, now=start)
+                for outcome in self.machine.expire(group, step.timer, span):
+                    yield self.became(before, step.group_id, outcome, span, timer=step.timer)
+            else:
+                assert step.request_id is not None
+                yield from self._applied(candidate, step.request_id, span)
+
+    def _applied(self, candidate: Candidate, request_id: str, span: Span) -> Iterator[Candidate]:
+        request = self.requests[request_id]
+        rest = tuple(r for r in candidate.unapplied if r != request_id)
+        states = [replace(candidate, unapplied=rest, now=span.earliest)]
+        for group_id in request.group_ids:
+            following = []
+            for state in states:
+                outcomes = self.machine.handle(
+                    state.group(group_id), request.incoming, span, group_id=group_id
+                )
+                for outcome in outcomes:
+                    self.decided.setdefault(request_id, set()).add(outcome.rules[0])
+                    following.append(
+                        self.became(state, group_id, outcome, span, incoming=request.incoming)
+                    )
+            states = following
+        if not request.group_ids:
+            answer = Emission(request_id, about_nothing(request.incoming.message), "")
+            states = [
+                self.became(state, "", Outcome(state.group(""), (answer,), ()), span)
+                for state in states
+            ]
+        yield from states
+
+    def became(
+        self,
+        candidate: Candidate,
+        group_id: str,
+        outcome: Outcome,
+        span: Span,
+        *,
+        incoming: Incoming | None = None,
+        timer: Timer | None = None,
+    ) -> Candidate:
+        """The candidate after an outcome for a group: of a request, a timer, or neither."""
+        emitted = list(candidate.emitted)
+        for e in outcome.emissions:
+            if e.request_id not in self.dropped:
+                new = Emitted(e.request_id, e.message, e.rule, span.earliest, span.latest)
+                emitted = _with_rows(emitted, new)
+        after = replace(
+            candidate,
+            groups=candidate.with_group(group_id, outcome.group),
+            emitted=tuple(sorted(emitted, key=_request_id)),
+            used=candidate.used | set(outcome.rules),
+        )
+        if not self.remembers:
+            return after
+        before = candidate.group(group_id)
+        return after.after(Happened(group_id, before, outcome, span, incoming, timer))
+
+
+def _with_rows(emitted: list[Emitted], new: Emitted) -> list[Emitted]:
+    """The answers with one more; a second one to a request for several groups adds its rows."""
+    for i, old in enumerate(emitted):
+        if old.request_id == new.request_id:
+            if old.message is not None and new.message is not None:
+                message = merged_rows([old.message, new.message])
+                emitted[i] = old._replace(message=message)
+            return emitted
+    return [*emitted, new]
+
+
+def _request_id(emitted: Emitted) -> str:
+    return emitted.request_id

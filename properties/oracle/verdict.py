@@ -1,0 +1,77 @@
+"""What the oracle says: what went wrong, at which request, and what would have been right."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+from fencepost.model.table.table import Level
+
+
+class Wrong(Enum):
+    """In which way a history went wrong."""
+
+    ANSWER = "answered what no run of the model answers"
+    EARLY = "answered although the model has it wait"
+    SILENCE = "not answered in time"
+    CLOSED = "the connection was closed instead of an answer"
+    SHAPE = "the answer has a shape that its version forbids"
+    DEVIATION = "answered nearly what the model answers"
+
+
+@dataclass(frozen=True, slots=True)
+class Allowed:
+    """An answer that the model would have given.
+
+    Its body, the rule that gives it, and how the observed answer differs from it.
+    """
+
+    body: dict[str, Any] | None
+    rule: str
+    difference: str
+
+
+def nearest(allowed: Sequence[Allowed]) -> Allowed | None:
+    """The right answer that is nearest to the one that came: one that agrees in its error code."""
+    return min(allowed, key=_distance, default=None)
+
+
+def _distance(allowed: Allowed) -> tuple[bool, str, str]:
+    return allowed.difference.startswith("errorCode"), allowed.difference, allowed.rule
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """Why no run of the model explains a history.
+
+    `request_id`: the request whose answer (or silence) is wrong; `at_ms`: when that was known;
+    `allowed`: nearest first; `decided_by`: the rules that took the request in;
+    `late`: it rests on how late something was, so it counts only while the target is quick.
+    """
+
+    wrong: Wrong
+    level: Level
+    request_id: str
+    at_ms: int
+    observed: dict[str, Any] | None
+    allowed: tuple[Allowed, ...]
+    decided_by: tuple[str, ...]
+    detail: str
+    late: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The oracle's answer about a history.
+
+    `violation` None and `unknown` None: it holds; then `used` are the rules that every remaining
+    explanation used.  `unknown`: why nothing can be said.  `notes`: deviations that are allowed.
+    """
+
+    violation: Violation | None
+    unknown: str | None
+    used: frozenset[str]
+    notes: tuple[str, ...]
+    candidates: int

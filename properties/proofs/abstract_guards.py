@@ -1,0 +1,255 @@
+"""Guards of the decision table as formulas over the abstract group and request.
+
+Decides what each feature means there.  A feature with a meaning (whose id the request names, who
+waits) is translated, so that which of its answers can occur together follows from what is proved of
+groups.  A feature without one (a version, an offer, a limit) may have any answer that `FEASIBLE`
+allows beside the others: `fencepost.model.table.vocabulary.feasible`, as conditions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping
+
+from fencepost.model.table import expr
+from fencepost.model.table.expr import Expr, Feature
+from fencepost.model.table.vocabulary import (
+    DELAY,
+    GENERATION,
+    GROUP_ID,
+    INST,
+    LATE,
+    LEFT,
+    MID,
+    OFFER,
+    PARKED,
+    ROLE,
+    ROOM,
+    SELECTION,
+    STATE,
+    STORED,
+    SUBJECT,
+    SUBSCRIPTION,
+    SYNCING_STATE,
+    TRIGGER,
+    Change,
+    Delay,
+    Generation,
+    GroupId,
+    GroupState,
+    Inst,
+    Late,
+    Left,
+    Mid,
+    Offer,
+    Parked,
+    Role,
+    Room,
+    Stored,
+    Subject,
+    Trigger,
+)
+from fencepost.properties.logic import signature as sig
+from fencepost.properties.logic.logic import (
+    TRUE,
+    Formula,
+    all_of,
+    any_of,
+    exists,
+    for_all,
+    implies,
+    is_now,
+    negate,
+)
+from fencepost.properties.logic.signature import X
+
+_PENDING = all_of(sig.MID_GIVEN.now(), sig.PENDING.now(sig.MID))
+_MEMBER = all_of(sig.MID_GIVEN.now(), negate(sig.PENDING.now(sig.MID)), sig.MEMBER.now(sig.MID))
+_MAPPED = all_of(sig.INST_GIVEN.now(), exists(X, sig.HOLDS.now(sig.INST, X)))
+_OWN = all_of(sig.INST_GIVEN.now(), sig.MID_GIVEN.now(), sig.HOLDS.now(sig.INST, sig.MID))
+_TAKES_OVER = all_of(negate(sig.MID_GIVEN.now()), _MAPPED)
+_LEADER = any_of(
+    all_of(_MEMBER, sig.LEADS.now(sig.MID)),
+    all_of(_TAKES_OVER, exists(X, all_of(sig.HOLDS.now(sig.INST, X), sig.LEADS.now(X)))),
+)
+_SEATED = any_of(_MEMBER, _TAKES_OVER)
+_ALL_PARKED = all_of(
+    for_all(X, implies(sig.MEMBER.now(X), sig.PARKED.now(X))),
+    negate(exists(X, sig.PENDING.now(X))),
+)
+_SOME_PARKED = exists(X, all_of(sig.PARKED.now(X), sig.MEMBER.now(X)))
+_STAYS = exists(X, all_of(sig.MEMBER.now(X), any_of(sig.PARKED.now(X), sig.is_static(X))))
+_CHECK_OF_SOMEBODY = all_of(is_now(TRIGGER, Trigger.CHECK), exists(X, sig.MEMBER.now(X)))
+_SOMEBODY_LEFT = any_of(_STAYS, _CHECK_OF_SOMEBODY)
+_PENDING_SUBJECT = sig.PENDING.now(sig.SUBJECT)
+_NEW_SUBJECT = all_of(negate(_PENDING_SUBJECT), sig.NEW.now(sig.SUBJECT))
+_OLD_SUBJECT = all_of(negate(_PENDING_SUBJECT), negate(sig.NEW.now(sig.SUBJECT)))
+_SUBJECT_WAITS = any_of(sig.PARKED.now(sig.SUBJECT), sig.SYNCING.now(sig.SUBJECT))
+_LATE_DYNAMIC = exists(X, all_of(sig.OWES.now(X), negate(sig.is_static(X))))
+_NOT_STORED = is_now(sig.STORED_STATE, GroupState.ABSENT)
+_STORED_STABLE = is_now(sig.STORED_STATE, GroupState.STABLE)
+
+MEANINGS: Mapping[Feature, Mapping[Hashable, Formula]] = {
+    MID: {
+        Mid.EMPTY: negate(sig.MID_GIVEN.now()),
+        Mid.PENDING: _PENDING,
+        Mid.MEMBER: _MEMBER,
+        Mid.UNKNOWN: all_of(sig.MID_GIVEN.now(), negate(_PENDING), negate(_MEMBER)),
+    },
+    INST: {
+        Inst.NONE: negate(sig.INST_GIVEN.now()),
+        Inst.UNMAPPED: all_of(sig.INST_GIVEN.now(), negate(_MAPPED)),
+        Inst.OWN: _OWN,
+        Inst.OTHER: all_of(_MAPPED, negate(_OWN)),
+    },
+    ROLE: {
+        Role.NOBODY: negate(_SEATED),
+        Role.FOLLOWER: all_of(_SEATED, negate(_LEADER)),
+        Role.LEADER: _LEADER,
+    },
+    PARKED: {
+        Parked.ALL: _ALL_PARKED,
+        Parked.SOME: all_of(negate(_ALL_PARKED), _SOME_PARKED),
+        Parked.NOBODY: all_of(negate(_ALL_PARKED), negate(_SOME_PARKED)),
+    },
+    LEFT: {Left.SOMEBODY: _SOMEBODY_LEFT, Left.NOBODY: negate(_SOMEBODY_LEFT)},
+    SUBJECT: {
+        Subject.PENDING: _PENDING_SUBJECT,
+        Subject.NEW: _NEW_SUBJECT,
+        Subject.WAITING: all_of(_OLD_SUBJECT, _SUBJECT_WAITS),
+        Subject.IDLE: all_of(_OLD_SUBJECT, negate(_SUBJECT_WAITS)),
+    },
+    LATE: {Late.DYNAMIC: _LATE_DYNAMIC, Late.STATIC: negate(_LATE_DYNAMIC)},
+    STORED: {
+        Stored.NOTHING: all_of(_NOT_STORED, negate(sig.OFFSETS.now())),
+        Stored.OFFSETS: all_of(_NOT_STORED, sig.OFFSETS.now()),
+        Stored.STABLE: _STORED_STABLE,
+        Stored.EMPTY: all_of(negate(_NOT_STORED), negate(_STORED_STABLE)),
+    },
+    SYNCING_STATE: {state: is_now(STATE, state) for state in SYNCING_STATE.domain},
+}
+"""What each answer of these features means; the others, STATE among them, are asked as they are."""
+
+_WITHOUT_MEMBERS = STATE.among(GroupState.ABSENT, GroupState.EMPTY, GroupState.DEAD)
+_WITHOUT_ANYONE = STATE.among(GroupState.ABSENT, GroupState.DEAD)
+_IS_MEMBER = MID.among(Mid.MEMBER)
+_IN_SEAT = expr.any_of(_IS_MEMBER, expr.all_of(MID.among(Mid.EMPTY), INST.among(Inst.OTHER)))
+_VOTES = expr.all_of(
+    MID.among(Mid.EMPTY),
+    INST.among(Inst.OTHER),
+    STATE.among(GroupState.STABLE),
+    OFFER.among(Offer.SUPPORTED),
+)
+
+
+def _unless(never: Expr, beside: Expr) -> Expr:
+    return expr.negate(expr.all_of(never, beside))
+
+
+def _exactly(left: Expr, right: Expr) -> Expr:
+    return expr.any_of(expr.all_of(left, right), expr.all_of(expr.negate(left), expr.negate(right)))
+
+
+FEASIBLE: tuple[Expr, ...] = (
+    _unless(_WITHOUT_MEMBERS, _IS_MEMBER),
+    _unless(_WITHOUT_MEMBERS, INST.among(Inst.OWN, Inst.OTHER)),
+    _unless(_WITHOUT_ANYONE, MID.among(Mid.PENDING)),
+    _unless(INST.among(Inst.OWN), expr.negate(_IS_MEMBER)),
+    _exactly(ROLE.among(Role.NOBODY), expr.negate(_IN_SEAT)),
+    _exactly(SUBSCRIPTION.among(Change.MEANINGLESS), expr.negate(_IS_MEMBER)),
+    _exactly(SELECTION.among(Change.MEANINGLESS), expr.negate(_VOTES)),
+    _unless(_WITHOUT_ANYONE, SUBJECT.among(Subject.PENDING)),
+    _unless(SUBJECT.among(Subject.NEW), expr.negate(STATE.among(GroupState.PREPARING))),
+    _unless(_WITHOUT_MEMBERS, SUBJECT.among(Subject.WAITING, Subject.IDLE)),
+    _unless(_WITHOUT_MEMBERS, ROOM.among(Room.FULL)),
+    _unless(STATE.among(GroupState.ABSENT), GENERATION.among(Generation.BEFORE, Generation.EQUAL)),
+    _unless(LEFT.among(Left.NOBODY), PARKED.among(Parked.SOME)),
+)
+"""Which answers can occur together; each applies to tables that ask all its features."""
+
+ROOM_MEANS = implies(
+    all_of(is_now(ROOM, Room.FULL), is_now(STATE, GroupState.COMPLETING, GroupState.STABLE)),
+    negate(_SEATED),
+)
+"""A full group takes whoever has a seat in it: nobody is refused for a member that it is."""
+
+DELAY_MEANS = all_of(
+    implies(sig.DELAYED.now(), is_now(DELAY, Delay.EXTENDABLE, Delay.LAST)),
+    implies(negate(sig.DELAYED.now()), is_now(DELAY, Delay.NONE)),
+)
+
+
+def features_of(guard: Expr) -> frozenset[Feature]:
+    """The features that a guard asks."""
+    match guard:
+        case expr.In(feature, _):
+            return frozenset({feature})
+        case expr.AllOf(parts) | expr.AnyOf(parts):
+            return frozenset().union(*map(features_of, parts))
+        case expr.Not(part):
+            return features_of(part)
+        case _:
+            raise TypeError(f"no expression of the vocabulary: {type(guard).__name__}")
+
+
+def partly(
+    guard: Expr, answer: Callable[[Feature, frozenset[Hashable]], bool | None]
+) -> bool | None:
+    """Whether a guard holds where only some features are known; None: that depends on others.
+
+    `answer` says whether a feature has one of these values, or None where it doesn't know.
+    """
+    match guard:
+        case expr.In(feature, values):
+            return answer(feature, values)
+        case expr.AllOf(parts):
+            found = [partly(part, answer) for part in parts]
+            return False if False in found else None if None in found else True
+        case expr.AnyOf(parts):
+            found = [partly(part, answer) for part in parts]
+            return True if True in found else None if None in found else False
+        case expr.Not(part):
+            inner = partly(part, answer)
+            return None if inner is None else not inner
+        case _:
+            raise TypeError(f"no expression of the vocabulary: {type(guard).__name__}")
+
+
+def can_trigger(guard: Expr, trigger: Trigger) -> bool:
+    """Whether a look at the join phase for this reason can meet the guard."""
+    return partly(guard, lambda f, values: trigger in values if f is TRIGGER else None) is not False
+
+
+def as_formula(guard: Expr) -> Formula:
+    """The guard, each feature by its meaning."""
+    match guard:
+        case expr.In(feature, values):
+            meaning = MEANINGS.get(feature)
+            if meaning is None:
+                return is_now(feature, *values)
+            return any_of(*(meaning[value] for value in feature.domain if value in values))
+        case expr.AllOf(parts):
+            return all_of(*map(as_formula, parts))
+        case expr.AnyOf(parts):
+            return any_of(*map(as_formula, parts))
+        case expr.Not(part):
+            return negate(as_formula(part))
+        case _:
+            raise TypeError(f"no expression of the vocabulary: {type(guard).__name__}")
+
+
+def feasible(features: tuple[Feature, ...]) -> Formula:
+    """What the free features of a table may be, beside the others."""
+    asked = frozenset(features)
+    parts = [
+        as_formula(condition)
+        for condition in FEASIBLE
+        if features_of(condition) <= asked
+        and not features_of(condition) <= MEANINGS.keys() | {STATE}
+    ]
+    if GROUP_ID in asked:
+        parts.append(negate(is_now(GROUP_ID, GroupId.NULL)))  # no version has room for it
+    if ROOM in asked:
+        parts.append(ROOM_MEANS)
+    if DELAY in asked:
+        parts.append(DELAY_MEANS)
+    return all_of(*parts) if parts else TRUE

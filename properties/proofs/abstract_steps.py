@@ -1,0 +1,255 @@
+"""The abstract steps of a revision: one for each way in which a rule can be carried out.
+
+Decides how rules compose.  A step is the rule that decides, its verbs in order, and, where that
+leaves the group in PreparingRebalance, the rule of the join phase that then looks at it.  The rows
+of a leave are steps of their own; where a batch rebalances once, at its end, its rows put that off.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from fencepost.model.revision import Revision
+from fencepost.model.table.effects import Do
+from fencepost.model.table.errors import Error
+from fencepost.model.table.expr import ALWAYS
+from fencepost.model.table.table import Rule, Table
+from fencepost.model.table.vocabulary import INST, MID, STATE, GroupState, Trigger
+from fencepost.properties.logic import signature as sig
+from fencepost.properties.logic.logic import (
+    FALSE,
+    TRUE,
+    Formula,
+    all_of,
+    any_of,
+    exists,
+    is_now,
+    negate,
+    same,
+)
+from fencepost.properties.logic.signature import X
+from fencepost.properties.proofs.abstract_effect import AbstractEffect
+from fencepost.properties.proofs.abstract_guards import as_formula, can_trigger, feasible
+from fencepost.properties.proofs.abstract_phases import (
+    CATCH_UP,
+    DEFER,
+    EFFECTS,
+    JOIN_TIMER_FIRES,
+    SESSION_FIRES,
+    SYNC_TIMER_FIRES,
+)
+
+_PREPARING = is_now(STATE, GroupState.PREPARING)
+_FIRES = {
+    sig.SESSION_END: SESSION_FIRES,
+    sig.JOIN_PHASE: JOIN_TIMER_FIRES,
+    sig.SYNC_PHASE: SYNC_TIMER_FIRES,
+}
+RUNS = {
+    sig.SESSION_END: sig.SESSION.now(sig.SUBJECT),
+    sig.JOIN_PHASE: sig.JOIN_TIMER.now(),
+    sig.SYNC_PHASE: sig.SYNC_TIMER.now(),
+}
+SETTLING = frozenset({sig.JOIN_GROUP, sig.LEAVE_ROW, *_FIRES})
+_KEEPS_GROUP = frozenset(
+    do for do, effect in EFFECTS.items() if effect.touched() <= {sig.CALLER.name}
+) - {Do.UPDATE_MEMBER}
+_MAY_CHANGE = {
+    Do.REMOVE_CALLER: exists(X, all_of(sig.CALLER.now(X), sig.MEMBER.now(X))),
+    Do.CREATE_GROUP: is_now(STATE, GroupState.ABSENT),
+}
+_ANSWERS = frozenset(
+    {Do.ANSWER_CURRENT, Do.ANSWER_RESTARTED, Do.ANSWER_SYNCS, Do.ANSWER_ASSIGNMENT}
+)
+AT_THE_END = "rebalance of a batch, at its end"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Stage:
+    """Part of a step: what must hold as it begins, then effects, in order.
+
+    `trigger`: why the join phase is looked at, where it is.
+    """
+
+    conditions: tuple[Formula, ...]
+    effects: tuple[AbstractEffect, ...] = ()
+    trigger: Trigger | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Path:
+    """An abstract step.
+
+    `rule` decides, `settle` looks at the join phase after it.  `naming`: it is a request
+    that may name an id or an instance.  `put_off`: a row of a batch that rebalances at its end;
+    `at_the_end`: that end.  `unknown`: verbs of the step whose abstract effect nobody has said.
+    """
+
+    table: str
+    rule: Rule
+    settle: Rule | None
+    stages: tuple[Stage, ...]
+    answer: Error | None
+    naming: bool = False
+    put_off: bool = False
+    at_the_end: bool = False
+    unknown: tuple[Do, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """How it is called in a report."""
+        name = AT_THE_END if self.at_the_end else self.rule.id
+        if self.put_off:
+            name += " (rebalance put off)"
+        return name if self.settle is None else f"{name}, then {self.settle.id}"
+
+    def touched(self) -> frozenset[str]:
+        """The names of what the step may change."""
+        effects = [effect for stage in self.stages for effect in stage.effects]
+        return frozenset().union(*(effect.touched() for effect in effects))
+
+    def caller(self) -> Formula:
+        """Who the caller is as the step begins, said of X."""
+        if self.table == sig.SESSION_END:
+            return same(X, sig.SUBJECT)
+        return FALSE if self.table in {sig.JOIN_PHASE, sig.SYNC_PHASE} else sig.is_mid(X)
+
+
+def guard_of(table: Table, rule: Rule) -> Formula:
+    """Where the rule decides: its guard, and no check before it."""
+    before = []
+    for check in table.checks:
+        if check is rule:
+            break
+        before.append(negate(as_formula(check.guard)))
+    return all_of(as_formula(rule.guard), *before)
+
+
+def paths(
+    revision: Revision, overrides: Mapping[Do, AbstractEffect] | None = None
+) -> tuple[Path, ...]:
+    """Every abstract step of a revision.  `overrides`: what verbs do that it performs otherwise."""
+    return tuple(_Builder(revision, overrides or {}).build())
+
+
+def may_name(table: Table) -> bool:
+    """Whether what the table decides names a member id or an instance."""
+    return bool({MID, INST} & set(table.features))
+
+
+class _Builder:
+    def __init__(self, revision: Revision, overrides: Mapping[Do, AbstractEffect]) -> None:
+        self._revision = revision
+        self._effects = {**EFFECTS, **overrides}
+        self._unknown = frozenset(revision.twists) - overrides.keys()
+
+    def build(self) -> Iterator[Path]:
+        for table in self._revision.tables.values():
+            for rule in table.rules():
+                for path in self._of_rule(table, rule):
+                    yield replace(path, naming=may_name(table))
+        if sig.LEAVE_ROW in self._revision.tables:
+            yield from self._batch(self._revision.tables[sig.LEAVE_ROW])
+
+    def _of_rule(self, table: Table, rule: Rule) -> Iterator[Path]:
+        conditions = [guard_of(table, rule), feasible(table.features)]
+        if table.name in RUNS:
+            conditions.append(RUNS[table.name])
+        fires = (_FIRES[table.name],) if table.name in _FIRES else ()
+        stage = Stage(
+            tuple(conditions),
+            (*fires, *(self._effects[do] for do in rule.effect)),
+            Trigger.EXPIRY if table.name == sig.JOIN_PHASE else None,
+        )
+        if table.name == sig.JOIN_PHASE and not can_trigger(rule.guard, Trigger.EXPIRY):
+            return
+        unknown = tuple(do for do in rule.effect if do in self._unknown)
+        changes = TRUE if fires else changed_by(rule.effect)
+        if table.name not in SETTLING or changes is FALSE:
+            yield Path(table.name, rule, None, (stage,), answer_of(rule, None), unknown=unknown)
+            return
+        unchanged = negate(changes)
+        begin = Stage((*stage.conditions, changes), stage.effects, stage.trigger)
+        if changes is not TRUE:
+            still = Stage((*stage.conditions, unchanged), stage.effects, stage.trigger)
+            yield Path(table.name, rule, None, (still,), answer_of(rule, None), unknown=unknown)
+        yield from self._settled(table.name, rule, begin, unknown)
+
+    def _settled(
+        self,
+        table: str,
+        rule: Rule,
+        stage: Stage,
+        unknown: tuple[Do, ...],
+        *,
+        at_the_end: bool = False,
+    ) -> Iterator[Path]:
+        elsewhere = Stage((negate(_PREPARING),))
+        answer = answer_of(rule, None)
+        yield Path(
+            table, rule, None, (stage, elsewhere), answer, at_the_end=at_the_end, unknown=unknown
+        )
+        join_phase = self._revision.tables[sig.JOIN_PHASE]
+        for settle in join_phase.rules():
+            if not can_trigger(settle.guard, Trigger.CHECK):
+                continue
+            effects = tuple(self._effects[do] for do in settle.effect)
+            look = Stage(
+                (_PREPARING, guard_of(join_phase, settle), feasible(join_phase.features)),
+                effects,
+                Trigger.CHECK,
+            )
+            also = tuple(do for do in settle.effect if do in self._unknown)
+            yield Path(
+                table,
+                rule,
+                settle,
+                (stage, look),
+                answer_of(rule, settle),
+                at_the_end=at_the_end,
+                unknown=(*unknown, *also),
+            )
+
+    def _batch(self, table: Table) -> Iterator[Path]:
+        for rule in table.rules():
+            effects = tuple(
+                DEFER if do is Do.REBALANCE else self._effects[do] for do in rule.effect
+            )
+            stage = Stage((guard_of(table, rule), feasible(table.features)), effects)
+            unknown = tuple(do for do in rule.effect if do in self._unknown)
+            if effects:
+                yield Path(
+                    table.name,
+                    rule,
+                    None,
+                    (stage,),
+                    rule.answer,
+                    naming=True,
+                    put_off=True,
+                    unknown=unknown,
+                )
+        end = Rule("LEAVE-ROWS", ALWAYS, (Do.REBALANCE,), Error.NONE)
+        unknown = (Do.REBALANCE,) if Do.REBALANCE in self._unknown else ()
+        catch_up = Stage((sig.DEFERRED.now(),), (self._effects[Do.REBALANCE], CATCH_UP))
+        yield from self._settled(table.name, end, catch_up, unknown, at_the_end=True)
+
+
+def changed_by(verbs: tuple[Do, ...]) -> Formula:
+    """Whether these verbs make another group of it, so that its join phase is looked at."""
+    changing = [do for do in verbs if do not in _KEEPS_GROUP]
+    if not changing:
+        return FALSE
+    if all(do in _MAY_CHANGE for do in changing):
+        return any_of(*(_MAY_CHANGE[do] for do in changing))
+    return TRUE
+
+
+def answer_of(rule: Rule, settle: Rule | None) -> Error | None:
+    """What the request is answered at once; None: it waits, or nobody asked."""
+    if rule.answer is not None:
+        return rule.answer
+    if _ANSWERS & set(rule.effect):
+        return Error.NONE
+    completes = settle is not None and Do.COMPLETE_JOIN in settle.effect
+    return Error.NONE if completes and Do.PARK_JOIN in rule.effect else None

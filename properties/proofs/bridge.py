@@ -1,0 +1,251 @@
+"""The bridge from the executable model to the proofs: a concrete step is one of the abstract steps.
+
+Decides what has to agree: the guards of the rules that were used, as far as they speak of the
+abstract group; the group afterwards, in every relation; and the answer.  What differs is said in
+one sentence.  So whatever is proved of the abstract steps holds of each step that passed here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import replace
+
+from fencepost.model.state.group import JOIN, SESSION, SYNC, Timer
+from fencepost.model.state.work import Incoming
+from fencepost.model.table.effects import Do
+from fencepost.model.table.expr import Expr, Feature
+from fencepost.model.table.table import Rule
+from fencepost.model.table.vocabulary import STATE, TRIGGER, GroupState, Trigger
+from fencepost.properties.logic.logic import Formula, is_now
+from fencepost.properties.logic.signature import LEAVE_ROW
+from fencepost.properties.proofs.abstract_effect import AbstractEffect
+from fencepost.properties.proofs.abstract_guards import MEANINGS, features_of, partly
+from fencepost.properties.proofs.abstract_phases import (
+    CATCH_UP,
+    DEFER,
+    EFFECTS,
+    JOIN_TIMER_FIRES,
+    SESSION_FIRES,
+    SYNC_TIMER_FIRES,
+)
+from fencepost.properties.proofs.abstract_steps import SETTLING, answer_of, changed_by
+from fencepost.properties.proofs.ground_effects import performed, universe
+from fencepost.properties.worlds.abstract_event import AbstractEvent, abstract_event, sent_pairs
+from fencepost.properties.worlds.abstraction import AbstractGroup, abstract_group, compiled
+from fencepost.properties.worlds.views import StepView
+
+Effects = Mapping[Do, AbstractEffect]
+_FIRES = {SESSION: SESSION_FIRES, JOIN: JOIN_TIMER_FIRES, SYNC: SYNC_TIMER_FIRES}
+_OWN_ANSWERS = frozenset({"OffsetCommit", "OffsetFetch", "DescribeGroups", "ListGroups"})
+_CHANGES: dict[tuple[Do, ...], Formula] = {}
+_ABSTRACT_STATE: Mapping[Hashable, Formula] = {state: is_now(STATE, state) for state in GroupState}
+
+
+def abstract_step_of(view: StepView, effects: Effects = EFFECTS) -> str | None:
+    """None if the step is one that the proofs speak of; else a sentence that says what differs.
+
+    `effects`: what each verb does to an abstract group; a mutant's may do otherwise.
+    """
+    before = abstract_group(view.before)
+    after = abstract_group(view.after)
+    event = abstract_event(view)
+    rows = sent_pairs(view.event) if isinstance(view.event, Incoming) else None
+    rules = tuple(rule for rule in view.rules if not _hands_on(rule))
+    if not rules:
+        return _compared([before], after, view)
+    if rows is not None and rules[0].effect and Do.ANSWER_ROWS_UNKNOWN in rules[0].effect:
+        return _compared([before], after, view)
+    if rows is not None:
+        return _of_leave(view, before, after, event, rows, rules, effects)
+    start = before
+    if isinstance(view.event, Timer):
+        caller = frozenset([view.event.subject]) if view.event.subject else frozenset()
+        start = replace(before, caller=caller)
+    elif event.the_id_sent:
+        start = replace(before, caller=frozenset([event.the_id_sent]))
+    fires = (_FIRES[view.event.kind],) if isinstance(view.event, Timer) else ()
+    trigger = Trigger.EXPIRY if isinstance(view.event, Timer) else None
+    first, *settles = rules
+    if (wrong := _guard_fails(first, start, event, trigger)) is not None:
+        return wrong
+    groups = _all_performed((*fires, *_of(first, effects)), [start], event)
+    looked_at = event.event in SETTLING and (bool(fires) or _changed(first, start, event))
+    groups, wrong = _settled(groups, settles[:1], event, effects, looked_at=looked_at)
+    if wrong is not None:
+        return wrong
+    return _compared(groups, after, view) or _answer_differs(first, settles, event)
+
+
+def _hands_on(rule: Rule) -> bool:
+    """Whether a leave's rule only hands the rows on."""
+    return Do.ANSWER_ROWS in rule.effect or rule.id == "LEAVE-BATCH"
+
+
+def _of(rule: Rule, effects: Effects) -> tuple[AbstractEffect, ...]:
+    return tuple(effects[do] for do in rule.effect)
+
+
+def _of_leave(
+    view: StepView,
+    before: AbstractGroup,
+    after: AbstractGroup,
+    event: AbstractEvent,
+    rows: tuple[tuple[str, str | None], ...],
+    rules: tuple[Rule, ...],
+    effects: Effects,
+) -> str | None:
+    """Row by row, each settled at once, or all settled at the end."""
+    own = [rule for rule in rules if TRIGGER not in features_of(rule.guard)]
+    if len(own) != len(rows):  # refused as a whole
+        return _compared([before], after, view)
+    tries = [
+        _rows(
+            before,
+            event,
+            list(zip(rows, own, strict=True)),
+            rules,
+            effects,
+            at_the_end=at_the_end,
+        )
+        for at_the_end in ((False, True) if len(rows) > 1 else (False,))
+    ]
+    said = []
+    for groups, wrong in tries:
+        difference = wrong or _compared(groups, after, view)
+        if difference is None:
+            return None
+        said.append(difference)
+    return said[0]
+
+
+def _rows(
+    before: AbstractGroup,
+    event: AbstractEvent,
+    pairs: list[tuple[tuple[str, str | None], Rule]],
+    rules: tuple[Rule, ...],
+    effects: Effects,
+    *,
+    at_the_end: bool,
+) -> tuple[list[AbstractGroup], str | None]:
+    left = list(rules)
+    groups = [before]
+    changed = False
+    for (member_id, instance), rule in pairs:
+        row = replace(event, event=LEAVE_ROW, the_id_sent=member_id, the_instance_sent=instance)
+        caller = frozenset([member_id]) if member_id else frozenset()
+        groups = [replace(group, caller=caller) for group in groups]
+        fitting = [g for g in groups if _guard_fails(rule, g, row, None) is None]
+        if not fitting:
+            return groups, _guard_fails(rule, groups[0], row, None)
+        left.remove(rule)
+        verbs = [DEFER if do is Do.REBALANCE and at_the_end else effects[do] for do in rule.effect]
+        changed = changed or bool(verbs)
+        groups = _all_performed(verbs, fitting, row)
+        if not at_the_end:
+            settles = left[:1] if left and TRIGGER in features_of(left[0].guard) else []
+            left = left[len(settles) :]
+            groups, wrong = _settled(groups, settles, row, effects, looked_at=bool(verbs))
+            if wrong is not None:
+                return groups, wrong
+    if at_the_end:
+        waiting = [g for g in groups if g.deferred]
+        groups = [g for g in groups if not g.deferred]
+        groups += _all_performed((effects[Do.REBALANCE], CATCH_UP), waiting, event)
+        return _settled(groups, left[:1], event, effects, looked_at=changed)
+    return groups, None
+
+
+def _settled(
+    groups: list[AbstractGroup],
+    settles: list[Rule],
+    event: AbstractEvent,
+    effects: Effects,
+    *,
+    looked_at: bool,
+) -> tuple[list[AbstractGroup], str | None]:
+    """The groups after the look at the join phase, and what is wrong with it."""
+    if not settles:
+        quiet = [g for g in groups if not looked_at or g.state is not GroupState.PREPARING]
+        return quiet or groups, None if quiet else "the join phase was not looked at"
+    rule = settles[0]
+    fitting = [
+        g
+        for g in groups
+        if g.state is GroupState.PREPARING and _guard_fails(rule, g, event, Trigger.CHECK) is None
+    ]
+    if not fitting:
+        return groups, f"{rule.id} looked at the join phase, and its guard does not hold"
+    return _all_performed(_of(rule, effects), fitting, event), None
+
+
+def _all_performed(
+    effects: Iterable[AbstractEffect], groups: list[AbstractGroup], event: AbstractEvent
+) -> list[AbstractGroup]:
+    for effect in effects:
+        found: dict[AbstractGroup, None] = {}
+        for group in groups:
+            found.update(dict.fromkeys(performed(effect, group, event, universe(group, event))))
+        groups = list(found)
+    return groups
+
+
+def _changed(rule: Rule, group: AbstractGroup, event: AbstractEvent) -> bool:
+    changes = _CHANGES.get(rule.effect)
+    if changes is None:
+        changes = _CHANGES[rule.effect] = changed_by(rule.effect)
+    return compiled(changes)(group, group, event)
+
+
+def _guard_fails(
+    rule: Rule, group: AbstractGroup, event: AbstractEvent, trigger: Trigger | None
+) -> str | None:
+    if _holds(rule.guard, group, event, trigger) is False:
+        return f"{rule.id} decided, and its guard does not hold: {rule.guard}"
+    return None
+
+
+def _holds(
+    guard: Expr, group: AbstractGroup, event: AbstractEvent, trigger: Trigger | None
+) -> bool | None:
+    """Whether a guard holds; None where that is a matter of what the abstraction leaves out."""
+    scene = replace(event, trigger=trigger)
+
+    def answer(feature: Feature, values: frozenset[Hashable]) -> bool | None:
+        if feature is TRIGGER and trigger is not None:
+            return trigger in values
+        meanings = _ABSTRACT_STATE if feature is STATE else MEANINGS.get(feature)
+        if meanings is None:
+            return None
+        return any(compiled(meanings[value])(group, group, scene) for value in values)
+
+    return partly(guard, answer)
+
+
+def _compared(groups: list[AbstractGroup], after: AbstractGroup, view: StepView) -> str | None:
+    differences = [group.differences(after) for group in groups]
+    if not differences or () in differences:
+        return None if differences else "no abstract step follows"
+    fewest = min(range(len(groups)), key=lambda i: len(differences[i]))
+    names = " then ".join(rule.id for rule in view.rules) or "no rule"
+    parts = [
+        f"{name} should be {_shown(getattr(groups[fewest], name))} and is "
+        f"{_shown(getattr(after, name))}"
+        for name in differences[fewest]
+    ]
+    return f"after {names}, {'; '.join(parts)}"
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, frozenset):
+        return "{" + ", ".join(sorted(map(str, value))) + "}"
+    return str(getattr(value, "value", value))
+
+
+def _answer_differs(rule: Rule, settles: list[Rule], event: AbstractEvent) -> str | None:
+    if event.event in _OWN_ANSWERS or event.event not in SETTLING | {"SyncGroup", "Heartbeat"}:
+        return None
+    wanted = answer_of(rule, settles[0] if settles else None)
+    if event.the_timers_id or wanted is event.answer:
+        return None
+    shown = ["nothing" if one is None else one.name for one in (wanted, event.answer)]
+    return f"{rule.id} should answer {shown[0]} and answered {shown[1]}"

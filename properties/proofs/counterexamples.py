@@ -1,0 +1,175 @@
+"""From Z3's model to a counterexample that can be read: few ids, few instances, little else.
+
+Decides what small means: first the fewest ids and instances, then as little else as can be.  What
+comes out is a finite step, on which the engine that exploration uses evaluates the same formula;
+a test has the two agree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable
+from dataclasses import fields
+from typing import Any
+
+import z3
+
+from fencepost.model.table.expr import Feature
+from fencepost.model.table.vocabulary import SELECTION, SUBSCRIPTION, Change, GroupState
+from fencepost.properties.logic import signature as sig
+from fencepost.properties.logic.formula_closure import slot
+from fencepost.properties.logic.logic import Formula, Relation, Sort, exists, is_now, negate
+from fencepost.properties.logic.property import Property
+from fencepost.properties.proofs.abstract_steps import Path
+from fencepost.properties.proofs.paths import after, assumed, encode, small_universe, within
+from fencepost.properties.proofs.results import Counterexample
+from fencepost.properties.proofs.terms import STATES, Scene, Symbols, Universe, Z, translate
+from fencepost.properties.worlds.abstract_event import AbstractEvent
+from fencepost.properties.worlds.abstraction import AbstractGroup, AbstractStep
+
+Ask = Callable[[Z], str]
+"""A solver → "sat", "unsat" or "unknown"."""
+
+_SIZES = ((1, 1), (2, 1), (2, 2), (3, 1), (3, 2), (4, 2), (5, 3))
+_QUIET: tuple[Formula, ...] = (
+    is_now(sig.STORED_STATE, GroupState.ABSENT),
+    negate(sig.OFFSETS.now()),
+    negate(sig.DELAYED.now()),
+    negate(sig.SYNC_TIMER.now()),
+    *(
+        negate(exists(sig.X, relation.now(sig.X)))
+        for relation in (sig.PENDING, sig.NEW, sig.SYNCING, sig.PARKED, sig.OWES)
+    ),
+    negate(exists(sig.X, sig.I, sig.SEAT.now(sig.X, sig.I))),
+)
+_FIELDS = {one.name for one in fields(AbstractGroup)}
+
+
+def smallest(
+    path: Path,
+    invariants: Iterable[Property],
+    goal: Property | None,
+    solver: Callable[[], Z],
+    ask: Ask,
+) -> Counterexample | None:
+    """The smallest step of this kind that begins well and misses the goal (None: any step).
+
+    None if there is none in a small universe.
+    """
+    known = tuple(invariants)
+    batch = path.put_off or path.at_the_end
+    for ids, instances in _SIZES:
+        universe = small_universe(ids, instances)
+        encoded = encode(path, assumed(known, batch=batch, universe=universe), universe)
+        small = solver()
+        small.add(*encoded.constraints, *within(encoded, universe))
+        if goal is not None:
+            small.add(z3.Not(after(goal, encoded, path)))
+        if ask(small) == "sat":
+            return _read(_quiet(small, encoded.scene, ask), encoded.scene, universe, path)
+    return None
+
+
+def _quiet(solver: Z, scene: Scene, ask: Ask) -> Z:
+    """A model in which as little as can be is the case before the step."""
+    model = solver.model()
+    for wish in _QUIET:
+        solver.push()
+        solver.add(translate(wish, scene))
+        if ask(solver) == "sat":
+            model = solver.model()
+        else:
+            solver.pop()
+    return model
+
+
+def _tuples(relation: Relation, universe: Universe) -> list[tuple[Z, ...]]:
+    found: list[tuple[Z, ...]] = [()]
+    for sort in relation.sorts:
+        found = [(*front, one) for front in found for one in universe[sort]]
+    return found
+
+
+class _Reader:
+    """Reads a model, and names what it finds: ids m1, m2, members first; instances A, B."""
+
+    def __init__(self, model: Z, scene: Scene, universe: Universe) -> None:
+        self._model = model
+        known = [scene.now.relations[one.name] for one in (sig.MEMBER, sig.PENDING)]
+        self._names: dict[Sort, dict[str, str]] = {Sort.ID: {}, Sort.INSTANCE: {}}
+        self.things: Universe = {}
+        for sort, constants in universe.items():
+            seen = {str(value): value for value in map(self._value, constants)}
+            ordered = sorted(seen)
+            if sort is Sort.ID:
+                ranks = {key: [not self.true(p.of(seen[key])) for p in known] for key in seen}
+                ordered.sort(key=ranks.__getitem__)
+            self.things[sort] = [seen[key] for key in ordered]
+            for number, key in enumerate(ordered):
+                name = f"m{number + 1}" if sort is Sort.ID else chr(ord("A") + number)
+                self._names[sort][key] = name
+
+    def _value(self, expression: Z) -> Z:
+        return self._model.eval(expression, model_completion=True)
+
+    def true(self, expression: Z) -> bool:
+        return bool(z3.is_true(self._value(expression)))
+
+    def name(self, sort: Sort, expression: Z) -> str:
+        return self._names[sort][str(self._value(expression))]
+
+    def number(self, expression: Z) -> int:
+        return int(self._value(expression).as_long())
+
+    def group(self, symbols: Symbols) -> AbstractGroup:
+        found: dict[str, Any] = {}
+        for relation in sig.RELATIONS:
+            predicate = symbols.relations[relation.name]
+            held = [t for t in _tuples(relation, self.things) if self.true(predicate.of(*t))]
+            named = [
+                tuple(self.name(s, one) for s, one in zip(relation.sorts, t, strict=True))
+                for t in held
+            ]
+            if not relation.sorts:
+                found[relation.name] = bool(named)
+            elif len(relation.sorts) == 1:
+                found[relation.name] = frozenset(one for (one,) in named)
+            else:
+                found[relation.name] = frozenset(named)
+        for feature in sig.GROUP_FEATURES:
+            state = str(self._value(symbols.states[feature]))
+            found[slot(feature.name)] = next(s for s, z in STATES.items() if str(z) == state)
+        for number in sig.NUMBERS:
+            found[slot(number.name)] = self.number(symbols.numbers[number.name])
+        return AbstractGroup(**{name: value for name, value in found.items() if name in _FIELDS})
+
+
+def _read(model: Z, scene: Scene, universe: Universe, path: Path) -> Counterexample:
+    reader = _Reader(model, scene, universe)
+    asked = path.naming and not path.at_the_end
+    given = asked and reader.true(scene.event[sig.MID_GIVEN.name].body)
+    inst_given = asked and reader.true(scene.event[sig.INST_GIVEN.name].body)
+    hole = scene.event[sig.NAMED.name]
+    named = frozenset(
+        reader.name(Sort.ID, one) for one in reader.things[Sort.ID] if reader.true(hole.of(one))
+    )
+    timed = path.table == sig.SESSION_END
+
+    def free(feature: Feature) -> Hashable:
+        used = scene.used.get(f"{feature.name} (0)")
+        return Change.MEANINGLESS if used is None else feature.domain[reader.number(used[0])]
+
+    event = AbstractEvent(
+        "LeaveGroup" if path.at_the_end else path.table,
+        path.rule.id,
+        path.answer,
+        reader.name(Sort.ID, scene.terms[sig.MID.name]) if given else "",
+        reader.name(Sort.INSTANCE, scene.terms[sig.INST.name]) if inst_given else None,
+        reader.name(Sort.ID, scene.terms[sig.FRESH.name]) if asked else "",
+        reader.name(Sort.ID, scene.terms[sig.SUBJECT.name]) if timed else "",
+        named if asked or timed else frozenset(),
+        free(SELECTION),
+        free(SUBSCRIPTION),
+    )
+    step = AbstractStep(reader.group(scene.now), event, reader.group(scene.then))
+    rules = (path.rule.id,) if path.settle is None else (path.rule.id, path.settle.id)
+    return Counterexample(step, rules)

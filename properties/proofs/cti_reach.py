@@ -1,0 +1,78 @@
+"""From a counterexample to induction to a run, where there is one.
+
+Decides whether exploration reaches a step that a proof could not exclude: a step by the same rule
+that breaks the same property.  A proof starts from any group that its invariants allow, so it may
+fail by a group that no run leads to; then an invariant is missing, not a rule wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from fencepost.model.revision import Revision
+from fencepost.properties.checking.checking import QUESTIONS, Question
+from fencepost.properties.checking.evaluator import EXCUSED, Judging, is_quiet
+from fencepost.properties.explorer.exploration import Check
+from fencepost.properties.explorer.explorer import explore
+from fencepost.properties.logic.property import Property
+from fencepost.properties.worlds.concretise import Run, unfold
+from fencepost.properties.worlds.world import Act, World, Worlds
+
+MAX_STATES = 3_000
+"""So many worlds of each question are looked at."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """What came of looking: the run, in which world; None where no run was found.
+
+    `states`: how many worlds were looked at; `complete`: whether these were all that the questions
+    have.
+    """
+
+    states: int
+    complete: bool
+    question: Question | None = None
+    run: Run | None = None
+    worlds: Worlds | None = None
+
+
+def reach(
+    revision: Revision,
+    one: Property,
+    rule_id: str,
+    questions: Sequence[Question] = QUESTIONS,
+    *,
+    max_states: int = MAX_STATES,
+) -> Reached:
+    """The shortest run, in the first world that has one, to a step by this rule that breaks it."""
+    judging = Judging([one], revision)
+    states = 0
+    complete = True
+    for question in questions:
+        worlds = Worlds(revision, question.scope, judging.judge)
+        check = Check(one.id, step=_Broken(worlds, rule_id))
+        found = explore(worlds, [check], max_states=max_states, stop_at_first=True, quiet=is_quiet)
+        states += found.states
+        violation = found.violations.get(one.id)
+        if violation is not None:
+            run = unfold(worlds, violation.trace)
+            return Reached(states, complete, question, run, worlds)
+        complete = complete and found.complete
+    return Reached(states, complete)
+
+
+@dataclass(frozen=True, slots=True)
+class _Broken:
+    """A step by the rule that the property has something against."""
+
+    worlds: Worlds
+    rule_id: str
+
+    def __call__(self, before: World, act: Act, _after: World) -> str | None:
+        done = self.worlds.transitions(before, act.kind, act.client)[act.choice]
+        rules = {rule.id for view in done.views for rule in view.rules}
+        if self.rule_id not in rules:
+            return None
+        return next((fault for fault in act.faults if not fault.startswith(EXCUSED)), None)

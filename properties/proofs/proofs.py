@@ -1,0 +1,273 @@
+"""Proofs: every obligation of a revision, by Z3, with no bound on members and instances.
+
+Decides what is to be proved.  Each table is total and unambiguous; each state property holds of a
+group that doesn't exist and is kept by every step; each step property holds of every step that
+begins where the state properties hold; every rule can be reached but those marked defensive; every
+property's premise is reached by something.  What Z3 can't decide has failed.
+
+A property that fails on purpose in a revision must fail there, by exactly the rules that are named.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import z3
+
+from fencepost.model.revision import Revision
+from fencepost.model.table.effects import Do
+from fencepost.properties.claims.formulas import PROPERTIES, expected_in
+from fencepost.properties.logic.logic import negate
+from fencepost.properties.logic.property import Kind, Property
+from fencepost.properties.logic.signature import SYNC_TIMER
+from fencepost.properties.proofs.abstract_effect import AbstractEffect
+from fencepost.properties.proofs.abstract_steps import Path, paths
+from fencepost.properties.proofs.counterexamples import Ask, smallest
+from fencepost.properties.proofs.paths import Encoded, after, assumed, encode, is_untouched, premise
+from fencepost.properties.proofs.results import Obligation, Proof, Result
+from fencepost.properties.proofs.tables import prove_tables
+from fencepost.properties.worlds.abstraction import AbstractGroup, evaluate
+
+TIMEOUT_MS = 10_000
+"""How long Z3 may think about one question, ms; what takes longer is undecided."""
+
+_SEED = 345
+
+
+def ask(solver: z3.Solver) -> str:
+    """Whether what the solver holds has a model: "sat", "unsat" or "unknown"."""
+    return str(solver.check())
+
+
+def invariants_of(properties: Collection[Property]) -> tuple[Property, ...]:
+    """The state properties, to be assumed before each step.
+
+    Also one that fails in a revision: then the proofs say which rules break it first, and speak of
+    the other properties only up to there.
+    """
+    return tuple(one for one in properties if one.kind is Kind.STATE and one.formula is not None)
+
+
+def prove(
+    revision: Revision,
+    only: Collection[str] = (),
+    *,
+    properties: Collection[Property] = PROPERTIES,
+    assume: Collection[Property] | None = None,
+    rules: Collection[str] = (),
+    overrides: Mapping[Do, AbstractEffect] | None = None,
+    timeout_ms: int = TIMEOUT_MS,
+    ask: Ask = ask,
+    with_traces: bool = True,
+) -> Proof:
+    """All obligations of a revision.
+
+    `only`: ids of properties to be proved (then nothing is said of tables and rules).  `assume`:
+    state properties that are assumed before each step, by default all.  `rules`: ids of rules whose
+    steps are looked at, no others (then nothing is said of what all steps together reach).
+    `overrides`: the abstract effects of verbs that the revision performs otherwise.  `with_traces`:
+    with counterexamples.
+    """
+    search = _Search(
+        revision,
+        properties,
+        assume,
+        frozenset(only),
+        frozenset(rules),
+        overrides or {},
+        timeout_ms,
+        ask,
+        with_traces,
+    )
+    return Proof(revision.name, tuple(search.obligations()))
+
+
+@dataclass(slots=True)
+class _Search:
+    revision: Revision
+    properties: Collection[Property]
+    assume: Collection[Property] | None
+    only: frozenset[str]
+    rules: frozenset[str]
+    overrides: Mapping[Do, AbstractEffect]
+    timeout_ms: int
+    ask: Ask
+    with_traces: bool
+    _known: tuple[Property, ...] = ()
+    _goals: tuple[Property, ...] = ()
+    _assumed: dict[bool, list[Any]] = field(default_factory=dict)
+    _reached: set[str] = field(default_factory=set)
+    _undecided: set[str] = field(default_factory=set)
+    _witnessed: set[str] = field(default_factory=set)
+    _shown: set[tuple[str, str]] = field(default_factory=set)
+    _failing: dict[str, set[str]] = field(default_factory=dict)
+
+    def obligations(self) -> Iterator[Obligation]:
+        adapted = [one for one in map(self._adapted, self.properties) if one is not None]
+        self._known = invariants_of(adapted if self.assume is None else self.assume)
+        self._goals = tuple(
+            one for one in adapted if one.formula is not None and one.id in (self.only or {one.id})
+        )
+        if not self.only and not self.rules:
+            yield from prove_tables(self.revision, self._known, self.solver, self.ask)
+        yield from self._initial()
+        for path in paths(self.revision, self.overrides):
+            if self.rules and path.rule.id not in self.rules:
+                continue
+            if path.unknown:
+                verbs = ", ".join(do.name for do in path.unknown)
+                yield Obligation(
+                    "step",
+                    "every property",
+                    path.name,
+                    Result.UNCOVERED,
+                    f"{verbs}: performed otherwise, and what that means here is not said",
+                    rule=path.rule.id,
+                )
+                self._reached |= {path.rule.id, path.settle.id if path.settle else ""}
+            else:
+                yield from self._of_path(path)
+        if not self.rules:
+            yield from self._stale()
+            yield from self._vacuous()
+
+    def solver(self) -> z3.Solver:
+        """A solver with the limits of this proof."""
+        solver = z3.Solver()
+        solver.set("timeout", self.timeout_ms)
+        solver.set("random_seed", _SEED)
+        return solver
+
+    def _adapted(self, one: Property) -> Property | None:
+        """The property as this revision needs it: without a wait for syncs, there is no timer."""
+        used = {do for _, rule in self.revision.rules() for do in rule.effect}
+        if one.id == "sync-timer-has-a-debtor" and Do.START_SYNC_TIMER not in used:
+            return Property(
+                "nobody-waits-for-syncs",
+                "Nothing starts a wait for syncs, so none ever ends.",
+                one.source,
+                one.kind,
+                one.scope,
+                one.engines,
+                formula=negate(SYNC_TIMER.now()),
+                premise=negate(SYNC_TIMER.now()),
+                not_by=one.not_by,
+            )
+        return one
+
+    def _initial(self) -> Iterator[Obligation]:
+        for one in self._goals:
+            if one.kind is Kind.STATE and one.formula is not None:
+                holds = evaluate(one.formula, AbstractGroup())
+                result = Result.PROVED if holds else Result.FAILED
+                detail = "" if holds else "it does not hold of a group that doesn't exist"
+                yield Obligation("state", one.id, "at first", result, detail)
+
+    def _of_path(self, path: Path) -> Iterator[Obligation]:
+        batch = path.put_off or path.at_the_end
+        if batch not in self._assumed:
+            self._assumed[batch] = assumed(self._known, batch=batch)
+        encoded = encode(path, self._assumed[batch])
+        solver = self.solver()
+        solver.add(*encoded.constraints)
+        possible = self.ask(solver)
+        if possible == "unsat":
+            return
+        names = {path.rule.id} | ({path.settle.id} if path.settle else set())
+        (self._reached if possible == "sat" else self._undecided).update(names)
+        if path.rule.defensive and not self.only:
+            yield self._not_defensive(path, possible)
+        for one in self._goals:
+            self._witness(one, encoded, solver)
+            yield self._goal(one, path, encoded, solver)
+
+    def _not_defensive(self, path: Path, possible: str) -> Obligation:
+        if possible != "sat":
+            return Obligation("defensive", path.rule.id, path.name, Result.UNKNOWN)
+        return Obligation(
+            "defensive",
+            path.rule.id,
+            path.name,
+            Result.FAILED,
+            "it is marked as unreachable, and can decide",
+            smallest(path, self._known, None, self.solver, self.ask),
+            path.rule.id,
+        )
+
+    def _witness(self, one: Property, encoded: Encoded, solver: z3.Solver) -> None:
+        """Whether the step reaches the case that a property is about."""
+        if one.id in self._witnessed:
+            return
+        solver.push()
+        solver.add(premise(one, encoded.scene))
+        if self.ask(solver) == "sat":
+            self._witnessed.add(one.id)
+        solver.pop()
+
+    def _goal(self, one: Property, path: Path, encoded: Encoded, solver: z3.Solver) -> Obligation:
+        kind = one.kind.value
+        if is_untouched(one, path) and one in self._known:
+            return Obligation(kind, one.id, path.name, Result.PROVED, rule=path.rule.id)
+        expected = expected_in(one, self.revision)
+        solver.push()
+        solver.add(z3.Not(after(one, encoded, path)))
+        answer = self.ask(solver)
+        try:
+            if answer == "unsat":
+                return Obligation(kind, one.id, path.name, Result.PROVED, rule=path.rule.id)
+            if answer != "sat":
+                detail = f"Z3 can't decide it within {self.timeout_ms} ms"
+                return Obligation(
+                    kind, one.id, path.name, Result.UNKNOWN, detail, rule=path.rule.id
+                )
+            self._failing.setdefault(one.id, set()).add(path.rule.id)
+            shown = None
+            if self.with_traces and (one.id, path.rule.id) not in self._shown:
+                self._shown.add((one.id, path.rule.id))
+                shown = smallest(path, self._known, one, self.solver, self.ask)
+        finally:
+            solver.pop()
+        if expected is not None and (expected[1] is None or path.rule.id in expected[1]):
+            return Obligation(
+                kind, one.id, path.name, Result.EXPECTED, expected[0], shown, path.rule.id
+            )
+        return Obligation(kind, one.id, path.name, Result.FAILED, one.meaning, shown, path.rule.id)
+
+    def _stale(self) -> Iterator[Obligation]:
+        """Expected violations that don't show."""
+        for one in self._goals:
+            expected = expected_in(one, self.revision)
+            if expected is None:
+                continue
+            failing = self._failing.get(one.id, set())
+            missing = (
+                ({"some rule"} if not failing else set())
+                if expected[1] is None
+                else (expected[1] - failing)
+            )
+            for rule in sorted(missing):
+                detail = f"it was expected to fail by {rule}: {expected[0]}"
+                yield Obligation(one.kind.value, one.id, rule, Result.STALE, detail, rule=rule)
+
+    def _vacuous(self) -> Iterator[Obligation]:
+        """Rules that never decide, premises that nothing reaches."""
+        for one in self._goals:
+            reached = one.id in self._witnessed
+            detail = "" if reached else "no step reaches the case that it is about: it says nothing"
+            result = Result.PROVED if reached else Result.FAILED
+            yield Obligation("premise", one.id, "", result, detail)
+        if self.only:
+            return
+        for _, rule in self.revision.rules():
+            if rule.id in self._undecided - self._reached:
+                yield Obligation("reachable", rule.id, "", Result.UNKNOWN)
+            elif rule.defensive is not None:
+                if rule.id not in self._reached:
+                    yield Obligation("defensive", rule.id, "", Result.PROVED, rule.defensive)
+            elif rule.id in self._reached:
+                yield Obligation("reachable", rule.id, "", Result.PROVED)
+            else:
+                detail = "no request or timer reaches it: mark it defensive, or drop it"
+                yield Obligation("reachable", rule.id, "", Result.FAILED, detail)

@@ -1,0 +1,247 @@
+"""Hypothesis over the model: walks through its worlds, shrunk to the shortest that shows a fault.
+
+Decides how a broken model is looked for at random.  A walk is drawn as numbers that choose among
+the acts that are enabled, so none is wasted; what was chosen is kept as the acts themselves, each
+of which stays what it is when another one is left out, so that walks shrink by leaving out.  The
+same seed finds the same walk.
+
+    found = find_violation(find_revision("mutant:kafka-8500"), WORLD_PROPERTIES, seed=1)
+    print(found.finding.sentence, [act.kind for act in found.acts])
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from hypothesis import HealthCheck, Phase, Verbosity, event, given, seed, settings, target
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, precondition, rule
+
+from fencepost.model.revision import Revision
+from fencepost.properties.checking.random_walk import (
+    KINDS,
+    Choice,
+    Finding,
+    Ground,
+    Walk,
+    simpler,
+    walked,
+)
+from fencepost.properties.checking.rule_coverage import Coverage
+from fencepost.properties.checking.shrinking import shrunk
+from fencepost.properties.logic.property import Kind, Property
+from fencepost.properties.worlds.concretise import Run
+from fencepost.properties.worlds.scope import Scope
+from fencepost.properties.worlds.world import Act, World
+
+EVERYTHING = KINDS
+_WIDE: dict[str, Any] = {"acts": EVERYTHING, "offers": 3, "generations": 9}
+SCOPES: tuple[Scope, ...] = (
+    Scope(clients=2, members=3, **_WIDE),
+    Scope(clients=3, instances=2, zombies=1, members=3, **_WIDE),
+    Scope(clients=3, dynamic=2, members=4, old=2, delay_ticks=1, uneven=True, **_WIDE),
+)
+"""Where `find_violation` looks, in turn: few clients first."""
+
+_STEPS = 40
+_FEWEST = 12
+_WAYS = 1 << 12
+_DISTURBING = tuple(k for k in KINDS if k not in {"join", "sync", "tick", "heartbeat"})
+"""Kinds that only some walks have: with all of them in each, few groups would ever be stable."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A fault, and the shortest way to it that shrinking left.
+
+    `acts`: what happens; `path`: the same with the worlds that it leads through; `run`: made
+    concrete, a history; `examples`: how many walks it took to find it; `drawn`: how long the walk
+    was that showed it first.
+    """
+
+    finding: Finding
+    acts: tuple[Act, ...]
+    path: tuple[tuple[Act | None, World], ...]
+    run: Run
+    scope: Scope
+    examples: int
+    drawn: int
+
+    def __len__(self) -> int:
+        """How many acts."""
+        return len(self.acts)
+
+
+class _FoundError(Exception):
+    """A walk that shows a fault; thrown to end the search."""
+
+
+def find_violation(
+    revision: Revision,
+    properties: Iterable[Property] = (),
+    *,
+    reference: Revision | None = None,
+    scopes: Sequence[Scope] = SCOPES,
+    seed: int = 0,
+    max_examples: int = 150,
+    coverage: Coverage | None = None,
+) -> Found | None:
+    """Search a revision for a walk that breaks a property, or that a reference can't explain.
+
+    `properties`: those that have to hold, of any kind; where the revision is expected to break one
+    that is no finding.  `reference`: by comparison instead of, or beside, properties.
+    `max_examples`: how many walks are tried in each scope at most; `coverage`: counts rules.
+    Those that look at steps and worlds are tried first, since whole histories take longer to read.
+    The result depends on the arguments alone.
+    """
+    given_ = tuple(properties)
+    quick = [p for p in given_ if p.kind is not Kind.HISTORY]
+    slow = [p for p in given_ if p.kind is Kind.HISTORY]
+    stages: list[tuple[list[Property], Revision | None]] = []
+    if quick or reference is not None or not slow:
+        stages.append((quick, reference))
+    if slow:
+        stages.append((slow, None))
+    tried = 0
+    for held_to, compared in stages:
+        for scope in scopes:
+            ground = Ground(revision, scope, held_to, compared)
+            search = _Search(ground, coverage)
+            search.run(seed, max_examples)
+            tried += search.examples
+            if search.walk is not None:
+                return _found(ground, search.walk, tried)
+    return None
+
+
+class _Search:
+    """Walks over one ground, until one shows a fault."""
+
+    def __init__(self, ground: Ground, coverage: Coverage | None) -> None:
+        self.ground = ground
+        self.coverage = coverage
+        self.examples = 0
+        self.walk: Walk | None = None
+
+    def run(self, number: int, max_examples: int) -> None:
+        @seed(number)
+        @settings(
+            max_examples=max_examples,
+            database=None,
+            deadline=None,
+            phases=(Phase.generate, Phase.target),
+            report_multiple_bugs=False,
+            suppress_health_check=list(HealthCheck),
+            verbosity=Verbosity.quiet,
+        )
+        @given(numbers)
+        def search(drawn: tuple[int, list[int]]) -> None:
+            if self.walk is not None:
+                raise _FoundError  # Hypothesis asks again for what it has been shown
+            self.examples += 1
+            walk = drawn_walk(self.ground, drawn)
+            if self.coverage is not None:
+                self.coverage.add(walk.rules)
+            if walk.finding is not None:
+                self.walk = walk
+                raise _FoundError
+            target(float(len(walk.rules)), label="rules used")
+
+        try:
+            search()
+        except _FoundError:
+            return
+
+
+_BITS = st.integers(0, (1 << len(_DISTURBING)) - 1)
+numbers = st.tuples(
+    _BITS,
+    st.lists(st.integers(0, _WAYS - 1), min_size=_FEWEST, max_size=_STEPS),
+)
+"""A walk as numbers: which kinds of disturbances it has (a bit each), and for each step which of
+the acts that are enabled, and which outcome."""
+
+
+def drawn_walk(ground: Ground, drawn: tuple[int, Sequence[int]]) -> Walk:
+    """The walk that some numbers choose, up to the first step that breaks a property."""
+    walk = Walk(ground)
+    bits, steps = drawn
+    without = frozenset(k for i, k in enumerate(_DISTURBING) if not bits >> i & 1)
+    for number in steps:
+        walk.choose(number, without)
+        if walk.finding is not None:
+            break
+    walk.end()
+    return walk
+
+
+def _found(ground: Ground, first: Walk, examples: int) -> Found:
+    def shows(choices: Sequence[Choice]) -> Sequence[Choice] | None:
+        walk = walked(ground, choices)
+        return None if walk.finding is None else walk.choices
+
+    plain = partial(simpler, clients=ground.scope.clients)
+    walk = walked(ground, shrunk(first.choices, shows, plain))
+    assert walk.finding is not None
+    acts = tuple(act for act, _ in walk.path if act is not None)
+    return Found(
+        walk.finding, acts, tuple(walk.path), walk.run(), ground.scope, examples, len(first.choices)
+    )
+
+
+def world_machine(
+    revision: Revision,
+    properties: Iterable[Property] = (),
+    *,
+    reference: Revision | None = None,
+    scope: Scope = SCOPES[1],
+    coverage: Coverage | None = None,
+) -> type[RuleBasedStateMachine]:
+    """A rule-based machine over the worlds of a revision; `.TestCase` is for pytest.
+
+    It fails as soon as a property is broken, and at its end if the reference can't explain it.
+    """
+    ground = Ground(revision, scope, properties, reference)
+    counted = Coverage() if coverage is None else coverage
+
+    def step(kind: str) -> Any:
+        nobody = kind in {"tick", "failover"}
+        clients = st.just(-1) if nobody else st.integers(0, scope.clients - 1)
+
+        @precondition(lambda self: kind in self.walk.enabled())
+        @rule(client=clients, outcome=st.integers(0, 3))
+        def act(self: Any, client: int, outcome: int) -> None:
+            self.walk.take(Choice(kind, client, outcome))
+            self.check()
+
+        act.__name__ = act.__qualname__ = kind
+        return act
+
+    class Machine(RuleBasedStateMachine):
+        """A walk."""
+
+        rules_used = counted
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.walk = Walk(ground)
+
+        def check(self) -> None:
+            finding = self.walk.finding
+            if finding is not None:
+                raise AssertionError(f"{finding.property_id or 'oracle'}: {finding.sentence}")
+
+        def teardown(self) -> None:
+            """The whole history, and what the search is steered by."""
+            counted.add(self.walk.rules)
+            target(float(len(self.walk.rules)), label="rules used")
+            group = self.walk.world.group
+            event("no group" if group is None else f"ends in {group.state.value}")
+            self.walk.end()
+            self.check()
+
+    rules: dict[str, Any] = {kind: step(kind) for kind in scope.acts}
+    return type("WorldMachine", (Machine,), rules)

@@ -1,0 +1,200 @@
+"""Hypothesis strategies for the group protocol, to be used in anybody's tests.
+
+Decides what is drawn: mostly what a well-kept client sends, sometimes what it never would.  All
+shrink towards few, simple and ordinary things.
+
+    @given(programs())                  # what several processes do, to be run against a coordinator
+    @given(requests("JoinGroup"))       # one message of any version, valid or odd
+    @given(histories(revision))         # what was sent and answered, as a right coordinator would
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from hypothesis import strategies as st
+
+from fencepost.model.history import Event
+from fencepost.model.messages.messages import (
+    APIS,
+    CommitPartition,
+    CommitTopic,
+    FetchGroup,
+    FetchTopic,
+    JoinProtocol,
+    LeavingMember,
+    SyncAssignment,
+)
+from fencepost.model.messages.shapes import wire_fields
+from fencepost.model.revision import Revision
+from fencepost.properties.checking.random_walk import Ground
+from fencepost.properties.stateful.machines import SCOPES, drawn_walk, numbers
+from fencepost.properties.stateful.programs import CAST, DOINGS, ODDITIES, Move, Program
+from fencepost.properties.worlds.client import Ask, Seat
+from fencepost.properties.worlds.scope import Scope
+
+_FREQUENT = ("join", "join", "sync", "sync", "await", "form")
+_MOSTLY = ("",) * 36
+
+
+def member_ids(known: Sequence[str] = ()) -> st.SearchStrategy[str]:
+    """Member ids: none (""), those that are known, or one that nobody was given."""
+    return st.sampled_from(["", *known, "stranger"])
+
+
+def instances(names: Sequence[str] = ("A", "B")) -> st.SearchStrategy[str | None]:
+    """Instance ids: none (null), one of these, or the empty string, which is one too."""
+    return st.sampled_from([None, *names, ""])
+
+
+def generations(current: int = 1) -> st.SearchStrategy[int]:
+    """Generation ids: the current one, none (-1), or one that is past or to come."""
+    return st.sampled_from([current, -1, current - 1, current + 1])
+
+
+def protocols() -> st.SearchStrategy[tuple[JoinProtocol, ...]]:
+    """What a member offers: one or two protocols; sometimes none, which no client does."""
+    one = st.builds(
+        JoinProtocol,
+        name=st.sampled_from(["range", "roundrobin", "sticky"]),
+        metadata=st.binary(max_size=4),
+    )
+    return st.lists(one, min_size=1, max_size=2, unique_by=lambda p: p.name).map(tuple) | st.just(
+        ()
+    )
+
+
+def timeouts() -> st.SearchStrategy[int]:
+    """Timeouts in ms: what a broker takes by default, and the edges of that."""
+    return st.sampled_from([6000, 10_000, 1_800_000, 5999, 1_800_001, 0])
+
+
+def clients(revision: Revision, *, dynamic: bool = True) -> st.SearchStrategy[Seat]:
+    """Who asks: an instance or none, and a version of each API that the revision has."""
+    versions = st.fixed_dictionaries(
+        {api: st.integers(low, high) for api, (low, high) in sorted(revision.apis.items())}
+    )
+    names: list[str | None] = ["A", "B", *([None] if dynamic else [])]
+    return st.builds(Seat, instance=st.sampled_from(names), versions=versions)
+
+
+def requests(
+    *apis: str,
+    known_ids: Sequence[str] = (),
+    bounds: Mapping[str, tuple[int, int]] | None = None,
+) -> st.SearchStrategy[Ask]:
+    """A request of one of these APIs (of all, if none is named), in any version of it.
+
+    `known_ids`: member ids that somebody was given; `bounds`: API → lowest and highest version.
+    Each can be encoded in its version; whether it makes sense is another matter.
+    """
+    named = apis or tuple(_FIELDS)
+    if unknown := sorted(set(named) - set(_FIELDS)):
+        raise ValueError(f"no requests of {unknown[0]}; there are {', '.join(_FIELDS)}")
+    return st.one_of([_of_one(api, known_ids, (bounds or {}).get(api)) for api in named])
+
+
+def _of_one(
+    api: str, known_ids: Sequence[str], bounds: tuple[int, int] | None
+) -> st.SearchStrategy[Ask]:
+    known = APIS[api]
+    low, high = bounds or (known.lowest, known.highest)
+    fields = {
+        "group_id": st.sampled_from(["g", "h", ""]),
+        "member_id": member_ids(known_ids),
+        "group_instance_id": instances(),
+        "generation_id": generations(),
+        "session_timeout_ms": timeouts(),
+        "rebalance_timeout_ms": timeouts(),
+        "protocol_type": st.sampled_from(["consumer", "connect", ""]),
+        "protocols": protocols(),
+        **_FIELDS[api],
+    }
+
+    def of(version: int) -> st.SearchStrategy[Ask]:
+        carried = {n for n, form in wire_fields(known.request) if form.carried_by(version)}
+        message: st.SearchStrategy[Any] = st.builds(
+            known.request, **{name: fields[name] for name in fields if name in carried}
+        )
+        return message.map(lambda m: Ask(api, version, m))
+
+    newest_first = st.integers(0, high - low).map(lambda back: high - back)
+    return newest_first.flatmap(of)
+
+
+_ROWS = st.builds(LeavingMember, member_id=member_ids(), group_instance_id=instances())
+_TOPICS = st.just((FetchTopic(name="t", partition_indexes=(0,)),))
+_COMMITS = st.builds(
+    lambda name, offset: (
+        CommitTopic(
+            name=name,
+            partitions=(CommitPartition(partition_index=0, committed_offset=offset),),
+        ),
+    ),
+    st.sampled_from(["t", "missing"]),
+    st.integers(0, 9),
+)
+_FIELDS: dict[str, dict[str, st.SearchStrategy[Any]]] = {
+    "JoinGroup": {},
+    "SyncGroup": {
+        "protocol_name": st.sampled_from(["range", "sticky"]),
+        "assignments": st.lists(
+            st.builds(SyncAssignment, member_id=member_ids(), assignment=st.binary(max_size=4)),
+            max_size=2,
+        ).map(tuple),
+    },
+    "Heartbeat": {},
+    "LeaveGroup": {"members": st.lists(_ROWS, min_size=1, max_size=3).map(tuple)},
+    "OffsetCommit": {"topics": _COMMITS},
+    "OffsetFetch": {
+        "topics": _TOPICS,
+        "groups": st.builds(lambda t: (FetchGroup(group_id="g", topics=t),), _TOPICS),
+    },
+    "DescribeGroups": {"groups": st.sampled_from([("g",), ("h",), ("g", "h")])},
+    "ListGroups": {},
+}
+
+
+def moves(
+    *, doings: Sequence[str] = tuple(DOINGS), cast: Sequence[int] = range(len(CAST))
+) -> st.SearchStrategy[Move]:
+    """What one process does: mostly joins and syncs, one in four odd in some way.
+
+    `doings`: of `DOINGS`; `cast`: indices into `CAST`.
+    """
+    often = [do for do in (*_FREQUENT, *DOINGS) if do in doings]
+    return st.builds(
+        Move,
+        do=st.sampled_from(sorted(often, key=list(DOINGS).index)),
+        who=st.sampled_from(list(cast)),
+        odd=st.sampled_from([*_MOSTLY, *(odd for odd in ODDITIES if odd)]),
+    )
+
+
+def programs(
+    *,
+    min_moves: int = 1,
+    max_moves: int = 16,
+    doings: Sequence[str] = tuple(DOINGS),
+    cast: Sequence[int] = range(len(CAST)),
+) -> st.SearchStrategy[Program]:
+    """What several processes do, in order; see `fencepost.properties.stateful.programs`.
+
+    Some programs have few processes, which get further, and some have all.
+    """
+    crowds = sorted({tuple(cast), *(tuple(cast)[:n] for n in range(1, len(cast)))}, key=len)
+
+    def of(crowd: tuple[int, ...]) -> st.SearchStrategy[Program]:
+        some = st.lists(moves(doings=doings, cast=crowd), min_size=min_moves, max_size=max_moves)
+        return st.builds(Program, moves=some.map(tuple), delayed=st.booleans())
+
+    return st.sampled_from(crowds).flatmap(of)
+
+
+def histories(
+    revision: Revision, *, scope: Scope = SCOPES[1]
+) -> st.SearchStrategy[tuple[Event, ...]]:
+    """What a coordinator that follows a revision was sent and answered, on a virtual clock."""
+    ground = Ground(revision, scope)
+    return numbers.map(lambda drawn: drawn_walk(ground, drawn).run().events)

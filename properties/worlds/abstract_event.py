@@ -1,0 +1,210 @@
+"""From what happened to a group to the event that formulas speak of.
+
+Decides what of a request is kept: the id and instance that it names, the fresh id, the answer, what
+its protocols change.  A batch of several rows names several members and no single one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from fencepost.model.machine import classify
+from fencepost.model.messages.draft_messages import (
+    MemberNameJoinGroupRequest,
+    TupleListLeaveGroupRequest,
+    TwoListLeaveGroupRequest,
+)
+from fencepost.model.messages.messages import JoinGroupRequest, JoinGroupResponse, LeaveGroupRequest
+from fencepost.model.state.group import JOIN, SESSION, SYNC, Group, Timer
+from fencepost.model.state.work import Emission, Incoming
+from fencepost.model.table.effects import Do
+from fencepost.model.table.errors import Error
+from fencepost.model.table.table import Rule
+from fencepost.model.table.vocabulary import Change, GroupState, Inst, Mid, Offer, Trigger
+from fencepost.properties.logic.signature import (
+    FAILOVER,
+    JOIN_PHASE,
+    LEAVE_ROW,
+    SESSION_END,
+    SYNC_PHASE,
+)
+from fencepost.properties.worlds.views import StepView
+
+Ids = frozenset[str]
+_NOBODY: Ids = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class AbstractEvent:
+    """What happens, as formulas see it.  "" and None: not given."""
+
+    event: str
+    deciding_rule: str = ""
+    answer: Error | None = None
+    the_id_sent: str = ""
+    the_instance_sent: str | None = None
+    the_fresh_id: str = ""
+    the_timers_id: str = ""
+    named: Ids = _NOBODY
+    selected_protocol: Hashable = Change.MEANINGLESS
+    protocols: Hashable = Change.MEANINGLESS
+    trigger: Trigger | None = None
+
+    @property
+    def mid_given(self) -> bool:
+        """Whether a member id is sent."""
+        return bool(self.the_id_sent)
+
+    @property
+    def inst_given(self) -> bool:
+        """Whether an instance is sent."""
+        return self.the_instance_sent is not None
+
+
+def abstract_event(view: StepView) -> AbstractEvent:
+    """What happened, as formulas see it; a batch of several rows names no single id."""
+    event = view.event
+    if isinstance(event, Incoming):
+        return _request(view, event)
+    rule = view.rules[0].id if view.rules else ""
+    if isinstance(event, Timer):
+        kinds = {SESSION: SESSION_END, JOIN: JOIN_PHASE, SYNC: SYNC_PHASE}
+        named = _one(event.subject or None)
+        return AbstractEvent(kinds[event.kind], rule, the_timers_id=event.subject, named=named)
+    return AbstractEvent(FAILOVER, rule)
+
+
+def sent_pairs(request: Incoming) -> tuple[tuple[str, str | None], ...] | None:
+    """The (member id, instance) pairs of a leave, row by row; None for another request."""
+    match request.message:
+        case LeaveGroupRequest() as leave:
+            rows = leave.rows(request.version)
+            return tuple((row.member_id, row.group_instance_id) for row in rows)
+        case TwoListLeaveGroupRequest() as leave:
+            instances = leave.group_instance_id_list
+            pairs = zip(leave.member_id_list, instances, strict=False)
+            return tuple((member_id, instance or None) for member_id, instance in pairs)
+        case TupleListLeaveGroupRequest() as leave:
+            return tuple(
+                (row.member_id, row.group_instance_id or None) for row in leave.member_identity_list
+            )
+        case _:
+            return None
+
+
+def _request(view: StepView, request: Incoming) -> AbstractEvent:
+    message = request.message
+    rows = sent_pairs(request)
+    rule = _deciding(view.rules)
+    if rows is not None and len(rows) != 1:
+        named = _NOBODY.union(*(_named(view.before, *row) for row in rows))
+        return AbstractEvent(
+            "LeaveGroup", rule, _answer(view, request), the_fresh_id=request.fresh_id, named=named
+        )
+    if rows is not None:
+        name = LEAVE_ROW
+        member_id, instance = rows[0]
+    else:
+        name = request.api.partition("/")[0]
+        member_id = getattr(message, "member_id", "")
+        if isinstance(message, MemberNameJoinGroupRequest):
+            instance = message.member_name or None
+        else:
+            instance = getattr(message, "group_instance_id", None)
+    selection, subscription = _offered(view.before, message, member_id, instance)
+    return AbstractEvent(
+        name,
+        rule,
+        _answer(view, request),
+        member_id,
+        instance,
+        request.fresh_id,
+        "",
+        _named(view.before, member_id, instance),
+        selection,
+        subscription,
+    )
+
+
+def _named(group: Group | None, member_id: str, instance: str | None) -> Ids:
+    if member_id:
+        return frozenset([member_id])
+    if group is None or instance is None:
+        return _NOBODY
+    return _one(group.holder(instance))
+
+
+def _deciding(rules: tuple[Rule, ...]) -> str:
+    """The rule that decides: behind those that only hand a leave's rows on."""
+    for rule in rules:
+        if Do.ANSWER_ROWS not in rule.effect and rule.id != "LEAVE-BATCH":
+            return rule.id
+    return rules[0].id if rules else ""
+
+
+def _offered(
+    group: Group | None, message: Any, member_id: str, instance: str | None
+) -> tuple[Change, Change]:
+    """What an offer of protocols changes: the selected one (a tie may), the member's own."""
+    protocols = getattr(message, "protocols", None)
+    if group is None or protocols is None:
+        return Change.MEANINGLESS, Change.MEANINGLESS
+    if (member := group.member(member_id)) is not None:
+        same = member.protocols == protocols
+        return Change.MEANINGLESS, Change.UNCHANGED if same else Change.CHANGED
+    if (
+        not isinstance(message, JoinGroupRequest)
+        or group.state is not GroupState.STABLE
+        or classify.mid(group, member_id) is not Mid.EMPTY
+        or classify.inst(group, instance, member_id) is not Inst.OTHER
+        or classify.offer(group, message) is not Offer.SUPPORTED
+    ):
+        return Change.MEANINGLESS, Change.MEANINGLESS
+    changes = classify.selections(group, message)
+    kept = changes == (Change.UNCHANGED,)
+    return Change.UNCHANGED if kept else Change.CHANGED, Change.MEANINGLESS
+
+
+def _own(view: StepView, request_id: str) -> Emission | None:
+    for emission in view.emissions:
+        if emission.request_id == request_id:
+            return emission
+    return None
+
+
+def _answer(view: StepView, request: Incoming) -> Error | None:
+    """The error (or NONE) that the request is answered; of rows and topics, the first one's."""
+    emission = _own(view, request.id)
+    message: Any = None if emission is None else emission.message
+    if message is None:
+        return None
+    codes = list(_codes(message))
+    return next((Error(code) for code in codes if code != Error.NONE.value), Error.NONE)
+
+
+def _codes(message: Any) -> Iterator[int | str]:
+    if hasattr(message, "error_code"):
+        yield message.error_code
+    for name in ("members", "topics", "partitions"):
+        for row in (getattr(message, name, None) or ())[:1]:
+            yield from _codes(row)
+
+
+def told(view: StepView) -> Ids:
+    """Whose id the answer to the request tells, or will tell."""
+    if not isinstance(view.event, Incoming):
+        return _NOBODY
+    emission = _own(view, view.event.id)
+    if emission is not None and isinstance(emission.message, JoinGroupResponse):
+        return _one(emission.message.member_id or None)
+    members = () if view.after is None else view.after.members
+    waiting = (m for m in members if m.joining is not None)
+    return frozenset(
+        [m.member_id for m in waiting if m.joining and m.joining.request_id == view.event.id]
+    )
+
+
+def _one(member_id: str | None) -> Ids:
+    return _NOBODY if member_id is None else frozenset([member_id])

@@ -1,0 +1,227 @@
+"""From a path through worlds to a run that happened: real ids, real times, real answers.
+
+Decides how a path is made concrete.  Worlds are folded: names are canonical, equal clients are
+interchangeable.  A run follows the path and keeps, beside each world, what its names stand for: an
+id that was never used before, a client, a generation, a time.  What comes out is a history: it can
+be judged, replayed, written to a file and read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from fencepost.model.coordinator import Answer, Send
+from fencepost.model.history import Answered, Disconnected, Handled, Passed, Restarted, Sent
+from fencepost.model.history import Event as Entry
+from fencepost.model.messages.messages import (
+    DescribeGroupsResponse,
+    JoinGroupResponse,
+    LeaveGroupResponse,
+)
+from fencepost.model.messages.shapes import Message
+from fencepost.model.state.work import Emission
+from fencepost.properties.worlds.canonical import FRESH, NOW
+from fencepost.properties.worlds.client import TICK_MS, Client, told
+from fencepost.properties.worlds.world import STRANGE, Act, Transition, World, Worlds
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One step of a run: what was done by whom, what was seen, by which rules, and the world."""
+
+    act: Act
+    events: tuple[Entry, ...]
+    rules: tuple[str, ...]
+    world: World
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A concrete run.
+
+    `names`: member id → the client first told of it (`c1`); `senders`: request id → its client.
+    """
+
+    turns: tuple[Turn, ...]
+    names: Mapping[str, str]
+    senders: Mapping[str, str]
+
+    @property
+    def events(self) -> tuple[Entry, ...]:
+        """The whole history."""
+        return tuple(event for turn in self.turns for event in turn.events)
+
+
+def unfold(worlds: Worlds, path: Sequence[tuple[Act | None, World]]) -> Run:
+    """The run that a path from an initial world stands for."""
+    world = path[0][1]
+    unfolding = _Unfolding(worlds, list(world.clients))
+    turns = []
+    for act, after in path[1:]:
+        assert act is not None
+        turns.append(unfolding.turn(world, act, after))
+        world = after
+    return Run(tuple(turns), unfolding.names, unfolding.senders)
+
+
+@dataclass(slots=True)
+class _Unfolding:
+    """What the names of the present world stand for.
+
+    `clients`: what each real client knows, by real index; `who`: index in the world → real index;
+    `ids`: name in the world → real id; `offset`: what to add to a generation of the world.
+    """
+
+    worlds: Worlds
+    clients: list[Client]
+    who: tuple[int, ...] = field(init=False)
+    lives: list[int] = field(init=False)
+    open: dict[int, Send] = field(default_factory=dict)
+    ids: dict[str, str] = field(default_factory=dict)
+    names: dict[str, str] = field(default_factory=dict)
+    senders: dict[str, str] = field(default_factory=dict)
+    offset: int = 0
+    now: int = 0
+    requests: int = 0
+    handed_out: int = 0
+
+    def __post_init__(self) -> None:
+        count = len(self.worlds.seats)
+        self.who = tuple(range(count))
+        self.lives = [1] * count
+        for client in self.clients:
+            if client.member_id:
+                self.ids[client.member_id] = client.member_id
+
+    def turn(self, world: World, act: Act, after: World) -> Turn:
+        """The act, made real."""
+        real = self.who[act.client] if act.client >= 0 else -1
+        if act.kind in {"restart", "drop"}:
+            events: tuple[Entry, ...] = (self._disconnected(act.kind, real),)
+            who, names = self.worlds.places(world, act, None)
+            rules: tuple[str, ...] = ()
+        else:
+            done = self.worlds.transitions(world, act.kind, act.client)[act.choice]
+            events = self._happened(world, act, real, done)
+            who, names = self.worlds.places(world, act, done)
+            rules = tuple(rule.id for view in done.views for rule in view.rules)
+            self.offset -= done.naming.shift
+        self.who = tuple(self.who[i] for i in who)
+        self.ids = {new: self.ids[old] for old, new in names.items() if old in self.ids}
+        return Turn(act._replace(client=real), events, rules, after)
+
+    def _happened(self, world: World, act: Act, real: int, done: Transition) -> tuple[Entry, ...]:
+        if act.kind == "tick":
+            return self._passed(world, done)
+        if act.kind == "failover":
+            restarted = Restarted(self.now, self.now, ())
+            answers = self._answers(world, done.emissions, -1)
+            self.open.clear()
+            return (restarted, *answers)
+        ask = self.worlds.ask(self.clients[real], act.kind, act.client)
+        self.requests += 1
+        seat = self.worlds.seats[act.client]
+        name = f"c{real + 1}"
+        message = ask.message
+        if act.kind == "stranger":
+            self.ids[STRANGE] = f"{STRANGE}-{self.requests}"
+            message = replace(message, member_id=self.ids[STRANGE])  # type: ignore[call-arg]
+        if FRESH in done.naming.ids:
+            self.handed_out += 1
+            self.ids[FRESH] = f"{seat.instance or name}-{self.handed_out}"
+        send = Send(
+            f"r{self.requests}",
+            f"{name}.{self.lives[real]}",
+            name,
+            ask.api,
+            ask.version,
+            message.to_body(ask.version),
+        )
+        self.senders[send.id] = name
+        self.open[real] = send
+        self.clients[real] = self.worlds.asking(self.clients[real], act.kind)
+        first, *fired = done.views
+        events: list[Entry] = [Sent(self.now, send), *self._answers(world, first.emissions, real)]
+        events.append(Handled(self.now))
+        for view in fired:
+            events += self._answers(world, view.emissions, real)
+        return (*events, Passed(self.now)) if fired else tuple(events)
+
+    def _passed(self, world: World, done: Transition) -> tuple[Entry, ...]:
+        """Each timer's answers come at its deadline."""
+        began = self.now
+        events: list[Entry] = []
+        for view in done.views:
+            assert isinstance(view.event, tuple)
+            self.now = began + view.event.earliest
+            events += self._answers(world, view.emissions, -1)
+        self.now = began + TICK_MS
+        return (*events, Passed(self.now))
+
+    def _disconnected(self, kind: str, real: int) -> Entry:
+        client = self.clients[real]
+        knows_nothing = Client(offers=client.offers)
+        self.clients[real] = knows_nothing if kind == "restart" else client._replace(waits="")
+        connection = f"c{real + 1}.{self.lives[real]}"
+        self.lives[real] += 1
+        dropped = self.open.pop(real, None)
+        return Disconnected(self.now, connection, () if dropped is None else (dropped.id,))
+
+    def _answers(self, world: World, emissions: Sequence[Emission], real: int) -> list[Answered]:
+        """Who waits is told; requests whose connection is gone are not answered."""
+        answers = []
+        for emission in emissions:
+            if emission.request_id == NOW:
+                whose = [real]
+            else:
+                whose = [
+                    self.who[i]
+                    for i, client in enumerate(world.clients)
+                    if client.waits == emission.request_id
+                ]
+            for index in whose:
+                send = self.open.pop(index, None)
+                if send is None or emission.message is None:
+                    continue
+                message = self._real(emission.message)
+                self.clients[index] = told(self.clients[index], message)
+                body = message.to_body(send.version)
+                if member_id := body.get("memberId"):
+                    self.names.setdefault(member_id, send.client_id)
+                answers.append(Answered(Answer(send.id, self.now, body)))
+        return answers
+
+    def _real(self, message: Message) -> Message:
+        """An answer in real ids and generations."""
+        match message:
+            case JoinGroupResponse():
+                generation = message.generation_id
+                return replace(
+                    message,
+                    generation_id=generation + self.offset if generation >= 0 else generation,
+                    member_id=self._id(message.member_id),
+                    leader=self._id(message.leader),
+                    members=tuple(
+                        replace(m, member_id=self._id(m.member_id)) for m in message.members
+                    ),
+                )
+            case DescribeGroupsResponse():
+                groups = tuple(
+                    replace(
+                        group,
+                        members=tuple(
+                            replace(m, member_id=self._id(m.member_id)) for m in group.members
+                        ),
+                    )
+                    for group in message.groups
+                )
+                return replace(message, groups=groups)
+            case LeaveGroupResponse():
+                rows = tuple(replace(r, member_id=self._id(r.member_id)) for r in message.members)
+                return replace(message, members=rows)
+            case _:
+                return message
+
+    def _id(self, name: str) -> str:
+        return self.ids.get(name, name)

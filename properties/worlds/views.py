@@ -1,0 +1,74 @@
+"""What properties speak of: a world, and a step of a group.
+
+Decides the vocabulary of state and step properties.  A view holds what happened and nothing that
+an engine knows beside it, so that exploration, Hypothesis and a recorded trace show the same.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from fencepost.model.messages.messages import LeavingMember
+from fencepost.model.state.group import Group, Timer
+from fencepost.model.state.work import Emission, Incoming
+from fencepost.model.table.table import Rule
+from fencepost.properties.worlds.client import Client, Seat
+
+
+@dataclass(frozen=True, slots=True)
+class Failover:
+    """Another coordinator took over."""
+
+
+Event = Incoming | Timer | Failover
+"""What happens to a group: a request, a timer that reached its deadline, a failover."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WorldView:
+    """A group and its clients at one moment: who they are, and what they know.
+
+    Requests that wait are named as in `fencepost.properties.worlds.canonical`. `fails_over`:
+    whether the coordinator may have failed over, after which a generation that was never stored is
+    used again.
+    """
+
+    group: Group | None
+    clients: tuple[Client, ...]
+    seats: tuple[Seat, ...]
+    fails_over: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StepView:
+    """One step of one group: before, what happened, after, what was answered, by which rules.
+
+    `rules`: in the order in which they were used; the first decided the event, later ones settled
+    the join phase (or, in a batch leave, the rows).  A group that is None doesn't exist.
+    Deadlines count from `now_ms`: 0 for a request, the deadline itself for a timer.
+    """
+
+    before: Group | None
+    event: Event
+    after: Group | None
+    emissions: tuple[Emission, ...]
+    rules: tuple[Rule, ...]
+
+    @property
+    def now_ms(self) -> int:
+        """When it happens, on the clock of the group's deadlines."""
+        return self.event.earliest if isinstance(self.event, Timer) else 0
+
+    def names(self) -> tuple[tuple[str, str | None], ...]:
+        """The (member id, instance id) pairs that a request speaks of; none for another event."""
+        if not isinstance(self.event, Incoming):
+            return ()
+        message = self.event.message
+        rows = getattr(message, "rows", None)
+        if rows is not None:
+            leaving: tuple[LeavingMember, ...] = rows(self.event.version)
+            return tuple((row.member_id, row.group_instance_id) for row in leaving)
+        member_id = getattr(message, "member_id", None)
+        if member_id is None:
+            return ()
+        return ((member_id, getattr(message, "group_instance_id", None)),)

@@ -1,0 +1,339 @@
+"""The real model with its clients as a system to explore: the same step function, bounded.
+
+Decides what a world is, what can happen in it, and which worlds are one and the same.  A world is
+a group in canonical form (`fencepost.properties.worlds.canonical`) and what each client knows.
+Time passes in ticks: a session lasts two, a rebalance timeout three; all timers that are due in a
+tick fire, in every order that their deadlines allow, so each path is a run that a clock could
+have. A timer that is due at once (an initial delay of 0) fires before anything else happens.
+
+Bounded by `Scope` alone: how many clients, how many members and pending ids at once, which kinds of
+events.  Generations, ids and restarts are not bounded, since worlds that differ in names alone are
+one.  Clients of one kind are folded: worlds that differ only in which of two equal clients knows
+what are one world.  That would be unsound for a property of one client along a path (fairness), so
+lassos are looked for without folding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from fencepost.model.revision import Revision
+from fencepost.model.state.group import Group
+from fencepost.model.state.work import Emission, Incoming
+from fencepost.properties.worlds import client as asks
+from fencepost.properties.worlds.adversarial_actions import ODD_ACTS
+from fencepost.properties.worlds.canonical import FRESH, NOW, Naming, known_as, order, settled
+from fencepost.properties.worlds.client import Ask, Client, Seat, told
+from fencepost.properties.worlds.compact import CompactWorlds
+from fencepost.properties.worlds.memo_exchange import Note
+from fencepost.properties.worlds.outcomes import Judge, Outcomes, Transition
+from fencepost.properties.worlds.scope import ACTS, ActKind, Scope
+from fencepost.properties.worlds.views import WorldView
+
+__all__ = ["STRANGE", "Act", "Transition", "World", "Worlds"]
+
+STRANGE = "strange"
+
+
+class World(NamedTuple):
+    """A group, None if there is none, and what its clients know."""
+
+    group: Group | None
+    clients: tuple[Client, ...]
+
+
+class Act(NamedTuple):
+    """What happens: its kind, the client that does it (-1: nobody's doing), and which outcome.
+
+    What the judge says of it (`fencepost.properties.checking.evaluator`): `faults`, and what it was
+    `about`.
+    """
+
+    kind: str
+    client: int = -1
+    choice: int = 0
+    faults: tuple[str, ...] = ()
+    about: tuple[str, ...] = ()
+
+
+class Worlds:
+    """A revision within a scope; `judge` makes the notes on each step."""
+
+    def __init__(self, revision: Revision, scope: Scope, judge: Judge | None = None) -> None:
+        self.revision = revision
+        self.scope = scope
+        self.seats = scope.seats(revision)
+        self._outcomes = Outcomes(revision, scope, judge)
+        self.machine = self._outcomes.machine
+        self._known: dict[tuple[object, ...], tuple[Transition, ...]] = {}
+        self._kinds = _alike(self.seats, scope.newcomers())
+
+    # The system, as the explorer wants it.
+
+    def initial(self) -> Iterable[World]:
+        """No group, and clients that know nothing (zombies: an id that nobody knows)."""
+        yield World(None, self.scope.newcomers())
+
+    def successors(self, world: World) -> Iterator[tuple[Act, World]]:
+        """Every enabled act with what it leads to."""
+        for kind, index in self.enabled(world):
+            if kind in {"restart", "drop"}:
+                yield Act(kind, index), self._placed(*self._cut_off(world, kind, index))[0]
+                continue
+            for choice, transition in enumerate(self.transitions(world, kind, index)):
+                after = self._after(world, kind, index, transition)
+                if self.scope.allows(after.group):
+                    yield Act(kind, index, choice, transition.faults, transition.about), after
+
+    def taken(
+        self, world: World, kind: str, index: int, choice: int
+    ) -> tuple[Act, World, Transition | None] | None:
+        """One act that is enabled, alone; a choice that there isn't counts round.
+
+        None where it leads out of the scope.
+        """
+        if kind in {"restart", "drop"}:
+            return Act(kind, index), self._placed(*self._cut_off(world, kind, index))[0], None
+        transitions = self.transitions(world, kind, index)
+        choice %= len(transitions)
+        done = transitions[choice]
+        after = self._after(world, kind, index, done)
+        if not self.scope.allows(after.group):
+            return None
+        return Act(kind, index, choice, done.faults, done.about), after, done
+
+    def look(self, world: World) -> WorldView:
+        """A world as properties see it."""
+        return WorldView(world.group, world.clients, self.seats, self.scope.fails_over)
+
+    def enabled(self, world: World) -> Iterator[tuple[ActKind, int]]:
+        """The kinds of acts that can happen now, and whose they are."""
+        for index, client in enumerate(world.clients):
+            for kind in self.scope.acts:
+                if self._can(world.group, client, kind, self.seats[index]):
+                    yield kind, index
+        for kind in self._nobodys(world.group):
+            yield kind, -1
+
+    def _nobodys(self, group: Group | None) -> Iterator[ActKind]:
+        if group is not None:
+            if "tick" in self.scope.acts and group.timers:
+                yield "tick"
+            if self.scope.fails_over:
+                yield "failover"
+
+    def _can(self, group: Group | None, client: Client, kind: str, seat: Seat) -> bool:
+        match kind:
+            case "tick" | "failover":
+                return False  # nobody's doing
+            case "drop":
+                return bool(client.waits)
+            case "restart":
+                return client != Client(offers=client.offers)
+        if client.waits:
+            return False
+        match kind:
+            case "join" | "change":
+                return bool(client.member_id) or self._has_room(group, seat)
+            case "stranger":
+                return not client.member_id
+            case "leave":
+                return bool(client.member_id)
+            case "remove":
+                return seat.instance is not None
+            case odd if odd in ODD_ACTS:
+                return ODD_ACTS[odd].can(seat, client)
+            case _:
+                return bool(client.member_id) and client.generation >= 0
+
+    # The same for the explorer, which keeps worlds as numbers.
+
+    def compact(self) -> CompactWorlds:
+        """These worlds as integers."""
+        return CompactWorlds(self)
+
+    def world(self, group: Group | None, clients: tuple[Client, ...]) -> World:
+        """A world."""
+        return World(group, clients)
+
+    def act(self, note: Note, index: int) -> Act:
+        """An act of the client of this index (-1: nobody's)."""
+        return Act(note.kind, index, note.choice, note.faults, note.about)
+
+    def moves(
+        self, group: Group | None, client: Client, index: int
+    ) -> Iterator[tuple[Note, Client, Naming, tuple[Emission, ...]]]:
+        """What the client of this seat can do that knows this, whoever else there is.
+
+        The client afterwards and what the others may be told are in the names of before.
+        """
+        alone = World(group, (client,) * len(self.seats))
+        for kind in self.scope.acts:
+            if not self._can(group, client, kind, self.seats[index]):
+                continue
+            if kind in {"restart", "drop"}:
+                naming, clients = self._cut_off(alone, kind, index)
+                yield Note(kind), clients[index], naming, ()
+                continue
+            found = self._found(alone, kind, index)
+            for choice, done in enumerate(found):
+                if self.scope.allows(done.naming.group):
+                    own = _asked(self.asking(client, kind), done)
+                    others = tuple(e for e in done.emissions if e.request_id != NOW)
+                    yield Note(kind, choice, done.faults, done.about), own, done.naming, others
+
+    def moves_of_nobody(
+        self, group: Group | None
+    ) -> Iterator[tuple[Note, Naming, tuple[Emission, ...]]]:
+        """What happens to a group that is nobody's doing."""
+        for kind in self._nobodys(group):
+            for choice, done in enumerate(self._found(World(group, ()), kind, -1)):
+                if self.scope.allows(done.naming.group):
+                    note = Note(kind, choice, done.faults, done.about)
+                    yield note, done.naming, done.emissions
+
+    def transitions(self, world: World, kind: str, index: int) -> tuple[Transition, ...]:
+        """What an act does to the group; remembered, since many worlds share a group."""
+        ask = () if index < 0 else self.ask(world.clients[index], kind, index)
+        key = (world.group, kind, *ask)
+        found = self._known.get(key)
+        if found is None:
+            found = self._known[key] = self._found(world, kind, index)
+        return found
+
+    def _found(self, world: World, kind: str, index: int) -> tuple[Transition, ...]:
+        if kind == "tick":
+            return self._outcomes.tick(world.group)
+        if kind == "failover":
+            return self._outcomes.failover(world.group)
+        ask = self.ask(world.clients[index], kind, index)
+        incoming = Incoming(NOW, "", ask.api, ask.version, ask.message, FRESH)
+        return self._outcomes.request(world.group, incoming)
+
+    def ask(self, client: Client, kind: str, index: int) -> Ask:
+        """The request that a client sends in this act."""
+        seat = self.seats[index]
+        match kind:
+            case "join":
+                return asks.join(seat, client)
+            case "change":
+                offers = (client.offers + 1) % self.scope.offers
+                return asks.join(seat, client._replace(offers=offers))
+            case "stranger":
+                return asks.join(seat, client, STRANGE)
+            case "sync":
+                return asks.sync(seat, client)
+            case "heartbeat":
+                return asks.heartbeat(seat, client)
+            case "commit":
+                return asks.commit(seat, client)
+            case "leave":
+                return asks.leave(seat, client)
+            case "remove":
+                return asks.leave(seat, client, by_instance=True)
+            case odd if odd in ODD_ACTS:
+                return ODD_ACTS[odd].ask(seat, client)
+            case _:
+                raise ValueError(f"no act {kind!r}; there are {', '.join(ACTS)}")
+
+    def asking(self, client: Client, kind: str) -> Client:
+        """What a client knows once it has sent this request, before any answer."""
+        if kind == "change":
+            client = client._replace(offers=(client.offers + 1) % self.scope.offers)
+        if kind in {"join", "change", "stranger"} or (kind in ODD_ACTS and ODD_ACTS[kind].joins):
+            return client._replace(leads=False, roster=(), assignment=None)
+        return client
+
+    # What it means to the clients.
+
+    def _after(self, world: World, kind: str, index: int, done: Transition) -> World:
+        clients = self._told(world, kind, index, done)
+        return self._placed(done.naming, clients)[0]
+
+    def _told(self, world: World, kind: str, index: int, done: Transition) -> list[Client]:
+        """What the clients know afterwards, in the names of before."""
+        clients = list(world.clients)
+        if index >= 0:
+            clients[index] = _asked(self.asking(clients[index], kind), done)
+        for i, client in enumerate(world.clients):
+            if i != index:
+                clients[i] = self.overheard(client, done.emissions)
+        return clients
+
+    @staticmethod
+    def overheard(client: Client, emissions: Iterable[Emission]) -> Client:
+        """What a client knows after a step that it did not take: its own request was answered."""
+        after = client
+        for emission in emissions:
+            if client.waits and client.waits == emission.request_id:
+                after = told(client, emission.message)
+        return after
+
+    def _cut_off(self, world: World, kind: str, index: int) -> tuple[Naming, list[Client]]:
+        clients = list(world.clients)
+        client = clients[index]
+        knows_nothing = Client(offers=client.offers)
+        clients[index] = knows_nothing if kind == "restart" else client._replace(waits="")
+        return self._outcomes.unchanged(world.group), clients
+
+    def places(
+        self, world: World, act: Act, done: Transition | None
+    ) -> tuple[tuple[int, ...], dict[str, str]]:
+        """Where clients and ids went in a step.
+
+        For each client of the next world its index in this one; each id of this world (and FRESH,
+        where one was handed out) with its name in the next.
+        """
+        if done is None:
+            naming, clients = self._cut_off(world, act.kind, act.client)
+        else:
+            naming, clients = done.naming, self._told(world, act.kind, act.client, done)
+        _, who, others = self._placed(naming, clients)
+        return who, {**naming.ids, **others}
+
+    def _placed(
+        self, naming: Naming, clients: Sequence[Client]
+    ) -> tuple[World, tuple[int, ...], dict[str, str]]:
+        """The world of a renamed group and clients that still use the old names."""
+        placed, who, others = self.arranged([known_as(client, naming) for client in clients])
+        return World(naming.group, placed), who, others
+
+    def arranged(
+        self, renamed: Sequence[Client]
+    ) -> tuple[tuple[Client, ...], tuple[int, ...], dict[str, str]]:
+        """Clients in canonical order, where each was before, and names of ids that are unknown."""
+        who = list(range(len(renamed)))
+        if self.scope.fold:
+            for kind in self._kinds:
+                alike = sorted(kind, key=lambda i: order(renamed[i]))
+                for place, i in zip(kind, alike, strict=True):
+                    who[place] = i
+        others: dict[str, str] = {}
+        settled_clients = tuple(settled(renamed[i], others) for i in who)
+        return settled_clients, tuple(who), others
+
+    def _has_room(self, group: Group | None, seat: Seat) -> bool:
+        if group is None:
+            return True
+        if seat.instance is not None and group.holder(seat.instance) is not None:
+            return True
+        return len(group.members) + len(group.pending) < self.scope.members
+
+
+def _asked(client: Client, done: Transition) -> Client:
+    """The client whose request was handled: it was answered, or it waits."""
+    for emission in done.emissions:
+        if emission.request_id == NOW:
+            return told(client, emission.message)
+    return client._replace(waits=done.naming.waits)
+
+
+def _alike(seats: Sequence[Seat], clients: Sequence[Client]) -> tuple[tuple[int, ...], ...]:
+    """Which clients are of one kind, by index; those that nobody is like are left out."""
+    kinds: dict[tuple[object, ...], list[int]] = {}
+    for index, (seat, client) in enumerate(zip(seats, clients, strict=True)):
+        versions = tuple(sorted(seat.versions.items()))
+        key = (seat.instance, versions, seat.patience, bool(client.member_id))
+        kinds.setdefault(key, []).append(index)
+    return tuple(tuple(kind) for kind in kinds.values() if len(kind) > 1)

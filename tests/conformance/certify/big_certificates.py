@@ -1,0 +1,79 @@
+"""The certificates of real brokers, made again and held against those that stand in the docs.
+
+Some twenty minutes on two processors: `tox -e brokers`.  They are made anew by
+`python tests/conformance/certify/big_certificates.py TARGET...`, which also writes the page.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.command import RUN
+from support.places import ROOT
+
+from fencepost.conformance.certify.known_failures import aliases_of, load
+from fencepost.conformance.docs.certificates_page import (
+    differences,
+    file_of,
+    kept,
+    page,
+    read_all,
+    write,
+)
+from fencepost.conformance.targets.registry import TargetOptions, find_target
+
+DOCS = ROOT / "docs"
+FOLDER = DOCS / "certificates"
+TARGETS = (
+    *(f"kafka:{v}" for v in ("2.3.0", "2.4.1", "2.6.0", "2.8.0", "3.1.2", "3.3.1")),
+    *(f"kafka:{v}" for v in ("3.9.1+old", "3.9.1+new", "4.1.1", "4.3.0")),
+    "kfake",
+)
+TOOLS = {"kafka": ("java", "mvn"), "kfake": ("go",)}
+MOST_S = 900
+MOST_CASES = 3
+"""So many cases of a target may be undecided on a machine that is busy with something else."""
+
+
+def certified(target: str, report: Path) -> dict[str, Any]:
+    ended = subprocess.run(
+        [sys.executable, "-c", RUN, "certify", target, "--json", "--report", str(report)],
+        capture_output=True,
+        text=True,
+        timeout=MOST_S,
+        check=False,
+    )
+    assert ended.returncode in {0, 1, 2}, ended.stderr
+    certificate: dict[str, Any] = json.loads(ended.stdout)
+    return certificate
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_the_certificate_is_what_it_was(target: str, tmp_path: Path) -> None:
+    for tool in TOOLS[target.partition(":")[0]]:
+        if shutil.which(tool) is None:
+            pytest.skip(f"{tool} is not on this machine")
+    stands = json.loads(file_of(FOLDER, target).read_text("utf-8"))
+    new = certified(target, tmp_path)
+    held = find_target(target, TargetOptions())
+    known = load(target, new["version"], aliases=aliases_of(held))
+    shaky = [entry.case for entry in known if entry.intermittent]
+    found = differences(stands, kept(new), shaky)
+    undecided = [line for line in found if line.endswith("is unknown")]
+    assert found == undecided, "\n".join(found)
+    assert len(undecided) <= MOST_CASES, "\n".join(undecided)
+    sys.stdout.write(f"{new['summary']}; {new['seconds']:.0f} s; {len(undecided)} undecided\n")
+
+
+if __name__ == "__main__":
+    for name in sys.argv[1:]:
+        made = certified(name, Path("certificate") / name.replace(":", "-"))
+        sys.stderr.write(f"{made['summary']}\n")
+        write(FOLDER, made)
+    (DOCS / "certificates.md").write_text(page(read_all(FOLDER)), encoding="utf-8")

@@ -1,0 +1,244 @@
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+from support.runs import KAFKA_4, certificate, result_of
+
+from fencepost.conformance.catalogue import ENTRIES
+from fencepost.conformance.certify.known_failures import (
+    FOLDER,
+    SCHEMA_FILE,
+    KnownFailure,
+    KnownFailuresError,
+    apply,
+    entries_from,
+    load,
+    matches,
+    read,
+)
+from fencepost.conformance.certify.report import certificate_json
+from fencepost.conformance.execution.outcome import Outcome
+
+FOLLOWER = "JOIN-STATIC-EMPTY-STABLE/follower"
+FAILS = result_of(FOLLOWER, "comment-table-1")
+PASSES = result_of(FOLLOWER)
+ENTRY: dict[str, str] = {
+    "target": "mock",
+    "versions": ">=2.16,<2.17",
+    "case": FOLLOWER,
+    "rule": "JOIN-STATIC-EMPTY-STABLE",
+    "observed": "B2 JoinGroup: MEMBER_ID_REQUIRED, member id B1",
+    "why": "it follows an early draft",
+    "link": "https://example.org/1",
+}
+
+
+def listed(**changes: str) -> KnownFailure:
+    said: dict[str, Any] = {**ENTRY, **changes}
+    return KnownFailure(**said)
+
+
+def test_the_listed_failure_is_known_and_says_why() -> None:
+    (result,) = apply([FAILS], [listed()], KAFKA_4)
+    assert result.outcome is Outcome.KNOWN_FAILURE
+    assert result.notes[-1] == "known failure: it follows an early draft (https://example.org/1)"
+    assert result.message == FAILS.message
+
+
+def test_an_intermittent_failure_may_pass_and_says_so() -> None:
+    intermittent = replace(listed(), intermittent=True)
+    passed, failed = apply([PASSES, FAILS], [intermittent], KAFKA_4)
+    assert passed.outcome is Outcome.PASS
+    assert passed.notes[-1] == "fails now and then: it follows an early draft"
+    assert failed.outcome is Outcome.KNOWN_FAILURE
+
+
+def test_an_intermittent_failure_that_did_not_come_each_time_is_known() -> None:
+    sometimes = replace(FAILS, outcome=Outcome.UNKNOWN)
+    intermittent = replace(listed(), intermittent=True)
+    assert apply([sometimes], [intermittent], KAFKA_4)[0].outcome is Outcome.KNOWN_FAILURE
+    otherwise = replace(intermittent, observed="something else")
+    assert apply([sometimes], [listed(), otherwise], KAFKA_4) == (sometimes,)
+
+
+def test_an_intermittent_failure_that_fails_otherwise_is_stale() -> None:
+    intermittent = replace(listed(observed="something else"), intermittent=True)
+    (result,) = apply([FAILS], [intermittent], KAFKA_4)
+    assert result.outcome is Outcome.STALE_KNOWN_FAILURE
+
+
+def test_any_of_several_signatures_is_known() -> None:
+    (result,) = apply([FAILS], [listed(observed="something else"), listed()], KAFKA_4)
+    assert result.outcome is Outcome.KNOWN_FAILURE
+
+
+@pytest.mark.parametrize(
+    ("listed_as", "seen", "same"),
+    [
+        ("a Heartbeat #*: NONE", "a Heartbeat: NONE", True),
+        ("a Heartbeat #*: NONE", "a Heartbeat #12: NONE", True),
+        ("a Heartbeat #*: NONE", "a Heartbeat #2: FENCED_INSTANCE_ID", False),
+        ("a Heartbeat #*: NONE", "ab Heartbeat #2: NONE", False),
+        ("a Heartbeat #2: NONE", "a Heartbeat #3: NONE", False),
+        ("a Heartbeat: NONE", "a Heartbeat #2: NONE", False),
+    ],
+)
+def test_an_entry_may_leave_open_which_request_it_was(
+    listed_as: str, seen: str, same: bool
+) -> None:
+    (result,) = apply([replace(FAILS, observed=seen)], [listed(observed=listed_as)], KAFKA_4)
+    assert (result.outcome is Outcome.KNOWN_FAILURE) is same
+
+
+def test_a_fault_that_may_come_anywhere_is_known_by_its_look() -> None:
+    other = listed(case="X/y", observed="C7 JoinGroup #2: MEMBER_ID_REQUIRED, member id C1")
+    general = replace(other, anywhere=True)
+    assert apply([FAILS], [other], KAFKA_4) == (FAILS,)
+    assert apply([FAILS], [general], KAFKA_4)[0].outcome is Outcome.KNOWN_FAILURE
+    stale = listed(observed="something else")
+    assert apply([FAILS], [stale, general], KAFKA_4)[0].outcome is Outcome.KNOWN_FAILURE
+    for wrong in (replace(general, rule="JOIN-LEADER-STABLE"), replace(general, observed="no")):
+        assert apply([FAILS], [wrong], KAFKA_4) == (FAILS,)
+    assert apply([PASSES], [general], KAFKA_4) == (PASSES,)
+
+
+def test_a_listed_case_that_passes_is_stale() -> None:
+    (result,) = apply([PASSES], [listed()], KAFKA_4)
+    assert result.outcome is Outcome.STALE_KNOWN_FAILURE
+    assert result.message == (
+        'listed as a known failure ("B2 JoinGroup: MEMBER_ID_REQUIRED, member id B1"), '
+        "but passes: take it off the list"
+    )
+
+
+def test_another_failure_of_a_listed_case_is_stale_and_says_both() -> None:
+    (result,) = apply(
+        [FAILS], [listed(observed="B2 JoinGroup: no answer instead of NONE")], KAFKA_4
+    )
+    assert result.outcome is Outcome.STALE_KNOWN_FAILURE
+    assert result.message == FAILS.message, "what is wrong comes first"
+    assert result.notes[-1] == (
+        'stale: listed as a known failure ("B2 JoinGroup: no answer instead of NONE"), '
+        f'but fails otherwise ("{FAILS.observed}")'
+    )
+
+
+def test_a_case_that_is_not_listed_stays() -> None:
+    assert apply([FAILS, PASSES], [listed(case="X/y")], KAFKA_4) == (FAILS, PASSES)
+    assert apply([FAILS], [], KAFKA_4) == (FAILS,)
+
+
+@pytest.mark.parametrize("outcome", [Outcome.UNKNOWN, Outcome.UNSUPPORTED, Outcome.SKIPPED])
+def test_what_says_nothing_about_the_list_stays(outcome: Outcome) -> None:
+    result = replace(FAILS, outcome=outcome)
+    assert apply([result], [listed()], KAFKA_4) == (result,)
+
+
+@pytest.mark.parametrize(
+    ("versions", "version", "holds"),
+    [
+        (">=2.16,<2.17", "2.16.1", True),
+        (">=2.16, <2.17", "v2.16.1", True),
+        (">=2.16,<2.17", "2.17.0", False),
+        (">=2.16,<2.17", "2.9", False),
+        ("==2.16", "2.16.0", True),
+        ("!=2.16.1", "2.16.1", False),
+        (">2.16", "2.16.0", False),
+        ("<=4.1", "4.1.0-rc1", True),
+        ("*", "who knows", True),
+        (">=0", "who knows", False),
+    ],
+)
+def test_versions_are_compared_as_numbers(versions: str, version: str, holds: bool) -> None:
+    assert matches(versions, version) is holds
+
+
+def write(path: Path, *entries: Any) -> Path:
+    document = {"format": "fencepost-known-failures", "version": 1, "entries": entries}
+    path.write_text(json.dumps(document), "utf-8")
+    return path
+
+
+def test_entries_of_the_target_and_version_are_loaded(tmp_path: Path) -> None:
+    path = write(
+        tmp_path / "mine.json",
+        ENTRY,
+        {**ENTRY, "target": "kafka:4.1.0+old"},
+        {**ENTRY, "target": "kafka", "versions": "*"},
+        {**ENTRY, "versions": ">=3"},
+    )
+    assert load("mock", "2.16.1", [path])[-1:] == [listed()]
+    assert [e.target for e in load("kafka:4.1.0+old", "2.16", [path])] == [
+        "kafka:4.1.0+old",
+        "kafka",
+    ]
+    assert load("tcp://localhost:9092", "2.16", [path]) == []
+    assert load("../conformance/known-failures/mock", "2.16") == []
+
+
+@pytest.mark.parametrize("path", sorted(FOLDER.glob("*.json")), ids=lambda p: p.name)
+def test_the_shipped_lists_can_be_read_and_name_their_target(path: Path) -> None:
+    assert {re.split("[:+]", entry.target)[0] for entry in read(path)} <= {path.stem}
+
+
+@pytest.mark.parametrize("path", sorted(FOLDER.glob("*.json")), ids=lambda p: p.name)
+def test_the_shipped_lists_are_about_the_catalogue_s_cases(path: Path) -> None:
+    cases, rules = {entry.id for entry in ENTRIES}, {rule.id for _, rule in KAFKA_4.rules()}
+    for entry in read(path):
+        assert entry.case in cases
+        assert entry.rule in rules, entry.case
+
+
+@pytest.mark.parametrize("target", ["mock", "kfake"])
+def test_there_is_a_list(target: str) -> None:
+    assert (FOLDER / f"{target}.json").is_file()
+
+
+def test_the_schema_is_one() -> None:
+    Draft202012Validator.check_schema(json.loads(SCHEMA_FILE.read_text("utf-8")))
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"why": ""}, "entry 2 (case JOIN-STATIC-EMPTY-STABLE/follower) why"),
+        ({"versions": "~=2"}, "entry 2 (case JOIN-STATIC-EMPTY-STABLE/follower) versions"),
+        ({"more": "x"}, "entry 2 (case JOIN-STATIC-EMPTY-STABLE/follower): "),
+    ],
+)
+def test_a_bad_entry_is_named(tmp_path: Path, changes: dict[str, str], said: str) -> None:
+    path = write(tmp_path / "mine.json", ENTRY, {**ENTRY, **changes})
+    with pytest.raises(KnownFailuresError) as raised:
+        load("mock", "2.16.1", [path])
+    assert str(raised.value).startswith(f"{path}: {said}")
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [(b"{", "line 1, column 2"), (b"[]", "the whole: "), (b"\xff", "can't be read")],
+)
+def test_a_bad_file_is_named(tmp_path: Path, data: bytes, said: str) -> None:
+    path = tmp_path / "mine.json"
+    path.write_bytes(data)
+    with pytest.raises(KnownFailuresError) as raised:
+        read(path)
+    assert str(raised.value).startswith(f"{path}: {said}")
+    with pytest.raises(KnownFailuresError, match="can't be read"):
+        read(tmp_path / "none.json")
+
+
+def test_entries_are_drafted_from_a_certificate_and_must_be_finished(tmp_path: Path) -> None:
+    made = certificate_json(certificate(FAILS, PASSES))
+    (draft,) = entries_from({**made, "target": "mock", "version": "2.16.1"})
+    finished = {**draft, "why": ENTRY["why"], "link": ENTRY["link"]}
+    assert finished == {**ENTRY, "versions": ">=2.16.1,<2.16.2"}
+    with pytest.raises(KnownFailuresError, match="why"):
+        read(write(tmp_path / "draft.json", {**draft, "link": "x"}))
+    (known,) = apply([FAILS], read(write(tmp_path / "finished.json", finished)), KAFKA_4)
+    assert known.outcome is Outcome.KNOWN_FAILURE

@@ -1,0 +1,369 @@
+"""The command line as users have it: a process, its exit code, its stdout and stderr."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+from support.command import INTERRUPTIBLE, PATIENCE_S, RUN, is_gone, program, run
+from support.places import TESTS
+
+from fencepost.conformance.certify import report
+from fencepost.conformance.certify.known_failures import entries_from
+from fencepost.conformance.cli.cli import main
+
+LIARS = TESTS / "conformance" / "stdio_liars"
+ZOMBIE = "JOIN-INSTANCE-FENCED/zombie-joins"
+SHOULD_CASE = "JOIN-PENDING-INSTANCE/pending-id-with-an-instance"
+
+
+# certify
+
+
+def test_a_model_holds_and_is_certified(tmp_path: Path) -> None:
+    ran = run("certify", "model:kafka-4", "--json", "--report", str(tmp_path))
+    document = json.loads(ran.out)  # nothing but JSON
+    schema = json.loads(report.SCHEMA_FILE.read_text(encoding="utf-8"))
+    Draft202012Validator(schema).validate(document)
+    assert (ran.code, ran.err) == (0, "")
+    assert (document["verdict"], document["certified"], document["exit_code"]) == ("holds", True, 0)
+    assert document["summary"].endswith("holds; certified")
+    assert json.loads((tmp_path / "certificate.json").read_text(encoding="utf-8")) == document
+
+
+def test_a_choice_of_cases_certifies_nothing() -> None:
+    ran = run("certify", "model", "--case", "*/zombie-joins")
+    assert ran.code == 0
+    assert "holds; not certified" in ran.out
+    assert "cases were not chosen" in ran.out
+
+
+def test_a_skipped_case_certifies_nothing() -> None:
+    ran = run("certify", "model:kafka-4", "--skip", ZOMBIE)
+    assert ran.code == 0
+    assert "holds; not certified: 1 skipped" in ran.out
+
+
+def test_a_violation_names_the_rule() -> None:
+    ran = run("certify", "model:comment-table-1", "--case", "*/zombie-joins")
+    assert ran.code == 1
+    assert f"FAIL  MUST  {ZOMBIE}" in ran.out
+    assert "rule JOIN-STATIC-EMPTY-STABLE, MUST" in ran.out
+    assert "violated by 1 case" in ran.out
+
+
+def test_what_only_should_be_does_not_decide_at_must() -> None:
+    arguments = ("certify", "model:kip-345", "--case", SHOULD_CASE)
+    assert run(*arguments).code == 1
+    ran = run(*arguments, "--level", "must")
+    assert ran.code == 0
+    assert "1 failure below MUST" in ran.out
+
+
+def test_two_reports_are_the_same_bytes(tmp_path: Path) -> None:
+    def reported(name: str) -> dict[str, bytes]:
+        folder = tmp_path / name
+        ran = run(
+            "certify",
+            "model:comment-table-1",
+            "--case",
+            "JOIN-STATIC-*",
+            "--seed",
+            "5",
+            "--report",
+            str(folder),
+        )
+        assert ran.code == 1
+        return {
+            str(path.relative_to(folder)): path.read_bytes()
+            for path in folder.rglob("*")
+            if path.is_file()
+        }
+
+    first = reported("first")
+    assert {"certificate.json", "junit.xml"} < set(first)
+    assert any(name.startswith("traces/") for name in first)
+    assert reported("second") == first
+
+
+def test_known_failures_are_forgiven_until_they_are_stale(tmp_path: Path) -> None:
+    chosen = ("--case", ZOMBIE)
+    found = run("certify", "model:comment-table-1", *chosen, "--json")
+    assert found.code == 1
+    entries = [
+        {**entry, "target": "model", "versions": "*", "why": "a draft", "link": "https://kip.test/"}
+        for entry in entries_from(json.loads(found.out))
+    ]
+    assert [entry["case"] for entry in entries] == [ZOMBIE]
+    path = tmp_path / "known.json"
+    document = {"format": "fencepost-known-failures", "version": 1, "entries": entries}
+    path.write_text(json.dumps(document), encoding="utf-8")
+    known = ("--known-failures", str(path))
+
+    forgiven = run("certify", "model:comment-table-1", *chosen, *known)
+    assert forgiven.code == 0, forgiven.out
+    assert "with 1 known failure" in forgiven.out
+    stale = run("certify", "model:kafka-4", *chosen, *known)
+    assert stale.code == 1
+    assert "1 stale known failure" in stale.out
+    ignored = run("certify", "model:kafka-4", *chosen, *known, "--no-known-failures")
+    assert ignored.code == 0
+
+
+# Usage: 64, and what is wrong is named.
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (["certify", "wat"], "'wat'"),
+        (["certify", "exec:"], "'exec:'"),
+        (["certify", "model", "--wat"], "--wat"),
+        (["certify", "model:nope"], "'nope'"),
+        (["certify", "model", "--revision", "nope"], "'nope'"),
+        (["certify", "model", "--case", "nope*"], "nope*"),
+        (["certify", "model", "--set", "some.key=1"], "some.key=1"),
+        (["certify", "model", "--set", "group.max.size=few"], "'few'"),
+        (["certify", "model", "--level", "could"], "could"),
+        (["certify", "model", "--jobs", "0"], "0"),
+        (["certify", "model", "--known-failures", "nowhere.json"], "nowhere.json"),
+        (["certify", "tcp://127.0.0.1"], "127.0.0.1"),
+        (["explain", "NONSENSE"], "'NONSENSE'"),
+        (["cases", "nope*"], "'nope*'"),
+        (["revisions", "nope"], "'nope'"),
+        (["table", "--revision", "nope"], "'nope'"),
+        (["adapter", "wat"], "'wat'"),
+        (["adapter", "model:nope"], "'nope'"),
+        (["replay", "nowhere.json"], "nowhere.json"),
+        (["wat"], "wat"),
+    ],
+    ids=" ".join,
+)
+def test_usage_errors_name_the_value(
+    arguments: list[str], named: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(arguments)
+    said = capsys.readouterr()
+    assert (ended.value.code, said.out) == (64, "")
+    assert named in said.err
+    assert "Traceback" not in said.err
+
+
+def test_a_usage_error_is_64_for_the_shell_too() -> None:
+    ran = run("certify", "wat")
+    assert (ran.code, ran.out) == (64, "")
+    assert "a target is one of mock, model" in ran.err
+
+
+def test_another_machine_is_not_even_called(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def called(_: socket.socket, address: Any) -> None:
+        raise AssertionError(f"connects to {address}")
+
+    monkeypatch.setattr(socket.socket, "connect", called)
+    monkeypatch.setattr(socket.socket, "connect_ex", called)
+    monkeypatch.setattr("asyncio.base_events.BaseEventLoop.create_connection", called)
+    with pytest.raises(SystemExit) as ended:
+        main(["certify", "tcp://192.0.2.1:9092"])
+    said = capsys.readouterr().err
+    assert ended.value.code == 64
+    assert "192.0.2.1:9092" in said
+    assert "--remote" in said
+
+
+# What is not to be had: 69.
+
+
+def free_port() -> int:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        port: int = taken.getsockname()[1]
+        return port
+
+
+@pytest.mark.parametrize(
+    ("target", "said"),
+    [
+        (lambda: f"tcp://127.0.0.1:{free_port()}", "can't be reached"),
+        (lambda: "exec:no-such-program-anywhere", "can't start `no-such-program-anywhere`"),
+        (lambda: program("-c", "print('rubbish'); input()"), "rubbish"),
+        (lambda: program(str(LIARS / "exits_at_once.py")), "exited with code 1"),
+    ],
+    ids=["refused", "no program", "rubbish", "exits"],
+)
+def test_a_target_that_is_not_to_be_had(target: Callable[[], str], said: str) -> None:
+    ran = run("certify", target())
+    assert (ran.code, ran.out) == (69, "")
+    assert said in ran.err
+    assert "Traceback" not in ran.err
+
+
+# What is printed.
+
+
+def test_explain_tells_of_rules_and_cases() -> None:
+    rule = run("explain", "JOIN-STATIC-EMPTY-STABLE")
+    assert rule.code == 0
+    assert "MUST, table JoinGroup" in rule.out
+    assert "no rebalance" in rule.out
+    case = run("explain", ZOMBIE)
+    assert case.code == 0
+    assert "about: JOIN-INSTANCE-FENCED" in case.out
+    assert "B2 sends JoinGroup" in case.out
+
+
+def test_the_table_and_the_lists() -> None:
+    table = run("table", "--json")
+    ids = [rule["id"] for rule in json.loads(table.out)]
+    assert "JOIN-STATIC-EMPTY-STABLE" in ids
+    assert len(ids) == len(set(ids))
+    cases = run("cases", "*/zombie-*", "--json")
+    assert ZOMBIE in [case["id"] for case in json.loads(cases.out)]
+    revisions = run("revisions")
+    assert {"kafka-4", "kip-345", "comment-table-2"} <= set(revisions.out.split())
+    drafted = run("revisions", "comment-table-2")
+    assert "drops JOIN-LEADER-STABLE: KIP-345's page" in drafted.out
+    assert [r.code for r in (table, cases, revisions, drafted)] == [0] * 4
+
+
+def test_the_model_speaks_the_adapter_protocol() -> None:
+    ran = run("adapter", "model", given='{"cmd": "hello", "protocol": 1}\n')
+    hello = json.loads(ran.out)
+    assert ran.code == 0
+    assert hello["protocol"] == 1
+    assert hello["implementation"] == "fencepost-model:kafka-4"
+
+
+def test_the_model_behind_the_adapter_protocol_holds(tmp_path: Path) -> None:
+    target = program("-c", RUN, "adapter", "model")
+    ran = run("certify", target, "--case", "*/zombie-*", cwd=tmp_path)
+    assert ran.code == 0, ran.out + ran.err
+    assert "fencepost-model:kafka-4" in ran.out
+
+
+def test_bench_prints_figures() -> None:
+    ran = run("bench", "model", "--seconds", "0.1")
+    assert ran.code == 0
+    assert json.loads(ran.out)["model"]["requests"] > 0
+
+
+# Ctrl-C.
+
+
+@pytest.fixture
+def started() -> Iterator[Callable[[str], subprocess.Popen[str]]]:
+    """Starts `certify TARGET` in a session of its own; killed in the end, whatever happened."""
+    processes: list[subprocess.Popen[str]] = []
+
+    def start(target: str) -> subprocess.Popen[str]:
+        process = subprocess.Popen(
+            [sys.executable, "-c", INTERRUPTIBLE, "certify", target],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+        processes.append(process)
+        return process
+
+    yield start
+    for process in processes:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+
+
+def children(pid: int) -> set[int]:
+    """The processes that a process has started and that live."""
+    found = set()
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = path.read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
+        except OSError:
+            continue  # it ended meanwhile
+        if int(fields[1]) == pid:
+            found.add(int(path.parent.name))
+    return found
+
+
+def sockets(pid: int) -> int:
+    try:
+        links = [str(path.readlink()) for path in Path(f"/proc/{pid}/fd").iterdir()]
+    except OSError:
+        return 0  # one was closed meanwhile
+    return sum(link.startswith("socket:") for link in links)
+
+
+def wait_until(met: Callable[[], bool], process: subprocess.Popen[str]) -> None:
+    tick = threading.Event()
+    for _ in range(PATIENCE_S * 50):
+        if met():
+            return
+        assert process.poll() is None, process.communicate()
+        tick.wait(0.02)
+    raise AssertionError("waited in vain")
+
+
+def interrupted(process: subprocess.Popen[str]) -> None:
+    """As a terminal does it: all of the foreground group gets the signal."""
+    below = children(process.pid)
+    assert below
+    os.killpg(process.pid, signal.SIGINT)
+    out, err = process.communicate(timeout=PATIENCE_S)
+    assert (process.returncode, out) == (130, ""), err
+    assert "interrupted" in err
+    assert "Traceback" not in err
+    assert all(map(is_gone, below))
+    with pytest.raises(ProcessLookupError):
+        os.killpg(process.pid, 0)
+
+
+needs_proc = pytest.mark.skipif(
+    not hasattr(os, "pidfd_open"), reason="needs Linux: children are found in /proc"
+)
+
+
+@needs_proc
+def test_an_interrupt_ends_the_mock(started: Callable[[str], subprocess.Popen[str]]) -> None:
+    pytest.importorskip("confluent_kafka", reason="needs the extra `mock`")
+    process = started("mock")
+    wait_until(lambda: sockets(process.pid) > 30, process)  # cases run side by side
+    interrupted(process)
+
+
+@needs_proc
+def test_an_interrupt_ends_the_program(
+    started: Callable[[str], subprocess.Popen[str]], tmp_path: Path
+) -> None:
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    script = tmp_path / "silent.py"
+    script.write_text(
+        "import sys\nopen(sys.argv[1], 'w').write('up')\nfor line in sys.stdin: pass\n",
+        encoding="utf-8",
+    )
+    process = started(program(str(script), str(fifo)))
+    assert fifo.read_text(encoding="utf-8") == "up"
+    interrupted(process)
+
+
+@needs_proc
+def test_who_is_gone_is_not_mistaken() -> None:
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as child:
+        assert child.pid in children(os.getpid())
+        assert child.stdin is not None
+        child.stdin.close()
+        assert is_gone(child.pid)

@@ -1,0 +1,140 @@
+"""`fencepost diff`: what it says, what it writes, and its exit codes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from fencepost.conformance.certify.replay import rejudge
+from fencepost.conformance.cli.cli import main
+from fencepost.model.revisions import revisions
+from fencepost.properties.oracle.oracle import judge
+from fencepost.traces.files.trace_file import TraceFile
+
+FEW = ("--act", "join", "--act", "stranger", "--act", "sync")
+HOLDS, VIOLATED, USAGE = 0, 1, 64
+
+
+def diff(*arguments: str) -> int:
+    with pytest.raises(SystemExit) as ended:
+        main(["diff", *arguments])
+    code = ended.value.code
+    assert isinstance(code, int)
+    return code
+
+
+def test_the_zombie_of_the_first_table_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    """An unknown id is refused, the empty id is told the stored one, and that is accepted."""
+    code = diff("comment-table-1", "kip-345", *FEW)
+
+    out = capsys.readouterr().out
+    assert code == VIOLATED
+    assert out.startswith(
+        """\
+1. JOIN-INSTANCE-FENCED, JOIN-UNKNOWN-INSTANCE
+  1  at 0 ms  c1 (A)  JoinGroup v9 (member "", instance A) → \
+NONE, generation 1, leads [A-1], id A-1  \
+[JOIN-STATIC-EMPTY-NEW, JOIN-PHASE-WAIT, JOIN-PHASE-DELAY-OVER]
+  2  at 0 ms  c2 (A)  JoinGroup v9 (member strange-2, instance A)
+       comment-table-1 → UNKNOWN_MEMBER_ID  [JOIN-UNKNOWN-INSTANCE]
+       kip-345         → FENCED_INSTANCE_ID  [JOIN-INSTANCE-FENCED]
+     and on, as comment-table-1 has it, to two on one member id:
+  3  at 0 ms  c2 (A)  JoinGroup v9 (member "", instance A) → \
+MEMBER_ID_REQUIRED, member id A-1  [JOIN-STATIC-EMPTY-MAPPED]
+  4  at 0 ms  c2 (A)  JoinGroup v9 (member A-1, instance A) → \
+NONE, generation 1, leads [A-1]  [JOIN-KNOWN-INSTANCE]
+     comment-table-1, JOIN-UNKNOWN-INSTANCE: an unknown id is refused, \
+with an instance or without ("""
+    )
+    assert "kip-345, JOIN-INSTANCE-FENCED: the instance is mapped to another member id" in out
+    assert "Rules that differ, but nothing shows it: " in out
+    assert out.endswith("comment-table-1 and kip-345 differ in 4 ways.\n")
+
+
+def test_the_zombie_is_found_without_any_options(capsys: pytest.CaptureFixture[str]) -> None:
+    assert diff("comment-table-1", "kip-345", "--json") == VIOLATED
+
+    found = json.loads(capsys.readouterr().out)
+    told = [d for d in found["differences"] if "JOIN-UNKNOWN-INSTANCE" in d["rules"]]
+    (sequel,) = [d["revisions"]["comment-table-1"]["sequel"] for d in told]
+    assert [line.partition(" → ")[2].partition(",")[0] for line in sequel] == [
+        "MEMBER_ID_REQUIRED",
+        "NONE",
+    ]
+
+
+def test_nothing_differs_and_everything_was_compared(capsys: pytest.CaptureFixture[str]) -> None:
+    assert diff("kip-345", "kip-345", "--clients", "1", "--members", "1") == HOLDS
+    assert (
+        "No client can tell kip-345 and kip-345 apart within these bounds: all was compared."
+        in capsys.readouterr().out
+    )
+
+
+def test_nothing_differs_so_far(capsys: pytest.CaptureFixture[str]) -> None:
+    assert diff("kafka-4", "kafka-3.9", "--max-depth", "2") == HOLDS
+    assert "there is more than was compared" in capsys.readouterr().out
+
+
+def test_a_broken_model_is_told_from_the_base_which_judges_its_runs(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    mutant = "mutant:zombie-join-takes-over"
+
+    assert diff("kafka-4", mutant, "--json", "--report", str(tmp_path)) == VIOLATED
+
+    (found,) = json.loads(capsys.readouterr().out)["differences"]
+    assert found["rules"] == ["JOIN-INSTANCE-FENCED", "JOIN-ZOMBIE"]
+    theirs = TraceFile.read(tmp_path / "01-mutant-zombie-join-takes-over.json")
+    assert (theirs.revision, theirs.verdict.outcome) == ("kafka-4", "violated")
+    assert rejudge(theirs).same
+
+
+def test_both_runs_of_each_difference_are_written_and_replay(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "new" / "report"
+
+    diff("comment-table-1", "kip-345", *FEW, "--report", str(folder))
+
+    assert "differ in 4 ways" in capsys.readouterr().out
+    files = sorted(folder.iterdir())
+    assert [path.name for path in files[:2]] == ["01-comment-table-1.json", "01-kip-345.json"]
+    assert len(files) == 8
+    for path in files:
+        trace = TraceFile.read(path)
+        other = {"kip-345": "comment-table-1", "comment-table-1": "kip-345"}[trace.revision]
+        history = trace.history()
+        assert trace.verdict.outcome == "holds"
+        assert "differ here" in trace.verdict.message
+        assert rejudge(trace).same
+        judged = judge(revisions.find(other), trace.config, history, lag_ms=0).verdict()
+        assert judged.violation is not None, path.name
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("kip-345", "nonesuch"), "no revision 'nonesuch'"),
+        (("kip-345", "kafka-4", "--clients", "0"), "0 clients"),
+        (("kip-345", "kafka-4", "--instances", "9"), "9 instances for 2"),
+        (("kip-345", "kafka-4", "--act", "jump"), "jump"),
+        (("kip-345",), "Missing argument 'B'"),
+    ],
+)
+def test_what_makes_no_sense_is_usage(
+    arguments: tuple[str, ...], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert diff(*arguments) == USAGE
+    assert said in capsys.readouterr().err
+
+
+def test_a_report_that_cannot_be_written_is_usage(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").write_text("")
+
+    assert diff("comment-table-1", "kip-345", *FEW, "--report", str(tmp_path / "file/x")) == USAGE
+    assert "choose another folder" in capsys.readouterr().err

@@ -1,0 +1,146 @@
+"""`explore`, `check`, `properties`: figures, findings, runs in words, exit codes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import networkx as nx
+import pytest
+
+from fencepost.conformance.cli.cli import main
+from fencepost.properties.claims.registry import PROPERTIES
+from fencepost.traces.files.trace_file import TraceFile
+
+
+@dataclass(frozen=True)
+class Ran:
+    exit_code: int
+    stdout: str
+    stderr: str
+
+
+Run = Callable[..., Ran]
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Run:
+    """Runs `fencepost` with these arguments."""
+
+    def running(*arguments: str) -> Ran:
+        with pytest.raises(SystemExit) as ended:
+            main(list(arguments))
+        said = capsys.readouterr()
+        code = ended.value.code
+        return Ran(code if isinstance(code, int) else 0, said.out, said.err)
+
+    return running
+
+
+def test_an_exploration_that_holds_exits_0_and_says_how_much_it_saw(run: Run) -> None:
+    result = run("explore", "--json")
+
+    found = json.loads(result.stdout)
+    assert result.exit_code == 0
+    assert found["complete"] is True
+    assert found["states"] == sum(found["levels"])
+    assert found["properties"]["leader-is-member"] == "holds"
+    assert found["properties"]["a-refused-commit-stores-nothing"] == "not reached"
+
+
+def test_two_processes_see_the_same_as_one(run: Run) -> None:
+    arguments = ("explore", "--dynamic", "1", "--max-depth", "9", "--json")
+    one, two = (json.loads(run(*arguments, "--jobs", jobs).stdout) for jobs in ("1", "2"))
+
+    for figure in ("jobs", "seconds", "states_per_second", "transitions_per_second", "peak_mib"):
+        del one[figure], two[figure]
+    assert one == two
+
+
+def test_a_broken_model_exits_1_with_the_run_in_words(run: Run, tmp_path: Path) -> None:
+    result = run("explore", "--revision", "mutant:kafka-8500", "--report", str(tmp_path / "report"))
+
+    assert result.exit_code == 1
+    assert "violated" in result.stdout
+    assert 'JoinGroup v9 (member "", instance A)' in result.stdout
+    assert list((tmp_path / "report").glob("*.trace.json"))
+
+
+def test_the_trace_of_a_violation_is_a_run_of_its_revision(run: Run, tmp_path: Path) -> None:
+    result = run("check", "comment-table-1", "--question", "zombie", "--report", str(tmp_path))
+
+    trace = TraceFile.read(tmp_path / "no-two-consumers-on-one-id.trace.json")
+    assert result.exit_code == 1
+    assert trace.revision == "comment-table-1"
+    assert trace.judge().violation is None
+    assert "both consume under the id" in trace.verdict.message
+
+
+@pytest.mark.parametrize("suffix", ["graphml", "dot"])
+def test_the_graph_is_written_for_other_tools(run: Run, tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"graph.{suffix}"
+
+    result = run("explore", "--clients", "1", "--graph", str(path), "--json")
+
+    assert result.exit_code == 0
+    if suffix == "graphml":
+        graph = nx.read_graphml(path)
+        found = json.loads(result.stdout)
+        assert graph.number_of_nodes() == found["states"]
+        assert graph.number_of_edges() == found["transitions"]
+    else:
+        assert path.read_text(encoding="utf-8").startswith("digraph")
+
+
+def test_a_graph_of_unknown_format_is_refused_before_anything_is_explored(
+    run: Run, tmp_path: Path
+) -> None:
+    result = run("explore", "--graph", str(tmp_path / "graph.png"))
+
+    assert result.exit_code == 64
+    assert "graph.png" in result.stderr
+    assert ".graphml" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "value"),
+    [
+        (("explore", "--property", "all-is-well"), "all-is-well"),
+        (("explore", "--clients", "0"), "0 clients"),
+        (("explore", "--revision", "kafka-9000x"), "kafka-9000x"),
+        (("check", "kafka-nine"), "kafka-nine"),
+        (("check", "kafka-4", "--question", "why"), "why"),
+    ],
+)
+def test_bad_input_is_named_and_exits_64(run: Run, arguments: tuple[str, ...], value: str) -> None:
+    result = run(*arguments)
+
+    assert result.exit_code == 64
+    assert value in result.stderr
+
+
+def test_a_check_that_holds_exits_0(run: Run) -> None:
+    result = run("check", "kafka-4", "--question", "zombie", "--json")
+
+    found = json.loads(result.stdout)
+    assert result.exit_code == 0
+    assert found["holds"] is True
+    assert [violation["finding"] for violation in found["violations"]] == ["expected violation"]
+
+
+def test_the_matrix_names_every_property_and_who_checks_it(run: Run) -> None:
+    rows = json.loads(run("properties", "--json").stdout)
+
+    assert [row["id"] for row in rows] == list(PROPERTIES)
+    assert "✓" in run("properties").stdout
+
+
+def test_a_property_is_explained(run: Run) -> None:
+    result = run("explain", "retired-id-stays-invalid")
+
+    assert result.exit_code == 0
+    assert "as formula" in result.stdout
+    assert "not by" in result.stdout
+    assert "fails in" in result.stdout

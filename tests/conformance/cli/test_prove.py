@@ -1,0 +1,109 @@
+"""The command that proves: what it prints, and how it ends."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+from dataclasses import replace
+
+import pytest
+from click.testing import CliRunner, Result
+
+from fencepost.conformance.cli import prove as cli_prove
+from fencepost.conformance.cli.cli import main
+from fencepost.model.revision import Revision
+from fencepost.model.revisions.base import KAFKA_4
+from fencepost.model.table.effects import Do
+from fencepost.properties.logic.signature import HOLDS
+from fencepost.properties.proofs.abstract_phases import EFFECTS
+
+pytest.importorskip("z3")
+
+from fencepost.properties.proofs import proofs
+from fencepost.properties.proofs.results import Proof
+
+STRICT = ("--property", "seats-stay")
+
+
+@pytest.fixture(autouse=True)
+def one_rule(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The command proves one rule, which is enough to see what it prints."""
+
+    def prove(revision: Revision, names: tuple[str, ...]) -> Proof:
+        forgetful = EFFECTS[Do.REPLACE_HOLDER].without(HOLDS.name)
+        return proofs.prove(
+            revision,
+            names,
+            rules=["JOIN-STATIC-EMPTY-STABLE", "JOIN-PENDING-INSTANCE"],
+            overrides={Do.REPLACE_HOLDER: forgetful} if revision.name == "forgetful" else {},
+        )
+
+    monkeypatch.setattr(cli_prove, "_proof", prove)
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(cli_prove.prove_command, arguments, standalone_mode=False)
+
+
+def test_what_is_proved_is_counted_by_property() -> None:
+    result = run(*STRICT)
+    assert result.return_value == 0
+    assert "seats-stay" in result.stdout
+    assert result.stdout.endswith(
+        "kafka-4: 2 obligations, 2 proved, 0 fail as expected, 0 failed\n"
+    )
+
+
+def test_an_expected_violation_is_shown_and_is_no_failure() -> None:
+    result = run()
+    assert result.return_value == 0
+    assert "Expected violations" in result.stdout
+    assert 'then: JoinGroup with member id "m1" and instance A' in result.stdout
+
+
+def test_a_failure_is_shown_as_a_step_and_exits_1(monkeypatch: pytest.MonkeyPatch) -> None:
+    twisted = replace(KAFKA_4, name="forgetful", base="kafka-4")
+    monkeypatch.setattr(cli_prove, "find_revision", lambda _: twisted)
+    result = run()
+    assert result.return_value == 1
+    assert "static-member-is-mapped, by JOIN-STATIC-EMPTY-STABLE: fails" in result.stdout
+    assert "before: Stable, generation 0; m1 carries A, leads; A is mapped to m1" in result.stdout
+
+
+def test_a_step_of_which_nothing_is_said_exits_2(monkeypatch: pytest.MonkeyPatch) -> None:
+    twisted = replace(
+        KAFKA_4, name="twisted", base="kafka-4", twists={Do.REPLACE_HOLDER: lambda own: own}
+    )
+    monkeypatch.setattr(cli_prove, "find_revision", lambda _: twisted)
+    result = run()
+    assert result.return_value == 2
+    assert "Not covered" in result.stdout
+    assert "REPLACE_HOLDER: performed otherwise" in result.stdout
+
+
+def test_json_has_the_counts_and_whatever_is_notable() -> None:
+    result = run("--json")
+    body = json.loads(result.stdout)
+    assert body["revision"] == "kafka-4"
+    assert body["holds"] is True
+    assert {one["result"] for one in body["notable"]} == {"fails, as expected"}
+
+
+@pytest.mark.parametrize("arguments", [["--property", "nope"], ["--revision", "nope"]])
+def test_an_unknown_name_is_a_usage_error(
+    arguments: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["prove", *arguments])
+    assert ended.value.code == 64
+    assert "nope" in capsys.readouterr().err
+
+
+def test_without_z3_the_remedy_is_named(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
+    with pytest.raises(SystemExit) as ended:
+        main(["prove"])
+    assert ended.value.code == 69
+    assert "pip install 'fencepost[prove]'" in capsys.readouterr().err

@@ -1,0 +1,128 @@
+"""`fencepost view`, and the pages that reports leave."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+from support.places import ROOT
+
+from fencepost.conformance.cli.cli import main
+
+DOCS = ROOT / "docs"
+FINDING = str(DOCS / "findings" / "parked-sync.json")
+
+
+def ran(*arguments: str) -> int:
+    with pytest.raises(SystemExit) as ended:
+        main(list(arguments))
+    return int(ended.value.code or 0)
+
+
+def view(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    assert ran("view", *arguments) == 0
+    return capsys.readouterr().out.splitlines()[-1]
+
+
+def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    assert ran("view", *arguments) == 64
+    return capsys.readouterr().err
+
+
+def test_a_trace_becomes_a_page_the_same_each_time(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = tmp_path / "page.html"
+    assert view(capsys, FINDING, "-o", str(page)) == f"{page}: 1 trace"
+    first = page.read_bytes()
+    view(capsys, FINDING, "-o", str(page))
+    assert page.read_bytes() == first
+    assert b"should have been answered UNKNOWN_MEMBER_ID" in first
+
+
+def test_two_traces_share_a_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    other = str(DOCS / "findings" / "full-group.json")
+    page = tmp_path / "page.html"
+    assert "2 traces" in view(capsys, FINDING, other, "-o", str(page))
+    assert 'href="#trace-full-group"' in page.read_text("utf-8")
+
+
+def test_certificates_of_a_repository_share_a_page(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = [str(DOCS / "certificates" / f"{name}.json") for name in ("kafka-4.3.0", "kfake")]
+    page = tmp_path / "page.html"
+    assert "2 certificates" in view(capsys, *files, "-o", str(page))
+    text = page.read_text("utf-8")
+    assert "kafka:4.3.0" in text
+    assert "kfake" in text
+
+
+def test_a_report_has_its_page_and_view_makes_the_same(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    report = tmp_path / "report"
+    target = "model:comment-table-1"
+    assert ran("certify", target, "--case", "JOIN-STATIC-*", "--report", str(report)) == 1
+    index = (report / "index.html").read_text("utf-8")
+    certificate = json.loads((report / "certificate.json").read_text("utf-8"))
+    failed = [case for case in certificate["cases"] if case["outcome"] == "fail"]
+    assert failed
+    assert all(case["trace"] in index and case["message"] for case in failed)
+    assert index.count("<article") == len(failed)
+    view(capsys, str(report / "certificate.json"), "-o", str(tmp_path / "again.html"))
+    assert (tmp_path / "again.html").read_text("utf-8") == index
+
+
+def test_a_fuzz_run_has_its_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    row = {"rule": None, "level": "MUST", "message": "Wrong.", "seen": 2, "failed": 3, "runs": 3}
+    found = {
+        "format": "fencepost-fuzz",
+        "target": "kfake",
+        "implementation": "kfake",
+        "version": "1",
+        "revision": "kafka-4",
+        "seed": 0,
+        "exit_code": 1,
+        "plans": 10,
+        "requests": 1234,
+        "outcomes": {"pass": 9, "fail": 1},
+        "gave_up": "",
+        "coverage": {"rules": ["A"], "never": ["B"], "pairs": 1, "states": 1},
+        "findings": [{**row, "shape": "a shape", "trace": "parked-sync.json"}],
+        "flaky": [{**row, "shape": "another", "trace": "gone.json", "failed": 1}],
+        "known_findings": [{**row, "shape": "old", "trace": None, "known": "a reason"}],
+    }
+    (tmp_path / "fuzz.json").write_text(json.dumps(found), encoding="utf-8")
+    shutil.copy(FINDING, tmp_path)
+    page = tmp_path / "page.html"
+    assert view(capsys, str(tmp_path / "fuzz.json"), "-o", str(page)) == f"{page}: 1 fuzz run"
+    text = page.read_text("utf-8")
+    assert "1 violations, 1 violations that don&#39;t come each time, 1 known failures" in text
+    assert re.search(r'<a href="#trace-[^"]+">a shape</a>', text)
+    assert "<h3>another</h3>" in text, "its trace isn't there"
+    assert "failed 1 of 3 times more" in text
+    assert "Known: a reason." in text
+    assert text.count("<article") == 1
+
+
+def test_bad_input_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    page = str(tmp_path / "page.html")
+    bad = tmp_path / "bad.json"
+    bad.write_text("{")
+    assert f"{bad}: the file: isn't JSON" in refused(capsys, str(bad), "-o", page)
+    bad.write_text("{}")
+    assert "isn't 'fencepost-trace'" in refused(capsys, str(bad), "-o", page)
+    kfake = str(DOCS / "certificates" / "kfake.json")
+    assert "don't go on one page" in refused(capsys, FINDING, kfake, "-o", page)
+    assert "Missing option" in refused(capsys, FINDING)
+    trace = json.loads(Path(FINDING).read_text("utf-8"))
+    bad.write_text(json.dumps({**trace, "revision": "kafka-9"}))
+    assert "kafka-9" in refused(capsys, str(bad), "-o", page)
+    blocked = tmp_path / "file"
+    blocked.write_text("")
+    assert "can't be written" in refused(capsys, FINDING, "-o", str(blocked / "page.html"))
+    assert not Path(page).exists()

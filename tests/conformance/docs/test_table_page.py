@@ -1,0 +1,70 @@
+"""The pages of the decision table and of its states say what the rules say today."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from support.places import ROOT
+
+from fencepost.conformance.docs.table_page import (
+    STATES_FILE,
+    TABLE_FILE,
+    main,
+    states_page,
+    table_page,
+)
+from fencepost.conformance.targets.registry import find_revision
+from fencepost.model.table.vocabulary import GroupState
+from fencepost.traces.page.diagram import edges
+
+DOCS = ROOT / "docs"
+BASE = find_revision("kafka-4")
+CELL = re.compile(r"(?<!\\)\|")
+
+
+@pytest.mark.parametrize("name", [TABLE_FILE, STATES_FILE])
+def test_the_page_is_what_is_made_now(tmp_path: Path, name: str) -> None:
+    main(tmp_path)
+    assert (tmp_path / name).read_text("utf-8") == (DOCS / name).read_text("utf-8"), (
+        "make it anew: python -m fencepost.conformance.docs.table_page docs"
+    )
+
+
+def test_each_rule_has_one_row_of_four_cells() -> None:
+    rows = [line for line in table_page(BASE).splitlines() if line.startswith("| <a")]
+    ids = [re.findall(r"`([A-Z0-9-]+)`", row)[0] for row in rows]
+    assert ids == [rule.id for _, rule in BASE.rules()]
+    assert {len(CELL.split(row)) for row in rows} == {6}
+
+
+def test_another_revision_has_another_page() -> None:
+    draft = find_revision("comment-table-1")
+    assert table_page(draft) != table_page(BASE)
+    assert states_page(find_revision("kafka-2.4")) != states_page(BASE)
+
+
+def test_each_link_to_a_rule_has_its_anchor() -> None:
+    anchors = set(re.findall(r'<a id="([^"]+)">', table_page(BASE)))
+    links = set(re.findall(r"\(table\.md#([^)]+)\)", states_page(BASE)))
+    assert links
+    assert links <= anchors
+
+
+def test_arrows_are_those_that_can_happen() -> None:
+    moves = {(e.start, e.end): set(e.rules) for e in edges(BASE) if e.start is not e.end}
+    assert {end for start, end in moves if start is GroupState.COMPLETING} == {
+        GroupState.PREPARING,
+        GroupState.STABLE,
+    }
+    assert moves[GroupState.COMPLETING, GroupState.STABLE] == {"SYNC-COMPLETING-LEADER"}
+    assert all(start is not GroupState.DEAD for start, _ in moves), "a check answers first"
+    assert "JOIN-PENDING" in moves[GroupState.EMPTY, GroupState.PREPARING]
+    assert "JOIN-PENDING" not in moves[GroupState.ABSENT, GroupState.PREPARING], "no group, no ids"
+
+
+def test_every_rule_that_can_decide_stays_or_leads_somewhere() -> None:
+    told = {rule for edge in edges(BASE) for rule in edge.rules}
+    able = {r.id for table, r in BASE.rules() if not r.defensive and table.name != "failover"}
+    assert told == able

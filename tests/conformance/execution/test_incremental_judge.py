@@ -1,0 +1,73 @@
+"""A plan that is about nothing in particular is listened to now and then, and misses nothing."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+
+from fencepost.conformance.execution.incremental_judge import Listener
+from fencepost.model.coordinator import Answer, Send
+from fencepost.model.history import Answered, Passed, Sent
+from fencepost.model.messages.messages import HeartbeatRequest, HeartbeatResponse
+from fencepost.model.revisions.base import KAFKA_4
+from fencepost.properties.oracle.oracle import Oracle
+
+_ASKED = HeartbeatRequest(group_id="g", generation_id=1, member_id="nobody").to_body(4)
+_LIE = HeartbeatResponse(error_code=0).to_body(4)
+_EVENTS = (
+    Sent(0, Send("r1", "a", "fencepost", "Heartbeat", 4, _ASKED)),
+    Answered(Answer("r1", 0, _LIE)),
+)
+
+
+@pytest.fixture
+def seconds(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """A clock that stands still."""
+    now = [0.0]
+    clock = SimpleNamespace(monotonic=lambda: now[0])
+    monkeypatch.setattr("fencepost.conformance.execution.incremental_judge.time", clock)
+    return now
+
+
+def listener(every_s: float) -> Listener:
+    heard = Listener(Oracle(KAFKA_4, {}, lag_ms=0), every_s)
+    for event in _EVENTS:
+        heard.observe(event)
+    return heard
+
+
+def test_a_case_of_a_suite_is_heard_at_once(seconds: list[float]) -> None:
+    assert seconds == [0.0]
+    assert not listener(0).open()
+
+
+async def test_a_plan_is_heard_when_it_waits_for_long(seconds: list[float]) -> None:
+    heard = listener(5)
+    assert await heard.still_open()
+    seconds[0] = 5.0
+    assert heard.open()
+    assert not await heard.still_open()
+    assert not heard.open()
+
+
+async def test_a_plan_in_which_something_happens_is_not_heard(seconds: list[float]) -> None:
+    heard = listener(5)
+    seconds[0] = 4.0
+    heard.observe(Sent(4000, Send("r2", "a", "fencepost", "Heartbeat", 4, _ASKED)))
+    seconds[0] = 8.0
+    assert await heard.still_open()
+
+
+async def test_that_time_passes_is_nothing_that_happens(seconds: list[float]) -> None:
+    heard = listener(5)
+    for second in range(1, 6):
+        seconds[0] = float(second)
+        heard.observe(Passed(1000 * second))
+    assert not await heard.still_open()
+
+
+def test_the_verdict_is_of_everything(seconds: list[float]) -> None:
+    assert seconds == [0.0]
+    assert listener(5).verdict() == listener(0).verdict()
+    assert listener(5).verdict().violation is not None

@@ -1,0 +1,116 @@
+"""Failures that a bad link makes, too: what counts, what does not, and how often it is tried."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from support.real_clock import RealClockTarget
+from support.runs import KAFKA_4, about, entry, honest, result_of
+
+from fencepost.conformance.certify.certify import Options, certify
+from fencepost.conformance.execution.link_faults import SIGHTS, Suspicions, may_be_the_link
+from fencepost.conformance.execution.outcome import CaseResult, Outcome
+from fencepost.model.coordinator import Answer, Send
+from fencepost.properties.oracle.verdict import Wrong
+
+CASE = "HEARTBEAT-INSTANCE-FENCED/zombie"
+
+
+def failure(wrong: Wrong, *, late: bool = False) -> CaseResult:
+    lie = about("Heartbeat", "B", lambda body: {**body, "errorCode": 0})
+    result = result_of(CASE, "kafka-4", lie)
+    assert result.verdict is not None
+    assert result.verdict.violation is not None
+    violation = replace(result.verdict.violation, wrong=wrong, late=late)
+    return replace(result, verdict=replace(result.verdict, violation=violation))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "late", "suspicious"),
+    [
+        (Wrong.ANSWER, False, False),
+        (Wrong.ANSWER, True, True),
+        (Wrong.SILENCE, True, True),
+        (Wrong.SILENCE, False, False),
+        (Wrong.CLOSED, False, True),
+        (Wrong.SHAPE, False, False),
+    ],
+)
+def test_lateness_and_an_end_may_be_the_links(wrong: Wrong, late: bool, suspicious: bool) -> None:
+    assert may_be_the_link(failure(wrong, late=late)) is suspicious
+
+
+def test_a_pass_is_no_suspicion() -> None:
+    assert not may_be_the_link(result_of(CASE))
+
+
+def test_a_target_that_can_not_be_reached_may_be_the_links() -> None:
+    result = failure(Wrong.ANSWER)
+    assert may_be_the_link(replace(result, verdict=None, recording=None))
+
+
+def test_the_third_sight_at_the_same_request_counts() -> None:
+    cut, late = failure(Wrong.CLOSED), failure(Wrong.SILENCE, late=True)
+    suspicions = Suspicions(3)
+    assert suspicions.most_attempts == 3
+    assert not suspicions.confirmed_by(cut)
+    assert suspicions.most_attempts == 5
+    assert not suspicions.confirmed_by(late)
+    assert not suspicions.confirmed_by(cut)
+    assert suspicions.confirmed_by(cut)
+
+
+def test_who_is_tried_once_is_believed_at_once() -> None:
+    assert Suspicions(1).confirmed_by(failure(Wrong.CLOSED))
+
+
+def test_a_failure_that_is_not_seen_again_is_told() -> None:
+    suspicions, cut, fine = Suspicions(3), failure(Wrong.CLOSED), result_of(CASE)
+    suspicions.confirmed_by(cut)
+    weighed = suspicions.weighed(fine)
+    assert weighed.outcome is Outcome.PASS
+    assert cut.message in weighed.notes[-1]
+    assert suspicions.weighed(cut).outcome is Outcome.UNKNOWN
+    assert Suspicions(3).weighed(fine) is fine
+
+
+class Cuts:
+    """Ends the connection instead of some of the answers to the zombie's heartbeats."""
+
+    def __init__(self, times: int) -> None:
+        self.left = times
+
+    def __call__(self, request: Send, answer: Answer) -> Answer:
+        if request.api != "Heartbeat" or self.left == 0:
+            return answer
+        self.left -= 1
+        return replace(answer, body=None)
+
+
+async def attempted(lie: Any) -> CaseResult:
+    certificate = await certify(RealClockTarget(lie=lie), KAFKA_4, [entry(CASE)], Options())
+    return certificate.results[0]
+
+
+@pytest.mark.parametrize(
+    ("cuts", "outcome", "attempts"),
+    [(0, Outcome.PASS, 1), (1, Outcome.PASS, 2), (2, Outcome.PASS, 3), (99, Outcome.FAIL, SIGHTS)],
+)
+async def test_a_connection_that_ends_each_time_is_the_targets_fault(
+    cuts: int, outcome: Outcome, attempts: int
+) -> None:
+    result = await attempted(Cuts(cuts))
+    assert (result.outcome, result.attempts) == (outcome, attempts)
+
+
+async def test_a_wrong_answer_counts_at_once() -> None:
+    lie = about("Heartbeat", None, lambda body: {**body, "errorCode": 0})
+    result = await attempted(lie)
+    assert (result.outcome, result.attempts) == (Outcome.FAIL, 1)
+
+
+async def test_an_honest_target_is_tried_once() -> None:
+    result = await attempted(honest)
+    assert (result.outcome, result.attempts) == (Outcome.PASS, 1)

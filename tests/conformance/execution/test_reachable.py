@@ -1,0 +1,39 @@
+"""What a target can't be led to, and that what it can is not excused."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from fencepost.conformance.execution.reachable import unreachable
+from fencepost.conformance.targets.in_process import ModelCoordinator
+from fencepost.model.coordinator import Config
+from fencepost.model.machine.machine import Machine
+from fencepost.model.revisions.base import KAFKA_4
+
+HELLO = ModelCoordinator(KAFKA_4).hello()
+PROMPT: Config = Machine(KAFKA_4, {"group.initial.rebalance.delay.ms": 0}).config
+DELAYED: Config = Machine(KAFKA_4, {"group.max.size": 2}).config
+
+
+def test_with_everything_only_what_is_proved_or_needs_a_cluster_is_out_of_reach() -> None:
+    reasons = unreachable(KAFKA_4, HELLO, [PROMPT, DELAYED])
+    for rule, why in reasons.items():
+        proved = KAFKA_4.rule(rule).defensive
+        assert why == proved or rule.endswith(("-LOADING", "-ELSEWHERE"))
+    assert "JOIN-COORDINATOR-LOADING" in reasons
+
+
+def test_each_want_shuts_out_its_rules() -> None:
+    settings = unreachable(KAFKA_4, HELLO, [PROMPT])
+    assert "group.max.size" in settings["JOIN-GROUP-FULL"]
+    assert "JOIN-PHASE-DELAY-EXTENDED" in settings
+    assert "JOIN-PHASE-ALL-JOINED" not in settings
+
+    steady = replace(HELLO, features=frozenset())
+    assert "fail over" in unreachable(KAFKA_4, steady, [DELAYED])["FAILOVER-STABLE"]
+
+    old = replace(HELLO, apis={**HELLO.apis, "SyncGroup": (0, 3)})
+    assert unreachable(KAFKA_4, old, [DELAYED])["SYNC-PROTOCOL-NULL"].endswith("v0 to v3")
+
+    mute = replace(HELLO, apis={k: v for k, v in HELLO.apis.items() if k != "ListGroups"})
+    assert unreachable(KAFKA_4, mute, [DELAYED])["LIST-GROUP"] == "the target has no ListGroups"

@@ -1,0 +1,31 @@
+"""The traces of `docs/findings/`, replayed on a fresh Kafka of its version: `tox -e brokers`."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from support.command import RUN
+from support.findings import TRACES
+
+from fencepost.traces.files.trace_file import TraceFile
+
+MOST_S = 240
+
+
+@pytest.mark.parametrize("path", TRACES, ids=lambda path: path.stem)
+def test_a_finding_is_found_again(path: Path) -> None:
+    if shutil.which("java") is None or shutil.which("mvn") is None:
+        pytest.skip("Java or Maven is not on this machine")
+    target = str(TraceFile.read(path).provenance["target"])
+    ended = subprocess.run(
+        [sys.executable, "-c", RUN, "replay", str(path), target],
+        capture_output=True,
+        text=True,
+        timeout=MOST_S,
+        check=False,
+    )
+    assert ended.returncode == 0, ended.stdout + ended.stderr

@@ -1,0 +1,173 @@
+"""A rehearsal knows what a plan comes to: checked against plans that were played by hand."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any
+
+import pytest
+
+from fencepost.conformance.fuzz.dry_run import Act, Reached, Rehearsal, acts_of, shape_of
+from fencepost.conformance.plans.plan import (
+    Ask,
+    Await,
+    Case,
+    Disconnect,
+    GenerationOf,
+    IdOf,
+    Ms,
+    Pause,
+    Restart,
+    Settle,
+    times_for,
+)
+from fencepost.conformance.targets.in_process import ModelCoordinator
+from fencepost.model.machine.machine import Machine
+from fencepost.model.messages.messages import JoinProtocol
+from fencepost.model.revisions.base import KAFKA_4
+from fencepost.model.table.table import Level
+
+_SHORT = Ms("short rebalance")
+
+
+def rehearsal(**settings: Any) -> Rehearsal:
+    config = Machine(KAFKA_4, {"group.initial.rebalance.delay.ms": 0, **settings}).config
+    hello = ModelCoordinator(KAFKA_4).hello()
+    return Rehearsal(KAFKA_4, hello, config, times_for(config, lag_ms=0))
+
+
+def ask(who: str, api: str, *, version: int | None = None, **fields: Any) -> Ask:
+    said = {"group_id": "g", "member_id": IdOf(who), **fields}
+    return Ask("", who, api, said, version)
+
+
+def join(
+    who: str,
+    instance: str | None = None,
+    *,
+    version: int | None = None,
+    rebalance: Ms | int = _SHORT,
+) -> Act:
+    return Act(
+        ask(
+            who,
+            "JoinGroup",
+            group_instance_id=instance,
+            session_timeout_ms=Ms("short session"),
+            rebalance_timeout_ms=rebalance,
+            protocol_type="consumer",
+            protocols=(JoinProtocol(name="range", metadata=b""),),
+            version=version,
+        )
+    )
+
+
+def sync(who: str) -> Act:
+    return Act(ask(who, "SyncGroup", version=4, generation_id=GenerationOf(who)))
+
+
+def beat(who: str) -> Act:
+    return Act(ask(who, "Heartbeat", generation_id=GenerationOf(who)))
+
+
+def test_rules_pairs_and_states_are_those_of_the_run() -> None:
+    made = rehearsal()
+    for act in (join("A1", "A"), sync("A1"), beat("A1")):
+        assert made.play(act)
+    fired = [
+        "JOIN-STATIC-EMPTY-NEW",
+        "JOIN-PHASE-WAIT",  # the initial delay is 0, but it is a delay
+        "JOIN-PHASE-DELAY-OVER",
+        "SYNC-COMPLETING-LEADER",
+        "HEARTBEAT-STABLE",
+    ]
+    assert made.reached.rules == set(fired)
+    assert made.reached.pairs == set(pairwise(fired))
+    states = {state[0] for state in made.reached.states}
+    assert states == {"PreparingRebalance", "CompletingRebalance", "Stable"}
+    assert made.requests == 3
+
+
+def test_what_is_answered_is_waited_for_and_what_is_parked_settles() -> None:
+    made = rehearsal()
+    made.play(join("A1", "A"))
+    made.play(join("B1", "B"))  # waits for A1 to join again
+    assert made.waits("B1")
+    assert not made.play(beat("B1"))  # its connection is taken
+    made.play(join("A1", "A"))
+    kinds = [type(step) for step in made.end()]
+    assert kinds == [Ask, Await, Ask, Settle, Ask, Await]
+    both = made.end()[-1]
+    assert isinstance(both, Await)
+    assert {label.split()[0] for label in both.labels} == {"A1", "B1"}
+
+
+def test_a_hurry_is_not_waited_for_until_it_must_be() -> None:
+    made = rehearsal()
+    first = join("A1", "A")
+    made.play(Act(first.step, hurry=True))
+    made.play(join("B1", "B"))
+    made.play(beat("A1"))
+    assert [type(step) for step in made.end()] == [Ask, Ask, Await, Ask, Await]
+
+
+def test_a_dropped_connection_is_not_waited_for() -> None:
+    made = rehearsal()
+    made.play(Act(join("A1", "A").step, hurry=True))
+    made.play(Act(Disconnect("A1")))
+    assert [type(step) for step in made.end()] == [Ask, Disconnect]
+
+
+def test_time_passes_and_timers_fire() -> None:
+    made = rehearsal()
+    made.play(join("A1", "A"))
+    made.play(Act(Pause((Ms("short session"),))))
+    assert "SYNC-PHASE-EXPIRED" in made.reached.rules
+    assert shape_of(made.group("g"))[0] == "Empty"
+
+
+def test_no_failover_where_the_target_has_none() -> None:
+    made = rehearsal()
+    made.hello = replace(made.hello, features=frozenset())
+    assert not made.play(Act(Restart()))
+
+
+def test_acts_of_a_case_make_the_same_case() -> None:
+    made = rehearsal()
+    for act in (join("A1", "A"), Act(sync("A1").step, hurry=True), beat("A1"), join("B1", "B")):
+        made.play(act)
+    case = Case("c", "", (), Level.MUST, made.end())
+    again = rehearsal()
+    for act in acts_of(case):
+        assert again.play(act)
+    assert again.end() == made.end()
+
+
+@pytest.mark.parametrize(("more", "size"), [({"a"}, 0), ({"b"}, 1)])
+def test_only_what_is_new_counts(more: set[str], size: int) -> None:
+    seen = Reached(rules={"a"})
+    assert seen.add(Reached(rules=more)) == size
+
+
+def test_the_shape_of_a_group_forgets_names_and_numbers() -> None:
+    def shape(act: Act, times: int = 1) -> object:
+        made = rehearsal()
+        for _ in range(times):
+            made.play(act)
+        return shape_of(made.group("g"))
+
+    assert shape(join("A1", "A")) == shape(join("B1", "B"))
+    assert shape(join("A1", "A"), 1) == shape(join("A1", "A"), 3)  # in another generation
+    assert shape(join("A1", "A")) != shape(join("a", version=3))
+    assert shape_of(None) == ("absent",)
+
+
+@pytest.mark.parametrize("rebalance", [0, -1, -(2**31)])
+def test_a_rebalance_of_no_time_is_not_put_off_for_ever_at_one_instant(rebalance: int) -> None:
+    made = rehearsal()
+    for act in (join("A1", "A", rebalance=rebalance), sync("A1"), join("a", version=3)):
+        made.play(act)
+    made.play(Act(ask("a", "LeaveGroup", version=2)))
+    made.play(Act(Pause((Ms("short session"),))))
+    assert shape_of(made.group("g"))[0] == "Empty"

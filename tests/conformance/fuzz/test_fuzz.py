@@ -1,0 +1,294 @@
+"""Mutants are found, the model is not; the same seed says the same; a dying target is a finding."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+import fencepost.conformance.fuzz.fuzz as fuzz_module
+from fencepost.conformance.certify.certify import Suite
+from fencepost.conformance.certify.known_failures import KnownFailure
+from fencepost.conformance.certify.replay import replay
+from fencepost.conformance.execution.looks import look_of, seen_in
+from fencepost.conformance.execution.outcome import CaseResult, Outcome
+from fencepost.conformance.findings.findings import Finding
+from fencepost.conformance.fuzz.corpus import read_corpus, write_corpus
+from fencepost.conformance.fuzz.engine import Budget, Fuzzer, Tally
+from fencepost.conformance.fuzz.fuzz import Fuzzed, News, fuzz
+from fencepost.conformance.fuzz.plans import Ground, Planner, is_risky
+from fencepost.conformance.fuzz.progress import Course, Wish
+from fencepost.conformance.fuzz.report import fuzz_json, lines, write_report
+from fencepost.conformance.plans.json_form import PlanError
+from fencepost.conformance.plans.plan import Ask, Case
+from fencepost.conformance.targets.in_process import InProcessTarget, ModelCoordinator
+from fencepost.conformance.targets.registry import TargetOptions, find_target
+from fencepost.conformance.targets.target import Hints, Target
+from fencepost.model.coordinator import AsyncCoordinator, CoordinatorFailure
+from fencepost.model.machine.machine import Machine
+from fencepost.model.messages.messages import JoinProtocol
+from fencepost.model.revisions.base import KAFKA_4
+from fencepost.model.table.table import Level
+from fencepost.properties.workers.cancellation import Stop
+from fencepost.traces.files.trace_file import TraceFile
+
+
+def run(target: str, requests: int, *, seed: int = 1, **wish: Any) -> Fuzzed:
+    wanted = Wish(KAFKA_4, Budget(requests), seed, **wish)
+    return asyncio.run(fuzz(lambda: find_target(target, TargetOptions()), wanted))
+
+
+@pytest.fixture(scope="module")
+def found() -> Fuzzed:
+    """A mutant that was caught."""
+    return run("mutant:kafka-8500", 700)
+
+
+def test_the_model_holds() -> None:
+    fuzzed = run("model", 1500)
+    assert fuzzed.exit_code() == 0
+    assert fuzzed.found == ()
+    assert set(fuzzed.tally.outcomes) == {Outcome.PASS}
+    assert "SYNC-STABLE" in fuzzed.tally.covered.rules
+    assert len(fuzzed.never) < 25
+
+
+def test_a_mutant_is_found(found: Fuzzed) -> None:
+    assert found.exit_code() == 1
+    assert all(finding.failed == finding.runs for finding in found.findings.findings)
+    assert found.findings.findings
+
+
+def test_findings_are_small_and_can_be_replayed(found: Fuzzed, tmp_path: Path) -> None:
+    write_report(found, tmp_path)
+    shown = found.findings.findings[0]
+    assert len(shown.steps(KAFKA_4)) <= 6
+    (path,) = (tmp_path / "traces").glob(f"{shown.case.id.replace('/', '__')}.json")
+    again = asyncio.run(
+        replay(TraceFile.read(path), find_target("mutant:kafka-8500", TargetOptions()))
+    )
+    assert again.same
+    honest = asyncio.run(replay(TraceFile.read(path), find_target("model", TargetOptions())))
+    assert not honest.same
+
+
+def test_the_same_seed_says_the_same(found: Fuzzed, tmp_path: Path) -> None:
+    again = run("mutant:kafka-8500", 700)
+    assert list(lines(again)) == list(lines(found))
+    assert fuzz_json(again) == fuzz_json(found)
+    for name, fuzzed in (("one", found), ("two", again)):
+        write_report(fuzzed, tmp_path / name)
+        write_corpus(fuzzed.tally.novel, tmp_path / name / "corpus")
+    files = [
+        {str(p.relative_to(folder)): p.read_bytes() for p in folder.rglob("*.json")}
+        for folder in (tmp_path / "one", tmp_path / "two")
+    ]
+    assert files[0] == files[1] != {}
+
+
+def test_a_corpus_is_begun_with_and_tells_what_it_covers(tmp_path: Path) -> None:
+    first = run("model", 500)
+    write_corpus(first.tally.novel, tmp_path)
+    plans = read_corpus(tmp_path)
+    assert {plan.id for plan in plans} == {plan.id for plan in first.tally.novel}
+    asks = sum(1 for plan in plans for step in plan.steps if hasattr(step, "api"))
+    second = run("model", asks, seed=9, corpus=plans)
+    assert second.tally.covered.rules >= first.tally.covered.rules
+    both = second.tally.covered.pairs & first.tally.covered.pairs
+    assert len(both) > 0.8 * len(first.tally.covered.pairs)
+
+
+def test_a_file_that_is_no_plan_is_named(tmp_path: Path) -> None:
+    (tmp_path / "odd.json").write_text("{}")
+    with pytest.raises(PlanError, match=r"odd\.json.*fencepost fuzz --corpus"):
+        read_corpus(tmp_path)
+    assert read_corpus(tmp_path / "missing") == []
+
+
+def test_processes_share_the_work_and_say_the_same_each_time() -> None:
+    mutant = "mutant:kafka-8500"
+    wish = Wish(KAFKA_4, Budget(400), 1, jobs=2, target=mutant)
+    one, two = (
+        asyncio.run(fuzz(lambda: find_target(mutant, TargetOptions()), wish)) for _ in range(2)
+    )
+    assert fuzz_json(one) == fuzz_json(two)
+    alone = run(mutant, 400)
+    assert one.tally.requests >= 300
+    assert fuzz_json(one) != fuzz_json(alone)
+
+
+def test_what_is_counted_was_sent(found: Fuzzed) -> None:
+    tally = found.tally
+    assert sum(tally.words.values()) == tally.requests
+    assert sum(tally.outcomes.values()) == tally.plans
+
+
+def test_a_shape_that_is_passed_over_is_only_counted(found: Fuzzed) -> None:
+    first, *rest = found.findings.findings
+    fuzzed = run("mutant:kafka-8500", 700, passed_over={str(first.shape)})
+    assert fuzzed.findings.known == {first.shape: first.seen}
+    assert [f.shape for f in fuzzed.findings.findings] == [f.shape for f in rest]
+
+
+def test_a_known_failure_is_told_and_not_found(found: Fuzzed) -> None:
+    results = [result for alike in found.tally.failures.values() for result in alike]
+    listed = []
+    for result in results:
+        rule, _ = look_of(result, KAFKA_4)
+        listed.append(
+            KnownFailure("mutant", "*", "any/case", rule, result.observed, "as meant", "-")
+        )
+    fuzzed = run("mutant:kafka-8500", 700, known=lambda _: listed)
+    assert fuzzed.exit_code() == 0
+    assert fuzzed.known["as meant"] >= len(listed)
+    assert [why for why, _ in fuzzed.listed] == ["as meant"]
+    (_, shown) = fuzzed.listed[0]
+    assert shown.failed == shown.runs
+    assert shown.case.id in fuzzed.traces
+    assert fuzz_json(fuzzed)["known_findings"][0]["known"] == "as meant"
+    told = list(lines(fuzzed))
+    assert any(line.startswith(f"known finding 1: {shown.shape}") for line in told)
+    assert told[-1] == "no new violation found, 1 known"
+    raw = run("mutant:kafka-8500", 700, known=lambda _: listed, examines_listed=False)
+    assert [(why, f.runs) for why, f in raw.listed] == [("as meant", 0)]
+    assert (raw.known, raw.exit_code()) == (fuzzed.known, 0)
+    others = [replace(entry, observed="a Heartbeat: NONE") for entry in listed]
+    assert run("mutant:kafka-8500", 700, known=lambda _: others).exit_code() == 1
+
+
+_ALONE = "JoinGroup: NONE, generation 3, follows"
+_REFUSED = "JoinGroup: UNKNOWN_MEMBER_ID, member id"
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        (f"B2 {_ALONE}", "x JoinGroup #4: NONE, generation 17, follows", True),
+        ("a JoinGroup: leads [A, B]", "A1 JoinGroup: leads [A]", True),
+        ("a Heartbeat: NONE", "a Heartbeat: UNKNOWN_MEMBER_ID", False),
+        ("a Heartbeat: NONE", "a SyncGroup: NONE", False),
+        (f"b {_REFUSED} b", f"A2 {_REFUSED} A2 (id 2)", True),
+    ],
+)
+def test_failures_look_alike_without_names_and_numbers(one: str, other: str, same: bool) -> None:
+    assert (seen_in(one) == seen_in(other)) is same
+
+
+class _Dead(InProcessTarget):
+    """A target whose process is gone."""
+
+    @asynccontextmanager
+    async def scope(
+        self, label: str, *, isolated: bool = False, restarts: bool = False
+    ) -> AsyncIterator[AsyncCoordinator]:
+        del isolated, restarts
+        if label:
+            raise CoordinatorFailure("it is gone")
+        async with super().scope(label) as coordinator:
+            yield coordinator
+
+
+class _Frail:
+    """A suite on a real clock that holds for some plans, and then its target dies."""
+
+    places = 4
+    hello = replace(ModelCoordinator(KAFKA_4).hello(), clock="real")
+
+    def __init__(self, lives: int) -> None:
+        self.lives = lives
+        self.tried = 0
+
+    async def try_cases(self, cases: Sequence[Case]) -> list[CaseResult]:
+        """Each case once."""
+        self.tried += 1
+        outcome = Outcome.PASS if self.tried <= self.lives else Outcome.FAIL
+        await asyncio.sleep(0)
+        return [CaseResult(case, outcome, Level.MUST) for case in cases]
+
+
+def fuzzer(suite: _Frail, target: Target, tally: Tally) -> Fuzzer:
+    config = Machine(KAFKA_4, {}).config
+    ground = Ground(KAFKA_4, suite.hello, Hints(), 300, [({}, config)])
+    return Fuzzer(target, cast("Suite", suite), Planner(ground, 1), tally, lambda _: None)
+
+
+def test_a_dead_target_ends_the_run_and_names_who_may_be_to_blame() -> None:
+    tally = Tally()
+    gone = cast("Target", _Dead("gone", KAFKA_4, "0"))
+    to_blame = asyncio.run(fuzzer(_Frail(3), gone, tally).run(Budget(5000)))
+    assert to_blame
+    assert tally.died == 1
+    assert tally.outcomes[Outcome.PASS] == 3
+
+
+def test_what_was_found_is_told_of_a_target_that_dies_too_often(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(fuzz_module, "_DEATHS", 1)
+    searched = Course.searched
+
+    async def dies(course: Course, *args: Any) -> list[Case]:
+        await searched(course, *args)
+        course.tally.died += 1
+        return []
+
+    monkeypatch.setattr(Course, "searched", dies)
+    fuzzed = run("mutant:kafka-8500", 700)
+    assert fuzzed.gave_up == "It died 1 times."
+    assert fuzzed.found
+    assert fuzzed.exit_code() == 1
+
+
+def test_what_was_met_is_told_of_a_search_that_is_ended() -> None:
+    stop = Stop()
+
+    def told(tally: Tally) -> None:
+        if tally.failures:
+            stop.ask()
+
+    class Kept(News):
+        def __init__(self) -> None:
+            self.kept: list[Finding] = []
+
+        def found(self, finding: Finding, why: str, trace: Any) -> None:
+            assert (why, stop.asked, trace is not None) == ("", True, True)
+            self.kept.append(finding)
+
+    news = Kept()
+    wish = Wish(KAFKA_4, Budget(10_000), 1, told=told, stop=stop)
+    fuzzed = asyncio.run(
+        fuzz(lambda: find_target("mutant:kafka-8500", TargetOptions()), wish, news)
+    )
+    assert fuzzed.stopped
+    assert fuzzed.tally.requests < 1000
+    assert fuzzed.exit_code() == 2
+    (finding,) = fuzzed.found
+    assert news.kept == [finding]
+    assert (finding.runs, finding.is_minimal) == (0, False)
+    assert finding.case.id in fuzzed.traces
+    told_lines = list(lines(fuzzed))
+    assert any(line.startswith("unconfirmed finding 1: ") for line in told_lines)
+    assert told_lines[-1] == "1 that nobody tried again"
+
+
+def test_a_join_that_ends_some_coordinators_has_one_to_itself() -> None:
+    def joins(*names: str) -> bool:
+        offered = tuple(JoinProtocol(name=name, metadata=b"") for name in names)
+        return is_risky([Ask("a JoinGroup", "a", "JoinGroup", fields={"protocols": offered})])
+
+    assert joins()
+    assert joins("range", "range")
+    assert not joins("range", "roundrobin")
+
+
+def test_a_target_that_only_fails_is_not_dead() -> None:
+    tally = Tally()
+    alive = cast("Target", InProcessTarget("model", KAFKA_4, "0"))
+    assert asyncio.run(fuzzer(_Frail(3), alive, tally).run(Budget(300))) is None
+    assert tally.died == 0
+    assert tally.outcomes[Outcome.FAIL] > 0

@@ -1,0 +1,131 @@
+"""The plans that are drawn: the same for the same seed, well-formed, and odd in every way."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+
+from fencepost.conformance.catalogue.script import RANGE, ROUNDROBIN, Script
+from fencepost.conformance.fuzz.boundary_values import EDGES
+from fencepost.conformance.fuzz.plans import SETTINGS, Ground, Planner, is_risky
+from fencepost.conformance.plans.json_form import case_from_json, case_json
+from fencepost.conformance.plans.plan import Ask, Await, Disconnect, Restart
+from fencepost.conformance.targets.in_process import ModelCoordinator
+from fencepost.conformance.targets.target import Hints
+from fencepost.model.coordinator import Hello
+from fencepost.model.machine.machine import Machine
+from fencepost.model.revisions.base import KAFKA_4
+
+HELLO = ModelCoordinator(KAFKA_4).hello()
+REAL = replace(HELLO, clock="real", features=frozenset({"disconnect"}))
+
+
+def planner(seed: int = 1, hello: Hello = HELLO) -> Planner:
+    lag_ms = 0 if hello.clock == "virtual" else 300
+    configs = [(s, Machine(KAFKA_4, s).config) for s in SETTINGS]
+    return Planner(Ground(KAFKA_4, hello, Hints(), lag_ms, configs), seed)
+
+
+def test_the_same_seed_draws_the_same_plans() -> None:
+    def ids(seed: int) -> list[str]:
+        made = planner(seed)
+        return [made.next().case.id for _ in range(25)]
+
+    assert ids(1) == ids(1)
+    assert ids(1) != ids(2)
+
+
+@pytest.mark.parametrize("hello", [HELLO, REAL], ids=["virtual", "real"])
+def test_plans_are_well_formed_and_survive_json(hello: Hello) -> None:
+    made = planner(3, hello)
+    for _ in range(30):
+        plan = made.next()
+        asked: set[str] = set()
+        busy: set[str] = set()
+        connections: dict[str, str] = {}
+        for step in plan.case.steps:
+            if isinstance(step, Ask):
+                connection = step.connection or step.who
+                assert connection not in busy, plan.case.id
+                asked.add(step.label)
+                busy.add(connection)
+                connections[step.label] = connection
+            elif isinstance(step, Await):
+                assert set(step.labels) <= asked
+                busy -= {connections[label] for label in step.labels}
+            elif isinstance(step, Disconnect):
+                busy.discard(step.who)
+            elif isinstance(step, Restart):
+                busy.clear()
+        assert len(asked) == plan.requests == len(plan.words)
+        assert case_from_json(case_json(plan.case)) == plan.case
+
+
+def test_every_edge_is_asked_for() -> None:
+    made = planner(1)
+    words: Counter[str] = Counter()
+    for _ in range(700):
+        words.update(made.next().words)
+    for edge in EDGES:
+        assert any(word.endswith(f" {edge.id}") for word in words), edge.id
+    assert {word.split()[0] for word in words} == {
+        "JoinGroup",
+        "SyncGroup",
+        "Heartbeat",
+        "LeaveGroup",
+        "OffsetCommit",
+        "OffsetFetch",
+        "DescribeGroups",
+        "ListGroups",
+    }
+
+
+def test_every_version_and_all_kinds_of_fault_are_drawn() -> None:
+    made = planner(2)
+    steps = [step for _ in range(250) for step in made.next().case.steps]
+    asks = [step for step in steps if isinstance(step, Ask)]
+    for api, (low, high) in HELLO.apis.items():
+        if api in {ask.api for ask in asks}:
+            assert {ask.version for ask in asks if ask.api == api} == set(range(low, high + 1))
+    assert any(isinstance(step, Restart) for step in steps)
+    assert any(isinstance(step, Disconnect) for step in steps)
+    assert any(ask.connection for ask in asks)
+    assert {ask.fields.get("group_id") for ask in asks} >= {"g", "h", ""}
+
+
+def test_nobody_asks_a_shared_broker_what_the_group_of_no_name_holds() -> None:
+    def asked(hello: Hello) -> bool:
+        made = planner(1, hello)
+        steps = [step for _ in range(150) for step in made.next().case.steps]
+        return any(
+            isinstance(step, Ask) and step.api == "OffsetCommit" and not step.fields["group_id"]
+            for step in steps
+        )
+
+    assert asked(HELLO)
+    assert not asked(REAL)
+
+
+def test_what_was_new_is_built_upon() -> None:
+    made = planner(5)
+    begun: set[str] = set()
+    again = 0
+    for _ in range(60):
+        plan = made.next()
+        start = repr(plan.case.steps[:4])
+        again += start in begun
+        if plan.is_novel:
+            begun.add(start)
+    assert again > 10
+
+
+def test_plans_that_some_coordinators_die_of_are_run_alone() -> None:
+    same, unlike = Script(delayed=False), Script(delayed=False)
+    for script, offered in ((same, RANGE), (unlike, ROUNDROBIN)):
+        script.join("a", protocols=RANGE)
+        script.join("b", protocols=offered)
+    assert not is_risky(same.steps)
+    assert is_risky(unlike.steps)
+    assert is_risky([Restart()])

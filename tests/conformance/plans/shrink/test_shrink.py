@@ -1,0 +1,336 @@
+"""What is made of failures: minimal plans, confirmed, told once; of targets that are broken."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import asynccontextmanager
+from functools import cache
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pytest
+from support.runs import KAFKA_4, Liar
+
+from fencepost.conformance.catalogue import ENTRIES, entry
+from fencepost.conformance.catalogue.registry import Entry, Registry
+from fencepost.conformance.catalogue.script import Script
+from fencepost.conformance.certify.certify import Options, Suite, opened
+from fencepost.conformance.cli.cli import main
+from fencepost.conformance.execution.outcome import CaseResult, Outcome
+from fencepost.conformance.execution.shape import Shape, shape_of
+from fencepost.conformance.findings.confirm import Examination
+from fencepost.conformance.findings.findings import (
+    Finding,
+    Findings,
+    findings_from,
+    trace_of_finding,
+)
+from fencepost.conformance.findings.prefix import beginnings
+from fencepost.conformance.plans.normalise import overlaps, races, tidied
+from fencepost.conformance.plans.order import (
+    asks_of,
+    groups_of_plan,
+    instances_of,
+    members_of_plan,
+    version_of,
+)
+from fencepost.conformance.plans.plan import Await, Case, Settle
+from fencepost.conformance.plans.shrink.edits import single_steps
+from fencepost.conformance.plans.shrink.shrink import GivenUpError, Judge, Minimal, Shown, smallest
+from fencepost.conformance.targets.in_process import InProcessCoordinator, InProcessTarget
+from fencepost.conformance.targets.registry import find_revision
+from fencepost.model.coordinator import Answer, AsyncCoordinator, Send
+from fencepost.properties.workers.cancellation import Stop
+
+T = TypeVar("T")
+NOISY = Registry()
+
+
+@NOISY.case("JOIN-STATIC-EMPTY-PREPARING")
+def in_the_thick_of_it(s: Script) -> None:
+    """A restart while a rebalance is prepared, among much else."""
+    s.stable("A1", "B1", "C1", "x")
+    s.beat("A1")
+    s.commit("B1", offset=4)
+    s.join("D1", group="h")
+    s.describe()
+    s.fetch("B1")
+    s.pause("short rebalance")
+    s.beat("C1")
+    s.list_groups()
+    s.join("n", member_id="", wait=True)
+    s.join("n")
+    s.settle()
+    s.beat("A1")
+    s.join("B1")
+    s.settle()
+    s.join("B2")
+    s.wait("B1")
+    s.join("A1")
+    s.join("C1")
+    s.join("x")
+    s.wait("A1", "B2", "C1", "x", "n")
+
+
+(THICK,) = NOISY.entries
+
+
+def with_suite(target: InProcessTarget, work: Callable[[Suite], Coroutine[Any, Any, T]]) -> T:
+    """Work with a target that is open."""
+
+    async def run() -> T:
+        async with opened(target, KAFKA_4, Options()) as suite:
+            return await work(suite)
+
+    return asyncio.run(run())
+
+
+def mutant(name: str) -> InProcessTarget:
+    return InProcessTarget(f"mutant:{name}", find_revision(f"mutant:{name}"), "0")
+
+
+@cache
+def failed(name: str) -> tuple[CaseResult, ...]:
+    """The cases of the catalogue that a mutant fails."""
+
+    async def work(suite: Suite) -> tuple[CaseResult, ...]:
+        return tuple(await failures(suite, ENTRIES))
+
+    return with_suite(mutant(name), work)
+
+
+async def failures(suite: Suite, entries: tuple[Entry, ...]) -> list[CaseResult]:
+    return [r for r in await suite.run(entries) if r.outcome is Outcome.FAIL]
+
+
+def found(target: InProcessTarget, entries: tuple[Entry, ...], **options: Any) -> Findings:
+    async def work(suite: Suite) -> Findings:
+        return await findings_from(await failures(suite, entries), Examination(suite), **options)
+
+    return with_suite(target, work)
+
+
+def test_a_long_noisy_plan_becomes_as_short_as_the_catalogues_case() -> None:
+    (finding,) = found(mutant("kafka-8500"), (THICK,)).findings
+    assert finding.shape.rule == "JOIN-STATIC-EMPTY-PREPARING"
+    written = entry("JOIN-PHASE-DELAY-OVER/restart-does-not-extend-the-delay")
+    shortest = written.case({}, delayed=True)
+    assert len(finding.case.steps) <= len(shortest.steps)
+    assert (finding.failed, finding.runs) == (3, 3)
+    assert groups_of_plan(finding.case.steps) == ["g"]
+    assert "A1's JoinGroup" in finding.sentence
+
+
+@pytest.mark.parametrize("name", ["kafka-8500", "kafka-9801", "tansu-same-id", "kafka-10284"])
+def test_no_step_of_a_finding_can_be_left_out(name: str) -> None:
+    results = failed(name)
+
+    async def work(suite: Suite) -> list[tuple[Shape, list[Shape | None]]]:
+        findings = await findings_from(results, Examination(suite))
+        assert findings.findings
+        return [
+            (f.shape, [shape_of(r, KAFKA_4) for r in await suite.try_cases(smaller(f))])
+            for f in findings.findings
+        ]
+
+    def smaller(finding: Finding) -> list[Case]:
+        return list(single_steps(finding.case))
+
+    for shape, without_one in with_suite(mutant(name), work):
+        assert without_one
+        assert shape not in without_one
+
+
+def test_failures_of_one_shape_are_one_finding() -> None:
+    results = failed("tansu-same-id")
+
+    async def work(suite: Suite) -> Findings:
+        return await findings_from([*results, *results], Examination(suite))
+
+    count, findings = len(results), with_suite(mutant("tansu-same-id"), work)
+    shapes = [finding.shape for finding in findings.findings]
+    assert len(set(shapes)) == len(shapes) < count
+    assert sum(finding.seen for finding in findings.findings) == 2 * count
+    lengths = [len(finding.case.steps) for finding in findings.findings]
+    assert lengths == sorted(lengths)
+
+
+def test_a_known_shape_is_only_counted() -> None:
+    target = mutant("kafka-8500")
+    (first, *_) = found(target, (THICK,)).findings
+    again = found(target, (THICK,), known={first.shape})
+    assert again.findings == ()
+    assert again.known == {first.shape: 1}
+
+
+def test_the_same_plan_shrinks_to_the_same_bytes() -> None:
+    results = failed("kafka-9801")
+
+    def text() -> list[str]:
+        async def work(suite: Suite) -> list[str]:
+            findings = await findings_from(results, Examination(suite))
+            traces = [trace_of_finding(f, suite, seed=1) for f in findings.findings]
+            return [trace.text() for trace in traces if trace is not None]
+
+        return with_suite(mutant("kafka-9801"), work)
+
+    once = text()
+    assert once
+    assert once == text()
+
+
+def test_a_trace_of_a_finding_replays(tmp_path: Path) -> None:
+    async def work(suite: Suite) -> None:
+        results = await failures(suite, (THICK,))
+        (finding,) = (await findings_from(results, Examination(suite))).findings
+        trace = trace_of_finding(finding, suite, seed=0)
+        assert trace is not None
+        trace.write(tmp_path / "found.json")
+
+    with_suite(mutant("kafka-8500"), work)
+    for target, code in ((("mutant:kafka-8500",), 0), ((), 0), (("model",), 1)):
+        with pytest.raises(SystemExit) as ended:
+            main(["replay", str(tmp_path / "found.json"), *target])
+        assert ended.value.code == code
+
+
+class Sometimes(InProcessTarget):
+    """Lies in every third scope: a first heartbeat is refused."""
+
+    def __init__(self) -> None:
+        super().__init__("sometimes", KAFKA_4, "0")
+        self.scopes = 0
+
+    @asynccontextmanager
+    async def scope(
+        self, label: str, *, isolated: bool = False, restarts: bool = False
+    ) -> AsyncIterator[AsyncCoordinator]:
+        del isolated, restarts
+        self.scopes += label != "hello"
+        lies = self.scopes % 3 == 1
+
+        def lie(request: Send, answer: Answer) -> Answer:
+            if request.api != "Heartbeat" or not lies or answer.body is None:
+                return answer
+            return Answer(answer.id, answer.at_ms, {**answer.body, "errorCode": 25})
+
+        yield InProcessCoordinator(Liar("kafka-4", lie))
+
+
+def test_what_fails_one_time_in_three_is_flaky_with_its_rate() -> None:
+    beats = Registry()
+
+    @beats.case("HEARTBEAT-STABLE")
+    def beating(s: Script) -> None:
+        """A heartbeat."""
+        s.stable("A1")
+        s.beat("A1")
+
+    findings = found(Sometimes(), tuple(beats.entries))
+    assert findings.findings == ()
+    (flaky,) = findings.flaky
+    assert (flaky.failed, flaky.runs) == (3, 9)
+    assert flaky.shape.api == "Heartbeat"
+
+
+def test_versions_and_bodies_are_plain() -> None:
+    (finding,) = found(mutant("kafka-8500"), (THICK,)).findings
+    apis = KAFKA_4.apis
+    assert instances_of(finding.case.steps) == ["A"]
+    assert members_of_plan(finding.case.steps) == ["A1", "A2"]
+    for ask in asks_of(finding.case.steps):
+        assert version_of(ask, apis) == 5
+        assert all(offered.metadata == b"" for offered in ask.fields["protocols"])
+
+
+def test_a_smaller_plan_can_be_run() -> None:
+    case = THICK.case({}, delayed=False)
+    before = overlaps(case.steps)
+    for smaller in single_steps(case):
+        labels = {ask.label for ask in asks_of(smaller.steps)}
+        awaited = [n for s in smaller.steps if isinstance(s, Await) for n in s.labels]
+        assert set(awaited) <= labels
+        assert tidied(smaller.steps) == smaller.steps
+    assert before == frozenset()
+
+
+def test_a_request_that_waits_behind_another_is_found() -> None:
+    case = THICK.case({}, delayed=False)
+    without = tuple(s for s in case.steps if not isinstance(s, Await))
+    assert overlaps(without)
+
+
+def test_what_is_not_waited_for_is_left_to_chance() -> None:
+    case = THICK.case({}, delayed=False)
+    a, b, *_ = asks_of(case.steps)
+    both = (a.label, b.label)
+    assert races((a, b)) == {both}
+    assert races((a, Await((a.label,)), b)) == frozenset()
+    assert races((a, Settle(), b)) == frozenset()
+    assert races((a, Await((b.label,)), b)) == {both}
+
+
+def test_what_passed_has_no_shape() -> None:
+    async def work(suite: Suite) -> list[Shape | None]:
+        results = await suite.run((THICK,))
+        with pytest.raises(ValueError, match="did not fail"):
+            await Examination(suite).minimised(results[0])
+        return [shape_of(result, KAFKA_4) for result in results]
+
+    assert with_suite(InProcessTarget("model", KAFKA_4, "0"), work) == [None]
+
+
+def test_what_was_given_up_is_asked_about_again_with_patience() -> None:
+    case = THICK.case({}, delayed=False)
+    first, *_ = steps = asks_of(case.steps)
+    asked: list[int] = []
+
+    def judge(*, gives_up: bool) -> Judge[str]:
+        async def judged(smaller: Case) -> str | None:
+            if first not in smaller.steps:
+                return None
+            if gives_up and len(smaller.steps) < len(case.steps) - 2:
+                raise GivenUpError
+            asked.append(len(smaller.steps))
+            return "shown"
+
+        return judged
+
+    async def run(patient: Judge[str] | None) -> Minimal[str]:
+        whole = Shown(case, "shown")
+        return await smallest(whole, KAFKA_4.apis, judge(gives_up=True), patient=patient)
+
+    hasty = asyncio.run(run(None))
+    assert len(hasty.shown.case.steps) > 1
+    minimal = asyncio.run(run(judge(gives_up=False)))
+    assert minimal.is_minimal
+    assert [ask.api for ask in asks_of(minimal.shown.case.steps)] == [steps[0].api]
+    assert len(minimal.shown.case.steps) == 1
+
+
+def test_an_end_that_is_wished_for_keeps_what_there_is() -> None:
+    case, stop = THICK.case({}, delayed=False), Stop()
+
+    async def judge(smaller: Case) -> str:
+        if len(smaller.steps) < len(case.steps) // 2:
+            stop.ask()
+        return "shown"
+
+    async def run() -> Minimal[str]:
+        return await smallest(Shown(case, "shown"), KAFKA_4.apis, judge, stop=stop)
+
+    minimal = asyncio.run(run())
+    assert not minimal.is_minimal
+    assert 1 < len(minimal.shown.case.steps) < len(case.steps)
+
+
+def test_a_plan_is_made_smaller_from_its_head_on() -> None:
+    for failure in failed("kafka-9801"):
+        violation = failure.verdict and failure.verdict.violation
+        assert violation
+        assert failure.recording is not None
+        name = failure.recording.labels[violation.request_id]
+        head = next(iter(beginnings(failure.case, failure)), failure.case)
+        assert name in [ask.label for ask in asks_of(head.steps)]
+        assert len(head.steps) <= len(failure.case.steps) + 1

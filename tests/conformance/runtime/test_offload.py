@@ -1,0 +1,60 @@
+"""What is judged beside the event loop: in a thread of its own, and only what can wait."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from support.runs import KAFKA_4, LEVELS
+from support.tcp.over_tcp import catalogue, serving
+
+from fencepost.conformance.certify import certify
+from fencepost.conformance.certify.certify import Options, opened
+from fencepost.conformance.execution.outcome import Outcome
+from fencepost.conformance.execution.realtime_verdict import verdict_of
+from fencepost.conformance.runtime.offload import aside, timed
+from fencepost.conformance.targets.registry import SIDE_BY_SIDE
+from fencepost.conformance.targets.tcp.tcp import TcpTarget
+from fencepost.properties.oracle.verdict import Verdict
+
+
+async def test_the_loop_goes_on_meanwhile() -> None:
+    looped = threading.Event()
+    asyncio.get_running_loop().call_soon(looped.set)
+    (went_on, name), seconds = await aside(
+        lambda: (looped.wait(30), threading.current_thread().name)
+    )
+    assert went_on  # it would wait for ever in the loop's own thread
+    assert name.startswith("judge")
+    assert seconds >= 0
+    assert timed(lambda: threading.current_thread().name)[0] != name
+
+
+async def test_what_fails_there_fails_here() -> None:
+    with pytest.raises(ZeroDivisionError):
+        await aside(lambda: 1 // 0)
+
+
+async def test_a_plan_about_nothing_is_judged_there_and_a_case_here(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    judged = []
+
+    def noted(*given: Any) -> Verdict:
+        judged.append(threading.current_thread().name)
+        return verdict_of(*given)
+
+    monkeypatch.setattr(certify, "verdict_of", noted)
+    case = catalogue()["HEARTBEAT-STABLE/heartbeats-keep-alive"].case(LEVELS, delayed=False)
+    plan = replace(case, rules=())
+    async with (
+        serving("model") as address,
+        opened(TcpTarget(address, capacity=SIDE_BY_SIDE), KAFKA_4, Options()) as suite,
+    ):
+        results = [*await suite.try_cases([plan]), *await suite.try_cases([case])]
+    assert [result.outcome for result in results] == [Outcome.PASS, Outcome.PASS]
+    assert judged[0].startswith("judge")
+    assert judged[1] == threading.current_thread().name

@@ -1,0 +1,524 @@
+"""The parts that brokers are started with: versions, files, the cache, a child and its keeper."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import pytest
+from support.command import PATIENCE_S, is_gone
+
+from fencepost.conformance.runtime.toolchain import cache, child, keeper
+from fencepost.conformance.runtime.toolchain.cache import cached
+from fencepost.conformance.runtime.toolchain.child import Child, free_ports
+from fencepost.conformance.runtime.toolchain.tools import run_tool
+from fencepost.conformance.runtime.unavailable import TargetUnavailableError
+from fencepost.conformance.targets.brokers.kafka_jars import pom_of
+from fencepost.conformance.targets.brokers.kafka_properties import (
+    logging_properties,
+    new_cluster_id,
+    server_properties,
+    write_properties,
+)
+from fencepost.conformance.targets.brokers.kafka_version import (
+    KafkaVersionError,
+    parse_kafka_version,
+)
+from fencepost.conformance.targets.tcp.failovers import Failovers
+
+needs_pidfd = pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="needs Linux")
+
+# Versions
+
+
+@pytest.mark.parametrize(
+    ("text", "zookeeper", "new", "java"),
+    [
+        ("2.3.0", True, False, 8),
+        ("3.2.3", True, False, 8),
+        ("3.3.0", False, False, 8),
+        ("3.9.1", False, False, 8),
+        ("3.9.1+old", False, False, 8),
+        ("3.9.1+new", False, True, 8),
+        ("4.3.0", False, True, 17),
+    ],
+)
+def test_a_version_says_what_it_needs(text: str, zookeeper: bool, new: bool, java: int) -> None:
+    version = parse_kafka_version(text)
+    assert str(version) == text
+    assert (version.has_zookeeper, version.has_new_coordinator, version.java) == (
+        zookeeper,
+        new,
+        java,
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("", "is no version of Kafka"),
+        ("4.3", "is no version of Kafka"),
+        ("4.3.0+both", "is no version of Kafka"),
+        ("4.3.0 ", "is no version of Kafka"),
+        ("٤.3.0", "is no version of Kafka"),
+        ("2.2.2", "static membership came with 2.3.0"),
+        ("4.4.0", "4.3 is the newest"),
+        ("3.7.0+new", r"leave out \+new"),
+        ("4.3.0+old", r"leave out \+old"),
+    ],
+)
+def test_what_is_no_version_is_refused(text: str, says: str) -> None:
+    with pytest.raises(KafkaVersionError, match=says):
+        parse_kafka_version(text)
+
+
+# Files
+
+
+def test_properties_of_a_kraft_node(tmp_path: Path) -> None:
+    version = parse_kafka_version("3.9.1+new")
+    extra = {"offsets.topic.num.partitions": "7"}
+    known = server_properties(version, tmp_path, 11, 12, extra)
+    assert known["process.roles"] == "broker,controller"
+    assert known["advertised.listeners"] == "PLAINTEXT://127.0.0.1:11"
+    assert known["controller.quorum.voters"] == "1@127.0.0.1:12"
+    assert known["group.coordinator.rebalance.protocols"] == "classic,consumer"
+    assert known["offsets.topic.num.partitions"] == "7"  # what the user sets wins
+    assert "zookeeper.connect" not in known
+
+
+def test_properties_of_a_node_with_zookeeper(tmp_path: Path) -> None:
+    known = server_properties(parse_kafka_version("2.3.0"), tmp_path, 11, 12, {})
+    assert known["zookeeper.connect"] == "127.0.0.1:12"
+    assert known["broker.id"] == "1"
+    assert not {"process.roles", "node.id", "group.coordinator.rebalance.protocols"} & set(known)
+
+
+@pytest.mark.parametrize("text", ["2.3.0", "3.9.1+old", "4.3.0"])
+def test_a_broker_forgets_no_empty_group_by_itself(text: str, tmp_path: Path) -> None:
+    """Kafka looks for such groups every ten minutes: a search lasts longer than that."""
+    key = "offsets.retention.check.interval.ms"
+    version = parse_kafka_version(text)
+    year_ms = 365 * 24 * 3600 * 1000
+    assert int(server_properties(version, tmp_path, 11, 12, {})[key]) > year_ms
+    assert server_properties(version, tmp_path, 11, 12, {key: "1000"})[key] == "1000"
+
+
+def test_a_value_may_have_lines_and_backslashes(tmp_path: Path) -> None:
+    file = tmp_path / "p"
+    write_properties(file, {"key": "one\ntwo \\ three", "other": "x"})
+    assert file.read_text(encoding="utf-8") == "key=one\\ntwo \\\\ three\nother=x\n"
+
+
+def test_a_request_log_is_asked_for_in_utc_and_apart() -> None:
+    plain, logged = logging_properties(None), logging_properties(Path("/logs/a\\b"))
+    assert "request" not in plain
+    assert logged.startswith(plain)
+    assert "log4j.logger.kafka.request.logger=DEBUG, requests" in logged
+    assert "log4j.additivity.kafka.request.logger=false" in logged  # not in the other log, too
+    assert "appender.requests.File=/logs/a\\\\b\n" in logged
+    assert "{UTC}] %p %m (%c)%n" in logged
+
+
+def test_a_cluster_id_is_no_option() -> None:
+    ids = {new_cluster_id() for _ in range(200)}
+    assert len(ids) == 200
+    assert all(len(text) == 22 and text[0] != "-" for text in ids)
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("2.3.0", {"kafka_2.12": "2.3.0", "zookeeper": "3.5.10", "slf4j-reload4j": "1.7.36"}),
+        ("4.3.0", {"kafka_2.13": "4.3.0", "slf4j-reload4j": "1.7.36"}),
+    ],
+)
+def test_the_pom_asks_for_the_broker(text: str, wanted: dict[str, str]) -> None:
+    project = ET.fromstring(pom_of(parse_kafka_version(text)))
+    space = "{http://maven.apache.org/POM/4.0.0}"
+    found = {
+        row.findtext(f"{space}artifactId"): row.findtext(f"{space}version")
+        for row in project.iter(f"{space}dependency")
+    }
+    assert found == wanted
+
+
+# The cache
+
+MAKES = """
+import asyncio, pathlib, sys
+from fencepost.conformance.runtime.toolchain.cache import cached
+async def make(folder):
+    with open(sys.argv[1], "a") as log:
+        log.write("made\\n")
+    (folder / "half").touch()
+    print("making", flush=True)
+    sys.stdin.read()
+    (folder / "whole").touch()
+print("found", sorted(p.name for p in asyncio.run(cached("kind", "1", make)).iterdir()), flush=True)
+"""
+
+
+def maker(log: Path) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-c", MAKES, str(log)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+
+
+def test_two_processes_make_it_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(cache.VARIABLE, str(tmp_path / "cache"))
+    log = tmp_path / "log"
+    with maker(log) as one:
+        assert one.stdout is not None
+        assert one.stdout.readline() == "making\n"
+        assert not (tmp_path / "cache" / "kind" / "1").exists()  # nobody sees half of it
+        with maker(log) as other:
+            found = one.communicate("", timeout=PATIENCE_S)[0]
+            assert other.communicate("", timeout=PATIENCE_S)[0] == found
+    assert found == "found ['half', 'whole']\n"
+    assert log.read_text() == "made\n"
+
+
+@pytest.fixture
+def in_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv(cache.VARIABLE, str(tmp_path))
+    return tmp_path / "kind"
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+async def test_what_failed_is_made_again(in_cache: Path) -> None:
+    async def fail(folder: Path) -> None:
+        (folder / "half").touch()
+        raise TargetUnavailableError("no network")
+
+    async def succeed(folder: Path) -> None:
+        (folder / "whole").touch()
+
+    with pytest.raises(TargetUnavailableError, match="no network"):
+        await cached("kind", "1", fail)
+    folder = await cached("kind", "1", succeed)
+    assert names(folder) == ["whole"]
+    assert names(in_cache) == [".1.lock", "1"]  # no halves
+    assert await cached("kind", "1", fail) == folder
+
+
+async def test_a_cache_that_cannot_be_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(cache.VARIABLE, "/dev/null")
+
+    async def never(_: Path) -> None:
+        raise AssertionError
+
+    with pytest.raises(TargetUnavailableError, match="name another folder in FENCEPOST_CACHE"):
+        await cached("kind", "1", never)
+
+
+async def test_a_maker_that_takes_for_ever(in_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cache, "_LOCK_S", 0.05)
+    held = asyncio.Event()
+    go_on = asyncio.Event()
+
+    async def slow(_: Path) -> None:
+        held.set()
+        await go_on.wait()
+
+    making = asyncio.create_task(cached("kind", "1", slow))
+    await held.wait()
+    with pytest.raises(TargetUnavailableError, match=r"for 0\.05 s by now: .*remove .*\.1\.lock"):
+        await cached("kind", "1", slow)
+    go_on.set()
+    assert (await making).parent == in_cache
+
+
+# Tools
+
+
+async def test_a_tool_that_fails_says_its_last_lines(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", "print('a\\nb\\nc\\nd'); raise SystemExit(3)"]
+    with pytest.raises(TargetUnavailableError, match="failed with exit code 3: b / c / d"):
+        await run_tool(command, PATIENCE_S, tmp_path)
+
+
+async def test_mavens_first_error_is_told_and_not_its_advice(tmp_path: Path) -> None:
+    text = "print('\\x1b[0m[ERROR] no such jar\\n[ERROR]\\n[ERROR] read more'); raise SystemExit(1)"
+    with pytest.raises(TargetUnavailableError, match=r"exit code 1: \[ERROR\] no such jar$"):
+        await run_tool([sys.executable, "-c", text], PATIENCE_S, tmp_path)
+
+
+async def test_a_tool_that_hangs_is_given_up(tmp_path: Path) -> None:
+    pid = tmp_path / "pid"
+    text = (
+        f"import os; open({str(pid)!r}, 'w').write(str(os.getpid())); import time; time.sleep(600)"
+    )
+    hanging = asyncio.create_task(run_tool([sys.executable, "-c", text], 2, tmp_path))
+    with pytest.raises(TargetUnavailableError, match="took more than 2 s"):
+        await hanging
+    assert not pid.exists() or is_gone(int(pid.read_text()))
+
+
+async def test_a_tool_that_is_none(tmp_path: Path) -> None:
+    with pytest.raises(TargetUnavailableError, match=r"exit code 127: .*nonesuch: No such file"):
+        await run_tool([str(tmp_path / "nonesuch")], PATIENCE_S, tmp_path)
+
+
+# Children
+
+SLEEPS = "import os; print(os.getpid(), flush=True); import time; time.sleep(600)"
+PARENT = """
+import subprocess, sys
+command = [sys.executable, "-I", "-S", sys.argv[1], sys.executable, "-c", sys.argv[2]]
+kept = subprocess.Popen(command, stdin=subprocess.PIPE, start_new_session=True)
+kept.wait()
+"""
+
+SLOW = """
+import os, subprocess, sys, time
+kept = subprocess.Popen(sys.argv[1:], stdin=subprocess.DEVNULL)
+os.read(0, 1)
+time.sleep(0.5)
+kept.kill()
+kept.wait()
+"""
+"""A keeper on a busy machine."""
+
+
+def kept(text: str) -> subprocess.Popen[str]:
+    """The keeper with a Python program below it."""
+    command = [sys.executable, "-I", "-S", keeper.__file__, sys.executable, "-c", text]
+    return subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True
+    )
+
+
+def first_pid(process: subprocess.Popen[str]) -> int:
+    assert process.stdout is not None
+    return int(process.stdout.readline())
+
+
+@needs_pidfd
+def test_a_keeper_ends_its_child_when_its_stdin_ends() -> None:
+    with kept(SLEEPS) as process:
+        pid = first_pid(process)
+        assert process.stdin is not None
+        process.stdin.close()
+        assert process.wait(PATIENCE_S) == 128 + signal.SIGKILL
+        assert is_gone(pid)
+
+
+@needs_pidfd
+def test_a_keeper_ends_its_child_when_its_parent_is_killed() -> None:
+    command = [sys.executable, "-c", PARENT, keeper.__file__, SLEEPS]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as parent:
+        pid = first_pid(parent)
+        parent.kill()
+        assert is_gone(pid)
+
+
+@needs_pidfd
+def test_a_killed_keeper_takes_its_child_with_it() -> None:
+    with kept(SLEEPS) as process:
+        pid = first_pid(process)
+        process.kill()
+        assert is_gone(pid)
+
+
+@needs_pidfd
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_keeper_leaves_signals_to_its_parent(number: int) -> None:
+    with kept(SLEEPS) as process:
+        pid = first_pid(process)
+        process.send_signal(number)
+        with pytest.raises(subprocess.TimeoutExpired):
+            process.wait(0.2)
+        assert process.stdin is not None
+        process.stdin.close()
+        assert is_gone(pid)
+
+
+@needs_pidfd
+def test_grandchildren_end_too() -> None:
+    start = f"subprocess.Popen([sys.executable, '-c', {SLEEPS!r}], stdout=subprocess.PIPE)"
+    text = f"import subprocess, sys; print(int({start}.stdout.readline()), flush=True)"
+    with kept(text) as process:
+        pid = first_pid(process)
+        assert process.wait(PATIENCE_S) == 0
+        assert is_gone(pid)
+
+
+@pytest.mark.parametrize(("text", "code"), [("exit(7)", 7), ("import os; os.abort()", 134)])
+def test_a_keepers_exit_code_is_its_childs(text: str, code: int) -> None:
+    with kept(text) as process:
+        assert process.wait(PATIENCE_S) == code
+
+
+async def test_a_child_has_its_log_folder_and_variables(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    log.write_text("before\n")
+    text = "import os; print(os.getcwd(), os.environ['A']); print('last'); print()"
+    started = await Child.start([sys.executable, "-c", text], log, folder=tmp_path, env={"A": "b"})
+    assert await started.wait(PATIENCE_S) == 0
+    assert started.ended
+    assert log.read_text() == f"before\n{tmp_path} b\nlast\n\n"
+    assert started.last_line() == "last"
+    assert started.last_line(lambda line: "before" in line) == "before"
+    assert started.last_line(lambda _: False) == "no output"
+    await started.end()
+
+
+@needs_pidfd
+async def test_a_child_that_is_ended_is_gone(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    started = await Child.start([sys.executable, "-c", SLEEPS], log)
+    async with asyncio.timeout(PATIENCE_S):
+        while not (text := log.read_text()):  # noqa: ASYNC110  (another process writes it)
+            await asyncio.sleep(0.01)
+    await started.end()
+    assert is_gone(int(text))
+
+
+@needs_pidfd
+async def test_a_child_is_gone_though_its_end_is_cancelled(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slow = tmp_path / "slow.py"
+    slow.write_text(SLOW)
+    monkeypatch.setattr(child, "_KEEPER", slow)
+    log = tmp_path / "log"
+    started = await Child.start([sys.executable, "-c", SLEEPS], log)
+    async with asyncio.timeout(PATIENCE_S):
+        while not (text := log.read_text()):  # noqa: ASYNC110  (another process writes it)
+            await asyncio.sleep(0.01)
+    ending = asyncio.create_task(started.end())
+    await asyncio.sleep(0)
+    ending.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await ending
+    assert is_gone(int(text))
+
+
+async def test_a_keeper_that_does_not_end_is_killed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    deaf = tmp_path / "deaf.py"
+    deaf.write_text("import time\nprint('up', flush=True)\ntime.sleep(600)\n")
+    monkeypatch.setattr(child, "_KEEPER", deaf)
+    monkeypatch.setattr(child, "_END_S", 0.1)
+    started = await Child.start(["unused"], tmp_path / "log")
+    await started.end()
+    assert started.ended
+
+
+def test_ports_are_free_and_differ() -> None:
+    ports = free_ports(20)
+    assert len(set(ports)) == 20
+    assert all(10_000 <= port < 30_000 for port in ports)
+
+
+# Failovers
+
+
+class Restarts:
+    """Ends and starts nothing, and remembers it."""
+
+    def __init__(self, error: Exception | None = None) -> None:
+        self.done: list[str] = []
+        self._error = error
+
+    async def end(self) -> None:
+        self.done.append("end")
+
+    async def start(self) -> None:
+        self.done.append("start")
+        if self._error is not None:
+            raise self._error
+
+
+@contextlib.asynccontextmanager
+async def failovers(restarts: Restarts) -> AsyncIterator[Failovers]:
+    made = Failovers(restarts.end, restarts.start, 0.01)
+    try:
+        yield made
+    finally:
+        await made.close()
+
+
+async def scope(made: Failovers, hang_up: Callable[[], None], times: int = 1) -> None:
+    async with made.taking_part():
+        for _ in range(times):
+            await made.wait(hang_up)
+
+
+async def test_all_that_wait_share_one_restart() -> None:
+    restarts = Restarts()
+
+    def hang_up() -> None:
+        restarts.done.append("hang up")
+
+    async with failovers(restarts) as made:
+        await asyncio.gather(*(scope(made, hang_up) for _ in range(5)))
+        assert restarts.done == [*["hang up"] * 5, "end", "start"]
+        await scope(made, hang_up)
+        assert made.count == 2
+
+
+async def test_a_scope_that_is_not_there_yet_is_waited_for() -> None:
+    restarts = Restarts()
+    async with failovers(restarts) as made:
+        go_on = asyncio.Event()
+
+        async def slow() -> None:
+            async with made.taking_part():
+                await go_on.wait()
+                await made.wait(lambda: None)
+
+        both = asyncio.gather(slow(), scope(made, lambda: None))
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.1):
+                await asyncio.shield(both)
+        assert restarts.done == []
+        go_on.set()
+        await both
+        assert restarts.done == ["end", "start"]
+
+
+async def test_a_scope_that_goes_is_not_waited_for() -> None:
+    restarts = Restarts()
+    async with failovers(restarts) as made, made.taking_part():
+        waiting = asyncio.create_task(scope(made, lambda: None))
+        await asyncio.sleep(0)
+        waiting.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await waiting
+        await made.wait(lambda: None)
+    assert restarts.done == ["end", "start"]
+
+
+async def test_all_get_what_a_restart_raises() -> None:
+    error = TargetUnavailableError("it is gone")
+    async with failovers(Restarts(error)) as made:
+        ended = await asyncio.gather(
+            *(scope(made, lambda: None) for _ in range(3)), return_exceptions=True
+        )
+    assert ended == [error] * 3
+
+
+async def test_who_waits_at_the_end_is_cancelled() -> None:
+    made = Failovers(Restarts().end, Restarts().start, 600)
+    waiting = asyncio.create_task(scope(made, lambda: None))
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    await made.close()
+    with pytest.raises(asyncio.CancelledError):
+        await waiting

@@ -1,0 +1,156 @@
+"""Revisions are checked in small worlds: the right properties fail, by the shortest run."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from fencepost.model.revisions import revisions
+from fencepost.properties.checking import checking
+from fencepost.properties.checking.checking import (
+    Checked,
+    Finding,
+    Result,
+    check_promises,
+    check_revision,
+    find_question,
+)
+from fencepost.properties.checking.liveness import ANSWERED, LIVELY_SCOPES
+from fencepost.properties.claims.registry import PROPERTIES, find_property
+from fencepost.properties.logic.property import Engine
+from fencepost.properties.mutants.catalogue import find_revision
+from fencepost.properties.oracle.oracle import judge
+
+QUICK = tuple(find_question(name) for name in ("zombie", "two processes", "failover"))
+ZOMBIE = (find_question("zombie"),)
+
+
+def checked(name: str, *ids: str, questions: tuple[checking.Question, ...] = QUICK) -> Checked:
+    properties = [find_property(i) for i in ids] if ids else list(PROPERTIES.values())
+    return check_revision(find_revision(name), properties, questions=questions)
+
+
+def findings(result: Checked, *wanted: Finding) -> set[str]:
+    return {r.property.id for r in result.results if r.finding in wanted}
+
+
+def only(result: Checked) -> Result:
+    (one,) = result.results
+    return one
+
+
+@pytest.mark.parametrize("name", ["kafka-4", "kip-345"])
+def test_what_shipped_breaks_nothing_that_it_is_not_known_for(name: str) -> None:
+    result = checked(name)
+
+    assert findings(result, Finding.BROKEN, Finding.ASKED) == set()
+
+
+def test_what_kafka_is_known_for_is_told_with_its_run() -> None:
+    result = only(checked("kafka-4", "static-goes-only-by-session-leave-replacement"))
+
+    assert result.finding is Finding.EXPECTED
+    assert result.run is not None
+    assert "SYNC-PHASE-EXPIRED" in result.run.turns[-1].rules
+
+
+def test_the_first_comment_lets_a_zombie_consume_beside_its_successor() -> None:
+    result = only(checked("comment-table-1", "no-two-consumers-on-one-id", questions=ZOMBIE))
+
+    assert result.finding is Finding.BROKEN
+    assert result.run is not None
+    assert [turn.rules[0] for turn in result.run.turns] == [
+        "JOIN-STATIC-EMPTY-NEW",
+        "JOIN-UNKNOWN-INSTANCE",  # the unknown id
+        "JOIN-STATIC-EMPTY-MAPPED",  # the empty id
+        "JOIN-KNOWN-INSTANCE",  # the known id
+    ]
+
+
+def test_the_second_comment_lets_a_removed_consumer_evict_its_successor() -> None:
+    result = only(checked("comment-table-2", "retired-id-stays-invalid", questions=ZOMBIE))
+
+    assert result.finding is Finding.ASKED
+    assert result.run is not None
+    assert [turn.rules[0] for turn in result.run.turns] == [
+        "JOIN-STATIC-EMPTY-NEW",
+        "JOIN-UNKNOWN-MAPPED",
+    ]
+    assert result.run.turns[-1].act.client == 1  # the one that came with an id of old
+
+
+def test_a_violation_is_a_run_that_its_revision_allows_and_kafka_does_not() -> None:
+    result = only(checked("comment-table-1", "no-two-consumers-on-one-id", questions=ZOMBIE))
+    assert result.run is not None
+    config = {"group.initial.rebalance.delay.ms": 0}
+    events = list(result.run.events)
+
+    own = judge(revisions.find("comment-table-1"), config, events, lag_ms=0).verdict()
+    kafka = judge(revisions.find("kafka-4"), config, events, lag_ms=0).verdict()
+
+    assert own.violation is None
+    assert kafka.violation is not None
+
+
+def test_an_expected_violation_hides_no_other_by_another_rule() -> None:
+    known = find_property("static-goes-only-by-session-leave-replacement")
+    fewer = replace(known, expected_rules={"kafka-4": frozenset({"JOIN-GROUP-FULL"})})
+
+    result = check_revision(revisions.find("kafka-4"), [fewer], questions=ZOMBIE)
+
+    assert only(result).finding is Finding.BROKEN
+
+
+def test_a_property_that_nothing_puts_to_the_test_is_a_failure() -> None:
+    result = checked("kafka-4", "a-refused-commit-stores-nothing", questions=QUICK[1:2])
+
+    assert only(result).finding is Finding.UNTESTED
+    assert not result.holds
+
+
+def test_before_heartbeats_counted_a_leader_that_never_syncs_went_with_its_session() -> None:
+    (answered,) = check_promises(find_revision("kafka-2.4"), [ANSWERED], LIVELY_SCOPES[2:])
+
+    assert answered.finding is Finding.HOLDS
+
+
+def test_a_leader_that_never_syncs_holds_everybody_up_from_2_6_1_to_2_8_0() -> None:
+    (answered,) = check_promises(find_revision("kafka-2.7"), [ANSWERED], LIVELY_SCOPES[2:])
+
+    assert answered.finding is Finding.EXPECTED
+    assert answered.run is not None
+    again = answered.run.turns[-answered.round :]
+    assert {turn.act.kind for turn in again} >= {"tick", "heartbeat"}
+    assert "sync" not in {turn.act.kind for turn in again}
+
+
+def test_every_promise_is_kept_by_kafka_4() -> None:
+    kept = check_promises(revisions.find("kafka-4"), scopes=LIVELY_SCOPES[:2])
+
+    assert {k.promise.id: k.finding for k in kept} == {
+        "every-request-is-answered": Finding.HOLDS,
+        "every-group-settles": Finding.HOLDS,
+    }
+
+
+def test_a_lost_wait_for_syncs_breaks_a_promise() -> None:
+    mutant = find_revision("mutant:kafka-12890")
+
+    (answered,) = check_promises(mutant, [ANSWERED], LIVELY_SCOPES[2:])
+
+    assert answered.finding is Finding.BROKEN
+
+
+def test_an_unknown_question_or_property_is_named() -> None:
+    with pytest.raises(KeyError, match="no question 'why'; there are zombie"):
+        find_question("why")
+    with pytest.raises(KeyError, match="no property 'all-is-well'; there are"):
+        find_property("all-is-well")
+
+
+def test_each_property_says_who_does_not_check_it_and_why() -> None:
+    for one in PROPERTIES.values():
+        assert one.engines | set(one.not_by) == set(Engine), one.id
+        assert not one.engines & set(one.not_by), one.id
+        assert all(one.not_by.values()), one.id

@@ -1,0 +1,249 @@
+"""The properties are tested, too: each catches a liar, and each notices that it has no case.
+
+Every definition is broken in turn: a premise that is never met, a statement that is always true.
+Each time a guard must fail that passes for the definition as it stands.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from dataclasses import fields, replace
+from typing import Any
+
+import pytest
+
+from fencepost.model.messages.messages import (
+    CommittedPartition,
+    CommittedTopic,
+    HeartbeatRequest,
+    JoinGroupResponse,
+    OffsetCommitRequest,
+    OffsetCommitResponse,
+)
+from fencepost.model.messages.shapes import Message
+from fencepost.model.revisions import revisions
+from fencepost.model.rules import join
+from fencepost.model.state.group import Group, Member, Offset, Timer
+from fencepost.model.state.work import Emission, Incoming
+from fencepost.model.table.errors import Error
+from fencepost.model.table.vocabulary import Change, GroupState, Trigger
+from fencepost.properties.checking.checking import QUESTIONS, Finding, check_revision, find_question
+from fencepost.properties.checking.evaluator import Judging, is_quiet
+from fencepost.properties.claims.registry import PROPERTIES
+from fencepost.properties.explorer.explorer import explore
+from fencepost.properties.logic.logic import FALSE, TRUE, Formula
+from fencepost.properties.logic.property import Engine, Kind, Property
+from fencepost.properties.logic.signature import (
+    FAILOVER,
+    JOIN_PHASE,
+    LEAVE_ROW,
+    SESSION_END,
+    SYNC_PHASE,
+)
+from fencepost.properties.mutants.catalogue import find_revision
+from fencepost.properties.worlds.abstract_event import AbstractEvent
+from fencepost.properties.worlds.abstraction import AbstractGroup, AbstractStep, evaluate
+from fencepost.properties.worlds.client import OFFERS
+from fencepost.properties.worlds.views import Event, StepView, WorldView
+from fencepost.properties.worlds.world import Worlds
+
+EXPLORED = [p for p in PROPERTIES.values() if Engine.EXPLORATION in p.engines]
+FORMULAS = [p for p in PROPERTIES.values() if p.formula is not None]
+FUNCTIONS = [p for p in EXPLORED if p.holds is not None and p.kind is not Kind.HISTORY]
+IDS = ("x", "y", "z")
+INSTANCES = ("A", "B")
+EVENTS = (
+    "JoinGroup",
+    "SyncGroup",
+    "Heartbeat",
+    "LeaveGroup",
+    "OffsetCommit",
+    FAILOVER,
+    JOIN_PHASE,
+    LEAVE_ROW,
+    SESSION_END,
+    SYNC_PHASE,
+)
+RULES = ("", *(rule.id for rule in join.ROWS), "JOIN-PHASE-EXPIRED", "SESSION-EXPIRED")
+STRUCTURES = 4000
+
+
+def without_premise(one: Property) -> Property:
+    never: Any = FALSE if isinstance(one.premise, Formula) else lambda _: False
+    return replace(one, premise=never)
+
+
+def always_true(one: Property) -> Property:
+    if one.formula is not None:
+        return replace(one, formula=TRUE)
+    return replace(one, holds=lambda _: None)
+
+
+# A property must have had a case.
+
+
+def test_every_property_has_a_case_in_some_world() -> None:
+    result = check_revision(revisions.find("kafka-4"))
+
+    assert [r.property.id for r in result.results if r.finding is Finding.UNTESTED] == []
+    assert result.holds
+
+
+def test_a_premise_that_is_never_met_is_noticed() -> None:
+    blind = [without_premise(one) for one in EXPLORED]
+
+    result = check_revision(revisions.find("kip-345"), blind, questions=QUESTIONS[:2])
+
+    held = {r.property.id for r in result.results if r.finding is Finding.HOLDS}
+    assert held == set()
+
+
+# A formula must exclude something: groups and steps made by chance, not by any model.
+
+
+def some(chance: random.Random, values: tuple[Any, ...]) -> frozenset[Any]:
+    return frozenset(value for value in values if chance.random() < 0.4)
+
+
+def a_group(chance: random.Random) -> AbstractGroup:
+    pairs = tuple((x, i) for x in IDS for i in INSTANCES)
+    turned = tuple((i, x) for x, i in pairs)
+    make: dict[str, Callable[[], Any]] = {
+        "GroupState": lambda: chance.choice(tuple(GroupState)),
+        "int": lambda: chance.randrange(3),
+        "Ids": lambda: some(chance, IDS),
+        "bool": lambda: chance.random() < 0.5,
+    }
+    values: dict[str, Any] = {}
+    for one in fields(AbstractGroup):
+        if one.type == "Pairs":
+            values[one.name] = some(chance, turned if one.name.endswith("holds") else pairs)
+        else:
+            values[one.name] = make[str(one.type)]()
+    return AbstractGroup(**values)
+
+
+def a_step(chance: random.Random) -> AbstractStep:
+    before = a_group(chance)
+    after = before if chance.random() < 0.3 else a_group(chance)
+    event = AbstractEvent(
+        chance.choice(EVENTS),
+        chance.choice(RULES),
+        chance.choice((None, *Error)),
+        chance.choice(("", *IDS)),
+        chance.choice((None, *INSTANCES)),
+        chance.choice(IDS),
+        chance.choice(("", *IDS)),
+        some(chance, IDS),
+        chance.choice(tuple(Change)),
+        chance.choice(tuple(Change)),
+        chance.choice((None, *Trigger)),
+    )
+    return AbstractStep(before, event, after)
+
+
+def excludes_something(one: Property) -> bool:
+    assert one.formula is not None
+    chance = random.Random(0)
+    make = a_group if one.kind is Kind.STATE else a_step
+    return any(not evaluate(one.formula, make(chance)) for _ in range(STRUCTURES))
+
+
+@pytest.mark.parametrize("one", FORMULAS, ids=lambda one: one.id)
+def test_a_formula_excludes_something(one: Property) -> None:
+    assert excludes_something(one)
+
+
+@pytest.mark.parametrize("one", FORMULAS, ids=lambda one: one.id)
+def test_a_formula_that_excludes_nothing_is_noticed(one: Property) -> None:
+    assert not excludes_something(always_true(one))
+
+
+# A function must catch a liar: a broken model, or where no model lies so, a view made by hand.
+
+LIARS = {
+    "one-client-per-id": ("tansu-same-id", "two processes"),
+    "no-two-consumers-on-one-id": ("tansu-same-id", "two processes"),
+    "one-leading-seat": ("generation-not-counted", "two instances"),
+    "one-protocol-per-generation": ("generation-not-counted", "zombie"),
+    "one-assignment-per-seat": ("replace-loses-assignment", "two processes"),
+    "waiting-request-is-parked": ("waiting-syncs-forgotten", "two instances"),
+    "leader-assigns-to-the-members": ("kafka-9801", "two instances"),
+    "silence-has-an-end": ("kafka-9752", "zombie"),
+    "wait-for-syncs-has-an-end": ("kafka-12890", "zombie"),
+    "session-within-its-timeout": ("replace-keeps-session-timer", "two instances"),
+    "a-generation-is-told-alike": ("members-told-to-all", "two instances"),
+    "the-leader-told-is-a-member": ("kafka-13435", "two processes"),
+    "nobody-is-left-without-an-answer": ("tansu-same-id", "two instances"),
+    "a-restart-in-a-stable-group-is-quiet": ("librdkafka-mock-never-fences", "two processes"),
+    "a-rejoin-brings-its-timeouts": ("replace-keeps-protocols", "two instances"),
+    "a-heartbeat-keeps-alive": ("heartbeat-keeps-nobody-alive", "zombie"),
+    "silence-is-noticed": ("crabka-static-never-expires", "zombie"),
+    "a-stranger-is-told-so": ("kafka-8487", "side by side"),
+    "another-generation-is-told-so": ("heartbeat-generation-unchecked", "failover"),
+}
+STABLE = Group(
+    state=GroupState.STABLE,
+    generation_id=3,
+    leader="A.1",
+    members=(Member("A.1", "A", "", 6000, 9000, OFFERS[0], new=False),),
+    static=(("A", "A.1"),),
+    timers=(Timer("session", "A.1", 6000, 6000),),
+)
+_ALIVE = HeartbeatRequest(group_id="g", generation_id=3, member_id="A.1")
+_BEAT = Incoming("now", "", "Heartbeat", 4, _ALIVE, "fresh")
+_PARTITION = CommittedPartition(partition_index=0, error_code=Error.UNKNOWN_MEMBER_ID.value)
+_REFUSED = OffsetCommitResponse(topics=(CommittedTopic(name="t", partitions=(_PARTITION,)),))
+_COMMIT = Incoming(
+    "now", "", "OffsetCommit", 8, OffsetCommitRequest(group_id="g", topics=()), "fresh"
+)
+
+
+def step(event: Event, after: Group, answer: Message) -> StepView:
+    return StepView(STABLE, event, after, (Emission("now", answer, "RULE"),), ())
+
+
+VIEWS: dict[str, WorldView | StepView] = {
+    "no-timer-of-the-gone": WorldView(
+        replace(STABLE, timers=(*STABLE.timers, Timer("session", "gone", 1, 1))), (), ()
+    ),
+    "answers-have-the-shape-of-their-version": step(
+        _BEAT,
+        STABLE,
+        JoinGroupResponse(error_code=0, member_id=None),  # type: ignore[arg-type]
+    ),
+    "the-generation-told-is-the-groups": step(
+        _BEAT, STABLE, JoinGroupResponse(error_code=0, generation_id=4, member_id="A.1")
+    ),
+    "a-refused-commit-stores-nothing": step(
+        _COMMIT, replace(STABLE, offsets=(Offset("t", 0, 1, ""),)), _REFUSED
+    ),
+}
+
+
+def caught(one: Property) -> bool:
+    """Whether a property sees the liar that is there for it."""
+    if one.id in VIEWS:
+        assert one.holds is not None
+        return one.holds(VIEWS[one.id]) is not None
+    name, question = LIARS[one.id]
+    revision = find_revision(f"mutant:{name}")
+    judging = Judging([one], revision)
+    worlds = Worlds(revision, find_question(question).scope, judging.judge)
+    found = explore(worlds, judging.checks(worlds), quiet=is_quiet, stop_at_first=True, max_depth=6)
+    return one.id in found.violations
+
+
+def test_every_function_has_its_liar() -> None:
+    assert {one.id for one in FUNCTIONS} == set(LIARS) | set(VIEWS)
+
+
+@pytest.mark.parametrize("one", FUNCTIONS, ids=lambda one: one.id)
+def test_a_function_catches_its_liar(one: Property) -> None:
+    assert caught(one)
+
+
+@pytest.mark.parametrize("one", FUNCTIONS, ids=lambda one: one.id)
+def test_a_function_that_is_always_true_is_noticed(one: Property) -> None:
+    assert not caught(always_true(one))

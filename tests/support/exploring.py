@@ -1,0 +1,21 @@
+"""Explorations to hold a pipeline's against."""
+
+from __future__ import annotations
+
+from fencepost.model.revisions.base import KAFKA_4
+from fencepost.properties.checking.evaluator import Judging
+from fencepost.properties.claims.registry import PROPERTIES
+from fencepost.properties.cover.scopes import SMALL
+from fencepost.properties.explorer.exploration import Exploration
+from fencepost.properties.explorer.explorer import explore
+from fencepost.properties.worlds.scope import Scope
+from fencepost.properties.worlds.world import Act, World, Worlds
+
+SCOPES = (Scope(clients=2, members=2), SMALL[0].scope, SMALL[1].scope)
+
+
+def on_one_machine(scope: Scope) -> Exploration[World, Act]:
+    """Judged, since two outcomes of which different things are to be said are two."""
+    judging = Judging(PROPERTIES.values(), KAFKA_4)
+    worlds = Worlds(KAFKA_4, scope, judging.judge)
+    return explore(worlds, judging.checks(worlds))

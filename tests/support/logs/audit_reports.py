@@ -1,0 +1,15 @@
+"""A log's report for operators, for tests."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from fencepost.traces.audit.operations.operator_report import OperatorAudit, OperatorReport
+from fencepost.traces.logs.exchange import Exchange
+
+
+def reported(exchanges: Iterable[Exchange]) -> OperatorReport:
+    audit = OperatorAudit()
+    for exchange in exchanges:
+        audit.take(exchange)
+    return audit.finish()

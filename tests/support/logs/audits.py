@@ -1,0 +1,59 @@
+"""Logs of the model's clients, made wrong on purpose, and their audits."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import orjson
+
+from benchmarks.log_traffic import Plan, Traffic
+from fencepost.model.revision import Revision
+from fencepost.model.revisions.base import KAFKA_4
+from fencepost.traces.audit.judge.results import GroupResult
+from fencepost.traces.audit.judge.settings import Settings
+from fencepost.traces.audit.run import audit_log
+from fencepost.traces.logs.request_log import RequestLog
+
+Lines = list[bytes]
+
+
+def made(plan: Plan, revision: Revision = KAFKA_4) -> Lines:
+    return [line for _, line in Traffic(plan, revision)]
+
+
+def audited(folder: Path, lines: Lines, settings: Settings | None = None) -> dict[str, GroupResult]:
+    path = folder / "kafka-request.log"
+    path.write_bytes(b"".join(lines))
+    return audit_log(RequestLog([path]), settings or Settings()).groups
+
+
+def outcomes(groups: dict[str, GroupResult]) -> set[str]:
+    return {group.outcome for group in groups.values()}
+
+
+def record(line: bytes) -> dict[str, Any]:
+    found: dict[str, Any] = orjson.loads(line[line.index(b"{") : line.rindex(b"}") + 1])
+    return found
+
+
+def put(line: bytes, found: dict[str, Any]) -> bytes:
+    return line[: line.index(b"{")] + orjson.dumps(found) + line[line.rindex(b"}") + 1 :]
+
+
+def wrong_answers(lines: Lines, seed: int) -> tuple[Lines, int, str]:
+    """The log with one heartbeat's or sync's answer changed, its number and group."""
+    random = Random(seed)
+    while True:
+        place = random.randrange(len(lines) // 5, len(lines) - 200)
+        found = record(lines[place])
+        if found["requestHeader"]["requestApiKeyName"] not in {"HEARTBEAT", "SYNC_GROUP"}:
+            continue
+        if found["response"]["errorCode"] != 0:
+            continue
+        static = found["request"]["groupInstanceId"] is not None
+        found["response"]["errorCode"] = random.choice([22, 25, 82 if static else 79])
+        changed = [*lines]
+        changed[place] = put(lines[place], found)
+        return changed, place + 1, found["request"]["groupId"]

@@ -1,0 +1,127 @@
+"""Makes `traces/corpus/` anew: `python tests/support/make_corpus.py [NAME...]`, some minutes.
+
+Each mutant's trace is that of the shortest case of the catalogue that it fails, made as small as it
+gets, in process, on a virtual clock.  What was recorded elsewhere (findings, brokers) is only
+listed: `docs/findings/` for the findings, `traces/corpus/recorded/` for the rest.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from support.places import ROOT
+
+from fencepost.conformance.catalogue import ENTRIES
+from fencepost.conformance.certify.certify import Options, Suite, opened
+from fencepost.conformance.certify.replay import sound_trace
+from fencepost.conformance.execution.outcome import CaseResult, Outcome
+from fencepost.conformance.execution.shape import shape_of
+from fencepost.conformance.findings.findings import under
+from fencepost.conformance.plans.order import DELAY
+from fencepost.conformance.plans.plan import Case
+from fencepost.conformance.plans.shrink.shrink import Shown, smallest
+from fencepost.conformance.runtime.provenance import own_version
+from fencepost.conformance.targets.in_process import InProcessTarget
+from fencepost.model.revisions.base import KAFKA_4
+from fencepost.properties.mutants.catalogue import MUTANTS
+from fencepost.properties.mutants.mutant import PREFIX, Mutant
+from fencepost.traces.files.corpus_index import Row, adopted_row, index_text, row_of
+from fencepost.traces.files.trace_file import TraceFile
+
+CORPUS = ROOT / "traces" / "corpus"
+FINDINGS = ROOT / "docs" / "findings"
+INDEX = CORPUS / "index.json"
+SETTINGS = (
+    {"group.initial.rebalance.delay.ms": 1000, "group.min.session.timeout.ms": 100},
+    {"group.initial.rebalance.delay.ms": 0, "group.min.session.timeout.ms": 100},
+)
+"""What a broker can be told, so that whoever runs the trace on a real clock needs no patience.
+
+With no initial delay, what is sent first is over at once; so that comes second.
+"""
+
+
+def trace_of_mutant(mutant: Mutant) -> TraceFile:
+    """The smallest failure of the mutant, by the catalogue."""
+    return asyncio.run(_trace_of_mutant(mutant))
+
+
+async def _trace_of_mutant(mutant: Mutant) -> TraceFile:
+    target = InProcessTarget(PREFIX + mutant.name, mutant.revision, own_version())
+    async with opened(target, KAFKA_4, Options()) as suite:
+        failing = [r for r in await suite.run(ENTRIES) if r.outcome is Outcome.FAIL]
+        shortest = min(failing, key=lambda r: (len(r.case.steps), r.case.id))
+        least = await _smallest(await _settled(shortest, suite), suite)
+        case = replace(least.case, id=f"corpus/{mutant.name}", about=f"{mutant.about}.")
+        found = under(least, case)
+        trace = sound_trace(found, KAFKA_4, suite.provenance())
+    assert trace is not None, f"{mutant.name} left nothing to record"
+    return trace
+
+
+async def _smallest(failure: CaseResult, suite: Suite) -> CaseResult:
+    """As small as it gets with the delay that it has; with none, all would be over at once."""
+    shape, delay = shape_of(failure, suite.revision), failure.case.needs.config.get(DELAY)
+
+    async def judge(case: Case) -> CaseResult | None:
+        if case.needs.config.get(DELAY) != delay:
+            return None
+        (result,) = await suite.try_cases([case])
+        return result if shape_of(result, suite.revision) == shape else None
+
+    minimal = await smallest(Shown(failure.case, failure), suite.hello.apis, judge)
+    return minimal.shown.run
+
+
+async def _settled(failure: CaseResult, suite: Suite) -> CaseResult:
+    """The same failure under the first of these settings that it is one with."""
+    case, shape = failure.case, shape_of(failure, suite.revision)
+    for settings in SETTINGS:
+        config = {**settings, **case.needs.config}
+        tried = replace(case, needs=replace(case.needs, config=config), rules=())
+        (result,) = await suite.try_cases([tried])
+        if shape_of(result, suite.revision) == shape:
+            return result
+    return failure
+
+
+def rows() -> Iterator[Row]:
+    """What the corpus holds."""
+    for name, mutant in sorted(MUTANTS.items()):
+        bug = None if mutant.source.startswith("systematic") else mutant.source
+        yield _row("mutant", name, CORPUS / "mutants" / f"{name}.json", mutant.about, bug)
+    for path in sorted((CORPUS / "recorded").glob("*.json")):
+        trace = TraceFile.read(path)
+        about = str((trace.plan or {}).get("about", "")).rstrip(".")
+        yield _row("recorded", path.stem, path, about, str(trace.provenance["target"]))
+    for path in sorted(FINDINGS.glob("*.json")):
+        title = path.with_suffix(".md").read_text(encoding="utf-8").partition("\n")[0]
+        yield _row("finding", path.stem, path, title.lstrip("# "), None)
+    for path in sorted((CORPUS / "adopted").glob("*.json")):
+        yield adopted_row(path.stem, _file(path), TraceFile.read(path))
+
+
+def _row(kind: str, name: str, path: Path, shows: str, bug: str | None) -> Row:
+    return row_of(kind, name, _file(path), TraceFile.read(path), shows=shows, bug=bug)
+
+
+def _file(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+def main(names: list[str]) -> None:
+    """Write the traces of these mutants (all, if none is named) and the index."""
+    folder = CORPUS / "mutants"
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in names or MUTANTS:
+        trace_of_mutant(MUTANTS[name]).write(folder / f"{name}.json")
+        print(name, flush=True)  # noqa: T201  (it takes minutes)
+    INDEX.write_text(index_text(rows()), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,182 @@
+"""A target with a real clock around the model, so that `certify` can be tested where time runs.
+
+Each scope is a model of its own, whose virtual clock follows the event loop's.  A target may lie,
+and its answers may be late in the cases, while its control is quick.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from types import TracebackType
+from typing import Self
+
+from support.runs import KAFKA_4, Lie, honest
+
+from fencepost.conformance.targets.in_process import ModelCoordinator
+from fencepost.conformance.targets.target import Hints, Provenance
+from fencepost.model.coordinator import (
+    CONFIG_DEFAULTS,
+    Answer,
+    AsyncCoordinator,
+    Config,
+    Dropped,
+    Hello,
+    Reset,
+    Send,
+    UnsupportedError,
+)
+from fencepost.model.revision import Revision
+
+_STEP_S = 0.005
+QUICK: dict[str, int | None] = {
+    **CONFIG_DEFAULTS,
+    "group.initial.rebalance.delay.ms": 0,
+    "group.min.session.timeout.ms": 100,
+}
+"""Settings that let cases end soon."""
+
+
+class RealClockModel(AsyncCoordinator):
+    """The model on the event loop's clock.  `late_ms`: how long its answers are on their way."""
+
+    def __init__(
+        self,
+        revision: Revision = KAFKA_4,
+        settings: Config = QUICK,
+        *,
+        late_ms: int = 0,
+        lie: Lie = honest,
+    ) -> None:
+        self._settings = dict(settings)
+        self._late_ms = late_ms
+        self._lie = lie
+        self._inner = ModelCoordinator(revision)
+        self._clock = asyncio.get_running_loop().time
+        self._begin()
+
+    def _begin(self) -> None:
+        self._inner.reset(self._settings)
+        self._begun = self._clock()
+        self._model_ms = 0
+        self._sent: dict[str, Send] = {}
+        self._way: list[tuple[int, Answer]] = []
+
+    def _now_ms(self) -> int:
+        return int((self._clock() - self._begun) * 1000)
+
+    def _catch_up(self) -> None:
+        now = self._now_ms()
+        passed, self._model_ms = now - self._model_ms, now
+        self._post(self._inner.advance(passed))
+
+    def _post(self, answers: list[Answer]) -> None:
+        for answer in answers:
+            said = self._lie(self._sent[answer.id], answer)
+            if said is not None:
+                self._way.append((said.at_ms + self._late_ms, said))
+
+    def _arrived(self) -> list[Answer]:
+        self._catch_up()
+        there = [answer for at, answer in self._way if at <= self._model_ms]
+        self._way = [(at, answer) for at, answer in self._way if at > self._model_ms]
+        return there
+
+    async def hello(self) -> Hello:
+        """The model's, but its clock runs and nobody can restart it."""
+        return replace(self._inner.hello(), clock="real", features=frozenset({"disconnect"}))
+
+    async def reset(self, config: Config) -> Reset:
+        """Begin again; the settings are fixed, as a broker's."""
+        if unknown := sorted(set(config) - set(self._settings)):
+            raise UnsupportedError(unknown[0])
+        self._begin()
+        return Reset(self._settings)
+
+    async def send(self, request: Send) -> list[Answer]:
+        """Handled now; answered when the answer has arrived."""
+        self._catch_up()
+        self._sent[request.id] = request
+        self._post(self._inner.send(request))
+        return self._arrived()
+
+    async def advance(self, ms: int) -> list[Answer]:
+        """Wait up to `ms`; return as soon as something came in."""
+        end = self._clock() + ms / 1000
+        there = self._arrived()
+        while not there and (left := end - self._clock()) > 0:
+            await asyncio.sleep(min(left, _STEP_S))
+            there = self._arrived()
+        return there
+
+    async def disconnect(self, connection: str) -> Dropped:
+        """What is on its way to this connection is lost, too."""
+        there = self._arrived()
+        mine = {answer.id for _, answer in self._way}
+        mine = {r for r in mine if self._sent[r].connection == connection}
+        self._way = [(at, answer) for at, answer in self._way if answer.id not in mine]
+        dropped = self._inner.disconnect(connection).dropped
+        return Dropped(tuple(there), (*dropped, *sorted(mine)))
+
+    async def restart(self) -> Dropped:
+        """It can't be."""
+        raise UnsupportedError("restart")
+
+    async def close(self) -> None:
+        """Nothing runs."""
+
+
+class RealClockTarget:
+    """Scopes that are models on the real clock; `late_ms` of the cases, not of the control."""
+
+    hints = Hints()
+
+    def __init__(
+        self,
+        revision: Revision = KAFKA_4,
+        *,
+        delay_ms: int = 0,
+        late_ms: int = 0,
+        lie: Lie = honest,
+        settings: Mapping[str, int | None] | None = None,
+    ) -> None:
+        self.name = "real-clock"
+        self.capacity = 100
+        self.scopes: list[str] = []
+        self._revision = revision
+        self._late_ms = late_ms
+        self._lie = lie
+        self._settings = {
+            **QUICK,
+            "group.initial.rebalance.delay.ms": delay_ms,
+            **(settings or {}),
+        }
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Nothing to end."""
+
+    def provenance(self) -> Provenance:
+        return Provenance(self.name, f"fencepost-model:{self._revision.name}", "0")
+
+    @asynccontextmanager
+    async def scope(
+        self, label: str, *, isolated: bool = False, restarts: bool = False
+    ) -> AsyncIterator[AsyncCoordinator]:
+        del isolated, restarts
+        self.scopes.append(label)
+        if "/" in label:
+            yield RealClockModel(
+                self._revision, self._settings, late_ms=self._late_ms, lie=self._lie
+            )
+        else:
+            yield RealClockModel(self._revision, self._settings)

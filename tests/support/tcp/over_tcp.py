@@ -1,0 +1,160 @@
+"""Cases against a model that is served on a port, beside the same cases in this process."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import sys
+from collections.abc import AsyncIterator, Iterable, Mapping
+from contextlib import asynccontextmanager
+from functools import cache
+
+from support.command import RUN
+from support.runs import KAFKA_4
+
+from fencepost.conformance.catalogue.registry import Entry
+from fencepost.conformance.catalogue.suites import find_suite
+from fencepost.conformance.certify.certify import Options, certify
+from fencepost.conformance.execution.outcome import CaseResult, Outcome
+from fencepost.conformance.targets.in_process import (
+    InProcessCoordinator,
+    InProcessTarget,
+    ModelCoordinator,
+)
+from fencepost.conformance.targets.registry import SIDE_BY_SIDE
+from fencepost.conformance.targets.tcp.tcp import TcpTarget
+from fencepost.model.coordinator import AsyncCoordinator, Config, Reset
+from fencepost.model.revision import Revision
+from fencepost.properties.mutants import catalogue as mutants
+
+Settings = Mapping[str, int]
+Results = dict[str, CaseResult]
+
+START_S = 60.0
+END_S = 20.0
+DELAYED: Settings = {"group.initial.rebalance.delay.ms": 3000}
+"""Kafka's own settings: an initial delay is extended within the members' R, so that must be longer
+than it, and R follows the least session."""
+AT_ONCE: Settings = {
+    "group.initial.rebalance.delay.ms": 0,
+    "group.min.session.timeout.ms": 100,
+}
+
+WITH_A_DELAY = frozenset({"no-initial-delay"})
+"""On a real clock, a delay of 0 ms can't be told from none."""
+
+
+@cache
+def catalogue() -> dict[str, Entry]:
+    """All cases, by id."""
+    return {entry.id: entry for entry in find_suite("catalogue", KAFKA_4).entries}
+
+
+def settings_for(case: str) -> Settings | None:
+    """What a server must be started with for this case; None if it would have to be restarted."""
+    entry = catalogue()[case]
+    if "restart" in entry.needs.features:
+        return None
+    wanted = {k: v for k, v in entry.needs.config.items() if v is not None}
+    return {**(DELAYED if entry.delayed else AT_ONCE), **wanted}
+
+
+def by_settings(cases: Iterable[str] | None = None) -> dict[str, tuple[Settings, list[str]]]:
+    """The cases (all, if none are given) that one server can be asked; those for most come first.
+
+    By what the settings are called.
+    """
+    found: dict[str, tuple[Settings, list[str]]] = {}
+    for case in cases or catalogue():
+        settings = settings_for(case)
+        if settings is not None:
+            name = ", ".join(f"{key}={value}" for key, value in sorted(settings.items()))
+            found.setdefault(name, (settings, []))[1].append(case)
+    return dict(sorted(found.items(), key=lambda item: -len(item[1][1])))
+
+
+@asynccontextmanager
+async def serving(name: str, settings: Settings = AT_ONCE, *options: str) -> AsyncIterator[str]:
+    """`fencepost serve NAME` in a process of its own: its address.  It must end well."""
+    said = [f"{key}={value}" for key, value in settings.items()]
+    given = [word for setting in said for word in ("--set", setting)]
+    process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        *("-c", RUN, "serve", name, "--json", *given, *options),
+        stdout=asyncio.subprocess.PIPE,
+    )
+    assert process.stdout is not None
+    try:
+        async with asyncio.timeout(START_S):
+            line = await process.stdout.readline()
+        yield json.loads(line)["address"]
+        process.terminate()
+        async with asyncio.timeout(END_S):
+            assert await process.wait() == 0
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            process.kill()
+        await process.wait()
+
+
+async def over_tcp(
+    address: str | TcpTarget, cases: Iterable[str], options: Options | None = None
+) -> Results:
+    """These cases against a broker, by id."""
+    target = address
+    if isinstance(target, str):
+        target = TcpTarget(target, capacity=SIDE_BY_SIDE)
+    entries = [catalogue()[case] for case in cases]
+    certificate = await certify(target, KAFKA_4, entries, options or Options())
+    return {result.case.id: result for result in certificate.results}
+
+
+class _Settled(ModelCoordinator):
+    """A model whose settings nobody can change, as a broker's."""
+
+    def __init__(self, revision: Revision, settings: Settings) -> None:
+        super().__init__(revision)
+        self._settings = settings
+
+    def reset(self, config: Config) -> Reset:
+        del config
+        return super().reset(self._settings)
+
+
+class SettledTarget(InProcessTarget):
+    """`model` or a mutant in this process, with these settings."""
+
+    def __init__(self, name: str, settings: Settings) -> None:
+        self._settled = mutants.find_revision("kafka-4" if name == "model" else name), settings
+        super().__init__(name, self._settled[0], "0")
+
+    @asynccontextmanager
+    async def scope(
+        self, label: str, *, isolated: bool = False, restarts: bool = False
+    ) -> AsyncIterator[AsyncCoordinator]:
+        del label, isolated, restarts
+        yield InProcessCoordinator(_Settled(*self._settled))
+
+
+def in_process(name: str, settings: Settings, cases: Iterable[str]) -> dict[str, Outcome]:
+    """The same with `model` or a mutant in this process."""
+    entries = [catalogue()[case] for case in cases]
+    certificate = asyncio.run(certify(SettledTarget(name, settings), KAFKA_4, entries, Options()))
+    return {result.case.id: result.outcome for result in certificate.results}
+
+
+def failed(results: Results) -> dict[str, str]:
+    """What failed, and the sentence for it."""
+    return {c: r.message for c, r in results.items() if r.outcome is Outcome.FAIL}
+
+
+def killers(name: str) -> tuple[Settings, dict[str, Outcome]] | None:
+    """The settings with which it can be killed, and how all cases end with them in process."""
+    for settings, cases in by_settings().values():
+        if name.removeprefix("mutant:") in WITH_A_DELAY and settings != DELAYED:
+            continue
+        here = in_process(name, settings, cases)
+        if Outcome.FAIL in here.values():
+            return settings, here
+    return None

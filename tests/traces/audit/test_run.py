@@ -1,0 +1,260 @@
+"""Audits of logs that the model's clients made: sound ones are explained, wrong ones are found.
+
+The logs are made in virtual time, so a verdict is the same each time.  The auditor itself is held
+to logs with one answer that is wrong, and to coordinators that are wrong throughout.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from jsonschema import Draft202012Validator
+from support.logs.audits import Lines, audited, made, outcomes, put, record, wrong_answers
+from support.places import ROOT
+
+from benchmarks.log_traffic import Plan, Traffic
+from fencepost.conformance.cli.cli import fencepost
+from fencepost.model.revisions.base import KAFKA_4
+from fencepost.properties.mutants.catalogue import find_mutant
+from fencepost.traces.audit.judge.audit import Audit
+from fencepost.traces.audit.judge.results import EXPLAINED, UNKNOWN, VIOLATED
+from fencepost.traces.audit.judge.settings import Gaps, Settings
+from fencepost.traces.audit.run import SCHEMA_FILE
+from fencepost.traces.logs.request_log import RequestLog
+
+PLAN = Plan(lines=2_500, groups=6, members=4, unrest_ms=30_000, seed=5)
+
+
+@pytest.fixture(scope="module")
+def lines() -> Lines:
+    return made(PLAN)
+
+
+def test_a_sound_log_is_explained_and_its_states_are_known(tmp_path: Path, lines: Lines) -> None:
+    groups = audited(tmp_path, lines)
+    assert len(groups) == PLAN.groups
+    assert outcomes(groups) == {EXPLAINED}
+    assert sum(g.lines for g in groups.values()) == len(lines)
+    judged = sum(g.judged for g in groups.values())
+    assert judged > 0.9 * len(lines)
+    assert all(g.anchors for g in groups.values())
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_any_piece_of_a_sound_log_is_explained(tmp_path: Path, lines: Lines, seed: int) -> None:
+    random = Random(seed)
+    start = random.randrange(len(lines) - 500)
+    piece = lines[start : random.randrange(start + 400, len(lines))]
+    assert outcomes(audited(tmp_path, piece)) == {EXPLAINED}
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_no_group_of_a_sound_log_is_violated_whatever_clients_do(tmp_path: Path, seed: int) -> None:
+    plan = Plan(
+        lines=1_500,
+        groups=5,
+        members=5,
+        unrest_ms=15_000,
+        rebalance_ms=5_000,
+        delay_ms=3_000 * (seed % 2),
+        odd=0.6,
+        seed=seed,
+    )
+    assert VIOLATED not in outcomes(audited(tmp_path, made(plan)))
+
+
+def test_a_log_without_a_rebalance_is_held_to_what_some_state_gives(
+    tmp_path: Path, lines: Lines
+) -> None:
+    beats = [line for line in lines if b'"HEARTBEAT"' in line][:40]
+    groups = audited(tmp_path, beats)
+    assert outcomes(groups) == {EXPLAINED}
+    assert all("no rebalance completes in the log" in g.reason for g in groups.values())
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_one_wrong_answer_is_found_there_or_later(tmp_path: Path, lines: Lines, seed: int) -> None:
+    changed, line, group = wrong_answers(lines, seed)
+    groups = audited(tmp_path, changed)
+    assert [g.group_id for g in groups.values() if g.outcome == VIOLATED] == [group]
+    first = min(found.exchange.line for found in groups[group].found)
+    assert line <= first <= line + 200
+    assert UNKNOWN not in outcomes(groups)
+
+
+def test_what_no_state_answers_is_named_where_nothing_is_known(
+    tmp_path: Path, lines: Lines
+) -> None:
+    beat = next(
+        line
+        for line in lines
+        if b'"HEARTBEAT"' in line and record(line)["request"]["groupInstanceId"] is None
+    )
+    found = record(beat)
+    found["response"]["errorCode"] = 82
+    (group,) = audited(tmp_path, [put(beat, found)]).values()
+    assert group.outcome == VIOLATED
+    assert "FENCED_INSTANCE_ID, which no state answers to it" in group.reason
+
+
+@pytest.mark.parametrize(
+    "name", ["zombie-heartbeats", "no-id-required", "heartbeat-hides-rebalance", "tansu-same-id"]
+)
+def test_a_wrong_coordinator_is_found(tmp_path: Path, name: str) -> None:
+    plan = Plan(lines=2_000, groups=6, members=4, unrest_ms=20_000, seed=1)
+    assert VIOLATED in outcomes(audited(tmp_path, made(plan, find_mutant(name).revision)))
+
+
+def without(lines: Lines, wanted: Callable[[dict[str, Any]], bool]) -> Iterator[tuple[int, bytes]]:
+    return ((i, line) for i, line in enumerate(lines) if wanted(record(line)))
+
+
+def test_a_garbled_line_is_never_made_a_group_s_fault(tmp_path: Path, lines: Lines) -> None:
+    def takes_over(found: dict[str, Any]) -> bool:
+        request = found["request"]
+        return (
+            found["requestHeader"]["requestApiKeyName"] == "JOIN_GROUP"
+            and not request["memberId"]
+            and request["groupInstanceId"] is not None
+            and found["response"]["errorCode"] == 0
+        )
+
+    for place, line in list(without(lines, takes_over))[4:8]:
+        changed = [*lines]
+        changed[place] = line[: len(line) // 2] + b"\n"
+        assert VIOLATED not in outcomes(audited(tmp_path, changed))
+
+
+def test_a_join_that_still_waits_at_the_end_is_assumed_if_gaps_allow_it(
+    tmp_path: Path, lines: Lines
+) -> None:
+    told = [i for i, line in enumerate(lines) if b'"HEARTBEAT"' in line and b":27}" in line]
+    assumed = []
+    for end in told[5:30:5]:
+        groups = audited(tmp_path, lines[: end + 1])
+        assert outcomes(groups) == {EXPLAINED}
+        if any(g.assumed for g in groups.values()):
+            assumed.append(end)
+    strict = audited(tmp_path, lines[: assumed[0] + 1], Settings(gaps=Gaps.NONE))
+    assert outcomes(strict) != {EXPLAINED}
+
+
+def test_memory_depends_on_live_groups(tmp_path: Path, lines: Lines) -> None:
+    path = tmp_path / "kafka-request.log"
+    path.write_bytes(b"".join(lines))
+    audit = Audit()
+    held = 0
+    for exchange in RequestLog([path]):
+        audit.feed(exchange)
+        held = max(held, audit.held)
+    assert held < len(lines) / 4
+
+
+# The command.
+
+
+def run(*arguments: str) -> tuple[int, str]:
+    result = CliRunner().invoke(fencepost, ["audit", *arguments], standalone_mode=False)
+    code = result.return_value if result.exception is None else -1
+    return code, result.output
+
+
+def test_the_command_reads_brokers_compressed_and_skewed(tmp_path: Path) -> None:
+    plan = Plan(lines=1_500, groups=4, members=3, brokers=2, unrest_ms=40_000, seed=3)
+    logs: dict[int, list[bytes]] = {0: [], 1: []}
+    for broker, line in Traffic(plan, KAFKA_4):
+        logs[broker].append(line)
+    for broker, written in logs.items():
+        (tmp_path / f"b{broker}").mkdir()
+        packed = gzip.compress(b"".join(written))
+        (tmp_path / f"b{broker}" / "kafka-request.log.gz").write_bytes(packed)
+    files = [str(tmp_path / f"b{b}" / "kafka-request.log.gz") for b in logs]
+    code, text = run(*files, "--skew", "b1=70", "--json")
+    assert code == 0
+    document = json.loads(text)
+    Draft202012Validator(json.loads(SCHEMA_FILE.read_text())).validate(document)
+    assert document["counts"]["explained"] == 4
+    assert {b for g in document["groups"] for b in g["brokers"]} == {"b0", "b1"}
+
+
+def test_a_violation_is_told_with_its_line_and_a_trace_to_replay(
+    tmp_path: Path, lines: Lines
+) -> None:
+    changed, line, group = wrong_answers(lines, 1)
+    path = tmp_path / "kafka-request.log"
+    path.write_bytes(b"".join(changed))
+    code, text = run(str(path), "--report", str(tmp_path / "report"))
+    assert code == 1
+    assert f"{group}: violated" in text
+    assert f"kafka-request.log:{line}" in text
+    document = json.loads((tmp_path / "report" / "audit.json").read_text())
+    Draft202012Validator(json.loads(SCHEMA_FILE.read_text())).validate(document)
+    (trace,) = (tmp_path / "report").glob("*.trace.json")
+    replayed = CliRunner().invoke(fencepost, ["replay", str(trace)], standalone_mode=False)
+    assert replayed.return_value == 0
+    assert "the same verdict" in replayed.output
+    assert (tmp_path / "report" / "index.html").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (["--skew", "b1"], "--skew 'b1' is not KEY=NUMBER, such as broker-2=150"),
+        (["--skew", "b9=5"], "no log is of a broker 'b9'"),
+        (["--group", "nobody"], "no line names the group 'nobody'"),
+        (["--date-pattern", "HH:mm"], "tells no full date"),
+        (["--timezone", "Mars"], "there is no time zone 'Mars'"),
+    ],
+)
+def test_bad_options_are_named(tmp_path: Path, lines: Lines, options: list[str], says: str) -> None:
+    path = tmp_path / "kafka-request.log"
+    path.write_bytes(b"".join(lines[:50]))
+    result = CliRunner().invoke(fencepost, ["audit", str(path), *options])
+    assert result.exit_code == 2  # click's own; `main` makes it 64
+    assert says in result.output
+
+
+def test_a_file_that_is_no_request_log_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "server.log"
+    path.write_bytes(b"[2026-11-21 12:00:00,000] INFO started (kafka.server)\n")
+    result = CliRunner().invoke(fencepost, ["audit", str(path)])
+    assert "holds no line that is read" in result.output
+
+
+# Traces.
+
+
+def recorded(name: str) -> Path:
+    return ROOT / "traces" / "corpus" / "mutants" / name
+
+
+def test_traces_are_judged_whole_by_whom_is_asked(tmp_path: Path) -> None:
+    name = "zombie-heartbeats.json"
+    trace = str(recorded(name))
+    code, text = run(trace, "--format", "trace", "--report", str(tmp_path / "report"))
+    assert code == 1
+    assert text.startswith(f"{name}: violated by kafka-4")
+    (row,) = json.loads((tmp_path / "report" / "audit.json").read_text())["traces"]
+    assert row["outcome"] == VIOLATED
+    assert (tmp_path / "report" / "index.html").exists()
+    assert run(trace, "--format", "trace", "--revision", "mutant:zombie-heartbeats")[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (["--group", "nobody"], "no trace names the group 'nobody'"),
+        (["--lag", "9"], "--lag is about request logs"),
+    ],
+)
+def test_what_does_not_fit_a_trace_is_refused(options: list[str], says: str) -> None:
+    trace = str(recorded("zombie-heartbeats.json"))
+    result = CliRunner().invoke(fencepost, ["audit", trace, "--format", "trace", *options])
+    assert says in result.output

@@ -1,0 +1,50 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from support.places import ROOT
+
+from fencepost.properties.mutants.departures import DEPARTURES
+from fencepost.traces.files.causes import cause_of, cause_sentence
+from fencepost.traces.files.corpus_index import sameness_of
+from fencepost.traces.files.trace_file import TraceFile
+
+FINDINGS = sorted((ROOT / "docs" / "findings").glob("*.json"))
+MUTANTS = sorted((ROOT / "traces" / "corpus" / "mutants").glob("*.json"))
+SESSION_KEPT = {"replace-keeps-session-timer", "replace-starts-no-timer"}
+"""Mutants that do what is known of Kafka: the first session after a restart is the old one's."""
+
+
+@pytest.mark.parametrize("path", FINDINGS, ids=lambda path: path.stem)
+def test_a_finding_has_the_cause_of_its_name_or_none_that_is_known(path: Path) -> None:
+    expected = path.stem if path.stem in DEPARTURES else ""
+    assert cause_of(TraceFile.read(path)) == expected
+
+
+def test_what_is_broken_otherwise_is_put_down_to_nothing() -> None:
+    assert len(MUTANTS) > 100
+    found = {path.stem: cause_of(TraceFile.read(path)) for path in MUTANTS}
+    explained = {name: cause for name, cause in found.items() if cause}
+    assert explained == dict.fromkeys(SESSION_KEPT, "restart-session")
+
+
+def test_what_holds_has_no_cause() -> None:
+    (path,) = (ROOT / "traces" / "corpus" / "recorded").glob("*.json")
+    assert cause_of(TraceFile.read(path)) == ""
+
+
+def test_two_looks_of_one_cause_are_the_same_bug() -> None:
+    one, other = (
+        TraceFile.read(next(path for path in MUTANTS if path.stem == name)) for name in SESSION_KEPT
+    )
+    same = replace(other, provenance={**other.provenance, "target": one.provenance["target"]})
+    assert sameness_of(one) == sameness_of(same) == (one.provenance["target"], "restart-session")
+    assert sameness_of(other) != sameness_of(one)
+
+
+def test_causes_are_told_in_words_with_their_pages() -> None:
+    words = cause_sentence("parked-sync + pending-leave")
+    for name in ("parked-sync", "pending-leave"):
+        assert f"{DEPARTURES[name].about} (docs/findings/{name}.md)" in words

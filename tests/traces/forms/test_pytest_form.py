@@ -1,0 +1,58 @@
+"""The pytest form does its work: it passes against the model, and fails against the mutant."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+from support.committed import ROWS, committed
+from support.pasted import PASSED, run_pasted
+
+from fencepost.model.coordinator import Send
+from fencepost.model.history import Sent
+from fencepost.model.machine import translate
+from fencepost.traces.files.trace_file import TraceFile, TraceFileError, TraceVerdict
+from fencepost.traces.forms.pytest_form import to_pytest
+
+QUICK = (
+    "kafka-8500",
+    "librdkafka-mock-never-fences",
+    "zombie-commits",
+    "zombie-join-unknown",
+    "leave-in-new-shape",
+)
+
+
+@pytest.mark.parametrize("name", QUICK)
+def test_it_tells_the_model_from_the_mutant(name: str) -> None:
+    trace = committed(name)
+    assert run_pasted(trace, "kafka-4") == PASSED
+    said = run_pasted(trace, f"mutant:{name}")
+    assert said.startswith(("AssertionError: ", "ValueError: ", "IndexError: ")), said
+
+
+@pytest.mark.parametrize("name", ["full-group", "pending-leave", "protocol-twice"])
+def test_what_a_kafka_gets_wrong_the_model_does_right(name: str) -> None:
+    assert run_pasted(committed(name), "kafka-4") == PASSED
+
+
+def test_without_a_broker_it_is_skipped() -> None:
+    assert "BROKER" not in os.environ
+    text = to_pytest(committed("kafka-8500"))
+    assert "set BROKER=HOST:PORT" in text
+    assert "group.initial.rebalance.delay.ms=1000" in text
+
+
+def test_what_no_kafka_knows_is_refused() -> None:
+    request = Send("r1", "a", "a", translate.TWO_LIST, 0, {})
+    trace = TraceFile(
+        "kafka-4", None, "virtual", 0, {}, None, (Sent(0, request),), {}, {}, TraceVerdict("holds")
+    )
+    with pytest.raises(TraceFileError, match="never was in a release"):
+        to_pytest(trace)
+
+
+def test_all_findings_have_one_too() -> None:
+    for row in ROWS:
+        if row["kind"] == "finding":
+            assert "def test_" in to_pytest(committed(row["name"]))

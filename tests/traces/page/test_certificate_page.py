@@ -1,0 +1,140 @@
+"""The page of certificates in a real browser: figures apart, cells that open, the coverage map."""
+
+from __future__ import annotations
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import expect
+from support.page.open import Open
+from support.page.pages import EVERY_OUTCOME, certificate_text, kept_certificate
+
+from fencepost.traces.page.certificate_page import certificate_page
+
+
+@pytest.fixture(scope="module")
+def text() -> str:
+    return certificate_text()
+
+
+@pytest.fixture(scope="module")
+def several() -> str:
+    names = ("kafka-2.3.0", "kafka-4.3.0", "kfake")
+    return certificate_page([kept_certificate(name) for name in names], [{}, {}, {}])
+
+
+def test_outcomes_are_counted_apart_by_level(open_page: Open, text: str) -> None:
+    page = open_page(text)
+    rows = page.locator(".counts tbody tr")
+    assert [row.split()[-8:] for row in rows.all_inner_texts()] == [
+        ["MUST", "1", "1", "1", "1", "0", "0", "0"],
+        ["SHOULD", "0", "0", "0", "0", "1", "1", "1"],
+        ["MAY", "0", "0", "0", "0", "0", "0", "0"],
+    ]
+    heads = page.locator(".counts thead th").all_inner_texts()
+    assert [head.split(maxsplit=1)[-1] for head in heads[3:]] == [
+        "pass",
+        "fail",
+        "known failure",
+        "stale known failure",
+        "unsupported",
+        "unknown",
+        "skipped",
+    ]
+
+
+@pytest.mark.parametrize("place", ["#t0", "#trace-no-such-case", "#%", "#step-3"])
+def test_an_address_that_names_nothing_is_the_index(open_page: Open, text: str, place: str) -> None:
+    page = open_page(text, place)
+    expect(page.locator("#index")).to_be_visible()
+    expect(page.locator("article")).to_be_hidden()
+
+
+def test_a_cell_opens_its_trace_and_one_comes_back(open_page: Open, text: str) -> None:
+    page = open_page(text)
+    page.get_by_role("link", name="fail: HEARTBEAT-STABLE/restart-session").click()
+    expect(page.locator("article h2").first).to_contain_text("a's Heartbeat v4")
+    expect(page.locator("#index")).to_be_hidden()
+    page.keyboard.press("Home")
+    assert page.url.endswith("#trace-restart-session-step-1")
+    page.get_by_role("link", name="All cases").click()
+    expect(page.locator("#index")).to_be_visible()
+    expect(page.locator("article")).to_be_hidden()
+
+
+def test_a_cell_without_a_trace_opens_the_reason(open_page: Open, text: str) -> None:
+    page = open_page(text)
+    page.get_by_role("link", name="unsupported: JOIN-GROUP-FULL/one").click()
+    row = page.locator("li.case, .cases li", has_text="JOIN-GROUP-FULL/one")
+    expect(row).to_be_in_viewport()
+
+
+def test_each_case_that_did_not_pass_is_in_the_matrix_and_has_a_reason(
+    open_page: Open, text: str
+) -> None:
+    page = open_page(text)
+    links = page.locator(".matrix a").all()
+    named = [link.get_attribute("aria-label") or "" for link in links]
+    for case, outcome in EVERY_OUTCOME.items():
+        said = f"some:target, {outcome.replace('-', ' ')}: {case}"
+        assert (said in named) is (outcome != "pass")
+        listed = page.locator(".reasons").get_by_text(case, exact=True)
+        assert listed.count() == (outcome != "pass")
+
+
+def test_rows_can_be_looked_for(open_page: Open, several: str) -> None:
+    page = open_page(several)
+    rows = page.locator(".matrix tr[data-rule]:visible")
+    every = rows.count()
+    page.get_by_label("Rules", exact=True).fill("heartbeat-")
+    assert 0 < rows.count() < every
+    assert f"of {every} rules" in page.locator("#found").inner_text()
+    page.get_by_label("Rules", exact=True).fill("")
+    page.get_by_label("only where something did not pass").check()
+    assert 0 < rows.count() < every
+
+
+def test_what_was_never_exercised_is_red(open_page: Open, text: str) -> None:
+    page = open_page(text)
+    row = page.locator(".map tr", has_text="HEARTBEAT-PREPARING").first
+    assert "never exercised" in (row.text_content() or "")
+    red = row.evaluate("row => getComputedStyle(row).backgroundColor")
+    shown = page.locator(".map tr.yes", has_text="HEARTBEAT-STABLE").first
+    assert shown.evaluate("row => getComputedStyle(row).backgroundColor") != red
+    gone = page.locator(".map tr.out", has_text="JOIN-GROUP-DEAD").first
+    assert "no group is ever Dead" in (gone.text_content() or "")
+    assert page.locator(".diagram .edge.yes").count() == 1
+    assert page.locator(".diagram .edge.never").count() > 3
+
+
+def test_several_targets_stand_beside_each_other(open_page: Open, several: str) -> None:
+    page = open_page(several)
+    heads = page.locator(".matrix thead th").all_inner_texts()
+    assert heads == ["rule", "kafka:2.3.0", "kafka:4.3.0", "kfake"]
+    assert page.locator(".counts tbody").count() == 3
+    page.locator(".counts").get_by_role("link", name="kfake").click()
+    expect(page.locator("#reasons-2 h3")).to_be_in_viewport()
+
+
+def test_without_scripts_all_of_it_can_be_read(open_page: Open, text: str) -> None:
+    page = open_page(text, scripts=False)
+    expect(page.locator(".matrix")).to_be_visible()
+    expect(page.locator(".filters")).to_be_hidden()
+    page.get_by_role("link", name="fail: HEARTBEAT-STABLE/restart-session").click()
+    expect(page.locator("article h2").first).to_be_in_viewport()
+    assert page.locator("ol.plain li").count() > 10
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_a_screen_reader_stumbles_over_nothing(
+    open_page: Open, text: str, several: str, theme: str
+) -> None:
+    for page in (open_page(text, theme=theme), open_page(several, theme=theme)):
+        for box in page.locator("details").all():
+            box.evaluate("box => { box.open = true; }")
+        found = Axe().run(page).response["violations"]
+        assert [(f["id"], f["impact"], f["nodes"][0]["html"][:120]) for f in found] == []
+        wide = page.evaluate("document.documentElement.scrollWidth - innerWidth")
+        assert wide <= 0
+    page = open_page(text, "#trace-restart-session", theme=theme)
+    found = Axe().run(page).response["violations"]
+    assert [(f["id"], f["impact"], f["nodes"][0]["html"][:120]) for f in found] == []

@@ -1,0 +1,150 @@
+"""The parts of a stream that need no Spark: lines, alerts, and what was read of a folder."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.logs.log_rows import write_logs
+
+from benchmarks.log_traffic import Plan
+from fencepost.traces.audit.judge.log_options import LogOptions
+from fencepost.traces.logs.request_log import RequestLog
+from fencepost.traces.pipeline.storage.location import Place
+from fencepost.traces.pipeline.storage.manifest import CorpusError
+
+pytest.importorskip("pandas")
+pytest.importorskip("pyspark", minversion="4.2")
+
+from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxRows
+
+from fencepost.traces.pipeline.spark import stream
+from fencepost.traces.pipeline.spark.stream_source import RAW, GrowingLogs
+from fencepost.traces.pipeline.spark.stream_watch import Source, Watch
+
+ALL = ReadAllAvailable()
+
+
+def read(logs: GrowingLogs, start: dict[str, Any], end: dict[str, Any]) -> list[dict[str, Any]]:
+    batches = [batch for part in logs.partitions(start, end) for batch in logs.read(part)]
+    assert all(batch.schema == RAW for batch in batches)
+    return [row for batch in batches for row in batch.to_pylist()]
+
+
+def test_a_line_is_read_once_and_only_when_its_end_is_there(tmp_path: Path) -> None:
+    log = tmp_path / "broker-1.log"
+    log.write_bytes(b"one\ntwo\nthr")
+    logs = GrowingLogs(tmp_path)
+    first = logs.latestOffset(logs.initialOffset(), ALL)
+    rows = read(logs, {}, first)
+    assert [(row["line"], row["text"]) for row in rows] == [(1, b"one\n"), (2, b"two\n")]
+    assert rows[0]["broker"] == "broker-1"
+    assert logs.latestOffset(first, ALL) == first
+    with log.open("ab") as file:
+        file.write(b"ee\nfour\n")
+    second = GrowingLogs(tmp_path).latestOffset(first, ALL)
+    rows = read(logs, first, second)
+    assert [(row["line"], row["text"]) for row in rows] == [(3, b"three\n"), (4, b"four\n")]
+
+
+def test_no_more_lines_than_asked_for_are_read_at_once(tmp_path: Path) -> None:
+    (tmp_path / "a.log").write_bytes(b"".join(b"%d\n" % n for n in range(10)))
+    logs, seen = GrowingLogs(tmp_path), []
+    at: dict[str, Any] = {}
+    for _ in range(4):
+        end = logs.latestOffset(at, ReadMaxRows(3))
+        seen.append([row["text"] for row in read(logs, at, end)])
+        at = end
+    assert [len(rows) for rows in seen] == [3, 3, 3, 1]
+    assert [text for rows in seen for text in rows] == [b"%d\n" % n for n in range(10)]
+
+
+def test_a_log_that_is_renamed_or_begun_anew_is_known(tmp_path: Path) -> None:
+    log = tmp_path / "kafka.log"
+    log.write_bytes(b"one\n")
+    logs = GrowingLogs(tmp_path)
+    first = logs.latestOffset({}, ALL)
+    log.rename(tmp_path / "kafka.log.2026-11-21")
+    log.write_bytes(b"two\n")
+    (tmp_path / "kafka.log.2026-11-20.gz").write_bytes(b"compressed\n")
+    second = logs.latestOffset(first, ALL)
+    assert [row["text"] for row in read(logs, first, second)] == [b"two\n"]
+    with log.open("r+b") as file:
+        file.truncate()
+        file.write(b"3\n")
+    third = logs.latestOffset(second, ALL)
+    rows = read(logs, second, third)
+    assert [(row["line"], row["text"]) for row in rows] == [(1, b"3\n")]
+    log.unlink()
+    with pytest.raises(FileNotFoundError, match="before 2 bytes of it were read"):
+        logs.partitions(second, third)
+
+
+def test_lines_are_those_that_the_audit_reads(tmp_path: Path) -> None:
+    (old,) = write_logs(tmp_path, Plan(lines=300, groups=3))[:1]
+    text = old.read_bytes().splitlines(keepends=True)
+    log, until = RequestLog([]), dict[str, int]()
+    rows = [
+        row
+        for number, line in enumerate(text, start=1)
+        for row in stream.parsed(log, LogOptions(), until, "broker-0", old.name, number, line)
+    ]
+    made = [stream._exchange(row) for row in rows]
+    assert made == list(RequestLog([old]))
+    (lost,) = stream.parsed(log, LogOptions(), until, "b", old.name, 9, text[0][:300])
+    assert lost[1] is True
+    assert lost[5] == next(iter(RequestLog([old]))).answered_ms
+
+
+def alert(group: str, **fields: Any) -> dict[str, Any]:
+    row = {"group": group, "number": 1, "broker": "b", "from_ms": 100, "at_ms": 200, **fields}
+    return {"kind": stream.ALERT, "row": json.dumps(row)}
+
+
+def lost(at_ms: int, broker: str = "b") -> dict[str, Any]:
+    row = {"broker": broker, "place": "x:1", "at_ms": at_ms}
+    return {"kind": stream.DAMAGED, "row": json.dumps(row)}
+
+
+def test_a_batch_that_is_done_again_writes_the_same_alert_once(tmp_path: Path) -> None:
+    told: list[dict[str, Any]] = []
+    sink = stream.Sink(Place(str(tmp_path)), told.append)
+    sink.write([alert("b"), alert("a")], 4)
+    sink.write([], 5)
+    sink.write([alert("a"), alert("b")], 4)
+    assert [row["group"] for row in stream.alerts_in(sink.place)] == ["a", "b"]
+    assert [row["group"] for row in told] == ["a", "b"]
+    assert {row["outcome"] for row in told} == {"violated"}
+    assert len(list(tmp_path.rglob("*.jsonl"))) == 1
+
+
+@pytest.mark.parametrize(
+    ("at_ms", "broker", "outcome"),
+    [(150, "b", "unknown"), (99, "b", "violated"), (150, "c", "violated")],
+)
+def test_a_line_that_cant_be_read_may_explain_an_alert(
+    at_ms: int, broker: str, outcome: str, tmp_path: Path
+) -> None:
+    sink = stream.Sink(Place(str(tmp_path)))
+    sink.write([lost(at_ms, broker)], 1)
+    sink.write([alert("a")], 2)
+    sink.write([lost(150)], 3)  # it came later: an alert that is written again says the same
+    sink.write([alert("a")], 2)
+    (row,) = stream.alerts_in(sink.place)
+    assert row["outcome"] == outcome
+
+
+def test_a_folder_is_of_one_source_and_its_checkpoint(tmp_path: Path) -> None:
+    place = Place(str(tmp_path / "out"))
+    given = Watch(place, Source(folder="/logs"))
+    given.claim()
+    given.claim()
+    with pytest.raises(CorpusError, match="another source"):
+        Watch(place, Source(topic="t", bootstrap="h:1")).claim()
+    stream.Sink(place).write([alert("a")], 0)
+    with pytest.raises(CorpusError, match="has alerts and no checkpoint"):
+        given.claim()
+    with pytest.raises(CorpusError, match="not empty"):
+        Watch(Place(str(tmp_path)), Source(folder="/logs")).claim()

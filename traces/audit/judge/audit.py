@@ -1,0 +1,169 @@
+"""The audit of a log: every line to its group, and what came of each.
+
+Decides what is kept in memory: the groups that are live.  Of a group that was silent for longer
+than any session lasts the result alone is kept; with its next line its state is unknown.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from typing import Any
+
+from fencepost.properties.oracle.search import FOREVER
+from fencepost.traces.audit.judge.groups import IDLE_MS, GroupAudit
+from fencepost.traces.audit.judge.possible_errors import Legal
+from fencepost.traces.audit.judge.results import Found, GroupResult
+from fencepost.traces.audit.judge.segment import Stretch
+from fencepost.traces.audit.judge.settings import Settings
+from fencepost.traces.logs.exchange import Exchange
+
+_LOOK_EVERY = 50_000
+_MOST_CONNECTIONS = 20_000
+_KEEP_MS = 60 * 60_000
+_PAUSE_MS = 10_000
+_MOST_PAUSES = 1_000
+
+
+class Broker:
+    """What is known of a broker beside its groups: its connections."""
+
+    __slots__ = ("connections", "last_ms", "pauses")
+
+    def __init__(self) -> None:
+        self.connections: dict[str, list[int]] = {}
+        self.last_ms = FOREVER
+        self.pauses: deque[tuple[int, int]] = deque(maxlen=_MOST_PAUSES)
+
+    def wrote(self, at_ms: int) -> None:
+        """A line more."""
+        if at_ms > self.last_ms + _PAUSE_MS:
+            self.pauses.append((self.last_ms, at_ms))
+        self.last_ms = at_ms
+
+    def runs_through(self, from_ms: int, to_ms: int) -> bool:
+        """Whether at each time some connection was used before and after: none outlives a start."""
+        until_ms = from_ms
+        for first, last in sorted((first, last) for first, last in self.connections.values()):
+            if first > until_ms or until_ms >= to_ms:
+                break
+            if first < until_ms or first == from_ms:
+                until_ms = max(until_ms, last)
+        return until_ms >= to_ms
+
+    def prune(self, now_ms: int) -> None:
+        """Forget connections that were not used for long."""
+        self.connections = {
+            name: used for name, used in self.connections.items() if used[1] > now_ms - _KEEP_MS
+        }
+
+
+class Audit:
+    """An audit under way: `feed` it each exchange, in order of the answers, then `finish`.
+
+    `only`: the groups to look at; none for all.  `evidence`: for each violated group the first
+    violation, with the stretch that it is in where there is one.
+    """
+
+    def __init__(
+        self, settings: Settings | None = None, only: frozenset[str] = frozenset()
+    ) -> None:
+        self.settings = settings or Settings()
+        self.only = only
+        self.evidence: dict[str, tuple[Found, Stretch | None]] = {}
+        self._legal = Legal(self.settings.revision)
+        self._groups: dict[str, GroupAudit] = {}
+        self._brokers: dict[str, Broker] = {}
+        self._damage: list[tuple[str, int, str]] = []
+        self._fed = 0
+
+    def feed(self, exchange: Exchange) -> None:
+        """One exchange."""
+        broker = self._brokers.get(exchange.broker)
+        if broker is None:
+            broker = self._brokers[exchange.broker] = Broker()
+        used = broker.connections.get(exchange.connection)
+        if used is None:
+            broker.connections[exchange.connection] = [exchange.arrived_ms, exchange.answered_ms]
+        else:
+            used[1] = exchange.answered_ms
+        broker.wrote(exchange.answered_ms)
+        self._fed += 1
+        if self._fed % _LOOK_EVERY == 0:
+            self._put_down_idle(exchange.answered_ms)
+        group_id = exchange.request_body.get("groupId")
+        if group_id is None:
+            for part in parts(exchange):
+                self._to_group(part.request_body["groups"][0], part)
+        else:
+            self._to_group(group_id, exchange)
+
+    def _to_group(self, group_id: str, exchange: Exchange) -> None:
+        group = self._groups.get(group_id)
+        if group is None:
+            if self.only and group_id not in self.only:
+                return
+            group = self._groups[group_id] = GroupAudit(
+                group_id, self.settings, self._legal, self, self._note
+            )
+        group.take(exchange)
+
+    @property
+    def held(self) -> int:
+        """How many exchanges are held back at the moment."""
+        return sum(group.held for group in self._groups.values())
+
+    def damage(self, broker: str, at_ms: int, place: str) -> None:
+        """A line of the log that may have been evidence, and can't be read."""
+        self._damage.append((broker, at_ms, place))
+
+    def finish(self) -> dict[str, GroupResult]:
+        """The results of all groups, by name."""
+        for group in self._groups.values():
+            group.finish()
+        return {name: self._groups[name].result for name in sorted(self._groups)}
+
+    # What groups ask.
+
+    def runs_through(self, broker: str, from_ms: int, to_ms: int) -> bool:
+        """Whether connections show that the broker ran all the time."""
+        return self._brokers[broker].runs_through(from_ms, to_ms)
+
+    def damaged(self, broker: str, from_ms: int, to_ms: int) -> str | None:
+        """A line of that time that can't be read, if there is one."""
+        for of, at_ms, place in self._damage:
+            if of == broker and from_ms <= at_ms <= to_ms:
+                return place
+        return None
+
+    def paused(self, broker: str, from_ms: int, to_ms: int) -> bool:
+        """Whether the broker said nothing at all for so long that it may have stood still."""
+        pauses = self._brokers[broker].pauses
+        return any(since < to_ms and until > from_ms for since, until in pauses)
+
+    def _note(self, found: Found, stretch: Stretch | None) -> None:
+        group_id = found.exchange.group_ids[0]
+        self.evidence.setdefault(group_id, (found, stretch))
+
+    def _put_down_idle(self, now_ms: int) -> None:
+        for broker in self._brokers.values():
+            if len(broker.connections) > _MOST_CONNECTIONS:
+                broker.prune(now_ms)
+        for group in self._groups.values():
+            if group.result.last_ms < now_ms - IDLE_MS:
+                group.finish()
+
+
+def parts(exchange: Exchange) -> Iterator[Exchange]:
+    """An exchange about several groups as one for each; none where it names no group."""
+    if exchange.api != "DescribeGroups":
+        return
+    rows: Iterable[Any] = exchange.response_body.get("groups") or ()
+    for row in rows:
+        if isinstance(row, dict) and isinstance(row.get("groupId"), str):
+            yield replace(
+                exchange,
+                request_body={**exchange.request_body, "groups": [row["groupId"]]},
+                response_body={**exchange.response_body, "groups": [row]},
+            )

@@ -1,0 +1,153 @@
+"""The short way: heartbeats and commits of members of a group that is at rest.
+
+Decides which lines change nothing but a session timer.  In a Stable group whose state is known, a
+heartbeat that is answered NONE with the group's generation, from a member under its own instance
+id, is what the model answers; all that it does is to restart that member's session.  So only the
+last one of each member is kept, and the oracle hears of it when it is needed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from fencepost.model.state.group import SESSION
+from fencepost.model.table.vocabulary import GroupState
+from fencepost.properties.oracle.candidate import Candidate
+from fencepost.properties.oracle.search import FOREVER
+from fencepost.traces.audit.judge.anchor import UNKNOWN_MS
+from fencepost.traces.audit.judge.line_kind import commit_error
+from fencepost.traces.logs.exchange import Exchange
+
+
+@dataclass(slots=True)
+class Seat:
+    """A member at rest: its instance, S, and when its session last restarted (ms; from, to)."""
+
+    instance: str | None
+    session_ms: int
+    earliest: int
+    latest: int
+    moved: bool = False
+
+
+class Settled:
+    """A group at rest: `seats` by member id; `taken`: how many lines went this way."""
+
+    __slots__ = ("_beat_ms", "_due_ms", "generation_id", "group_id", "seats", "taken")
+
+    def __init__(self, group_id: str, generation_id: int, seats: dict[str, Seat]) -> None:
+        self.group_id = group_id
+        self.generation_id = generation_id
+        self.seats = seats
+        self.taken = 0
+        self._beat_ms = 0
+        self._due_ms = self._next_due_ms()
+
+    def takes(self, exchange: Exchange) -> bool:
+        """Whether the line was one that changes nothing but a session timer; if so it is taken."""
+        body = exchange.request_body
+        if exchange.api == "Heartbeat":
+            if exchange.response_body.get("errorCode") != 0:
+                return False
+            generation_id = body.get("generationId")
+            beats = True
+        elif exchange.api == "OffsetCommit":
+            if commit_error(exchange) != 0:
+                return False
+            generation_id = body.get("generationIdOrMemberEpoch", body.get("generationId"))
+            beats = False
+        else:
+            return False
+        if generation_id != self.generation_id:
+            return False
+        seat = self.seats.get(body.get("memberId", ""))
+        if seat is None:
+            return False
+        instance = body.get("groupInstanceId")
+        if instance is not None and instance != seat.instance:
+            return False
+        answered_ms = exchange.answered_ms
+        if answered_ms > self._due_ms:
+            self._due_ms = self._next_due_ms()
+            if answered_ms > self._due_ms:
+                return False  # somebody's session may have ended: let the oracle say
+        arrived_ms = exchange.arrived_ms
+        if arrived_ms > seat.earliest:  # noqa: PLR1730 - a call of max is dearer, per line
+            seat.earliest = arrived_ms
+        if answered_ms > seat.latest:  # noqa: PLR1730
+            seat.latest = answered_ms
+        if beats:  # a commit is accepted during a rebalance, too, so it shows no rest
+            self._beat_ms = arrived_ms
+        seat.moved = True
+        self.taken += 1
+        return True
+
+    def _next_due_ms(self) -> int:
+        """The first time at which somebody's session may end."""
+        return min((s.earliest + s.session_ms for s in self.seats.values()), default=FOREVER)
+
+    def applied(self, candidate: Candidate) -> Candidate:
+        """The candidate with the session timers as the lines taken have left them."""
+        group = candidate.group(self.group_id)
+        if group is None:
+            return candidate
+        for member_id, seat in self.seats.items():
+            if seat.moved and group.member(member_id) is not None:
+                group = group.with_timer(
+                    SESSION,
+                    member_id,
+                    seat.earliest + seat.session_ms,
+                    seat.latest + seat.session_ms,
+                )
+        return replace(
+            candidate,
+            groups=candidate.with_group(self.group_id, group),
+            now=max(candidate.now, self._beat_ms),
+        )
+
+
+def settled(group_id: str, candidates: list[Candidate]) -> Settled | None:
+    """The group at rest, if all explanations agree that it is, and on who is in it."""
+    seats: dict[str, Seat] | None = None
+    generation_id = -1
+    for candidate in candidates:
+        group = candidate.group(group_id)
+        if (
+            group is None
+            or group.state is not GroupState.STABLE
+            or candidate.unapplied
+            or candidate.emitted
+        ):
+            return None
+        mine: dict[str, Seat] = {}
+        timers = {t.subject: t for t in group.timers if t.kind == SESSION}
+        for member in group.members:
+            timer = timers.get(member.member_id)
+            if timer is None:
+                return None
+            s = member.session_timeout_ms
+            mine[member.member_id] = Seat(
+                member.group_instance_id, s, timer.earliest - s, timer.latest - s
+            )
+        if seats is None:
+            seats, generation_id = mine, group.generation_id
+            continue
+        if generation_id != group.generation_id or seats.keys() != mine.keys():
+            return None
+        for member_id, seat in mine.items():
+            other = seats[member_id]
+            if (other.instance, other.session_ms) != (seat.instance, seat.session_ms):
+                return None
+            other.earliest = min(other.earliest, seat.earliest)
+            other.latest = max(other.latest, seat.latest)
+    return None if seats is None else Settled(group_id, generation_id, seats)
+
+
+def is_vague(candidates: list[Candidate], group_id: str) -> bool:
+    """Whether some member is known from a list alone, and not by its own join."""
+    return any(
+        member.session_timeout_ms >= UNKNOWN_MS or not member.client_id
+        for candidate in candidates
+        if (group := candidate.group(group_id)) is not None
+        for member in group.members
+    )

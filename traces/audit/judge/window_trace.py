@@ -1,0 +1,226 @@
+"""The stretch around a violation as a trace file, to be replayed and viewed.
+
+Decides what stands for what came before.  A trace begins with no group, so the members are first
+made to join, sync and send the heartbeats that they last sent; then come the lines of the stretch,
+up to the wrong answer.  The requests of that beginning are not the log's, and their ids say so.
+What the file records is what the oracle says of the trace as it is.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from fencepost.model.coordinator import Answer, Send
+from fencepost.model.history import Answered, Event, Sent
+from fencepost.model.state.group import SESSION, Group, Member
+from fencepost.model.table.vocabulary import GroupState
+from fencepost.properties.oracle.oracle import judge
+from fencepost.traces.audit.judge.ordered_search import EFFORTS, history
+from fencepost.traces.audit.judge.results import Found
+from fencepost.traces.audit.judge.segment import Stretch
+from fencepost.traces.audit.judge.settings import DELAY, Settings
+from fencepost.traces.files.run_trace import said
+from fencepost.traces.files.trace_file import TraceFile
+from fencepost.traces.logs.exchange import Exchange
+
+_DELAY_MS = 1_000
+_SOON_MS = 50
+_JOIN, _SYNC, _BEAT = 5, 3, 3
+
+
+class _Prefix:
+    """Events that bring a group about; times count from 0."""
+
+    def __init__(self, group_id: str, name: str) -> None:
+        self.group_id = group_id
+        self.name = name
+        self.events: list[tuple[int, Event]] = []
+        self._number = 0
+
+    def ask(self, member: Member, api: str, version: int, at_ms: int, body: dict[str, Any]) -> str:
+        self._number += 1
+        request_id = f"{self.name}-{self._number}"
+        body = {"groupId": self.group_id, **body}
+        connection = f"{member.member_id} {request_id}"
+        send = Send(request_id, connection, member.client_id, api, version, body)
+        self.events.append((at_ms, Sent(at_ms, send)))
+        return request_id
+
+    def answer(self, request_id: str, at_ms: int, body: dict[str, Any]) -> None:
+        self.events.append((at_ms, Answered(Answer(request_id, at_ms, body))))
+
+
+def window_trace(
+    found: Found, stretch: Stretch | None, settings: Settings, tool: str
+) -> TraceFile | None:
+    """The trace; None where the members before can't be made to join again as they were."""
+    exchange = found.exchange
+    if stretch is None:
+        prefix: list[tuple[int, Event]] = []
+        exchanges: Sequence[Exchange] = [exchange]
+        base = exchange.arrived_ms - _SOON_MS
+    else:
+        group = stretch.before[0].group(stretch.group_id)
+        if group is None or group.state is not GroupState.STABLE:
+            return None
+        sessions = {t.subject: t for t in group.timers if t.kind == SESSION}
+        restarts = [
+            sessions[m.member_id].earliest - m.session_timeout_ms
+            for m in group.members
+            if m.member_id in sessions
+        ]
+        ready = _ready_ms(group)
+        base = min([*restarts, stretch.from_ms]) - ready - _SOON_MS
+        prefix = [*_made(stretch.group_id, group).events, *_beats(stretch.group_id, group, base)]
+        exchanges = [e for e in stretch.exchanges if e.arrived_ms <= exchange.answered_ms]
+    timed = [(e.at_ms - base, _moved(e, base)) for e in _until(exchanges, exchange, settings)]
+    events = tuple(e for _, e in sorted([*prefix, *timed], key=_time))
+    config = {**settings.machine_config(), DELAY: _DELAY_MS}
+    says = f"{exchange.place}: {exchange.api} was answered {found.says}"
+    verdict = judge(settings.revision, config, list(events), lag_ms=settings.lag_ms).verdict()
+    senders = {e.request.id: e.request.client_id for e in events if isinstance(e, Sent)}
+    return TraceFile(
+        revision=settings.revision.name,
+        case=None,
+        clock="real",
+        lag_ms=settings.lag_ms,
+        config=config,
+        plan=None,
+        events=events,
+        senders=senders,
+        names={},
+        verdict=said(verdict, settings.revision, says),
+        provenance={
+            "tool": tool,
+            "target": exchange.broker,
+            "implementation": "request log",
+            "implementation_version": "",
+            "seed": None,
+        },
+    )
+
+
+def _time(entry: tuple[int, Event]) -> tuple[int, bool]:
+    return entry[0], isinstance(entry[1], Answered)
+
+
+def _until(exchanges: Sequence[Exchange], last: Exchange, settings: Settings) -> Iterator[Event]:
+    """The stretch up to the wrong answer; what is answered later is only asked."""
+    for event in history(exchanges, settings.lag_ms, frozenset(), EFFORTS[0]):
+        yield event
+        if isinstance(event, Answered) and event.answer.id == last.place:
+            return
+
+
+def _moved(event: Event, base: int) -> Event:
+    match event:
+        case Sent():
+            by_ms = event.at_ms if event.by_ms is None else event.by_ms
+            return Sent(event.at_ms - base, event.request, by_ms - base)
+        case Answered(answer=answer):
+            return Answered(Answer(answer.id, answer.at_ms - base, answer.body, answer.findings))
+    raise TypeError(f"{type(event).__name__} is nothing that a log shows")
+
+
+def _completes_ms(group: Group) -> int:
+    """The initial delay runs twice where somebody came after the first."""
+    return _DELAY_MS * (2 if len(group.members) > 1 else 1)
+
+
+def _ready_ms(group: Group) -> int:
+    return _completes_ms(group) + 2 * _SOON_MS
+
+
+def _made(group_id: str, group: Group) -> _Prefix:
+    """The members join, the leader first, and sync."""
+    prefix = _Prefix(group_id, "before")
+    members = sorted(group.members, key=lambda m: m.member_id != group.leader)
+    name = group.protocol_name or ""
+    joins = {}
+    for number, member in enumerate(members):
+        body = _join(group, member)
+        if member.group_instance_id is None:
+            asked = prefix.ask(member, "JoinGroup", _JOIN, 3 * number, {**body, "memberId": ""})
+            prefix.answer(asked, 3 * number + 1, _joined(79, member.member_id))
+            body["memberId"] = member.member_id
+        joins[member.member_id] = prefix.ask(member, "JoinGroup", _JOIN, 3 * number + 2, body)
+    done = _completes_ms(group)
+    for member in members:
+        rows = [
+            {
+                "memberId": m.member_id,
+                "groupInstanceId": m.group_instance_id,
+                "metadata": _text(m.metadata(name)),
+            }
+            for m in group.members
+        ]
+        told = {
+            **_joined(0, member.member_id),
+            "generationId": group.generation_id,
+            "protocolName": name,
+            "leader": group.leader,
+            "members": rows if member.member_id == group.leader else [],
+        }
+        prefix.answer(joins[member.member_id], done + _SOON_MS, told)
+    assignments = [
+        {"memberId": m.member_id, "assignment": _text(m.assignment)} for m in group.members
+    ]
+    for member in members:
+        body = {
+            **_identity(group, member),
+            "assignments": assignments if member.member_id == group.leader else [],
+        }
+        asked = prefix.ask(member, "SyncGroup", _SYNC, done + _SOON_MS + 1, body)
+        reply = {"errorCode": 0, "assignment": _text(member.assignment)}
+        prefix.answer(asked, done + 2 * _SOON_MS, reply)
+    return prefix
+
+
+def _beats(group_id: str, group: Group, base: int) -> list[tuple[int, Event]]:
+    """The heartbeats that last restarted the sessions."""
+    prefix = _Prefix(group_id, "beat-before")
+    for timer in group.timers:
+        member = group.member(timer.subject)
+        if timer.kind != SESSION or member is None:
+            continue
+        at_ms = timer.earliest - member.session_timeout_ms - base
+        until_ms = timer.latest - member.session_timeout_ms - base
+        asked = prefix.ask(member, "Heartbeat", _BEAT, at_ms, _identity(group, member))
+        prefix.answer(asked, max(until_ms, at_ms), {"errorCode": 0})
+    return prefix.events
+
+
+def _identity(group: Group, member: Member) -> dict[str, Any]:
+    return {
+        "generationId": group.generation_id,
+        "memberId": member.member_id,
+        "groupInstanceId": member.group_instance_id,
+    }
+
+
+def _join(group: Group, member: Member) -> dict[str, Any]:
+    return {
+        "sessionTimeoutMs": member.session_timeout_ms,
+        "rebalanceTimeoutMs": member.rebalance_timeout_ms,
+        "memberId": "",
+        "groupInstanceId": member.group_instance_id,
+        "protocolType": group.protocol_type or "",
+        "protocols": [{"name": p.name, "metadata": _text(p.metadata)} for p in member.protocols],
+    }
+
+
+def _joined(code: int, member_id: str) -> dict[str, Any]:
+    return {
+        "errorCode": code,
+        "generationId": -1,
+        "protocolName": "",
+        "leader": "",
+        "memberId": member_id,
+        "members": [],
+    }
+
+
+def _text(raw: bytes) -> str:
+    return base64.b64encode(raw).decode()

@@ -1,0 +1,131 @@
+"""Who is in a group, as far as its log has told.
+
+Decides what is remembered of a member while it lives, and nothing longer: when it was last heard,
+the longest silence, what it subscribes to.  A log that begins in the middle of a group's life
+shows members one by one; `complete` says whether all are known.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import struct
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from fencepost.traces.audit.operations.operator_rows import NearTimeout, Process
+from fencepost.traces.logs.exchange import Exchange
+
+NEAR = 0.6
+"""The part of a session timeout that a silence must reach to be near it: two heartbeats of three
+are lost, with the intervals that are usual."""
+
+Offers = tuple[tuple[str, Any], ...]
+
+
+@dataclass(slots=True)
+class Member:
+    """A member id that is known to the group.
+
+    `begins`: its join was seen; `heard_ms`: when its session timer was last restarted.
+    """
+
+    member_id: str
+    instance_id: str | None
+    process: Process
+    from_ms: int
+    begins: bool
+    heard_ms: int
+    place: str
+    session_ms: int | None = None
+    rebalance_ms: int = 0
+    offers: Offers = ()
+    synced: int = -1
+    """The generation that it has its assignment of."""
+    longest_ms: int = 0
+    longest_at_ms: int = 0
+    longest_place: str = ""
+    fenced_ms: int | None = None
+
+    @property
+    def deadline_ms(self) -> int | None:
+        """When its session ends, if nothing more is heard; None where its timeout is unknown."""
+        return None if self.session_ms is None else self.heard_ms + self.session_ms
+
+    def heard(self, x: Exchange) -> None:
+        """It sent something that restarts its timer."""
+        silent_ms = x.arrived_ms - self.heard_ms
+        if silent_ms > self.longest_ms:
+            self.longest_ms, self.longest_at_ms = silent_ms, x.arrived_ms
+            self.longest_place = x.place
+        self.heard_ms = max(self.heard_ms, x.answered_ms)
+
+    def near(self, group: str) -> NearTimeout | None:
+        """Whether it was once close to being thrown out."""
+        if self.session_ms is None or self.longest_ms < NEAR * self.session_ms:
+            return None
+        return NearTimeout(
+            group,
+            self.instance_id,
+            self.member_id,
+            self.process,
+            self.longest_at_ms,
+            self.longest_ms,
+            self.session_ms,
+            self.longest_place,
+        )
+
+
+@dataclass(slots=True)
+class Roster:
+    """The members of a group."""
+
+    members: dict[str, Member] = field(default_factory=dict)
+    instances: dict[str, str] = field(default_factory=dict)
+    complete: bool = False
+
+    def holder(self, instance_id: str | None) -> Member | None:
+        """Who holds an instance id."""
+        member_id = None if instance_id is None else self.instances.get(instance_id)
+        return None if member_id is None else self.members.get(member_id)
+
+    def add(self, member: Member) -> None:
+        """A member more."""
+        self.members[member.member_id] = member
+        if member.instance_id is not None:
+            self.instances[member.instance_id] = member.member_id
+
+    def remove(self, member: Member) -> None:
+        """A member less."""
+        self.members.pop(member.member_id, None)
+        instance_id = member.instance_id
+        if instance_id is not None and self.instances.get(instance_id) == member.member_id:
+            del self.instances[instance_id]
+
+
+def offers_of(protocols: Iterable[Mapping[str, Any]]) -> Offers:
+    """What a join offers, to be compared with a later one's."""
+    return tuple((row["name"], row["metadata"]) for row in protocols)
+
+
+def subscription(offers: Offers) -> Offers:
+    """What of it is a subscription: the topics, not what an assignor writes beside them."""
+    return tuple((name, _topics(metadata)) for name, metadata in offers)
+
+
+def _topics(metadata: str) -> object:
+    """The topics of a consumer's metadata; the metadata itself if it is something else's."""
+    try:
+        raw = base64.b64decode(metadata, validate=True)
+        (count,) = struct.unpack_from(">i", raw, 2)
+        at, topics = 6, []
+        for _ in range(count):
+            (size,) = struct.unpack_from(">h", raw, at)
+            if size < 0:
+                return metadata
+            topics.append(raw[at + 2 : at + 2 + size])
+            at += 2 + size
+    except (binascii.Error, struct.error):
+        return metadata
+    return frozenset(topics) if at <= len(raw) and count >= 0 else metadata

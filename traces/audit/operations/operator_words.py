@@ -1,0 +1,225 @@
+"""The operator's report in sentences, for whoever reads it at three in the morning.
+
+Decides what is a problem and comes first: what is wrong, who, since when, and what to do.  Then
+what the rebalances were for, and what would have saved some.  Names are those of pods and hosts;
+times are UTC.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import groupby
+
+from fencepost.traces.audit.operations.operator_report import OperatorReport, ShortSession
+from fencepost.traces.audit.operations.operator_rows import (
+    Cause,
+    FencingChain,
+    Process,
+    Remedy,
+    SelfFencing,
+    StaticLeave,
+)
+from fencepost.traces.audit.operations.restarts import long_enough_ms
+
+_MOST = 5
+"""Of anything, as text."""
+_HOUR_MS = 3_600_000
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Something that is wrong.  `kind`: a word for programs; `names`: the processes."""
+
+    kind: str
+    group: str
+    instance_id: str | None
+    names: tuple[str, ...]
+    says: str
+    remedy: str
+    place: str
+
+
+def problems(report: OperatorReport) -> list[Problem]:
+    """What is wrong, the worst first."""
+    found = [_ping_pong(chain) for chain in report.chains.rows if chain.ping_pong]
+    found += [_self_fencing(row) for row in report.self_fencings.rows if row.alive]
+    found += [_static_leave(row) for row in report.static_leaves.rows if row.itself is not False]
+    found += [_short_session(member) for member in report.short_sessions]
+    return found
+
+
+def at(ms: int) -> str:
+    """A time as the report has it."""
+    return datetime.fromtimestamp(ms / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+
+
+def _clock(ms: int) -> str:
+    return datetime.fromtimestamp(ms / 1000, UTC).strftime("%H:%M:%S")
+
+
+def seconds(ms: int) -> str:
+    """A duration, in seconds or minutes."""
+    return f"{ms / 1000:.1f} s" if ms < 120_000 else f"{ms / 60_000:.0f} min"
+
+
+def times(count: int, word: str) -> str:
+    """`1 restart`, `2 restarts`."""
+    return f"{count:,} {word}" if count == 1 else f"{count:,} {word}s"
+
+
+def often(count: int) -> str:
+    """`once`, `twice`, `3 times`."""
+    return {1: "once", 2: "twice"}.get(count, f"{count:,} times")
+
+
+def _names(processes: Sequence[Process]) -> str:
+    texts = [str(process) for process in processes]
+    return texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} and {texts[-1]}"
+
+
+def _ping_pong(chain: FencingChain) -> Problem:
+    return Problem(
+        "ping-pong",
+        chain.group,
+        chain.instance_id,
+        tuple(map(str, chain.processes)),
+        f"{_names(chain.processes)} share group.instance.id {chain.instance_id} in group "
+        f"{chain.group}: it changed hands {often(chain.count)} between "
+        f"{at(chain.from_ms)} and {_clock(chain.until_ms)}, and each fenced the other.",
+        "Give each process a group.instance.id of its own, the name of its pod, say.",
+        chain.handovers[0].place,
+    )
+
+
+def _self_fencing(row: SelfFencing) -> Problem:
+    return Problem(
+        "self-fencing",
+        row.group,
+        row.instance_id,
+        (str(row.process),),
+        f"{row.process} was fenced at {at(row.at_ms)} by a join of its own, as {row.instance_id} "
+        f"in group {row.group}, while it was alive.",
+        "A join whose answer was lost or given up came through after a later one; or two processes "
+        "with one client.id run on that host. Rule the second out, give the client a longer "
+        "request timeout, and restart it when it ends with the fatal error.",
+        row.place,
+    )
+
+
+def _static_leave(row: StaticLeave) -> Problem:
+    who = row.process or row.by
+    surely = "" if row.itself else " (it seems: the log begins after its join)"
+    return Problem(
+        "static-leave",
+        row.group,
+        row.instance_id,
+        (str(who),),
+        f"{who} left group {row.group} with a LeaveGroup of its own at {at(row.at_ms)}, though it "
+        f"is static, as {row.instance_id}{surely}: its partitions moved at once.",
+        "A static member should close without leaving: update the client library, or set what "
+        "makes it leave on close.",
+        row.place,
+    )
+
+
+def _short_session(member: ShortSession) -> Problem:
+    """One for each member that was thrown out, however often it was."""
+    last, longest = member.last, member.longest_ms
+    known = f" as {last.instance_id}" if last.instance_id is not None else ""
+    return Problem(
+        "short-session",
+        last.group,
+        last.instance_id,
+        (str(last.process),),
+        f"{last.process} was thrown out of group {last.group}{known} "
+        f"{often(member.count)} while it was alive, last at {at(last.at_ms)}: it was "
+        f"silent for up to {seconds(longest)}, and its session timeout is "
+        f"{seconds(last.session_ms)}.",
+        _longer_session(longest),
+        member.first.place,
+    )
+
+
+def _longer_session(silent_ms: int) -> str:
+    enough = long_enough_ms(silent_ms)
+    why = "find out what stops it for so long (garbage collection, no processor, a bad network)"
+    return f"Set session.timeout.ms to {enough} or more, or {why}." if enough else f"F{why[1:]}."
+
+
+def summary(report: OperatorReport) -> list[str]:
+    """The report as lines of text."""
+    if report.from_ms is None or report.until_ms is None:
+        return ["The log holds no request of a group."]
+    found = problems(report)
+    counts = f"{times(report.rebalances.count, 'rebalance')} in {times(report.groups, 'group')}"
+    span = f"From {at(report.from_ms)} to {at(report.until_ms)}"
+    lines = [f"{span}: {times(len(found), 'problem')} with clients, {counts}."]
+    number = 0
+    for kind, same in groupby(found, key=lambda problem: problem.kind):
+        alike = list(same)
+        for problem in alike[:_MOST]:
+            number += 1
+            lines += ["", f"{number}. {problem.says}", f"   {problem.remedy} [{problem.place}]"]
+        if (more := len(alike) - _MOST) > 0:
+            number += more
+            lines += ["", f"   And {more:,} more of this kind ({kind}); the JSON has all."]
+    return [*lines, *_rebalances(report), *_others(report)]
+
+
+def _rebalances(report: OperatorReport) -> Iterator[str]:
+    if not report.rebalances.count:
+        return
+    causes = ", ".join(f"{c.value} {report.causes[c]:,}" for c in Cause if report.causes[c])
+    yield from ("", f"Rebalances by cause: {causes}.")
+    helped = [
+        f"{remedy.value} {report.remedies[remedy]:,}"
+        for remedy in (Remedy.STATIC, Remedy.LONGER_SESSION, Remedy.NO_LEAVE)
+        if report.remedies[remedy]
+    ]
+    if helped:
+        yield f"What would have avoided some: {', '.join(helped)}."
+    needed = [r.session_ms for r in report.rebalances.rows if r.session_ms is not None]
+    if needed:
+        yield f"A session.timeout.ms of {max(needed)} would have been enough for all of these."
+    span = (report.until_ms or 0) - (report.from_ms or 0)
+    if span >= _HOUR_MS:
+        hour, most = max(report.by_hour.items(), key=lambda item: (item[1], -item[0]))
+        yield f"Most in an hour: {most:,}, from {at(hour)}."
+    else:
+        yield f"All of them, {sum(report.by_hour.values()):,}, in the {seconds(span)} of the log."
+    known = [r for r in report.rebalances.rows if r.duration_ms is not None]
+    if known:
+        longest = max(known, key=lambda r: (r.duration_ms or 0, -r.start_ms))
+        yield (
+            f"The longest took {seconds(longest.duration_ms or 0)}: group {longest.group}, "
+            f"{at(longest.start_ms)}, {longest.cause.value} {longest.who}".rstrip()
+            + f" [{longest.place}]."
+        )
+
+
+def _others(report: OperatorReport) -> Iterator[str]:
+    dearest = sorted(report.deployments.rows, key=lambda row: -row.rebalances)
+    for deployment in dearest[:_MOST]:
+        yield (
+            f"Deployment of {deployment.group} at {at(deployment.from_ms)}: "
+            f"{times(deployment.restarts, 'restart')} of {times(deployment.processes, 'member')} "
+            f"in {seconds(deployment.until_ms - deployment.from_ms)} cost "
+            f"{times(deployment.rebalances, 'rebalance')}."
+        )
+    if (more := report.deployments.count - _MOST) > 0:
+        yield f"And {more:,} more deployments that cost less; the JSON has them."
+    removed = [row for row in report.static_leaves.rows if row.itself is False]
+    for row in removed[:_MOST]:
+        whose = "" if row.process is None else f" (of {row.process})"
+        yield f"{row.by} removed {row.instance_id}{whose} from {row.group} at {at(row.at_ms)}."
+    if (more := len(removed) - _MOST) > 0:
+        yield f"And {more:,} more static members were removed by others; the JSON has them."
+    if report.near_timeouts.count:
+        worst = report.near_timeouts.rows[0]
+        yield (
+            f"{times(report.near_timeouts.count, 'member')} came near their session timeout; the "
+            f"nearest was {worst.process} in {worst.group}: silent for {seconds(worst.silent_ms)} "
+            f"of {seconds(worst.session_ms)}."
+        )

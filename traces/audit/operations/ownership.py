@@ -1,0 +1,282 @@
+"""Who held each instance id, and who took it from whom.
+
+Decides what is a restart, what a fencing, and what two processes that take turns.  A process that
+joins with an instance id and no member id takes the id over; whoever had it is told
+FENCED_INSTANCE_ID when it asks again, or at once if a request of its own still waited.  A log has
+the new holder's join only when that is answered, often after the old one was fenced, so what is
+known of a fencing waits until its other half has come.
+
+One process that takes an id over from itself has been restarted; if the former one still asks, it
+fenced itself: a join that its client had given up came through after all, or two processes have
+one client id at one host.  Two processes that both take the id back have it by mistake.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from fencepost.traces.audit.operations.membership import Member
+from fencepost.traces.audit.operations.operator_rows import (
+    End,
+    FencingChain,
+    Handover,
+    LifeLine,
+    Process,
+    Row,
+    SelfFencing,
+)
+
+PATIENCE_MS = 10 * 60_000
+"""How long two things may be apart to belong together."""
+_SHOWN = 20
+_REMEMBERED = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Fenced:
+    """A request that was answered FENCED_INSTANCE_ID.
+
+    `began`: it was the join by which the member id came to be, so nobody else knew that id.
+    """
+
+    instance_id: str
+    member_id: str
+    process: Process
+    arrived_ms: int
+    answered_ms: int
+    api: str
+    began: bool
+    place: str
+
+
+@dataclass(slots=True)
+class _Past:
+    """A member id that was replaced."""
+
+    member: Member
+    by: Process
+    at_ms: int
+    handover: _Turn | None = None
+    is_told: bool = False
+
+
+@dataclass(slots=True)
+class _Turn:
+    """A handover, to which it may be added that the old one was told."""
+
+    at_ms: int
+    old: Process
+    new: Process
+    place: str
+    told: bool = False
+
+    def row(self) -> Handover:
+        return Handover(self.at_ms, self.old, self.new, self.told, self.place)
+
+
+@dataclass(slots=True)
+class _Chain:
+    """Handovers that follow each other."""
+
+    from_ms: int
+    until_ms: int
+    count: int = 0
+    returns: int = 0
+    turns: list[_Turn] = field(default_factory=list)
+    processes: dict[Process, None] = field(default_factory=dict)
+    losers: set[Process] = field(default_factory=set)
+    told: set[Process] = field(default_factory=set)
+
+    def add(self, turn: _Turn) -> None:
+        self.until_ms = max(self.until_ms, turn.at_ms)
+        self.count += 1
+        self.returns += turn.new in self.losers
+        if len(self.turns) < _SHOWN:
+            self.turns.append(turn)
+        if len(self.losers) < _REMEMBERED:
+            self.losers.add(turn.old)
+        for process in (turn.old, turn.new):
+            if len(self.processes) < _SHOWN:
+                self.processes[process] = None
+
+    @property
+    def is_ping_pong(self) -> bool:
+        """Both took it back; or one did, and both were alive when they lost it."""
+        return self.returns >= 2 or (self.returns == 1 and len(self.told) >= 2)
+
+
+@dataclass(slots=True)
+class _Instance:
+    """What is remembered of an instance id."""
+
+    id: str
+    chain: _Chain | None = None
+    past: dict[str, _Past] = field(default_factory=dict)
+    waiting: list[Fenced] = field(default_factory=list)
+
+
+class LifeLines:
+    """The instance ids of one group.  Rows go to `emit` as they end."""
+
+    def __init__(self, group: str, emit: Callable[[Row], None]) -> None:
+        self._group = group
+        self._emit = emit
+        self._instances: dict[str, _Instance] = {}
+
+    def taken(self, old: Member | None, new: Member) -> None:
+        """A process joined with an instance id and no member id; `old` held it until then."""
+        assert new.instance_id is not None  # noqa: S101  (for the type checker)
+        known = self._instances.setdefault(new.instance_id, _Instance(new.instance_id))
+        waiting, known.waiting = known.waiting, []
+        for fenced in waiting:
+            if fenced.began:
+                parked = _parked(fenced)
+                if old is not None:
+                    self._replaced(known, old, parked)
+                old = parked
+        if old is not None:
+            self._replaced(known, old, new)
+        for fenced in waiting:
+            self._told(known, fenced)
+
+    def fenced(self, fenced: Fenced, holder: Member | None) -> None:
+        """A request was fenced; `holder`: who holds the instance id, as far as is known yet."""
+        known = self._instances.setdefault(fenced.instance_id, _Instance(fenced.instance_id))
+        if fenced.member_id in known.past:
+            self._told(known, fenced)
+        elif holder is not None and holder.member_id != fenced.member_id and not fenced.began:
+            # Who it took over from was not in the log until now.
+            stranger = _stranger(fenced)
+            self._replaced(known, stranger, holder)
+            self._told(known, fenced)
+        elif len(known.waiting) < _REMEMBERED:
+            known.waiting.append(fenced)
+
+    def knows_fenced(self, member: Member) -> bool:
+        """Whether a member was told that it is fenced, by somebody who has not been seen yet."""
+        known = self._instances.get(member.instance_id or "")
+        return known is not None and any(f.member_id == member.member_id for f in known.waiting)
+
+    def ended(self, member: Member, end: End, until_ms: int | None, by: Process | None) -> None:
+        """A member that held an instance id is gone, or the log is."""
+        if member.instance_id is not None:
+            self._line(member, end, until_ms, by)
+
+    def close(self) -> None:
+        """Nothing more will come."""
+        for known in self._instances.values():
+            for fenced in known.waiting:
+                if fenced.began:
+                    self._line(_parked(fenced), End.REPLACED, fenced.answered_ms, None)
+            known.waiting.clear()
+            self._forget(known, None)
+            self._flush(known)
+        self._instances.clear()
+
+    def purge(self, now_ms: int) -> None:
+        """Let go of what nothing more can be said about."""
+        for instance_id, known in list(self._instances.items()):
+            self._forget(known, now_ms)
+            if known.chain is not None and now_ms - known.chain.until_ms > PATIENCE_MS:
+                self._flush(known)
+            if not known.past and not known.waiting and known.chain is None:
+                del self._instances[instance_id]
+
+    def _replaced(self, known: _Instance, old: Member, new: Member) -> None:
+        past = _Past(old, new.process, new.from_ms)
+        known.past[old.member_id] = past
+        if old.process != new.process:
+            turn = _Turn(new.from_ms, old.process, new.process, new.place)
+            past.handover = turn
+            if known.chain is not None and turn.at_ms - known.chain.until_ms > PATIENCE_MS:
+                self._flush(known)
+            if known.chain is None:
+                known.chain = _Chain(turn.at_ms, turn.at_ms)
+            known.chain.add(turn)
+        if len(known.past) > _REMEMBERED:
+            self._past_line(known.past.pop(next(iter(known.past))))
+
+    def _told(self, known: _Instance, fenced: Fenced) -> None:
+        past = known.past.get(fenced.member_id)
+        if past is None or past.is_told or fenced.answered_ms - past.at_ms > PATIENCE_MS:
+            return
+        past.is_told = True
+        past.member.fenced_ms = fenced.answered_ms
+        alive = not fenced.began and fenced.arrived_ms >= past.at_ms
+        if past.handover is not None:
+            past.handover.told = alive
+            if alive and known.chain is not None:
+                known.chain.told.add(fenced.process)
+        if past.by == fenced.process and fenced.process == past.member.process:
+            row = (fenced.process, fenced.answered_ms, fenced.api, alive, fenced.place)
+            self._emit(SelfFencing(self._group, fenced.instance_id, *row))
+
+    def _forget(self, known: _Instance, now_ms: int | None) -> None:
+        for member_id, past in list(known.past.items()):
+            if now_ms is None or now_ms - past.at_ms > PATIENCE_MS:
+                self._past_line(known.past.pop(member_id))
+
+    def _past_line(self, past: _Past) -> None:
+        self._line(past.member, End.REPLACED, past.at_ms, past.by)
+
+    def _line(self, member: Member, end: End, until_ms: int | None, by: Process | None) -> None:
+        self._emit(
+            LifeLine(
+                self._group,
+                member.instance_id or "",
+                member.member_id,
+                member.process,
+                member.from_ms,
+                member.begins,
+                until_ms,
+                end,
+                by,
+                member.fenced_ms,
+                member.place,
+            )
+        )
+
+    def _flush(self, known: _Instance) -> None:
+        chain, known.chain = known.chain, None
+        if chain is None or not (chain.told or chain.is_ping_pong):
+            return
+        self._emit(
+            FencingChain(
+                self._group,
+                known.id,
+                chain.from_ms,
+                chain.until_ms,
+                chain.count,
+                chain.is_ping_pong,
+                tuple(sorted(chain.processes)),
+                tuple(turn.row() for turn in chain.turns),
+            )
+        )
+
+
+def _parked(fenced: Fenced) -> Member:
+    """The member that a fenced join had made, while it waited."""
+    return Member(
+        fenced.member_id,
+        fenced.instance_id,
+        fenced.process,
+        fenced.arrived_ms,
+        begins=True,
+        heard_ms=fenced.arrived_ms,
+        place=fenced.place,
+        fenced_ms=fenced.answered_ms,
+    )
+
+
+def _stranger(fenced: Fenced) -> Member:
+    """A member that is known by its fencing alone."""
+    return Member(
+        fenced.member_id,
+        fenced.instance_id,
+        fenced.process,
+        fenced.arrived_ms,
+        begins=False,
+        heard_ms=fenced.arrived_ms,
+        place=fenced.place,
+    )

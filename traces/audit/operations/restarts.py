@@ -1,0 +1,101 @@
+"""Who went and who came back: restarts, and how long they took.
+
+Decides when a member that joins is one that was there before.  A static member says so itself, by
+its instance id.  A dynamic one has a new member id each time: it is taken for the same if client id
+and host are the same, or the client id alone where no other member has it.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from fencepost.traces.audit.operations.membership import Member
+from fencepost.traces.audit.operations.operator_rows import Process
+from fencepost.traces.audit.operations.ownership import PATIENCE_MS
+
+_REMEMBERED = 1000
+LADDER_MS = tuple(
+    1000 * seconds for seconds in (6, 10, 15, 20, 30, 45, 60, 90, 120, 180, 300, 600, 1200, 1800)
+)
+"""Session timeouts that people use; the last one is the longest that Kafka allows by default."""
+_SPARE = 1.5
+
+
+@dataclass(frozen=True, slots=True)
+class Gone:
+    """A member that is no more; `heard_ms`: when it was last heard, `at_ms`: when it went.
+
+    `alone`: whether no other member had its client id.
+    """
+
+    member: Member
+    at_ms: int
+    alone: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Came:
+    """A process asked to be let in, or (`member_id`) asked as a member that it was no more."""
+
+    process: Process
+    instance_id: str | None
+    at_ms: int
+    member_id: str | None = None
+
+
+@dataclass(slots=True)
+class Comings:
+    """What a group remembers of the last minutes."""
+
+    gone: deque[Gone] = field(default_factory=lambda: deque(maxlen=_REMEMBERED))
+    came: deque[Came] = field(default_factory=lambda: deque(maxlen=_REMEMBERED))
+
+    def purge(self, now_ms: int) -> None:
+        """Forget what is too old to matter."""
+        while self.gone and now_ms - self.gone[0].at_ms > 3 * PATIENCE_MS:
+            self.gone.popleft()
+        while self.came and now_ms - self.came[0].at_ms > 3 * PATIENCE_MS:
+            self.came.popleft()
+
+    def back(self, gone: Gone) -> Came | None:
+        """How a member came back after it had gone, if it did."""
+        since, until = gone.member.heard_ms, gone.at_ms + PATIENCE_MS
+        return next(
+            (came for came in self.came if since < came.at_ms <= until and _same(gone, came)), None
+        )
+
+    def before(self, came: Came) -> Gone | None:
+        """Who went before it came, if it is the same."""
+        since = came.at_ms - PATIENCE_MS
+        return next(
+            (
+                gone
+                for gone in reversed(self.gone)
+                if since <= gone.at_ms and gone.member.heard_ms < came.at_ms and _same(gone, came)
+            ),
+            None,
+        )
+
+
+def _same(gone: Gone, came: Came) -> bool:
+    old = gone.member
+    if came.member_id is not None:
+        return came.member_id == old.member_id
+    if old.instance_id is not None or came.instance_id is not None:
+        return old.instance_id == came.instance_id
+    if gone.alone and old.process.client_id == came.process.client_id:
+        return True
+    return old.process == came.process
+
+
+def alone(member: Member, members: Iterable[Member]) -> bool:
+    """Whether no other member has its client id."""
+    same = sum(1 for other in members if other.process.client_id == member.process.client_id)
+    return same <= 1
+
+
+def long_enough_ms(away_ms: int) -> int | None:
+    """A session timeout that outlasts such an absence with some to spare; None: there is none."""
+    return next((ms for ms in LADDER_MS if ms >= _SPARE * away_ms), None)

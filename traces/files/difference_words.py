@@ -1,0 +1,234 @@
+"""A difference between two revisions, told as a story: what was done, and what each answers.
+
+Decides how a comparison is read.  Up to the last step both answer the same, so that is told once;
+then each answers, by its own rules, with the reasons for these.  Where two clients can go on under
+one member id from there on, in one of the revisions alone, the way is told, too.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from fencepost.model.revision import Change, Revision
+from fencepost.model.revisions import revisions
+from fencepost.model.table.table import Rule
+from fencepost.properties.diff.bounds import Bounds
+from fencepost.properties.diff.revisions import Comparison, Difference, Telling
+from fencepost.properties.diff.versions import Unsaid
+from fencepost.properties.worlds.concretise import unfold
+from fencepost.traces.files.run_trace import Step, run_steps, run_trace
+from fencepost.traces.files.trace_file import TraceFile
+
+_SILENT = "nothing"
+_BASE = "kafka-4"
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """A rule that a revision goes by where the answers part.
+
+    Why it is so, the passage that it is from, what it does, and whether the other's is another.
+    """
+
+    revision: str
+    rule: str
+    because: str
+    passage: str
+    does: str
+    differs: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What one revision does: all steps, the last one apart, and the way on, if there is one."""
+
+    revision: str
+    steps: tuple[Step, ...]
+    last: Step
+    sequel: tuple[Step, ...]
+    reasons: tuple[Reason, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Story:
+    """A difference in words.  `rules`: that it shows; `direct`: in its last step."""
+
+    rules: tuple[str, ...]
+    direct: bool
+    one: Part
+    other: Part
+
+    @property
+    def parts(self) -> tuple[Part, Part]:
+        """Both revisions' parts."""
+        return self.one, self.other
+
+    @property
+    def title(self) -> str:
+        """What it shows, in a few words."""
+        if not self.rules:
+            return "no rule: what versions or drafts can say"
+        names = ", ".join(self.rules)
+        return names if self.direct else f"after {names}"
+
+    def why(self, *, mark: str = "") -> list[str]:
+        """A line for each rule that counts here: whose it is, why, and where it is from.
+
+        What it does is said where both have it for the same reason.  `mark`: around its id.
+        """
+        reasons = [reason for part in self.parts for reason in part.reasons]
+        lines = []
+        for reason in reasons:
+            said = f"{reason.revision}, {mark}{reason.rule}{mark}"
+            said += f": {reason.because}" if reason.because else ""
+            same = [(r.rule, r.because) for r in reasons].count((reason.rule, reason.because))
+            if reason.differs and same > 1:
+                said += f"; does: {reason.does}"
+            lines.append(said + (f" ({reason.passage})" if reason.passage else ""))
+        return lines
+
+    def lines(self) -> list[str]:
+        """The sequence with both answers, as lines."""
+        lines = [
+            _common(one, other) for one, other in zip(self.one.steps, self.other.steps, strict=True)
+        ]
+        asked = self.one.last
+        lines.append(f"{asked.start}  {asked.did}")
+        width = max(len(part.revision) for part in self.parts)
+        lines += [
+            f"       {part.revision:{width}} → {part.last.answers or _SILENT}{_by(part.last)}"
+            for part in self.parts
+        ]
+        for part in self.parts:
+            if part.sequel:
+                lines.append(f"     and on, as {part.revision} has it, to two on one member id:")
+                lines += [step.text for step in part.sequel]
+        return lines
+
+    def to_json(self) -> dict[str, Any]:
+        """For programs."""
+        return {
+            "rules": list(self.rules),
+            "direct": self.direct,
+            "steps": len(self.one.steps) + 1,
+            "revisions": {
+                part.revision: {
+                    "steps": [step.text for step in (*part.steps, part.last)],
+                    "answer": part.last.answers,
+                    "sequel": [step.text for step in part.sequel],
+                    "rules": [
+                        {
+                            "rule": reason.rule,
+                            "because": reason.because,
+                            "passage": reason.passage,
+                            "does": reason.does,
+                            "differs": reason.differs,
+                        }
+                        for reason in part.reasons
+                    ],
+                }
+                for part in self.parts
+            },
+        }
+
+
+def story(comparison: Comparison, difference: Difference) -> Story:
+    """A difference in words."""
+    return Story(
+        difference.rules,
+        difference.direct,
+        _part(comparison.one, difference.one, difference),
+        _part(comparison.other, difference.other, difference),
+    )
+
+
+def traces(comparison: Comparison, difference: Difference) -> tuple[TraceFile, TraceFile]:
+    """Both runs up to where they part, each judged by its own revision."""
+    found = []
+    for revision, telling in (
+        (comparison.one, difference.one),
+        (comparison.other, difference.other),
+    ):
+        names = ", ".join(difference.rules) or "answers"
+        message = f"{comparison.one.name} and {comparison.other.name} differ here: {names}."
+        run = unfold(telling.worlds, telling.path)
+        found.append(run_trace(telling.worlds, run, judged_by=_known(revision), message=message))
+    return found[0], found[1]
+
+
+def _known(revision: Revision) -> Revision:
+    """The revision, or for a broken model, which no file can name, what it is made from."""
+    return revision if revision.name in revisions.NAMES else revisions.find(revision.base or _BASE)
+
+
+def lost_words(loss: Unsaid) -> str:
+    """What can't be asked of a revision, in a sentence."""
+    said = f"{loss.revision}: {loss.api} can't name the instance"
+    if loss.lost:
+        said += f" (so nothing is compared for: {', '.join(loss.lost)})"
+    return said
+
+
+def bounds_words(bounds: Bounds) -> str:
+    """What was compared, in a few words, e.g. `2 clients of 1 instance, up to 9 steps`."""
+    scope = bounds.scope
+    static = scope.clients - scope.dynamic
+    who = []
+    if static:
+        who.append(f"{_count(static, 'client')} of {_count(scope.instances, 'instance')}")
+    if scope.dynamic:
+        who.append(_count(scope.dynamic, "dynamic client"))
+    if scope.old:
+        who.append(f"{scope.old} of them old")
+    depth = "" if bounds.max_depth is None else f", up to {bounds.max_depth} steps"
+    return f"{', '.join(who)} ({', '.join(scope.acts)}){depth}"
+
+
+def _count(number: int, thing: str) -> str:
+    return f"{number} {thing}" if number == 1 else f"{number} {thing}s"
+
+
+def _part(revision: Revision, telling: Telling, difference: Difference) -> Part:
+    steps = run_steps(telling.worlds, unfold(telling.worlds, telling.whole))
+    count = len(telling.path) - 1
+    where = steps[count - 1 : count] if difference.direct else steps[:count]
+    shown = [r for step in where for r in step.rules if r in difference.rules]
+    if not shown or not difference.direct:
+        shown += _deciding(telling.rules)
+    reasons = tuple(
+        _reason(revision, revision.rule(rule), differs=rule in difference.rules)
+        for rule in dict.fromkeys(shown)
+    )
+    return Part(revision.name, steps[: count - 1], steps[count - 1], steps[count:], reasons)
+
+
+def _deciding(rules: tuple[str, ...]) -> list[str]:
+    """The rule that decided a step: the last one, before what it did to the join phase."""
+    return [rule for rule in rules if not rule.startswith("JOIN-PHASE-")][-1:] or [*rules[:1]]
+
+
+def _reason(revision: Revision, rule: Rule, *, differs: bool) -> Reason:
+    passages = [
+        change.passage
+        for change in revision.differences
+        if isinstance(change, Change) and change.rule.id == rule.id
+    ]
+    passage = passages[0] if passages else rule.source
+    does = [do.value for do in rule.effect] + ([] if rule.answer is None else [rule.answer.name])
+    return Reason(
+        revision.name, rule.id, rule.because, passage, "; ".join(does) or _SILENT, differs
+    )
+
+
+def _common(one: Step, other: Step) -> str:
+    """A step in which both answer the same; the rules may be others."""
+    if one.rules == other.rules:
+        return one.text
+    plain = one.text.removesuffix(_by(one))
+    rules = (", ".join(step.rules) or _SILENT for step in (one, other))
+    return f"{plain}  [{' | '.join(rules)}]"
+
+
+def _by(step: Step) -> str:
+    return f"  [{', '.join(step.rules)}]" if step.rules else ""

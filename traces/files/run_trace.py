@@ -1,0 +1,249 @@
+"""A run of the model as evidence: a trace file to replay, and lines to read.
+
+Decides how what exploration finds is shown.  A line says when, who, what was asked and answered,
+and by which rules; members are called by their ids, since runs are about who holds which, and these
+say whose they are (`A-2`: the second id that was handed out, to instance A).  Whatever is no
+request (a process that ends, a lost connection, time, a failover) is said in words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+
+from fencepost.model.coordinator import Answer, Send
+from fencepost.model.history import Answered, Disconnected, Sent
+from fencepost.model.revision import Revision
+from fencepost.model.table.errors import Error
+from fencepost.properties.oracle.oracle import judge
+from fencepost.properties.oracle.verdict import Allowed, Verdict
+from fencepost.properties.worlds.client import TICK_MS
+from fencepost.properties.worlds.concretise import Run, Turn
+from fencepost.properties.worlds.world import Worlds
+from fencepost.traces.files.trace_file import Expected, TraceFile, TraceVerdict
+from fencepost.traces.text.words import answer_words, member, request_words
+
+WAITS = "waits"
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One turn of a run in words.
+
+    `who`: `c2 (A)`, "" where it is nobody's doing; `did`: the request, or what happened; `answer`:
+    to that request, None if it waits or there was none; `others`: what else was answered, each with
+    whose request it was; `rules`: in the order in which they were used.
+    """
+
+    number: int
+    at_ms: int
+    who: str
+    did: str
+    asked: bool
+    answer: str | None
+    others: tuple[str, ...]
+    rules: tuple[str, ...]
+
+    @property
+    def answers(self) -> str:
+        """All that was answered, in one line; "" for nothing."""
+        own = (self.answer or WAITS,) if self.asked else ()
+        return "; ".join((*own, *self.others))
+
+    @property
+    def start(self) -> str:
+        """Number, time, and whose doing it is."""
+        return "  ".join(filter(None, (f"{self.number:3}  at {self.at_ms:,} ms", self.who)))
+
+    @property
+    def text(self) -> str:
+        """The step as a line."""
+        line = f"{self.start}  {self.did}"
+        if self.answers:
+            line += f" → {self.answers}"
+        return line + (f"  [{', '.join(self.rules)}]" if self.rules else "")
+
+
+def run_lines(worlds: Worlds, run: Run) -> tuple[str, ...]:
+    """The run, a line for each step.  `worlds`: those that it was unfolded from."""
+    return tuple(step.text for step in run_steps(worlds, run))
+
+
+def run_steps(worlds: Worlds, run: Run) -> tuple[Step, ...]:
+    """The run in words, step by step.  `worlds`: those that it was unfolded from."""
+    names = [
+        f"c{n}" + (f" ({seat.instance})" if seat.instance is not None else "")
+        for n, seat in enumerate(worlds.seats, start=1)
+    ]
+    sends = {e.request.id: e.request for e in run.events if isinstance(e, Sent)}
+    ids = {member_id: member_id for member_id in run.names}
+    steps = []
+    now = 0
+    for number, turn in enumerate(run.turns, start=1):
+        who = names[turn.act.client] if turn.act.client >= 0 else ""
+        steps.append(_step(number, now, who, turn, sends, ids))
+        now = max((event.at_ms for event in turn.events), default=now)
+    return tuple(steps)
+
+
+def run_trace(
+    worlds: Worlds,
+    run: Run,
+    *,
+    judged_by: Revision | None = None,
+    message: str = "",
+    case: str | None = None,
+    provenance: Mapping[str, str | int | None] | None = None,
+    repeated: int = 0,
+) -> TraceFile:
+    """The run as a trace file, judged by the oracle, so that replaying it gives the same verdict.
+
+    `judged_by`: a revision that has a name in `fencepost.model.revisions.revisions`; by default the
+    run's own. `message`: what the trace shows, in one sentence; `provenance`: beside the usual
+    entries; `repeated`: so many turns, the last ones, happen again and again.
+    """
+    revision = judged_by or worlds.revision
+    config = worlds.scope.config()
+    verdict = judge(revision, config, list(run.events), lag_ms=0).verdict()
+    return TraceFile(
+        revision=revision.name,
+        case=case,
+        clock="virtual",
+        lag_ms=0,
+        config=config,
+        plan=None,
+        events=run.events,
+        senders=dict(run.senders),
+        names=_numbered(run.names),
+        verdict=said(verdict, revision, message),
+        provenance={
+            "tool": tool(),
+            "target": f"model:{worlds.revision.name}",
+            "implementation": "fencepost model",
+            "implementation_version": tool(),
+            "seed": None,
+            **(provenance or {}),
+        },
+        loop=_loop(run, repeated),
+    )
+
+
+def _loop(run: Run, repeated: int) -> int | None:
+    """The step with which the first of the repeated turns begins."""
+    if not repeated:
+        return None
+    return 1 + sum(len(turn.events) for turn in run.turns[:-repeated])
+
+
+def tool() -> str:
+    """The version of this fencepost; `none` where it isn't installed."""
+    try:
+        return version("fencepost")
+    except PackageNotFoundError:
+        return "none"
+
+
+def _numbered(names: Mapping[str, str]) -> dict[str, str]:
+    """Member id → name: "c1" for the first id that c1 was told, "c1 (id 2)" for the second."""
+    count: dict[str, int] = {}
+    numbered = {}
+    for member_id, who in names.items():
+        count[who] = count.get(who, 0) + 1
+        numbered[member_id] = who if count[who] == 1 else f"{who} (id {count[who]})"
+    return numbered
+
+
+# The verdict.
+
+
+def said(verdict: Verdict, revision: Revision, message: str = "") -> TraceVerdict:
+    """A verdict as a trace says it.  `message`: instead of the sentence that would be said."""
+    violation = verdict.violation
+    if violation is None:
+        holds = verdict.unknown is None
+        sentence = message or verdict.unknown or f"Every answer is one that {revision.name} gives."
+        return TraceVerdict("holds" if holds else "unknown", message=sentence)
+    allowed = sorted(violation.allowed, key=_distance)
+    rules = {rule.id: rule for _, rule in revision.rules()}
+    ids = (*(a.rule for a in allowed[:1]), *violation.decided_by)
+    rule = next((rules[r] for r in ids if r in rules), None)
+    return TraceVerdict(
+        outcome="violated",
+        level=violation.level.value,
+        wrong=violation.wrong.name,
+        rule=None if rule is None else rule.id,
+        rules=violation.decided_by,
+        request=violation.request_id,
+        expected=tuple(Expected(a.body, a.rule, a.difference) for a in allowed),
+        observed=violation.observed,
+        because="" if rule is None else rule.because,
+        message=message or f"{violation.request_id}: {violation.detail}",
+    )
+
+
+def _distance(allowed: Allowed) -> tuple[bool, str, str]:
+    """The right answer that agrees in its error code is nearest."""
+    return allowed.difference.startswith("errorCode"), allowed.difference, allowed.rule
+
+
+# The words.
+
+
+def _step(
+    number: int,
+    now: int,
+    who: str,
+    turn: Turn,
+    sends: Mapping[str, Send],
+    ids: Mapping[str, str],
+) -> Step:
+    sent = next((e.request for e in turn.events if isinstance(e, Sent)), None)
+    answer: str | None = None
+    others: list[str] = []
+    for event in turn.events:
+        if not isinstance(event, Answered):
+            continue
+        request = sends[event.answer.id]
+        if sent is not None and request.id == sent.id:
+            answer = _answer(event.answer, request, ids)
+        else:
+            said = _answer(event.answer, request, ids)
+            others.append(f"{request.client_id}'s {request.api}: {said}")
+    if sent is None:
+        did = _happened(turn, sends)
+    else:
+        did = request_words(sent.api, sent.version, sent.body, ids)
+        did += {"change": ", another subscription"}.get(turn.act.kind, "")
+    return Step(number, now, who, did, sent is not None, answer, tuple(others), turn.rules)
+
+
+def _happened(turn: Turn, sends: Mapping[str, Send]) -> str:
+    dropped = ", ".join(_dropped(turn, sends))
+    match turn.act.kind:
+        case "tick":
+            return f"{TICK_MS / 1000:g} s pass"
+        case "failover":
+            return "the coordinator fails over"
+        case "restart":
+            lost = f" ({dropped} gets no answer)" if dropped else ""
+            return f"restarts: a new process that knows no member id{lost}"
+        case _:
+            return f"loses its connection, and with it {dropped or 'nothing that waits'}"
+
+
+def _dropped(turn: Turn, sends: Mapping[str, Send]) -> Iterator[str]:
+    for event in turn.events:
+        if isinstance(event, Disconnected):
+            yield from (sends[request_id].api for request_id in event.dropped)
+
+
+def _answer(answer: Answer, request: Send, ids: Mapping[str, str]) -> str:
+    said = answer_words(request.api, answer.body, ids)
+    body = answer.body or {}
+    told = body.get("memberId")
+    if not told:
+        return said
+    if told == request.body.get("memberId"):
+        return said.removesuffix(f", member id {member(told, ids)}")
+    return f"{said}, id {told}" if body.get("errorCode") == Error.NONE.value else said

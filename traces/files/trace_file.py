@@ -1,0 +1,345 @@
+"""The trace file, version 1: what was sent and answered, when, and what was made of it.
+
+Decides how evidence is kept.  A trace holds a whole history of one case with the settings and the
+revision that it was judged by, so that anybody can judge it again (`judge`), and the symbolic plan
+that led to it, so that it can be run again on another target.  It is plain JSON, checked against
+`trace-1.schema.json`; the same trace is always the same bytes.
+
+Times are ms since the reset.  `at_ms` is [earliest, latest]: a request was begun and written, a
+restart began and ended; for all else both are the instant at which it was seen.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any, Self
+
+from jsonschema import Draft202012Validator
+from jsonschema.exceptions import best_match
+
+from fencepost.model.coordinator import Answer, Config, Send
+from fencepost.model.history import Answered, Disconnected, Event, Handled, Passed, Restarted, Sent
+from fencepost.model.messages.draft_messages import ALL_APIS
+from fencepost.model.messages.shapes import ShapeError
+from fencepost.model.revision import Revision
+from fencepost.properties.mutants import catalogue
+from fencepost.properties.oracle import oracle
+from fencepost.properties.oracle.verdict import Verdict
+
+FORMAT = "fencepost-trace"
+VERSION = 1
+SCHEMA_FILE = Path(__file__).with_name("trace-1.schema.json")
+
+
+class TraceFileError(ValueError):
+    """A file is no trace, or can't be written.  `str()` names file, place and remedy."""
+
+    def __init__(self, where: str, place: str, problem: str, remedy: str) -> None:
+        super().__init__(f"{where}: {place}: {problem}; {remedy}")
+        self.place = place
+        self.problem = problem
+        self.remedy = remedy
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """An answer that would have been right: its body (null: none), its rule, what differs."""
+
+    body: Mapping[str, Any] | None
+    rule: str
+    difference: str
+
+
+@dataclass(frozen=True, slots=True)
+class TraceVerdict:
+    """What the judge said: `holds`, `violated` or `unknown`, and what it rests on.
+
+    `rule`: the rule that was broken, `rules`: those that took the request in; `request`: the id of
+    the request whose answer is wrong; `because`: why the rule is so; `message`: one sentence.
+    """
+
+    outcome: str
+    level: str | None = None
+    wrong: str | None = None
+    rule: str | None = None
+    rules: tuple[str, ...] = ()
+    request: str | None = None
+    expected: tuple[Expected, ...] = ()
+    observed: Mapping[str, Any] | None = None
+    because: str = ""
+    message: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TraceFile:
+    """A trace.
+
+    `events`: the history, in order; `senders`: request id → name of the member that sent it;
+    `names`: member id → name; `plan`: the symbolic plan as JSON, or None; `provenance`: the tool's
+    version, target, implementation, its version, seed; `loop`: of a run that never ends, the number
+    of the step that follows the last one; None for one that ends.
+    """
+
+    revision: str
+    case: str | None
+    clock: str
+    lag_ms: int
+    config: Config
+    plan: Mapping[str, Any] | None
+    events: tuple[Event, ...]
+    senders: Mapping[str, str]
+    names: Mapping[str, str]
+    verdict: TraceVerdict
+    provenance: Mapping[str, str | int | None] = field(default_factory=dict)
+    loop: int | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """The trace as a JSON object, its keys always in the same order."""
+        return {
+            "format": FORMAT,
+            "version": VERSION,
+            "revision": self.revision,
+            "case": self.case,
+            "clock": self.clock,
+            "lag_ms": self.lag_ms,
+            "config": dict(sorted(self.config.items())),
+            "plan": self.plan,
+            "steps": [self._step(n, event) for n, event in enumerate(self.events, start=1)],
+            "names": dict(self.names),
+            "verdict": _listed(asdict(self.verdict)),
+            "provenance": dict(self.provenance),
+        } | ({} if self.loop is None else {"loop": self.loop})
+
+    def text(self) -> str:
+        """The text of the file: the same for the same trace."""
+        return json.dumps(self.to_json(), indent=1) + "\n"
+
+    def write(self, path: Path) -> None:
+        """Write the file; its folder must exist.  Raises TraceFileError."""
+        try:
+            path.write_text(self.text(), encoding="utf-8", newline="\n")
+        except OSError as error:
+            raise TraceFileError(
+                str(path), "file", f"can't be written ({error.strerror})", "choose another folder"
+            ) from error
+
+    @classmethod
+    def read(cls, path: Path) -> Self:
+        """The trace in a file.  Raises TraceFileError."""
+        return cls.from_json(read_document(path), where=str(path))
+
+    @classmethod
+    def from_json(cls, document: Any, *, where: str = "trace") -> Self:
+        """The trace that a JSON object says.  Raises TraceFileError; `where` names it there."""
+        _check(document, where)
+        loop = document.get("loop")
+        if loop is not None and loop > len(document["steps"]):
+            raise TraceFileError(
+                where,
+                "$.loop",
+                f"is {loop}, which is no step",
+                "name the step that follows the last",
+            )
+        verdict = dict(document["verdict"])
+        verdict["rules"] = tuple(verdict["rules"])
+        verdict["expected"] = tuple(Expected(**row) for row in verdict["expected"])
+        senders: dict[str, str] = {}
+        events: list[Event] = []
+        for index, step in enumerate(document["steps"]):
+            try:
+                events.append(_event(step, senders))
+            except (ShapeError, _StepError) as error:
+                raise TraceFileError(
+                    where, f"$.steps[{index}]", str(error), "correct this step, or record anew"
+                ) from error
+        return cls(
+            revision=document["revision"],
+            case=document["case"],
+            clock=document["clock"],
+            lag_ms=document["lag_ms"],
+            config=document["config"],
+            plan=document["plan"],
+            events=tuple(events),
+            senders=senders,
+            names=document["names"],
+            verdict=TraceVerdict(**verdict),
+            provenance=document["provenance"],
+            loop=loop,
+        )
+
+    def history(self) -> list[Event]:
+        """What was sent and answered, in order of time."""
+        return list(self.events)
+
+    def judge(self, *, limit: int = 20_000, revision: Revision | None = None) -> Verdict:
+        """Judge the recorded history anew; `limit` as the oracle's, `revision` None: its own.
+
+        Raises TraceFileError for a revision that there isn't.
+        """
+        judge = self.oracle(limit=limit, revision=revision)
+        for event in self.events:
+            judge.observe(event)
+        return judge.verdict()
+
+    def oracle(self, *, limit: int = 20_000, revision: Revision | None = None) -> oracle.Oracle:
+        """The judge of this trace, who has seen nothing of it yet.  Raises as `judge`."""
+        try:
+            revision = revision or catalogue.find_revision(self.revision)
+        except KeyError as error:
+            raise TraceFileError(
+                "trace", "$.revision", str(error.args[0]), "name one of these"
+            ) from error
+        return oracle.Oracle(revision, self.config, lag_ms=self.lag_ms, limit=limit)
+
+    def _sender(self, request_id: str) -> str:
+        """Who sent a request; where nobody said, the connection that it came from."""
+        if request_id in self.senders:
+            return self.senders[request_id]
+        requests = [event.request for event in self.events if isinstance(event, Sent)]
+        return next((r.connection for r in requests if r.id == request_id), "")
+
+    def _step(self, number: int, event: Event) -> dict[str, Any]:
+        match event:
+            case Sent(request=request):
+                latest = event.at_ms if event.by_ms is None else event.by_ms
+                return {
+                    "step": number,
+                    "do": "send",
+                    "at_ms": [event.at_ms, latest],
+                    "member": self._sender(request.id),
+                    "connection": request.connection,
+                    "client_id": request.client_id,
+                    "id": request.id,
+                    "api": request.api,
+                    "version": request.version,
+                    "body": request.body,
+                }
+            case Answered(answer=answer):
+                return {
+                    "step": number,
+                    "do": "answer",
+                    "at_ms": [event.at_ms] * 2,
+                    "id": answer.id,
+                    "member": self._sender(answer.id),
+                    "body": answer.body,
+                    "findings": list(answer.findings),
+                }
+            case Disconnected():
+                return {
+                    "step": number,
+                    "do": "disconnect",
+                    "at_ms": [event.at_ms] * 2,
+                    "connection": event.connection,
+                    "dropped": list(event.dropped),
+                }
+            case Restarted():
+                return {
+                    "step": number,
+                    "do": "restart",
+                    "at_ms": [event.begun_ms, event.at_ms],
+                    "dropped": list(event.dropped),
+                } | ({} if event.down_ms is None else {"down_ms": event.down_ms})
+            case Handled():
+                return {"step": number, "do": "handled", "at_ms": [event.at_ms] * 2}
+            case Passed():
+                return {"step": number, "do": "passed", "at_ms": [event.at_ms] * 2}
+
+
+def read_document(path: Path) -> Any:
+    """The JSON in a file.  Raises TraceFileError."""
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        problem = f"can't be read ({error.strerror})"
+        raise TraceFileError(str(path), "file", problem, "check its name") from error
+    except UnicodeDecodeError as error:
+        raise TraceFileError(
+            str(path), f"byte {error.start}", "isn't UTF-8", "give a file that fencepost wrote"
+        ) from error
+    except json.JSONDecodeError as error:
+        raise TraceFileError(
+            str(path),
+            f"line {error.lineno}, column {error.colno}",
+            f"isn't JSON ({error.msg})",
+            "a trace is one JSON object; was it cut short?",
+        ) from error
+
+
+class _StepError(ValueError):
+    """A step that contradicts the steps before it."""
+
+
+def _event(step: Mapping[str, Any], senders: dict[str, str]) -> Event:
+    earliest, latest = step["at_ms"]
+    if earliest > latest:
+        raise _StepError(f"at_ms {earliest} to {latest} ends before it begins")
+    match step["do"]:
+        case "send":
+            request = _request(step)
+            if request.id in senders:
+                raise _StepError(f"request id {request.id!r} was used before")
+            senders[request.id] = step["member"]
+            return Sent(earliest, request, latest)
+        case "answer":
+            if step["id"] not in senders:
+                raise _StepError(f"answers {step['id']!r}, which was not sent before")
+            return Answered(Answer(step["id"], latest, step["body"], tuple(step["findings"])))
+        case "disconnect":
+            return Disconnected(latest, step["connection"], tuple(step["dropped"]))
+        case "restart":
+            return Restarted(earliest, latest, tuple(step["dropped"]), step.get("down_ms"))
+        case "handled":
+            return Handled(latest)
+        case _:
+            return Passed(latest)
+
+
+def _request(step: Mapping[str, Any]) -> Send:
+    api = ALL_APIS.get(step["api"])
+    if api is None:
+        raise _StepError(f"no API {step['api']!r}; there are {', '.join(ALL_APIS)}")
+    if not api.lowest <= step["version"] <= api.highest:
+        raise _StepError(
+            f"{api.name} has versions {api.lowest} to {api.highest}, not {step['version']}"
+        )
+    api.request.from_body(step["body"], step["version"])
+    return Send(
+        step["id"],
+        step["connection"],
+        step["client_id"],
+        step["api"],
+        step["version"],
+        step["body"],
+    )
+
+
+def _check(document: Any, where: str) -> None:
+    if not isinstance(document, dict) or document.get("format") != FORMAT:
+        raise TraceFileError(
+            where, "$.format", f"isn't {FORMAT!r}", "give a trace that fencepost wrote"
+        )
+    if document.get("version") != VERSION:
+        raise TraceFileError(
+            where,
+            "$.version",
+            f"is {document.get('version')!r}, and this fencepost reads {VERSION}",
+            "use the fencepost that wrote it",
+        )
+    error = best_match(_validator().iter_errors(document))
+    if error is not None:
+        problem = error.message if len(error.message) <= 200 else error.message[:200] + "…"
+        raise TraceFileError(where, error.json_path, problem, "see trace-1.schema.json")
+
+
+def _listed(value: dict[str, Any]) -> dict[str, Any]:
+    """Tuples as lists, so that what is written is what will be read."""
+    return {key: list(item) if isinstance(item, tuple) else item for key, item in value.items()}
+
+
+@cache
+def _validator() -> Draft202012Validator:
+    return Draft202012Validator(json.loads(SCHEMA_FILE.read_text(encoding="utf-8")))

@@ -1,0 +1,35 @@
+"""The forms that a trace can have, by name.
+
+Decides which there are, and which of them can be read: a trace file and ITF.  All are text, the
+same for the same trace.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from fencepost.traces.files.trace_file import TraceFile, read_document
+from fencepost.traces.forms.adapter_form import to_adapter
+from fencepost.traces.forms.csv_form import to_csv
+from fencepost.traces.forms.itf import from_itf_json, is_itf, to_itf_text
+from fencepost.traces.forms.mermaid import to_mermaid
+from fencepost.traces.forms.pytest_form import to_pytest
+
+FORMATS: Mapping[str, Callable[[TraceFile], str]] = {
+    "itf": to_itf_text,
+    "mermaid": to_mermaid,
+    "pytest": to_pytest,
+    "adapter": to_adapter,
+    "csv": to_csv,
+    "trace": TraceFile.text,
+}
+"""How a trace is written, by the name of the form."""
+
+
+def read_any(path: Path) -> TraceFile:
+    """The trace in a trace file or an ITF file.  Raises TraceFileError."""
+    document = read_document(path)
+    if is_itf(document):
+        return from_itf_json(document, where=str(path))
+    return TraceFile.from_json(document, where=str(path))

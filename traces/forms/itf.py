@@ -1,0 +1,234 @@
+"""A trace as ITF, `*.itf.json`: for readers of TLA+, Apalache and Quint, and back.
+
+Decides what a state of ITF shows: the step that led to it as the variable `step`, and beside it
+what the model knows then: its groups with members, static map, state and generation.  State 0 is
+before the first step.  What else a trace holds (the plan, the verdict) stands in `#meta`, so that
+what comes back is the same file, byte by byte.
+
+An ITF of others is read if it has `step`, or if its actions are those that exploration knows
+(`fencepost.traces.forms.itf_acts`); the judge then says what becomes of it.
+
+Source: Apalache's ADR 015; Quint's documentation of `--mbt`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from fencepost.model.revisions.revisions import NAMES
+from fencepost.model.state.group import Group, Member
+from fencepost.properties.mutants import catalogue
+from fencepost.traces.files.model_states import ModelState, model_states
+from fencepost.traces.files.run_trace import said, tool
+from fencepost.traces.files.trace_file import FORMAT, VERSION, TraceFile, TraceFileError
+from fencepost.traces.forms.itf_acts import HOW, speaks_of_acts, trace_of_acts
+from fencepost.traces.forms.itf_values import (
+    ItfValueError,
+    a_set,
+    a_tuple,
+    from_itf,
+    mapping,
+    to_itf,
+)
+
+ACTION = "mbt::actionTaken"
+PICKS = "mbt::nondetPicks"
+_VARS = (ACTION, PICKS, "at_ms", "explained", "explanations", "groups", "step")
+_FORMAT_PAGE = "https://apalache-mc.org/docs/adr/015adr-trace.html"
+_INITIAL = "init"
+_BASE = "kafka-4"
+
+
+def to_itf_text(trace: TraceFile) -> str:
+    """The text of the ITF file: the same for the same trace.  Raises TraceFileError."""
+    return json.dumps(to_itf_json(trace), indent=1) + "\n"
+
+
+def to_itf_json(trace: TraceFile) -> dict[str, Any]:
+    """The trace as ITF.  Raises TraceFileError for a revision that there isn't."""
+    header = trace.to_json()
+    steps = header.pop("steps")
+    header.pop("loop", None)
+    violated = trace.verdict.outcome == "violated"
+    document: dict[str, Any] = {
+        "#meta": {
+            "format": "ITF",
+            "format-description": _FORMAT_PAGE,
+            "description": trace.verdict.message,
+            "source": trace.case or trace.revision,
+            "status": "violation" if violated else "ok",
+            "fencepost": header,
+        },
+        "params": [],
+        "vars": list(_VARS),
+    }
+    if trace.loop is not None:
+        document["loop"] = trace.loop
+    first, *after = model_states(trace)
+    initial = {"step": 0, "do": _INITIAL}
+    states = [_state(first, initial), *map(_state, after, steps)]
+    return document | {"states": states}
+
+
+def is_itf(document: Any) -> bool:
+    """Whether a JSON document is meant as ITF."""
+    return isinstance(document, dict) and "states" in document and "vars" in document
+
+
+def from_itf_json(document: Any, *, where: str = "ITF") -> TraceFile:
+    """The trace that an ITF document says.  Raises TraceFileError; `where` names it there."""
+    states = _states(document, where)
+    known = document.get("#meta", {}).get("fencepost")
+    if not all("step" in state for state in states[1:]):
+        if speaks_of_acts(states):
+            return trace_of_acts(states, where, document.get("loop"))
+        missing = next(n for n, state in enumerate(states) if n and "step" not in state)
+        raise TraceFileError(
+            where,
+            f"$.states[{missing}]",
+            f"has no `step`, and its variables ({', '.join(states[missing])}) aren't known",
+            f"give each state but the first the step that led to it, or {HOW}",
+        )
+    steps = [_step(n, state["step"], where) for n, state in enumerate(states) if n]
+    header = known if isinstance(known, dict) else _plain_header(document)
+    loop = document.get("loop")
+    read = TraceFile.from_json(
+        {**header, "steps": steps} | ({} if loop is None else {"loop": loop}), where=where
+    )
+    return read if isinstance(known, dict) else _judged(read)
+
+
+# States.
+
+
+def _state(state: ModelState, step: Mapping[str, Any]) -> dict[str, Any]:
+    told = {key: to_itf(value) for key, value in step.items()}
+    at_ms = step.get("at_ms", [0, 0])
+    if "at_ms" in told:
+        told["at_ms"] = a_tuple(at_ms)
+    return {
+        "#meta": {"index": state.number},
+        ACTION: step.get("api", step["do"]),
+        PICKS: _picks(step),
+        "at_ms": to_itf(at_ms[1]),
+        "explained": state.explained,
+        "explanations": to_itf(state.explanations),
+        "groups": {"#map": [[name, _group(group)] for name, group in state.groups]},
+        "step": told,
+    }
+
+
+def _picks(step: Mapping[str, Any]) -> dict[str, Any]:
+    """What was open before the step: who does it, on which connection, answered or asking what."""
+    names = {"member": "member", "connection": "connection", "id": "request"}
+    return {as_: {"tag": "Some", "value": step[key]} for key, as_ in names.items() if key in step}
+
+
+def _group(group: Group) -> dict[str, Any]:
+    return {
+        "state": group.state.value,
+        "generation": to_itf(group.generation_id),
+        "protocol": to_itf(group.protocol_name),
+        "leader": to_itf(_id(group.leader)),
+        "members": {"#map": [[_id(m.member_id), _member(m)] for m in group.members]},
+        "static": mapping((instance, _id(held)) for instance, held in group.static),
+        "pending": a_set(_id(member_id) for member_id in group.pending),
+        "timers": a_set(
+            a_tuple([timer.kind, _id(timer.subject), timer.earliest, timer.latest])
+            for timer in group.timers
+        ),
+    }
+
+
+def _member(member: Member) -> dict[str, Any]:
+    waits = "join" if member.joining else "sync" if member.syncing else ""
+    return {
+        "instance": to_itf(member.group_instance_id),
+        "waits": waits,
+        "session_timeout_ms": to_itf(member.session_timeout_ms),
+        "rebalance_timeout_ms": to_itf(member.rebalance_timeout_ms),
+    }
+
+
+def _id(member_id: str | None) -> str | None:
+    """A member id; one that nobody was told yet is called after the request that it is for."""
+    if member_id is not None and member_id.startswith("\x00"):
+        return f"new id of {member_id[1:]}"
+    return member_id
+
+
+# Reading.
+
+
+def _states(document: Any, where: str) -> list[dict[str, Any]]:
+    states = document.get("states") if isinstance(document, dict) else None
+    if not isinstance(states, list) or not all(isinstance(state, dict) for state in states):
+        raise TraceFileError(where, "$.states", "is no list of states", "give an ITF trace")
+    if len(states) < 2:
+        problem = f"has {len(states)} states, so nothing happens"
+        raise TraceFileError(where, "$.states", problem, "give a trace with a step")
+    loop = document.get("loop")
+    if loop is not None and (type(loop) is not int or not 0 < loop < len(states)):
+        raise TraceFileError(
+            where,
+            "$.loop",
+            f"is {loop!r}",
+            f"name the state that follows the last one, 1 to {len(states) - 1}",
+        )
+    return states
+
+
+def _step(number: int, value: Any, where: str) -> dict[str, Any]:
+    """A step as a trace has it; what only a recorder would know may be left out."""
+    place = f"$.states[{number}].step"
+    try:
+        step = from_itf(value)
+    except ItfValueError as error:
+        raise TraceFileError(where, place, str(error), "write it as in an exported trace") from None
+    if not isinstance(step, dict):
+        raise TraceFileError(where, place, "is no record", "write it as in an exported trace")
+    at_ms = step.get("at_ms", 0)
+    usual: dict[str, Any] = {"step": number, "at_ms": [at_ms] * 2 if type(at_ms) is int else at_ms}
+    if step.get("do") == "send":
+        usual |= {"connection": step.get("member"), "client_id": "itf"}
+    if step.get("do") == "answer":
+        usual |= {"findings": [], "member": ""}
+    return {**usual, **{key: value for key, value in step.items() if key != "at_ms"}}
+
+
+def _plain_header(document: Mapping[str, Any]) -> dict[str, Any]:
+    """Of an ITF that wasn't exported here: an exact clock, Kafka's settings."""
+    source = str(document.get("#meta", {}).get("source", "ITF"))
+    revision = source if source in NAMES else _BASE
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "revision": revision,
+        "case": None,
+        "clock": "virtual",
+        "lag_ms": 0,
+        "config": {},
+        "plan": None,
+        "names": {},
+        "verdict": {
+            "outcome": "unknown",
+            "level": None,
+            "wrong": None,
+            "rule": None,
+            "rules": [],
+            "request": None,
+            "expected": [],
+            "observed": None,
+            "because": "",
+            "message": "",
+        },
+        "provenance": {"tool": tool(), "target": f"itf:{source}", "seed": None},
+    }
+
+
+def _judged(trace: TraceFile) -> TraceFile:
+    """With the verdict of today, since it had none."""
+    return replace(trace, verdict=said(trace.judge(), catalogue.find_revision(trace.revision)))

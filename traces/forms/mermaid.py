@@ -1,0 +1,202 @@
+"""A trace as a Mermaid sequence diagram, which GitHub draws in Markdown.
+
+Decides what is drawn: requests and answers as arrows, each with the number of its step as the
+sentence counts them, and notes for what no arrow shows: who waits, who was fenced or replaced,
+whose session ended, time, lost connections, failovers, the group's state.  The wrong answer stands
+in a box of its own, with what should have come.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from fencepost.model.coordinator import Send
+from fencepost.model.history import Answered, Disconnected, Event, Handled, Passed, Restarted, Sent
+from fencepost.model.state.group import SESSION, Group
+from fencepost.model.table.errors import Error
+from fencepost.traces.files.model_states import ModelState, model_states
+from fencepost.traces.files.trace_file import TraceFile
+from fencepost.traces.text.step_lines import Told, step_lines
+from fencepost.traces.text.words import answer_words, member, quoted, request_words, with_names
+
+_COORDINATOR = "K"
+_NOTEWORTHY_MS = 500
+"""Shorter than this nobody needs to be told of a pause on a real clock."""
+_WRONG = "rgba(255, 60, 60, 0.25)"
+_SPECIAL = {"#": "#35;", ";": "#59;", "<": "#lt;", ">": "#gt;", "\n": "<br/>"}
+
+
+def to_mermaid(trace: TraceFile) -> str:
+    """The text of the diagram: the same for the same trace.  Raises TraceFileError."""
+    return "\n".join(_Diagram(trace).lines()) + "\n"
+
+
+class _Diagram:
+    def __init__(self, trace: TraceFile) -> None:
+        self._trace = trace
+        self._names: Mapping[str, str] = trace.names
+        self._states = model_states(trace)
+        self._asked: dict[str, Send] = {}
+        self._open: dict[str, str] = {}
+        """Request id → its member, of those that wait and were not told to."""
+        self._who = {
+            e.request.id: trace.senders.get(e.request.id) or e.request.connection
+            for e in trace.events
+            if isinstance(e, Sent)
+        }
+        self._by_connection = {
+            e.request.connection: self._who[e.request.id]
+            for e in trace.events
+            if isinstance(e, Sent)
+        }
+        members = dict.fromkeys(self._who.values())
+        self._ids = {who: f"M{n}" for n, who in enumerate(members, start=1)}
+        self._now = 0
+        told = step_lines(Told(trace.events, trace.senders, trace.names, trace.clock))
+        self._steps = {index: line.number for line in told for index in line.events}
+
+    def lines(self) -> Iterator[str]:
+        trace = self._trace
+        yield "sequenceDiagram"
+        yield f"    accTitle: {_escaped(trace.case or 'a trace of ' + trace.revision)}"
+        yield f"    accDescr: {_escaped(with_names(trace.verdict.message, self._names))}"
+        yield f"    participant {_COORDINATOR} as coordinator"
+        for who, name in self._ids.items():
+            yield f"    participant {name} as {_escaped(who)}"
+        for number, event in enumerate(trace.events, start=1):
+            if number == trace.loop:
+                yield "    loop again and again"
+            yield from (f"    {line}" for line in self._event(number - 1, event))
+        if trace.loop is not None:
+            yield "    end"
+        if trace.verdict.outcome == "violated" and not self._is_answered(trace.verdict.request):
+            yield from (f"    {line}" for line in self._boxed([]))
+
+    def _is_answered(self, request_id: str | None) -> bool:
+        answered = [e.answer.id for e in self._trace.events if isinstance(e, Answered)]
+        return request_id is not None and request_id in answered
+
+    def _event(self, index: int, event: Event) -> Iterator[str]:
+        number = self._steps.get(index, 0)
+        yield from self._passing(event)
+        match event:
+            case Sent(request=request):
+                self._asked[request.id] = request
+                self._open[request.id] = self._who[request.id]
+                said = request_words(request.api, request.version, request.body, self._names)
+                yield self._arrow(self._who[request.id], "->>", f"{number}. {said}")
+            case Answered():
+                self._open.pop(event.answer.id, None)
+                lines = list(self._answered(number, event))
+                is_wrong = event.answer.id == self._trace.verdict.request
+                yield from self._boxed(lines) if is_wrong else lines
+            case Disconnected():
+                who = self._by_connection.get(event.connection, "")
+                if who:
+                    yield self._arrow(who, "--x", f"{number}. the connection drops")
+                yield from self._unanswered(event.dropped)
+            case Restarted():
+                yield f"Note over {self._all()}: {number}. the coordinator fails over"
+                yield from self._unanswered(event.dropped)
+            case Handled() | Passed():
+                if self._trace.clock == "virtual":  # else an answer may be on its way
+                    yield from self._waiting()
+        yield from self._changes(self._states[index], self._states[index + 1], event.at_ms)
+
+    def _passing(self, event: Event) -> Iterator[str]:
+        is_virtual = self._trace.clock == "virtual"
+        if isinstance(event, Handled | Passed) and not is_virtual:
+            return
+        gone = (event.begun_ms if isinstance(event, Restarted) else event.at_ms) - self._now
+        self._now = max(self._now, event.at_ms)
+        if gone >= (1 if is_virtual else _NOTEWORTHY_MS):
+            yield from self._waiting()
+            yield f"Note over {self._all()}: {gone:,} ms pass"
+
+    def _answered(self, number: int, event: Answered) -> Iterator[str]:
+        request = self._asked[event.answer.id]
+        who = self._who[request.id]
+        body = event.answer.body
+        said = answer_words(request.api, body, self._names)
+        said += "".join(f" [{finding}]" for finding in event.answer.findings)
+        yield f"{_COORDINATOR}-->>{self._ids[who]}: {_escaped(f'{number}. {said}')}"
+        if (body or {}).get("errorCode") == Error.FENCED_INSTANCE_ID.value:
+            yield f"Note over {self._ids[who]}: fenced"
+
+    def _waiting(self) -> Iterator[str]:
+        for request_id, who in self._open.items():
+            api = self._asked[request_id].api
+            yield f"Note over {self._ids[who]}: {api} waits"
+        self._open.clear()
+
+    def _unanswered(self, request_ids: Sequence[str]) -> Iterator[str]:
+        for request_id in request_ids:
+            self._open.pop(request_id, None)
+            request = self._asked.get(request_id)
+            if request is not None:
+                who = self._who[request_id]
+                yield f"Note over {self._ids[who]}: {request.api} gets no answer"
+
+    def _boxed(self, lines: Sequence[str]) -> Iterator[str]:
+        """What is wrong, in its box."""
+        verdict = self._trace.verdict
+        yield f"rect {_WRONG}"
+        yield from (f"    {line}" for line in lines)
+        rule = verdict.rule or "no rule"
+        told = f"VIOLATED: {rule}" + (f", {verdict.level}" if verdict.level else "")
+        request = self._asked.get(verdict.request or "")
+        over = self._all()
+        if request is not None:
+            over = f"{_COORDINATOR},{self._ids[self._who[request.id]]}"
+            wanted = [answer_words(request.api, e.body, self._names) for e in verdict.expected[:1]]
+            told += f"\nexpected {wanted[0]}" if wanted else "\nexpected: to wait"
+        yield f"    Note over {over}: {_escaped(told)}"
+        yield "end"
+
+    # What the model knows.
+
+    def _changes(self, before: ModelState, after: ModelState, at_ms: int) -> Iterator[str]:
+        if not after.explained:
+            return
+        was = dict(before.groups)
+        for name, group in after.groups:
+            yield from self._group_changes(was.get(name), group, at_ms)
+
+    def _group_changes(self, was: Group | None, group: Group, at_ms: int) -> Iterator[str]:
+        held = dict(was.static) if was is not None else {}
+        here = {m.member_id for m in group.members}
+        for timer in was.timers if was is not None else ():
+            ended = timer.kind == SESSION and timer.earliest <= at_ms
+            if ended and timer.subject not in here and was is not None:
+                yield self._note(f"the session of {self._called(timer.subject)} ended")
+        for instance, member_id in group.static:
+            old = held.get(instance)
+            if old is not None and old != member_id and not member_id.startswith("\x00"):
+                old_name, new_name = self._called(old), self._called(member_id)
+                if old_name != new_name and not old.startswith("\x00"):
+                    yield self._note(f"{new_name} holds instance {instance}, {old_name} is fenced")
+        now = (group.state.value, group.generation_id)
+        if was is None or now != (was.state.value, was.generation_id):
+            yield self._note(f"{now[0]}, generation {now[1]}")
+
+    def _called(self, member_id: str) -> str:
+        return self._names.get(member_id) or member(member_id, self._names)
+
+    # Lines.
+
+    def _arrow(self, who: str, arrow: str, text: str) -> str:
+        return f"{self._ids[who]}{arrow}{_COORDINATOR}: {_escaped(text)}"
+
+    @staticmethod
+    def _note(text: str) -> str:
+        return f"Note left of {_COORDINATOR}: {_escaped(text)}"
+
+    def _all(self) -> str:
+        last = list(self._ids.values())[-1:]
+        return ",".join([_COORDINATOR, *last])
+
+
+def _escaped(text: str) -> str:
+    """Text that Mermaid draws as it is."""
+    printable = "".join(c if c.isprintable() or c == "\n" else quoted(c)[1:-1] for c in text)
+    return "".join(_SPECIAL.get(c, c) for c in printable)

@@ -1,0 +1,253 @@
+"""A trace as a test that a broker's author can paste: pytest, kafka-python, nothing of fencepost.
+
+Decides what the test asks.  It sends what was sent and wants the answers that were right: those
+recorded, and in place of the wrong one what should have come; there it ends.  Ids, generations and
+groups are called by name, since each broker has its own.  Times are those of the recording, with
+some slack where a timer is near; a plan that adapts to the broker is what `replay` runs.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import textwrap
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from fencepost.model.coordinator import Send
+from fencepost.model.history import Answered, Disconnected, Handled, Passed, Restarted, Sent
+from fencepost.model.messages.messages import APIS
+from fencepost.model.table.errors import Error
+from fencepost.traces.files.model_states import ModelState, model_states
+from fencepost.traces.files.trace_file import TraceFile, TraceFileError
+from fencepost.traces.forms.pytest_literals import Literals, snake
+from fencepost.traces.text.words import answer_words, request_words, with_names
+
+_PRELUDE = Path(__file__).with_name("pytest_prelude.py")
+_SLACK_MS = 300
+"""On a real clock, so far from a timer's deadline, if there is room for it."""
+_LEAST_SLACK_MS = 30
+_LATE_S = 0.5
+"""Where the recorded fault is that no answer came, the right one may be so late at most."""
+_NOTEWORTHY_MS = 500
+_NO_WORD = re.compile(r"[^a-z0-9]+")
+_DEVIATES = re.compile(r"(?P<place>[\w.\[\]]+) (?P<got>.*) instead of (?P<want>.*)", re.DOTALL)
+
+
+def to_pytest(trace: TraceFile) -> str:
+    """The text of the module: the same for the same trace.
+
+    Raises TraceFileError for requests that no Kafka knows.
+    """
+    for event in trace.events:
+        if isinstance(event, Sent) and event.request.api not in APIS:
+            raise TraceFileError(
+                "the trace",
+                event.request.id,
+                f"is a {event.request.api}, which never was in a release",
+                "convert it to another form; `adapter` has all",
+            )
+    body = "\n".join(f"        {line}" for line in _Test(trace).lines())
+    return (
+        f"{_head(trace)}\n\n{_prelude()}\n\n\n"
+        f"def test_{_slug(trace.case or trace.verdict.message)}() -> None:\n"
+        f"    with Broker() as broker:\n{body}\n"
+    )
+
+
+def _head(trace: TraceFile) -> str:
+    said = with_names(trace.verdict.message, trace.names)
+    lines = textwrap.wrap(" ".join(said.split()), 96, break_on_hyphens=False)
+    settings = [f"    {k}={'none' if v is None else v}" for k, v in sorted(trace.config.items())]
+    text = "\n".join(
+        [
+            *(lines or ["A recorded conversation."]),
+            "",
+            "Needs pytest and kafka-python 3.  BROKER=HOST:PORT says which broker is tested; one",
+            "with these settings:",
+            "",
+            *settings,
+        ]
+    )
+    return f'r"""{text.replace(chr(92), "/").replace(chr(34) * 3, chr(39) * 3)}\n"""'
+
+
+def _prelude() -> str:
+    """The text of the prelude, without what it says about itself."""
+    text = _PRELUDE.read_text(encoding="utf-8")
+    return text[text.index("from __future__") :].rstrip("\n")
+
+
+def _slug(text: str) -> str:
+    return _NO_WORD.sub("_", text.lower()).strip("_")[:80].rstrip("_") or "trace"
+
+
+class _Test:
+    def __init__(self, trace: TraceFile) -> None:
+        self._trace = trace
+        self._states = model_states(trace)
+        self._literals = Literals(trace)
+        self._asked: dict[str, Send] = {}
+        self._now = 0
+        self._waited = 0
+        """Up to when answers were waited for already."""
+
+    def lines(self) -> Iterator[str]:
+        trace, wrong = self._trace, self._trace.verdict.request
+        for index, event in enumerate(trace.events):
+            match event:
+                case Sent(request=request):
+                    yield from self._pause(event.at_ms, index)
+                    self._asked[request.id] = request
+                    yield from self._sent(request)
+                    if not self._is_answered_at_once(index):
+                        waits = f"broker.waits({request.connection!r})"
+                        yield waits if self._is_left_waiting(index) else "broker.settles()"
+                case Answered() if event.answer.id == wrong:
+                    yield from self._right(event.at_ms, index)
+                    return
+                case Answered():
+                    yield from self._answered(event)
+                case Disconnected():
+                    yield from self._pause(event.at_ms, index)
+                    yield f"broker.close({event.connection!r})"
+                case Restarted():
+                    yield from self._pause(event.begun_ms, index)
+                    yield "broker.restart()"
+                    self._now = self._waited = event.at_ms
+                case Passed():
+                    if trace.clock == "virtual":
+                        yield from self._pause(event.at_ms, index)
+                case Handled():
+                    pass
+        if wrong is not None:
+            yield from self._right(self._now, len(trace.events) - 1)
+
+    def _sent(self, request: Send) -> Iterator[str]:
+        who = self._trace.senders.get(request.id) or request.connection
+        said = request_words(request.api, request.version, request.body, self._trace.names)
+        yield f"# {who} {_one_line(said)}"
+        fields = "".join(
+            f", {snake(k)}={self._literals.code(k, v)}" for k, v in request.body.items()
+        )
+        place = f"{request.connection!r}, {request.api!r}, {request.version}"
+        yield f"broker.send({place}{fields})"
+
+    def _is_answered_at_once(self, index: int) -> bool:
+        """Whether the answer came before anything else was done, and (virtually) any time."""
+        sent = self._trace.events[index]
+        assert isinstance(sent, Sent)  # noqa: S101  (told to the type checker)
+        for event in self._trace.events[index + 1 :]:
+            match event:
+                case Sent() | Disconnected() | Restarted():
+                    return False
+                case Answered() if event.answer.id == sent.request.id:
+                    return self._trace.clock == "real" or event.at_ms == sent.at_ms
+                case _:
+                    pass
+        return self._trace.verdict.request == sent.request.id
+
+    def _is_left_waiting(self, index: int) -> bool:
+        """Whether it can be seen to wait: on a virtual clock a timer may be due at once."""
+        sent = self._trace.events[index]
+        if self._trace.clock == "real":
+            return True
+        after = self._trace.events[index + 1 :]
+        now = [place for place, event in enumerate(after, index + 2) if event.at_ms == sent.at_ms]
+        timers = (
+            timer.earliest
+            for place in now[:1]
+            for _, group in self._states[place].groups
+            for timer in group.timers
+        )
+        return all(deadline > sent.at_ms for deadline in timers)
+
+    def _answered(self, event: Answered) -> Iterator[str]:
+        request = self._asked[event.answer.id]
+        yield f"# {_one_line(answer_words(request.api, event.answer.body, self._trace.names))}"
+        if event.answer.body is None:
+            yield f"broker.close({request.connection!r})"
+            return
+        yield self._answers(request, event.at_ms, "answers", [event.answer.body])
+
+    def _right(self, at_ms: int, index: int) -> Iterator[str]:
+        """In place of the wrong answer: what should have come, or that nothing should have yet."""
+        verdict = self._trace.verdict
+        request = self._asked[verdict.request or ""]
+        bodies = [row.body for row in verdict.expected if row.body is not None]
+        wrong = f"by rule {verdict.rule}" if verdict.rule else "by the model"
+        if verdict.wrong == "EARLY" or (verdict.wrong == "CLOSED" and not bodies):
+            yield from self._pause(at_ms, index)
+            yield f"# {wrong} it waits"
+            yield f"broker.waits({request.connection!r})"
+            return
+        how = "answers"
+        if not bodies:
+            body = self._body_of(request.id) or verdict.observed or {}
+            mended = _mended(body, verdict.expected[0].difference if verdict.expected else "")
+            bodies = [mended or body]
+            how = "answers" if mended else "answers_otherwise"
+        words = answer_words(request.api, bodies[0], self._trace.names)
+        yield f"# {wrong}{'' if how == 'answers' else ' anything but'}: {_one_line(words)}"
+        late = "" if verdict.wrong != "SILENCE" else f", late={self._late_s(at_ms, index):g}"
+        yield self._answers(request, at_ms, how, bodies, late)
+
+    def _late_s(self, at_ms: int, index: int) -> float:
+        """How late an answer may be that is due: not as late as what the next timer brings."""
+        near = _next_deadline(self._states[index + 1], at_ms)
+        return _LATE_S if near is None else min((near - at_ms) / 2000, _LATE_S)
+
+    def _answers(
+        self,
+        request: Send,
+        at_ms: int,
+        how: str,
+        bodies: list[Mapping[str, Any]],
+        late: str = "",
+    ) -> str:
+        within = max(at_ms - self._waited, 0)
+        self._now = self._waited = max(at_ms, self._waited)
+        right = "".join(f", {self._literals.body(body)}" for body in bodies)
+        later = f", within={within / 1000:g}" if within >= _NOTEWORTHY_MS else ""
+        return f"broker.{how}({request.connection!r}{right}{later}{late})"
+
+    def _body_of(self, request_id: str) -> Mapping[str, Any] | None:
+        answers = (e.answer for e in self._trace.events if isinstance(e, Answered))
+        return next((a.body for a in answers if a.id == request_id), None)
+
+    def _pause(self, at_ms: int, index: int) -> Iterator[str]:
+        """The time that goes by up to a step, no answer being waited for."""
+        gone = at_ms - self._waited
+        self._now = self._waited = max(at_ms, self._waited)
+        if gone < (1 if self._trace.clock == "virtual" else _NOTEWORTHY_MS):
+            return
+        if self._trace.clock == "virtual":
+            near = _next_deadline(self._states[index + 1], at_ms)
+            spare = _SLACK_MS if near is None else min((near - at_ms) // 3, _SLACK_MS)
+            gone = max(gone - _SLACK_MS, 0) if spare < _LEAST_SLACK_MS else gone + spare
+        yield f"time.sleep({gone / 1000:g})"
+
+
+def _next_deadline(state: ModelState, at_ms: int) -> int | None:
+    times = (t.earliest for _, group in state.groups for t in group.timers)
+    return min((time for time in times if time > at_ms), default=None)
+
+
+def _mended(body: Mapping[str, Any], difference: str) -> dict[str, Any] | None:
+    """The answer with the field set right that deviates; None if that can't be told."""
+    found = _DEVIATES.fullmatch(difference)
+    if found is None or found["place"] not in body:
+        return None
+    if found["place"].endswith("errorCode"):
+        want: Any = next((e.value for e in Error if e.name == found["want"]), None)
+    else:
+        try:
+            want = ast.literal_eval(found["want"])
+        except (ValueError, SyntaxError):
+            return None
+    return {**body, found["place"]: want}
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())

@@ -1,0 +1,106 @@
+"""An exchange: one request that a broker answered, as its log tells it.
+
+Decides what is known of a request from outside: that it took effect somewhere between its arrival
+and its answer, who sent it, what it asked and what it was told.  Bodies stay as the log has them
+until somebody asks for a message, since most lines of a log are heartbeats that nobody reads twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from fencepost.model.messages.draft_messages import ALL_APIS
+from fencepost.model.messages.requests import groups_of
+from fencepost.model.messages.shapes import Message
+
+Body = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """A request and its answer.
+
+    `source`, `line`: file name and line number (from 1); `broker`: whose log it is.  `arrived_ms`,
+    `answered_ms`: ms since 1970 on the clock of the audit (skew taken away), each rounded down.
+    `connection`: as in the log; `api`, `version`: the model's name, and Kafka's version.
+    `request_body`, `response_body`: as in the log.
+    """
+
+    source: str
+    line: int
+    broker: str
+    arrived_ms: int
+    answered_ms: int
+    connection: str
+    client_id: str
+    api: str
+    version: int
+    request_body: Body
+    response_body: Body
+    _request: Message | None = field(default=None, init=False, repr=False, compare=False)
+    _response: Message | None = field(default=None, init=False, repr=False, compare=False)
+
+    @property
+    def request(self) -> Message:
+        """The request.  Raises ShapeError for one that its version can't have."""
+        if self._request is None:
+            body = shaped(self.api, self.request_body)
+            made = ALL_APIS[self.api].request.from_body(body, self.version)
+            object.__setattr__(self, "_request", made)
+            return made
+        return self._request
+
+    @property
+    def response(self) -> Message:
+        """The answer.  Raises ShapeError for one that its version can't have."""
+        if self._response is None:
+            body = shaped(self.api, self.response_body)
+            made = ALL_APIS[self.api].response.from_body(body, self.version)
+            object.__setattr__(self, "_response", made)
+            return made
+        return self._response
+
+    @property
+    def host(self) -> str:
+        """The client's address; "" if the log's connection has none.
+
+        A connection is `BROKER:PORT-CLIENT:PORT-NUMBER`, with one number more in Kafka 4.
+        """
+        _, _, rest = self.connection.partition("-")
+        return rest.partition("-")[0].rpartition(":")[0]
+
+    @property
+    def group_ids(self) -> tuple[str, ...]:
+        """The groups that it names; none where it asks for all."""
+        group_id = self.request_body.get("groupId")
+        if isinstance(group_id, str):
+            return (group_id,)
+        return tuple(groups_of(self.request, self.version) or ())
+
+    @property
+    def place(self) -> str:
+        """Where it was read: `FILE:LINE`."""
+        return f"{self.source}:{self.line}"
+
+
+def shaped(api: str, body: Body) -> dict[str, Any]:
+    """A logged body with the names that the model has.
+
+    Commits named their generation `generationId` until Kafka 3.6; what a later Kafka adds to a
+    version is an optional (tagged) field that the model does not know, and means nothing to it.
+    """
+    changed = dict(body)
+    if api == "OffsetCommit" and "generationId" in changed:
+        changed["generationIdOrMemberEpoch"] = changed.pop("generationId")
+    return changed
+
+
+def by_name(body: Body) -> dict[str, Any]:
+    """A body whose topics have ids, with the ids for names: a group's business is neither."""
+    topics = [
+        {"name": topic["topicId"], **{k: v for k, v in topic.items() if k != "topicId"}}
+        for topic in body["topics"]
+    ]
+    return {**body, "topics": topics}

@@ -1,0 +1,230 @@
+"""Kafka's request logs: their lines as exchanges.
+
+Decides what of a log is read: the lines `Completed request:{JSON}` about the APIs of the model.
+Whatever else there is (other loggers, stack traces, other APIs, lines cut off or garbled) is passed
+over and counted with its reason, never taken for evidence.  Files may be gzipped, rotated, and of
+several brokers; a broker's files are read one after the other in order of their first date, and
+brokers beside each other in order of time.
+
+A line is written when the answer goes out, so the request arrived `totalTimeMs` before.
+"""
+
+from __future__ import annotations
+
+import gzip
+import heapq
+import re
+import zlib
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO
+
+import orjson
+
+from fencepost.model.messages.messages import APIS
+from fencepost.traces.logs.exchange import Exchange, by_name
+from fencepost.traces.logs.log_dates import LogDates
+
+MARK = b"Completed request:"
+_KEY = re.compile(rb'"requestApiKey":\s*(\d+)')
+_NAMES = {str(api.key).encode(): api.name for api in APIS.values()}
+_FIRST_LINES = 2000
+_BY_ID = 10
+"""The version of OffsetCommit that says topics by id, and is else as the one before."""
+
+
+class RequestLogError(ValueError):
+    """A file can't be read at all.  `str()` names it and the remedy."""
+
+
+@dataclass(slots=True)
+class Skipped:
+    """What was passed over.
+
+    `counts`: how many lines, by reason; `first`: where the first of each reason was; `listeners`:
+    told of each with its broker, place and reason, and when the line before was written (ms).
+    """
+
+    lines: int = 0
+    counts: Counter[str] = field(default_factory=Counter)
+    first: dict[str, str] = field(default_factory=dict)
+    listeners: list[Callable[[str, str, str, int], None]] = field(default_factory=list)
+
+    def skip(self, reason: str, broker: str, source: str, line: int, at_ms: int) -> None:
+        """One line more."""
+        self.counts[reason] += 1
+        place = f"{source}:{line}"
+        if reason not in self.first:
+            self.first[reason] = place
+        for listener in self.listeners:
+            listener(broker, place, reason, at_ms)
+
+
+OTHER_LINE = "no line of the request logger"
+OTHER_API = "a request of another API"
+BAD_JSON = "cut off or garbled"
+NO_DATE = "no date at the start of the line"
+TEXT_FORMAT = "not JSON (Kafka before 2.8)"
+NO_REQUEST = "lacks a part that every line has"
+OTHER_VERSION = "a version that the model does not have"
+BROKEN_FILE = "the rest of a compressed file that is cut off or damaged"
+
+
+class RequestLog:
+    """Log files as one stream of exchanges.
+
+    `skew`: broker → ms that its clock is ahead; `brokers`: the log's brokers, with their files.
+    Raises RequestLogError for a file that can't be opened, or a skew of no broker.
+    """
+
+    def __init__(
+        self,
+        paths: Sequence[Path],
+        *,
+        dates: LogDates | None = None,
+        skew: Mapping[str, int] | None = None,
+    ) -> None:
+        self.dates = dates or LogDates()
+        self.skew = dict(skew or {})
+        self.skipped = Skipped()
+        self.brokers = _by_broker(paths)
+        if unknown := sorted(set(self.skew) - set(self.brokers)):
+            raise RequestLogError(
+                f"no log is of a broker {unknown[0]!r}; there are {', '.join(self.brokers)}"
+            )
+        for broker, files in self.brokers.items():
+            files.sort(key=lambda path: (self._first_ms(path), path.name))
+            self.brokers[broker] = files
+
+    def __iter__(self) -> Iterator[Exchange]:
+        """Every exchange, in order of the answers."""
+        streams = [self._of_broker(broker) for broker in self.brokers]
+        if len(streams) == 1:
+            return streams[0]
+        return heapq.merge(*streams, key=_answered_ms)
+
+    def _of_broker(self, broker: str) -> Iterator[Exchange]:
+        for path in self.brokers[broker]:
+            yield from self.of_file(broker, path)
+
+    def of_file(self, broker: str, path: Path) -> Iterator[Exchange]:
+        """The exchanges of one file of a broker.  Raises RequestLogError."""
+        with _opened(path) as lines:
+            yield from self._read(broker, path.name, lines)
+
+    def _read(self, broker: str, source: str, lines: IO[bytes]) -> Iterator[Exchange]:
+        skipped, skew = self.skipped, self.skew.get(broker, 0)
+        number = last_ms = 0
+        try:
+            for number, line in enumerate(lines, start=1):
+                skipped.lines += 1
+                made = self.of_line(broker, source, number, line, skew)
+                if isinstance(made, str):
+                    skipped.skip(made, broker, source, number, last_ms)
+                else:
+                    last_ms = made.answered_ms
+                    yield made
+        except (EOFError, zlib.error, gzip.BadGzipFile):
+            skipped.skip(BROKEN_FILE, broker, source, number + 1, last_ms)
+
+    def of_line(
+        self, broker: str, source: str, number: int, line: bytes, skew: int
+    ) -> Exchange | str:
+        """The exchange of a line, or why there is none."""
+        start = line.find(MARK)
+        if start < 0:
+            return OTHER_LINE
+        begin = start + len(MARK)
+        if line[begin : begin + 1] != b"{":
+            return TEXT_FORMAT if line[begin : begin + 7] == b"Request" else BAD_JSON
+        key = _KEY.search(line, begin)
+        api = None if key is None else _NAMES.get(key[1])
+        if api is None:
+            return BAD_JSON if key is None else OTHER_API
+        answered_ms = self.dates.read(line[:start])
+        if answered_ms is None:
+            return NO_DATE
+        try:
+            record = orjson.loads(line[begin : line.rfind(b"}") + 1])
+        except orjson.JSONDecodeError:
+            return BAD_JSON
+        try:
+            header = record["requestHeader"]
+            version = header["requestApiVersion"]
+            request, response = record["request"], record["response"]
+            took_ms = record["totalTimeMs"]
+            if type(request) is not dict or type(response) is not dict:
+                return NO_REQUEST
+            if api == "OffsetCommit" and version == _BY_ID:
+                version -= 1
+                request, response = by_name(request), by_name(response)
+            known = APIS[api]
+            if not known.lowest <= version <= known.highest:
+                return OTHER_VERSION
+            answered_ms -= skew
+            return Exchange(
+                source,
+                number,
+                broker,
+                int(answered_ms - took_ms),
+                answered_ms,
+                record["connection"],
+                header["clientId"] or "",
+                api,
+                version,
+                request,
+                response,
+            )
+        except (KeyError, TypeError, AttributeError):
+            return NO_REQUEST
+
+    def _first_ms(self, path: Path) -> int:
+        """When the file begins; a far time for one without a date."""
+        with _opened(path) as lines:
+            try:
+                for line, _ in zip(lines, range(_FIRST_LINES), strict=False):
+                    start = line.find(MARK)
+                    if start >= 0 and (at_ms := self.dates.read(line[:start])) is not None:
+                        return at_ms
+            except (EOFError, zlib.error, gzip.BadGzipFile):
+                pass
+        return 2**62
+
+
+def _opened(path: Path) -> IO[bytes]:
+    try:
+        with path.open("rb") as file:
+            is_gzip = file.read(2) == b"\x1f\x8b"
+        if is_gzip:  # opened by gzip itself, or nobody would close it
+            return gzip.open(path, "rb")  # type: ignore[return-value]  # reads like a file
+        return path.open("rb", buffering=1 << 20)
+    except OSError as error:
+        raise RequestLogError(
+            f"{path} can't be read ({error.strerror or error}); name a file that is there"
+        ) from error
+
+
+def _by_broker(paths: Sequence[Path]) -> dict[str, list[Path]]:
+    """The files of each broker.
+
+    Brokers are told apart by folder where the files are in several, else by what comes before
+    `.log` in a name: `kafka-request.log.2026-11-21-06.gz` and `kafka-request.log` are one's.
+    """
+    folders = {path.resolve().parent for path in paths}
+    by_folder = len({folder.name for folder in folders}) == len(folders) > 1
+    found: dict[str, list[Path]] = {}
+    for path in paths:
+        stem = path.name.partition(".log")[0]
+        found.setdefault(path.resolve().parent.name if by_folder else stem, []).append(path)
+    return found
+
+
+def _answered_ms(exchange: Exchange) -> int:
+    return exchange.answered_ms
+
+
+def read_request_log(paths: Iterable[Path]) -> Iterator[Exchange]:
+    """The exchanges of log files with everything by default.  Raises RequestLogError."""
+    return iter(RequestLog(list(paths)))

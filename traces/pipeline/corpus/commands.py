@@ -1,0 +1,127 @@
+"""The pipeline's commands: which jobs they are, on which shards, with whichever engine.
+
+Decides what is left to do.  A shard that is written is done, so a command that was killed goes on
+where it was when it is run again; what of a table is read later comes from the same files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from fencepost.properties.mutants.catalogue import find_revision
+from fencepost.traces.pipeline.corpus import coverage, triage
+from fencepost.traces.pipeline.corpus.corpus import Recipe
+from fencepost.traces.pipeline.corpus.engine import Engine, Merge
+from fencepost.traces.pipeline.corpus.jobs import (
+    MANIFEST,
+    TRACES_FOLDER,
+    Check,
+    Corpus,
+    Generate,
+    verdicts_folder,
+)
+from fencepost.traces.pipeline.corpus.outcomes import Outcomes
+from fencepost.traces.pipeline.storage.location import Place
+from fencepost.traces.pipeline.storage.manifest import CorpusError
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """What a run did: shards and rows now, and shards that were there before."""
+
+    shards: int
+    rows: int
+    before: int
+
+
+def open_corpus(place: Place) -> Corpus:
+    """The corpus in a folder.  Raises CorpusError."""
+    text = place.read_text(MANIFEST)
+    if text is None:
+        raise CorpusError(f"{place} holds no {MANIFEST}; give a folder that `generate` made")
+    return Corpus(place, Recipe.from_text(text, place.full(MANIFEST)))
+
+
+def generate(engine: Engine, place: Place, recipe: Recipe) -> Ran:
+    """Make a corpus, or what is missing of it.  Raises CorpusError where another one is."""
+    known = place.read_text(MANIFEST)
+    if known is None:
+        place.write_text(MANIFEST, recipe.text())
+    elif known != recipe.text():
+        raise CorpusError(
+            f"{place} holds a corpus of other options or another fencepost "
+            f"({' '.join(known.split())}); choose another folder"
+        )
+    corpus = Corpus(place, recipe)
+    return _ran(engine, corpus, Generate(corpus), TRACES_FOLDER, range(len(corpus.shards)))
+
+
+def check(engine: Engine, corpus: Corpus, judged_by: str) -> Ran:
+    """Judge what is not judged yet.  Raises CorpusError where traces are missing."""
+    present = corpus.present()
+    return _ran(engine, corpus, Check(corpus, judged_by), verdicts_folder(judged_by), present)
+
+
+def _ran(
+    engine: Engine, corpus: Corpus, job: Generate | Check, folder: str, shards: range | list[int]
+) -> Ran:
+    corpus.place.tidy(folder)
+    there = corpus.written(folder)
+    missing = [number for number in shards if number not in there]
+    done = engine.each(job, missing)
+    if done["shard"].to_pylist() != missing:
+        raise ValueError(f"the engine did {len(done)} shards of {len(missing)}")
+    return Ran(len(missing), pc.sum(done["rows"]).as_py() or 0, len(shards) - len(missing))
+
+
+def judged(corpus: Corpus, judged_by: str) -> list[int]:
+    """The shards whose verdicts are there.  Raises CorpusError where some are missing."""
+    present = corpus.present()
+    there = corpus.written(verdicts_folder(judged_by))
+    missing = len(present) - len(there)
+    if missing:
+        raise CorpusError(
+            f"{corpus.place}: {missing} of {len(present)} shards are not judged by {judged_by}; "
+            f"run `corpus check` with --revision {judged_by} first"
+        )
+    return present
+
+
+def outcomes(engine: Engine, corpus: Corpus, judged_by: str) -> pa.Table:
+    """How many traces of each model came out how."""
+    merge = Merge(("revision", "mutant", "outcome"), ("traces",), ())
+    return engine.merged(Outcomes(corpus, judged_by), judged(corpus, judged_by), merge)
+
+
+def cover(engine: Engine, corpus: Corpus) -> pa.Table:
+    """Every item that the corpus covers; also written to `coverage.parquet`."""
+    items = engine.merged(coverage.Covers(corpus), corpus.present(), coverage.MERGE)
+    corpus.place.write("coverage.parquet", items)
+    return items
+
+
+def minimise(engine: Engine, corpus: Corpus, out: Place) -> tuple[int, int]:
+    """Write a corpus of the traces that coverage needs; how many, and how many there were."""
+    if out.read_text(MANIFEST) is not None:
+        raise CorpusError(f"{out} holds a corpus; choose another folder")
+    picked = engine.each(coverage.Needed(corpus), corpus.present())
+    kept: Mapping[int, list[int]] = coverage.needed(corpus, picked)
+    for number, traces in kept.items():
+        shard = corpus.shards[number]
+        table = corpus.table(shard)
+        rows = table.filter(pc.is_in(table["trace"], pa.array(traces)))
+        out.write(f"{TRACES_FOLDER}/{shard.file}", rows)
+    out.write_text(MANIFEST, replace(corpus.recipe, part=True).text())
+    return sum(map(len, kept.values())), corpus.recipe.traces
+
+
+def triaged(engine: Engine, corpus: Corpus, judged_by: str) -> list[triage.Triaged]:
+    """Every group of violations, with its smallest trace made smaller."""
+    find_revision(judged_by)
+    shards = judged(corpus, judged_by)
+    groups = engine.merged(triage.Groups(corpus, judged_by), shards, triage.MERGE)
+    return triage.triaged(corpus, judged_by, groups)

@@ -1,0 +1,141 @@
+"""What a corpus covers: rules, pairs of rules, states of the model; and which traces are needed.
+
+Decides what an item of coverage is.  A rule by which the model decided; a pair of rules of which
+one decided next after the other; a state of the group as rules can tell it apart.  Items are of the
+model that a trace was made with, read from the trace itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import pyarrow as pa
+
+from fencepost.traces.pipeline.corpus.corpus import NO_MUTANT, Source
+from fencepost.traces.pipeline.corpus.engine import Merge
+from fencepost.traces.pipeline.corpus.greedy import greedy
+from fencepost.traces.pipeline.corpus.jobs import Corpus, rows_of
+from fencepost.traces.pipeline.corpus.reachable import reachable
+from fencepost.traces.pipeline.corpus.schema import ITEMS, SHOWN
+
+RULE, PAIR, STATE = "rule", "pair", "state"
+KINDS = (RULE, PAIR, STATE)
+NEXT = " → "
+_DOUBLINGS = 10
+
+MERGE = Merge(("revision", "mutant", "kind", "item"), ("traces",), ("first",))
+
+
+def items_of(turns: Iterable[Mapping[str, Any]]) -> set[tuple[str, str]]:
+    """What a trace covers: kind and item."""
+    rules: list[str] = []
+    found: set[tuple[str, str]] = set()
+    for turn in turns:
+        rules += turn["rules"]
+        found.add((STATE, turn["state"]))
+    found |= {(RULE, rule) for rule in rules}
+    found |= {(PAIR, NEXT.join(pair)) for pair in pairwise(rules)}
+    return found
+
+
+@dataclass(frozen=True)
+class Covers:
+    """Counts the items of a shard."""
+
+    corpus: Corpus
+    schema = ITEMS
+
+    def __call__(self, number: int) -> pa.Table:
+        """A row for each item, as `schema.ITEMS` says."""
+        shard = self.corpus.shards[number]
+        counted: dict[tuple[str, str], list[int]] = {}
+        for row in rows_of(self.corpus.table(shard, ["trace", "turns"])):
+            for item in items_of(row["turns"]):
+                known = counted.setdefault(item, [0, row["trace"]])
+                known[0] += 1
+                known[1] = min(known[1], row["trace"])
+        source = {"revision": shard.source.revision, "mutant": shard.source.mutant}
+        rows = [
+            {**source, "kind": kind, "item": item, "traces": traces, "first": first}
+            for (kind, item), (traces, first) in sorted(counted.items())
+        ]
+        return pa.Table.from_pylist(rows, schema=ITEMS)
+
+
+@dataclass(frozen=True)
+class Needed:
+    """Picks traces of a shard that cover all that the shard covers."""
+
+    corpus: Corpus
+    schema = SHOWN
+
+    def __call__(self, number: int) -> pa.Table:
+        """A row for each trace that was picked, as `schema.SHOWN` says."""
+        shard = self.corpus.shards[number]
+        shown = {
+            row["trace"]: frozenset(f"{kind} {item}" for kind, item in items_of(row["turns"]))
+            for row in rows_of(self.corpus.table(shard, ["trace", "turns"]))
+        }
+        rows = [
+            {"trace": trace, "shard": number, "items": sorted(shown[trace])}
+            for trace in greedy(shown)
+        ]
+        return pa.Table.from_pylist(rows, schema=SHOWN)
+
+
+def needed(corpus: Corpus, picked: pa.Table) -> dict[int, list[int]]:
+    """Of the traces that shards picked, those that are needed: shard → their numbers.
+
+    Each model's coverage is kept for itself.
+    """
+    shown: dict[int, frozenset[str]] = {}
+    shards: dict[int, int] = {}
+    for row in rows_of(picked):
+        name = corpus.shards[row["shard"]].source.name
+        shown[row["trace"]] = frozenset(f"{name} {item}" for item in row["items"])
+        shards[row["trace"]] = row["shard"]
+    kept: dict[int, list[int]] = {}
+    for trace in sorted(greedy(shown)):
+        kept.setdefault(shards[trace], []).append(trace)
+    return kept
+
+
+def coverage_json(corpus: Corpus, items: pa.Table) -> dict[str, Any]:
+    """The coverage of each model: how much, how it came to be, and what is missing.
+
+    Missing is what can be reached in small worlds and no trace shows; of a mutant that is not told.
+    `over_time`: how many items the traces below each number show.
+    """
+    found: dict[Source, dict[str, dict[str, int]]] = {}
+    for row in rows_of(items):
+        source = Source(row["revision"], row["mutant"])
+        of_source = found.setdefault(source, {kind: {} for kind in KINDS})
+        of_source[row["kind"]][row["item"]] = row["first"]
+    traces = corpus.recipe.traces
+    return {
+        "traces": traces,
+        "models": [
+            {
+                "revision": source.revision,
+                "mutant": source.mutant,
+                **{kind: _kind_json(source, kind, of[kind], traces) for kind in KINDS},
+            }
+            for source, of in sorted(found.items())
+        ],
+    }
+
+
+def _kind_json(source: Source, kind: str, firsts: Mapping[str, int], traces: int) -> dict[str, Any]:
+    marks = sorted({max(1, traces >> n) for n in range(_DOUBLINGS)})
+    told: dict[str, Any] = {
+        "covered": len(firsts),
+        "over_time": [[mark, sum(first < mark for first in firsts.values())] for mark in marks],
+    }
+    if source.mutant == NO_MUTANT:
+        can = reachable(source.revision)[kind]
+        told["reachable_in_small_worlds"] = len(can)
+        told["missing"] = sorted(can - set(firsts))
+    return told

@@ -1,0 +1,79 @@
+"""Who runs the jobs: one process, or Spark.  The engine of one process.
+
+Decides what an engine is: it does a job to many shards, and gives what came of it in the order of
+the shards, or merged.  It knows nothing of what the jobs do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import pyarrow as pa
+
+from fencepost.traces.pipeline.corpus.exploring import Frontiers
+from fencepost.traces.pipeline.corpus.frontiers_local import LocalFrontiers
+from fencepost.traces.pipeline.corpus.jobs import Job
+from fencepost.traces.pipeline.storage.location import Place
+
+_AT_ONCE = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Merge:
+    """Rows with the same `keys` are one: `sums` are added, of `mins` the least is kept."""
+
+    keys: tuple[str, ...]
+    sums: tuple[str, ...]
+    mins: tuple[str, ...]
+
+
+class Engine(Protocol):
+    """Does jobs."""
+
+    def each(self, job: Job, shards: Sequence[int]) -> pa.Table:
+        """What the job gives for each of these shards."""
+        ...
+
+    def merged(self, job: Job, shards: Sequence[int], merge: Merge) -> pa.Table:
+        """The same, merged, in the order of the keys."""
+        ...
+
+    def frontiers(self, place: Place) -> Frontiers:
+        """Levels of an exploration."""
+        ...
+
+
+class Local:
+    """One process, one shard after the other."""
+
+    def each(self, job: Job, shards: Sequence[int]) -> pa.Table:
+        """See Engine."""
+        tables = [job(number) for number in shards]
+        return pa.concat_tables([job.schema.empty_table(), *tables])
+
+    def merged(self, job: Job, shards: Sequence[int], merge: Merge) -> pa.Table:
+        """See Engine.  No more than a few shards' rows are kept at once."""
+        whole = job.schema.empty_table()
+        for start in range(0, len(shards), _AT_ONCE):
+            tables = [job(number) for number in shards[start : start + _AT_ONCE]]
+            whole = _merged(pa.concat_tables([whole, *tables]), merge)
+        return whole.sort_by([(key, "ascending") for key in merge.keys])
+
+    def frontiers(self, place: Place) -> Frontiers:
+        """See Engine."""
+        return LocalFrontiers(place)
+
+
+def _merged(table: pa.Table, merge: Merge) -> pa.Table:
+    done = table.group_by(list(merge.keys)).aggregate(list(_aggregations(merge)))
+    names = [*(f"{n}_sum" for n in merge.sums), *(f"{n}_min" for n in merge.mins)]
+    plain = dict(zip(names, (*merge.sums, *merge.mins), strict=True))
+    renamed = done.rename_columns([plain.get(name, name) for name in done.column_names])
+    return renamed.select(table.column_names).cast(table.schema)
+
+
+def _aggregations(merge: Merge) -> Iterator[tuple[str, str]]:
+    yield from ((name, "sum") for name in merge.sums)
+    yield from ((name, "min") for name in merge.mins)

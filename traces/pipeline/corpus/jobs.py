@@ -1,0 +1,166 @@
+"""What is done to one shard: the functions that every engine runs, wherever it runs them.
+
+Decides the unit of work.  A job knows where the corpus is and what it is; called with the number of
+a shard it gives a small table.  What it writes has the name of the shard, so whoever does it twice
+has done it once.
+"""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Protocol
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from fencepost.traces.pipeline.corpus.corpus import Recipe, Shard
+from fencepost.traces.pipeline.corpus.draw import trace_row
+from fencepost.traces.pipeline.corpus.schema import DONE, TRACES, VERDICTS
+from fencepost.traces.pipeline.corpus.verdicts import checker
+from fencepost.traces.pipeline.storage.location import Place
+from fencepost.traces.pipeline.storage.manifest import CorpusError
+
+MANIFEST = "corpus.json"
+TRACES_FOLDER = "traces"
+
+
+class Job(Protocol):
+    """Something to do to each shard.  It must be picklable: it is sent to where it runs."""
+
+    @property
+    def schema(self) -> pa.Schema:
+        """Of the tables that it gives."""
+        ...
+
+    def __call__(self, number: int) -> pa.Table:
+        """Do it to the shard of this number."""
+        ...
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """A recipe and where its traces are."""
+
+    place: Place
+    recipe: Recipe
+
+    @cached_property
+    def shards(self) -> list[Shard]:
+        """Every shard, by its number."""
+        return self.recipe.shards()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The list of shards is made anew where it is needed."""
+        return {"place": self.place, "recipe": self.recipe}
+
+    def table(self, shard: Shard, columns: list[str] | None = None) -> pa.Table:
+        """The traces of a shard.  Raises CorpusError where they are missing."""
+        name = f"{TRACES_FOLDER}/{shard.file}"
+        try:
+            return self.place.read(name, columns)
+        except (OSError, pa.ArrowInvalid) as error:
+            raise CorpusError(
+                f"{self.place.full(name)} can't be read ({error}); make the corpus anew"
+            ) from error
+
+    def written(self, folder: str) -> set[int]:
+        """The numbers of the shards that a folder has."""
+        there = self.place.names(folder)
+        return {shard.number for shard in self.shards if shard.file in there}
+
+    def present(self) -> list[int]:
+        """The shards to work on.  Raises CorpusError where some are not made yet."""
+        there = self.written(TRACES_FOLDER)
+        missing = len(self.shards) - len(there)
+        if missing and not self.recipe.part:
+            raise CorpusError(
+                f"{self.place}: {missing} of {len(self.shards)} shards are not made yet; "
+                "run `corpus generate` with the same options again"
+            )
+        return sorted(there)
+
+
+@dataclass(frozen=True)
+class Generate:
+    """Draws the traces of a shard and writes them."""
+
+    corpus: Corpus
+    schema = DONE
+
+    def __call__(self, number: int) -> pa.Table:
+        """The shard and its rows."""
+        shard = self.corpus.shards[number]
+        name, seed = shard.source.name, self.corpus.recipe.seed
+        with unwatched():
+            rows = [trace_row(name, seed, trace) for trace in shard.traces]
+            table = pa.Table.from_pylist(rows, schema=TRACES)
+        self.corpus.place.write(f"{TRACES_FOLDER}/{shard.file}", table)
+        return _done(number, len(table))
+
+
+@dataclass(frozen=True)
+class Check:
+    """Judges the traces of a shard by a revision and writes the verdicts."""
+
+    corpus: Corpus
+    judge: str
+    schema = DONE
+
+    @property
+    def folder(self) -> str:
+        """Where the verdicts of this judge are."""
+        return verdicts_folder(self.judge)
+
+    def __call__(self, number: int) -> pa.Table:
+        """The shard and its rows."""
+        shard = self.corpus.shards[number]
+        with unwatched():
+            judged = checked(self.corpus.table(shard), checker(self.judge).row)
+        self.corpus.place.write(f"{self.folder}/{shard.file}", judged)
+        return _done(number, len(judged))
+
+
+def verdicts_folder(judge: str) -> str:
+    """Where the verdicts of a revision are."""
+    return f"verdicts/judge={judge}"
+
+
+def checked(traces: pa.Table, check: Callable[[dict[str, Any]], dict[str, Any]]) -> pa.Table:
+    """The verdict of each trace, in their order.  Raises ValueError if one is lost."""
+    turns = pc.list_value_length(traces["turns"])  # how they were made is nothing to a judge
+    short = traces.set_column(traces.schema.get_field_index("turns"), "turns", turns)
+    rows = [check(row) for row in rows_of(short)]
+    if [row["trace"] for row in rows] != traces.column("trace").to_pylist():
+        raise ValueError("the verdicts are not those of the traces")
+    return pa.Table.from_pylist(rows, schema=VERDICTS)
+
+
+def rows_of(table: pa.Table) -> Iterator[dict[str, Any]]:
+    """The rows of a table, not all of them at once."""
+    for batch in table.to_batches(max_chunksize=200):
+        yield from batch.to_pylist()
+
+
+def _done(number: int, rows: int) -> pa.Table:
+    return pa.Table.from_pylist([{"shard": number, "rows": rows}], schema=DONE)
+
+
+@contextmanager
+def unwatched() -> Iterator[None]:
+    """Without the collector of cycles, which would look at all that the model remembers again.
+
+    What is left at the end is looked at once, and never again.
+    """
+    was = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.collect()
+        gc.freeze()
+        if was:
+            gc.enable()

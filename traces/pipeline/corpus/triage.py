@@ -1,0 +1,179 @@
+"""Triage: violations that are one, the smallest of each, made smaller, as trace files.
+
+Decides what is looked at by people.  Violations of one rule in one shape are a group; of a group
+the shortest trace is taken, of several the first, and acts are left out as long as the verdict has
+the same shape.  A checker that failed is a group by its error, and is told as it is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from fencepost.properties.checking.random_walk import Choice, Walk, simpler
+from fencepost.properties.checking.shrinking import shrunk
+from fencepost.properties.mutants.catalogue import find_revision
+from fencepost.traces.files.run_trace import run_trace
+from fencepost.traces.files.trace_file import TraceFile
+from fencepost.traces.pipeline.corpus.corpus import Shard
+from fencepost.traces.pipeline.corpus.draw import SCOPES, choices_of, ground, row_of
+from fencepost.traces.pipeline.corpus.engine import Merge
+from fencepost.traces.pipeline.corpus.jobs import Corpus, rows_of, verdicts_folder
+from fencepost.traces.pipeline.corpus.schema import GROUPS
+from fencepost.traces.pipeline.corpus.verdicts import ERROR, PROPERTY, VIOLATED, checker
+from fencepost.traces.pipeline.storage.manifest import CorpusError
+from fencepost.traces.pipeline.storage.rows import Row
+
+ALIKE = ("outcome", "rule", "api", "wrong", "seen")
+MERGE = Merge(ALIKE, ("traces",), ("smallest", "message"))
+_NUMBERS = 1 << 40
+_ATTEMPTS = 2_000
+_LONGEST_NAME = 120
+_COLUMNS = ["trace", *ALIKE, "message", "turns"]
+
+
+@dataclass(frozen=True)
+class Groups:
+    """Groups the violations of a shard."""
+
+    corpus: Corpus
+    judge: str
+    schema = GROUPS
+
+    def __call__(self, number: int) -> pa.Table:
+        """A row for each group, as `schema.GROUPS` says."""
+        shard = self.corpus.shards[number]
+        name = f"{verdicts_folder(self.judge)}/{shard.file}"
+        verdicts = self.corpus.place.read(name, _COLUMNS)
+        bad = verdicts.filter(pc.is_in(verdicts["outcome"], pa.array([VIOLATED, ERROR])))
+        count: Counter[tuple[str, ...]] = Counter()
+        smallest: dict[tuple[str, ...], int] = {}
+        message: dict[tuple[str, ...], str] = {}
+        for row in rows_of(bad):
+            key = tuple(row[name] or "" for name in ALIKE)
+            count[key] += 1
+            size = row["turns"] * _NUMBERS + row["trace"]
+            smallest[key] = min(size, smallest.get(key, size))
+            message[key] = min(row["message"], message.get(key, row["message"]))
+        rows = [
+            dict(zip(ALIKE, key, strict=True))
+            | {"traces": count[key], "smallest": smallest[key], "message": message[key]}
+            for key in sorted(count)
+        ]
+        return pa.Table.from_pylist(rows, schema=GROUPS)
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """The acts of a trace, and whose they are."""
+
+    model: str
+    scope: int
+    choices: tuple[Choice, ...]
+
+    def walk(self) -> Walk:
+        """The walk of these acts, as far as they can be done."""
+        walk = Walk(ground(self.model, self.scope))
+        for choice in self.choices:
+            walk.take(choice)
+        return walk
+
+
+@dataclass(frozen=True, slots=True)
+class Triaged:
+    """A group with its smallest trace.
+
+    `traces`: how many are like it; `trace`: the number of the smallest; `model`: that it is of;
+    `turns`: how long it was, and how long it is now; `file`: None where the checker failed.
+    """
+
+    shape: tuple[str, ...]
+    traces: int
+    trace: int
+    model: str
+    message: str
+    turns: tuple[int, int]
+    file: TraceFile | None
+
+    @property
+    def name(self) -> str:
+        """Of its file, without what follows the dot."""
+        words = [word for word in self.shape[1:] if word]
+        plain = "-".join(re.sub(r"[^A-Za-z0-9]+", "-", word).strip("-") for word in words)
+        return plain[:_LONGEST_NAME] or ERROR
+
+    def to_json(self) -> dict[str, Any]:
+        """For programs."""
+        return {
+            **dict(zip(ALIKE, self.shape, strict=True)),
+            "traces": self.traces,
+            "smallest": self.trace,
+            "model": self.model,
+            "turns": self.turns[0],
+            "turns_shrunk": self.turns[1],
+            "message": self.message,
+        }
+
+
+def triaged(corpus: Corpus, judged_by: str, groups: pa.Table) -> list[Triaged]:
+    """Each group's smallest trace, made smaller.  The most frequent group comes first."""
+    found = [_triaged(corpus, judged_by, row) for row in rows_of(groups)]
+    return sorted(found, key=lambda one: (-one.traces, one.shape))
+
+
+def _triaged(corpus: Corpus, judged_by: str, group: Row) -> Triaged:
+    turns, number = divmod(group["smallest"], _NUMBERS)
+    shard = _shard_of(corpus, number)
+    shape = tuple(group[name] for name in ALIKE)
+    before = after = turns
+    file = None
+    if group["outcome"] == VIOLATED:
+        table = corpus.table(shard)
+        row = next(rows_of(table.filter(pc.equal(table["trace"], number))))
+        begun = Drawn(shard.source.name, row["scope"], choices_of(row["turns"]))
+        small = smaller(begun, judged_by, shape)
+        after = len(small.choices)
+        walk = small.walk()
+        file = run_trace(
+            walk.ground.worlds,
+            walk.run(),
+            judged_by=find_revision(judged_by),
+            message=group["message"] if shape[3] == PROPERTY else "",
+            provenance={"seed": corpus.recipe.seed, "trace": number},
+        )
+    return Triaged(
+        shape,
+        group["traces"],
+        number,
+        shard.source.name,
+        group["message"],
+        (before, after),
+        file,
+    )
+
+
+def _shard_of(corpus: Corpus, number: int) -> Shard:
+    for shard in corpus.shards:
+        if number in shard.traces:
+            return shard
+    raise CorpusError(f"{corpus.place}: no shard has trace {number}; make the corpus anew")
+
+
+def smaller(begun: Drawn, judged_by: str, shape: tuple[str, ...]) -> Drawn:
+    """The same with acts as few and simple as still have a verdict of this shape."""
+
+    def shows(tried: Sequence[Choice]) -> Sequence[Choice] | None:
+        walk = replace(begun, choices=tuple(tried)).walk()
+        verdict = checker(judged_by).row(row_of(walk, begun.scope) | {"turns": len(tried)})
+        same = tuple(verdict.get(name) or "" for name in ALIKE) == shape
+        return walk.choices if same else None
+
+    plain = partial(simpler, clients=SCOPES[begun.scope].clients)
+    return replace(begun, choices=shrunk(begun.choices, shows, plain, attempts=_ATTEMPTS))

@@ -1,0 +1,234 @@
+"""What operators chart, from the rows of an audit: per group and day, per hour, per deployment.
+
+Decides how it is counted.  A rebalance belongs to the day and hour in which its cause came to the
+broker.  From then until its first assignment is handed out (or, where another one came first, its
+joins are answered) a group's partitions are taken not to be consumed; times that overlap count
+once, and a time over midnight counts on both days.  That is the most it can be: members that keep
+their partitions meanwhile, as cooperative ones do, look the same in a log.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from fencepost.traces.audit.operations.operator_rows import Cause, Remedy
+from fencepost.traces.pipeline.corpus.engine import Engine, Merge
+from fencepost.traces.pipeline.corpus.schema import DONE
+from fencepost.traces.pipeline.logs.plan import LogAudit, part_table
+from fencepost.traces.pipeline.storage.log_tables import table
+
+DAY_MS, HOUR_MS = 86_400_000, 3_600_000
+UP_TO_MS = (100, 300, 1_000, 3_000, 10_000, 30_000, 60_000, 300_000, 2**53)
+"""How long rebalances take, in classes."""
+FOLDER = "metrics"
+
+CAUSES = {cause: cause.value.replace(" ", "_") for cause in Cause} | {
+    Cause.UNKNOWN: "unknown_cause"
+}
+_REMEDIES = {
+    Remedy.STATIC.value: "static_avoids",
+    Remedy.LONGER_SESSION.value: "longer_session_avoids",
+    Remedy.NO_LEAVE.value: "no_leave_avoids",
+}
+_COLUMN_OF = {cause.value: column for cause, column in CAUSES.items()}
+SUMS = (
+    "rebalances",
+    *CAUSES.values(),  # rebalances by their cause
+    "rebalance_ms",  # all durations that are known
+    "stopped_ms",  # in which partitions were not consumed, at most
+    "fenced",  # members that were told so
+    "thrown_out",  # members whose session expired, though they were alive
+    "deployments",
+    "deployment_rebalances",
+    *_REMEDIES.values(),  # rebalances that this would have avoided
+)
+GROUP_DAYS = table(
+    ("group", pa.string()),
+    ("day_ms", pa.int64()),  # its beginning, UTC
+    *((name, pa.int64()) for name in SUMS),
+)
+"""A group's day on which anything happened."""
+
+DAYS = table(("day_ms", pa.int64()), *((name, pa.int64()) for name in SUMS))
+HOURS = table(("hour_ms", pa.int64()), ("cause", pa.string()), ("rebalances", pa.int64()))
+DURATIONS = table(("up_to_ms", pa.int64()), ("rebalances", pa.int64()))
+TOP = pa.schema(
+    [("shard", pa.int64()), ("group", pa.string()), *((name, pa.int64()) for name in SUMS)]
+)
+_MOST = 20
+
+
+@dataclass(frozen=True)
+class _Of:
+    """A job on the rows of a part."""
+
+    audit: LogAudit
+
+    def rows(self, name: str, part: int, columns: list[str]) -> Iterator[dict[str, Any]]:
+        with self.audit.place.opened(part_table(name, part)) as rows:
+            for batch in rows.iter_batches(5_000, columns=columns):
+                yield from batch.to_pylist()
+
+
+@dataclass(frozen=True)
+class Measure(_Of):
+    """Writes what happened to each group of a part, day by day."""
+
+    schema = DONE
+
+    def __call__(self, number: int) -> pa.Table:
+        """The part, and its rows."""
+        rows = [
+            {"group": group, "day_ms": day_ms, **{name: counts[name] for name in SUMS}}
+            for (group, day_ms), counts in sorted(self._counted(number).items())
+        ]
+        made = pa.Table.from_pylist(rows, schema=GROUP_DAYS)
+        self.audit.place.write(part_table(FOLDER, number), made)
+        return pa.Table.from_pylist([{"shard": number, "rows": len(rows)}], schema=DONE)
+
+    def _counted(self, number: int) -> dict[tuple[str, int], Counter[str]]:
+        found: dict[tuple[str, int], Counter[str]] = {}
+
+        def on(group: str, at_ms: int, **counts: int) -> None:
+            found.setdefault((group, _floor(at_ms, DAY_MS)), Counter()).update(counts)
+
+        stopped: dict[str, list[tuple[int, int]]] = {}
+        columns = ["group", "start_ms", "completed_ms", "stable_ms", "cause", "remedy"]
+        for row in self.rows("rebalances", number, [*columns, "duration_ms"]):
+            group, start_ms = row["group"], row["start_ms"]
+            counts = {"rebalances": 1, _COLUMN_OF[row["cause"]]: 1}
+            if (avoids := _REMEDIES.get(row["remedy"])) is not None:
+                counts[avoids] = 1
+            on(group, start_ms, rebalance_ms=row["duration_ms"] or 0, **counts)
+            until_ms = row["completed_ms"] if row["stable_ms"] is None else row["stable_ms"]
+            stopped.setdefault(group, []).append((start_ms, until_ms))
+        for group, times in stopped.items():
+            for day_ms, ms in by_day(united(times)):
+                on(group, day_ms, stopped_ms=ms)
+        for row in self.rows("life_lines", number, ["group", "fenced_ms"]):
+            if row["fenced_ms"] is not None:
+                on(row["group"], row["fenced_ms"], fenced=1)
+        for row in self.rows("thrown_out", number, ["group", "at_ms"]):
+            on(row["group"], row["at_ms"], thrown_out=1)
+        for row in self.rows("deployments", number, ["group", "from_ms", "rebalances"]):
+            cost = row["rebalances"]
+            on(row["group"], row["from_ms"], deployments=1, deployment_rebalances=cost)
+        return found
+
+
+@dataclass(frozen=True)
+class ByDay(_Of):
+    """The days of a part, all groups together."""
+
+    schema = DAYS
+
+    def __call__(self, number: int) -> pa.Table:
+        """A row for each of a group's."""
+        return self.audit.place.read(part_table(FOLDER, number)).drop_columns(["group"])
+
+
+@dataclass(frozen=True)
+class ByHour(_Of):
+    """The rebalances of a part, hour by hour."""
+
+    schema = HOURS
+
+    def __call__(self, number: int) -> pa.Table:
+        """A row for each hour and cause."""
+        counts: Counter[tuple[int, str]] = Counter()
+        for row in self.rows("rebalances", number, ["start_ms", "cause"]):
+            counts[_floor(row["start_ms"], HOUR_MS), row["cause"]] += 1
+        rows = [{"hour_ms": h, "cause": c, "rebalances": n} for (h, c), n in counts.items()]
+        return pa.Table.from_pylist(rows, schema=HOURS)
+
+
+@dataclass(frozen=True)
+class ByDuration(_Of):
+    """The rebalances of a part by how long they took, of those that came to their end."""
+
+    schema = DURATIONS
+
+    def __call__(self, number: int) -> pa.Table:
+        """A row for each class."""
+        counts: Counter[int] = Counter()
+        for row in self.rows("rebalances", number, ["duration_ms"]):
+            if row["duration_ms"] is not None:
+                counts[next(ms for ms in UP_TO_MS if row["duration_ms"] <= ms)] += 1
+        rows = [{"up_to_ms": ms, "rebalances": n} for ms, n in counts.items()]
+        return pa.Table.from_pylist(rows, schema=DURATIONS)
+
+
+@dataclass(frozen=True)
+class Busiest(_Of):
+    """The groups of a part that rebalanced most."""
+
+    schema = TOP
+
+    def __call__(self, number: int) -> pa.Table:
+        """A row for each, all its days together."""
+        found: dict[str, Counter[str]] = {}
+        for row in self.rows(FOLDER, number, ["group", *SUMS]):
+            found.setdefault(row.pop("group"), Counter()).update(row)
+        most = sorted(found.items(), key=lambda item: (-item[1]["rebalances"], item[0]))[:_MOST]
+        rows = [{"shard": number, "group": g, **{n: c[n] for n in SUMS}} for g, c in most]
+        return pa.Table.from_pylist(rows, schema=TOP)
+
+
+@dataclass(frozen=True, slots=True)
+class Metrics:
+    """All groups together: by day, by hour and cause, by duration; and the busiest groups."""
+
+    days: pa.Table
+    hours: pa.Table
+    durations: pa.Table
+    busiest: list[dict[str, Any]]
+
+    @property
+    def totals(self) -> dict[str, int]:
+        """The sum of all days."""
+        return {name: sum(self.days[name].to_pylist()) for name in SUMS}
+
+
+def measure(engine: Engine, audit: LogAudit) -> Metrics:
+    """Count, and write what was counted beside the audit."""
+    parts = range(audit.parts)
+    engine.each(Measure(audit), parts)
+    days = engine.merged(ByDay(audit), parts, Merge(("day_ms",), SUMS, ()))
+    hours = engine.merged(ByHour(audit), parts, Merge(("hour_ms", "cause"), ("rebalances",), ()))
+    lasted = engine.merged(ByDuration(audit), parts, Merge(("up_to_ms",), ("rebalances",), ()))
+    for name, made in (("days", days), ("hours", hours), ("durations", lasted)):
+        audit.place.write(f"{FOLDER}_{name}.parquet", made)
+    rows = engine.each(Busiest(audit), parts).drop_columns(["shard"]).to_pylist()
+    rows.sort(key=lambda row: (-row["rebalances"], row["group"]))
+    return Metrics(days, hours, lasted, rows[:_MOST])
+
+
+def united(times: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Times, of which those that overlap are one."""
+    found: list[tuple[int, int]] = []
+    for since, until in sorted(times):
+        if found and since <= found[-1][1]:
+            found[-1] = found[-1][0], max(found[-1][1], until)
+        else:
+            found.append((since, until))
+    return found
+
+
+def by_day(times: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """Each day that a time is of, and how much of it."""
+    for since, until in times:
+        day_ms = _floor(since, DAY_MS)
+        while day_ms < until:
+            ms = min(until, day_ms + DAY_MS) - max(since, day_ms)
+            if ms:
+                yield day_ms, ms
+            day_ms += DAY_MS
+
+
+def _floor(at_ms: int, unit_ms: int) -> int:
+    return at_ms - at_ms % unit_ms

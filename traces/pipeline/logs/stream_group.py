@@ -1,0 +1,90 @@
+"""One group of a log that never ends: what comes of its next lines, and the state to go on from.
+
+Decides what a group knows by itself.  It is audited as in `fencepost audit`, but alone: that its
+broker ran through is shown by its own lines, since those of others are in other states; so it may
+take for a restart, or a broker that stood still, what the audit of all groups would call wrong,
+never the other way round.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from fencepost.traces.audit.judge.audit import Broker
+from fencepost.traces.audit.judge.groups import GroupAudit
+from fencepost.traces.audit.judge.possible_errors import Legal
+from fencepost.traces.audit.judge.results import Found
+from fencepost.traces.audit.judge.segment import Stretch
+from fencepost.traces.audit.judge.settings import Settings
+from fencepost.traces.logs.exchange import Exchange
+from fencepost.traces.pipeline.storage.stream_state import from_bytes, to_bytes
+
+_CONNECTIONS = 1_000
+
+
+class StreamGroup:
+    """A group under way; `state`: where it was left, None at its beginning."""
+
+    def __init__(
+        self, group: str, settings: Settings, legal: Legal, state: bytes | None = None
+    ) -> None:
+        noted = self._note
+        self._given: dict[str, object] = {
+            "settings": settings,
+            "legal": legal,
+            "around": self,
+            "noted": noted,
+        }
+        self._alerts: list[dict[str, Any]] = []
+        self._brokers: dict[str, Broker]
+        if state is None:
+            self._brokers = {}
+            self._audit = GroupAudit(group, settings, legal, self, noted)
+        else:
+            self._brokers, self._audit = from_bytes(state, self._given)
+
+    def take(self, exchanges: Iterable[Exchange]) -> list[dict[str, Any]]:
+        """Its next lines; the violations that they end in, as rows."""
+        for exchange in exchanges:
+            broker = self._brokers.setdefault(exchange.broker, Broker())
+            used = broker.connections.setdefault(
+                exchange.connection, [exchange.arrived_ms, exchange.answered_ms]
+            )
+            used[1] = exchange.answered_ms
+            broker.wrote(exchange.answered_ms)
+            if len(broker.connections) > _CONNECTIONS:
+                broker.prune(exchange.answered_ms)
+            self._audit.take(exchange)
+        alerts, self._alerts = self._alerts, []
+        return alerts
+
+    def state(self) -> bytes:
+        """Where it is."""
+        return to_bytes((self._brokers, self._audit), self._given)
+
+    def runs_through(self, broker: str, from_ms: int, to_ms: int) -> bool:
+        """See Surroundings."""
+        known = self._brokers.get(broker)
+        return known is not None and known.runs_through(from_ms, to_ms)
+
+    def paused(self, broker: str, from_ms: int, to_ms: int) -> bool:
+        """See Surroundings.  Where the group heard nothing, nobody may have."""
+        known = self._brokers.get(broker)
+        pauses = known.pauses if known is not None else ()
+        return any(since < to_ms and until > from_ms for since, until in pauses)
+
+    @staticmethod
+    def damaged(_broker: str, _from_ms: int, _to_ms: int) -> None:
+        """See Surroundings.  Whoever writes alerts knows what can't be read; a group does not."""
+        return
+
+    def _note(self, found: Found, stretch: Stretch | None) -> None:
+        self._alerts.append(
+            {
+                **found.to_json(),
+                "group": self._audit.group_id,
+                "number": self._audit.result.violations,
+                "from_ms": found.exchange.arrived_ms if stretch is None else stretch.from_ms,
+            }
+        )

@@ -1,0 +1,169 @@
+"""The engine that is Spark: a session, fencepost on every executor, and jobs as DataFrames.
+
+Decides how a job becomes one of Spark's: a row for each shard, one to a partition, through
+`mapInArrow`; tables are merged by Spark.  What is missing (PySpark, Java, or a Java that it can't
+run on) is said with its remedy, before Spark would say it in its own way.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from fencepost.traces.pipeline.corpus.engine import Merge
+from fencepost.traces.pipeline.corpus.exploring import Frontiers
+from fencepost.traces.pipeline.corpus.jobs import Job
+from fencepost.traces.pipeline.spark.frontiers_spark import SparkFrontiers
+from fencepost.traces.pipeline.storage.archive import write_archive
+from fencepost.traces.pipeline.storage.ddl import ddl
+from fencepost.traces.pipeline.storage.location import Place
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+LEAST_JAVA = 17
+_REMEDY = f"install a JDK or JRE, version {LEAST_JAVA} or later (Debian: openjdk-17-jre-headless)"
+_VERSION_S = 30
+_SUBMITTED = "PYSPARK_GATEWAY_PORT"
+"""Set where spark-submit started this process: it has chosen the master and made the JVM."""
+
+
+class SparkUnavailableError(Exception):
+    """Spark can't run here.  `str()` says what is missing, and the remedy."""
+
+
+class Spark:
+    """Jobs on a session of Spark."""
+
+    def __init__(self, session: SparkSession) -> None:
+        self.session = session
+
+    def each(self, job: Job, shards: Sequence[int]) -> pa.Table:
+        """See Engine."""
+        if not shards:
+            return job.schema.empty_table()
+        found = self._frame(job, shards).toArrow().cast(job.schema)
+        return found.sort_by([("shard", "ascending")])
+
+    def merged(self, job: Job, shards: Sequence[int], merge: Merge) -> pa.Table:
+        """See Engine."""
+        if not shards:
+            return job.schema.empty_table()
+        from pyspark.sql import functions as f  # noqa: PLC0415  (an extra)
+
+        added = [f.sum(name).alias(name) for name in merge.sums]
+        least = [f.min(name).alias(name) for name in merge.mins]
+        frame = self._frame(job, shards).groupBy(*merge.keys).agg(*added, *least)
+        table = frame.select(*job.schema.names).toArrow().cast(job.schema)
+        return table.sort_by([(key, "ascending") for key in merge.keys])
+
+    def frontiers(self, place: Place) -> Frontiers:
+        """See Engine."""
+        return SparkFrontiers(self.session, place)
+
+    def _frame(self, job: Job, shards: Sequence[int]) -> DataFrame:
+        numbers = self.session.range(0, len(shards), 1, numPartitions=len(shards))
+        return numbers.mapInArrow(_mapped(job, tuple(shards)), ddl(job.schema))
+
+
+def _mapped(
+    job: Job, shards: tuple[int, ...]
+) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    def each(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for place in batch.column(0).to_pylist():
+                yield from job(shards[place]).replace_schema_metadata(None).to_batches()
+
+    return each
+
+
+@contextmanager
+def spark_session(
+    master: str | None = None, settings: Mapping[str, str] | None = None
+) -> Iterator[SparkSession]:
+    """A session that ends with the block.  `master`: by default `local[*]`, or spark-submit's.
+
+    `settings`: what it needs beside the usual ones, by Spark's names.
+
+    Raises SparkUnavailableError.
+    """
+    submitted = _SUBMITTED in os.environ
+    if not submitted:
+        _check_java()
+    try:
+        from pyspark.sql import SparkSession  # noqa: PLC0415  (an extra)
+    except ImportError as error:
+        raise SparkUnavailableError(
+            f"PySpark can't be imported ({error}): pip install 'fencepost[spark]'"
+        ) from error
+    builder: Any = SparkSession.builder.appName("fencepost")
+    where = master or (None if submitted else "local[*]")
+    if where is not None:
+        builder = builder.master(where)
+        if where.startswith("local"):
+            os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+            os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+            builder = builder.config("spark.driver.host", "localhost")
+            builder = builder.config("spark.driver.bindAddress", "127.0.0.1")
+    usual = {} if submitted else _SETTINGS
+    for name, value in {**usual, **(settings or {})}.items():
+        builder = builder.config(name, value)
+    with tempfile.TemporaryDirectory(prefix="fencepost-") as folder:
+        archive = write_archive(Path(folder) / "fencepost.zip")
+        try:
+            session = builder.getOrCreate()
+        except Exception as error:
+            raise SparkUnavailableError(
+                f"Spark didn't start with master {where or 'of spark-submit'} "
+                f"({_first_line(error)}): check --master and what stands above"
+            ) from error
+        try:
+            before = list(sys.path)
+            session.sparkContext.addPyFile(str(archive))
+            sys.path[:] = before  # this process has its own
+            yield session
+        finally:
+            session.stop()
+
+
+_SETTINGS = {  # with spark-submit they are its caller's
+    "spark.log.level": "ERROR",
+    "spark.sql.execution.arrow.pyspark.enabled": "true",
+    "spark.sql.shuffle.partitions": "16",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+}
+
+
+def _check_java() -> None:
+    home = os.environ.get("JAVA_HOME")
+    java = shutil.which("java", path=None if not home else str(Path(home) / "bin"))
+    if java is None:
+        where = f"JAVA_HOME is {home}, which has no bin/java" if home else "java is not on the PATH"
+        raise SparkUnavailableError(f"{where}: {_REMEDY}")
+    try:
+        told = subprocess.run(  # noqa: S603  (the Java that Spark would run)
+            [java, "-version"], capture_output=True, text=True, timeout=_VERSION_S, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise SparkUnavailableError(f"{java} can't be run ({error}): {_REMEDY}") from error
+    said = told.stderr + told.stdout
+    found = re.search(r'version "(?:1\.)?(\d+)', said)
+    if found is None:
+        raise SparkUnavailableError(f"{java} doesn't tell its version: {_REMEDY}")
+    if int(found[1]) < LEAST_JAVA:
+        raise SparkUnavailableError(f"{java} is Java {found[1]}: {_REMEDY}")
+
+
+def _first_line(error: Exception) -> str:
+    return next(iter(str(error).splitlines()), type(error).__name__)

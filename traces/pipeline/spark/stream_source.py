@@ -1,0 +1,162 @@
+"""A folder of growing logs as a source of Spark's Structured Streaming.
+
+Decides what has been read: bytes and lines of each file, by the file's own number and not its name,
+so that a log that is renamed when its day is over is still the same.  A line counts when its end is
+there.  A file that became shorter was begun anew.  What is compressed afterwards is left out, since
+it was read before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
+from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMaxRows
+
+from fencepost.traces.pipeline.storage.ddl import ddl
+
+NAME = "fencepost-logs"
+RAW = pa.schema(
+    [
+        ("broker", pa.string()),
+        ("source", pa.string()),
+        ("line", pa.int64()),
+        ("text", pa.binary()),
+    ]
+)
+"""A line of a log, wherever it comes from; `source` and `line` are its place."""
+
+LINES_AT_ONCE = 200_000
+_BYTES_AT_ONCE = 1 << 20
+_COMPRESSED = (".gz", ".zip", ".zst", ".bz2")
+
+Offsets = dict[str, dict[str, int]]
+
+
+class LogFolder(DataSource):  # type: ignore[misc]  # PySpark is not followed
+    """The option `path` names the folder."""
+
+    @classmethod
+    def name(cls) -> str:
+        """As `format` takes it."""
+        return NAME
+
+    def schema(self) -> str:
+        """As `RAW` says."""
+        return ddl(RAW)
+
+    def streamReader(self, schema: Any) -> GrowingLogs:  # noqa: ARG002, N802  (PySpark's)
+        """The reader."""
+        return GrowingLogs(Path(self.options["path"]))
+
+
+@dataclass(frozen=True)
+class Stretch(InputPartition):  # type: ignore[misc]
+    """Bytes of a file, from the beginning of a line to the end of one; `line`: lines before."""
+
+    path: str
+    broker: str
+    begin: int
+    end: int
+    line: int
+
+
+class GrowingLogs(DataSourceStreamReader):  # type: ignore[misc]
+    """Reads what came since."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def initialOffset(self) -> Offsets:  # noqa: N802
+        """Nothing was read."""
+        return {}
+
+    def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802
+        """So much at once."""
+        return ReadMaxRows(LINES_AT_ONCE)
+
+    def latestOffset(self, start: Offsets, limit: ReadLimit) -> Offsets:  # noqa: N802
+        """How far each file can be read."""
+        left = 2**62 if isinstance(limit, ReadAllAvailable) else limit.max_rows
+        found: Offsets = {}
+        for number, path in sorted(self._files().items()):
+            before = start.get(number, {"bytes": 0, "lines": 0})
+            if path.stat().st_size < before["bytes"]:
+                before = {"bytes": 0, "lines": 0}
+            size, lines = _whole_lines(path, before["bytes"], left)
+            left -= lines
+            found[number] = {"bytes": before["bytes"] + size, "lines": before["lines"] + lines}
+        return found
+
+    def partitions(self, start: Offsets, end: Offsets) -> list[Stretch]:
+        """A stretch of each file that grew."""
+        files = self._files()
+        found = []
+        for number, until in end.items():
+            since = start.get(number, {"bytes": 0, "lines": 0})
+            if until["bytes"] < since["bytes"]:
+                since = {"bytes": 0, "lines": 0}
+            if until["bytes"] == since["bytes"]:
+                continue
+            if number not in files:
+                raise FileNotFoundError(
+                    f"a log of {self._folder} is gone before {until['bytes'] - since['bytes']} "
+                    "bytes of it were read: keep logs for longer, and begin with an empty --out"
+                )
+            path = files[number]
+            name = path.name.partition(".log")[0]
+            found.append(Stretch(str(path), name, since["bytes"], until["bytes"], since["lines"]))
+        return found
+
+    def read(self, partition: Stretch) -> Iterator[pa.RecordBatch]:
+        """Its lines."""
+        rows: list[tuple[str, str, int, bytes]] = []
+        source = Path(partition.path).name
+        with Path(partition.path).open("rb") as file:
+            file.seek(partition.begin)
+            number, left = partition.line, partition.end - partition.begin
+            while left > 0 and (text := file.readline()):
+                left -= len(text)
+                number += 1
+                rows.append((partition.broker, source, number, text))
+                if len(rows) == 5_000:
+                    yield _batch(rows)
+                    rows.clear()
+        if rows:
+            yield _batch(rows)
+
+    def _files(self) -> dict[str, Path]:
+        found = {}
+        for path in self._folder.iterdir():
+            if path.is_file() and ".log" in path.name and path.suffix not in _COMPRESSED:
+                status = path.stat()
+                found[f"{status.st_dev}:{status.st_ino}"] = path
+        return found
+
+
+def _batch(rows: list[tuple[str, str, int, bytes]]) -> pa.RecordBatch:
+    columns = zip(*rows, strict=True)
+    arrays = [pa.array(c, f.type) for c, f in zip(columns, RAW, strict=True)]
+    return pa.RecordBatch.from_arrays(arrays, schema=RAW)
+
+
+def _whole_lines(path: Path, begin: int, most: int) -> tuple[int, int]:
+    """How many bytes from there on are whole lines, at most so many, and how many lines."""
+    size = lines = held = 0
+    with path.open("rb") as file:
+        file.seek(begin)
+        while lines < most and (data := file.read(_BYTES_AT_ONCE)):
+            count = data.count(b"\n")
+            if lines + count > most:
+                for _ in range(most - lines):
+                    held = data.index(b"\n", held) + 1
+                return size + held, most
+            lines += count
+            if b"\n" in data:
+                whole = file.tell() - begin
+                size = whole - (len(data) - data.rindex(b"\n") - 1)
+    return size, lines

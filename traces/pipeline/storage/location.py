@@ -1,0 +1,150 @@
+"""Where the tables of a corpus are: a folder, or a URI that Arrow's file systems know.
+
+Decides when something counts as written: a file has its name only once it is whole, so whoever is
+killed leaves nothing that could be taken for a result.  Every machine of a cluster must see the
+place under the same name.
+"""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from uuid import uuid4
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyarrow import fs
+
+from fencepost.traces.pipeline.storage.manifest import CorpusError
+
+_UNFINISHED = ".tmp"
+
+
+@dataclass(frozen=True)
+class Place:
+    """A folder by its path or URI (`s3://bucket/corpus`, `hdfs://…`, `file:///…`)."""
+
+    uri: str
+
+    @cached_property
+    def _opened(self) -> tuple[fs.FileSystem, str]:
+        if "://" not in self.uri:
+            return fs.LocalFileSystem(), str(Path(self.uri).absolute())
+        try:
+            system, path = fs.FileSystem.from_uri(self.uri)
+        except (pa.ArrowInvalid, OSError) as error:
+            raise CorpusError(f"{self.uri}: {error}; give a folder that Arrow can open") from error
+        return system, path
+
+    def __getstate__(self) -> str:
+        """Only its name travels; each process opens it for itself."""
+        return self.uri
+
+    def __setstate__(self, uri: str) -> None:
+        object.__setattr__(self, "uri", uri)
+
+    def __str__(self) -> str:
+        """As it was named."""
+        return self.uri
+
+    def full(self, name: str) -> str:
+        """The full name of a file, as Spark reads it."""
+        return posixpath.join(self.uri if "://" in self.uri else self._opened[1], name)
+
+    def read(self, name: str, columns: list[str] | None = None) -> pa.Table:
+        """A table.  Raises OSError where there is none."""
+        system, root = self._opened
+        with system.open_input_file(posixpath.join(root, name)) as file:
+            return pq.read_table(file, columns=columns)
+
+    def write(self, name: str, table: pa.Table) -> None:
+        """A table, whole or not at all.  Raises CorpusError."""
+        sink = pa.BufferOutputStream()
+        pq.write_table(table, sink, compression="zstd")
+        self._put(name, sink.getvalue())
+
+    @contextmanager
+    def opened(self, name: str) -> Iterator[pq.ParquetFile]:
+        """A table, to read parts of.  Raises OSError where there is none."""
+        system, root = self._opened
+        with system.open_input_file(posixpath.join(root, name)) as file:
+            yield pq.ParquetFile(file)
+
+    @contextmanager
+    def writing(self, name: str, schema: pa.Schema) -> Iterator[pq.ParquetWriter]:
+        """A table, written piece by piece; there once the block ends well.  Raises CorpusError."""
+        raised: BaseException | None = None
+        try:
+            with (
+                self._unfinished(name) as (system, unfinished),
+                system.open_output_stream(unfinished) as file,
+                pq.ParquetWriter(file, schema, compression="zstd") as writer,
+            ):
+                try:
+                    yield writer
+                except BaseException as error:
+                    raised = error
+                    raise
+        except OSError as error:
+            if error is raised:
+                raise
+            raise self._unwritable(name, error) from error
+
+    def read_text(self, name: str) -> str | None:
+        """A text, None where there is none."""
+        system, root = self._opened
+        try:
+            with system.open_input_stream(posixpath.join(root, name)) as file:
+                return str(file.read(), "utf-8")
+        except FileNotFoundError:
+            return None
+
+    def write_text(self, name: str, text: str) -> None:
+        """A text, whole or not at all.  Raises CorpusError."""
+        self._put(name, text.encode())
+
+    def names(self, under: str) -> set[str]:
+        """The whole files in a folder and its folders, named from there."""
+        start, found = self._listed(under)
+        return {path[len(start) + 1 :] for path in found if not path.endswith(_UNFINISHED)}
+
+    def tidy(self, under: str) -> None:
+        """Remove what somebody who was killed did not finish."""
+        system, _ = self._opened
+        for path in self._listed(under)[1]:
+            if path.endswith(_UNFINISHED):
+                system.delete_file(path)
+
+    def _listed(self, under: str) -> tuple[str, list[str]]:
+        system, root = self._opened
+        start = posixpath.join(root, under) if under else root
+        chosen = fs.FileSelector(start, allow_not_found=True, recursive=True)
+        return start, [i.path for i in system.get_file_info(chosen) if i.type is fs.FileType.File]
+
+    def _put(self, name: str, data: bytes | pa.Buffer) -> None:
+        try:
+            with (
+                self._unfinished(name) as (system, unfinished),
+                system.open_output_stream(unfinished) as file,
+            ):
+                file.write(data)
+        except OSError as error:
+            raise self._unwritable(name, error) from error
+
+    @contextmanager
+    def _unfinished(self, name: str) -> Iterator[tuple[fs.FileSystem, str]]:
+        """Another name to write to, which the file has until the block ends well."""
+        system, root = self._opened
+        path = posixpath.join(root, name)
+        folder, base = posixpath.split(path)
+        unfinished = posixpath.join(folder, f".{base}.{uuid4().hex}{_UNFINISHED}")
+        system.create_dir(folder, recursive=True)
+        yield system, unfinished
+        system.move(unfinished, path)
+
+    def _unwritable(self, name: str, error: OSError) -> CorpusError:
+        return CorpusError(f"{self.full(name)} can't be written ({error}); choose another folder")

@@ -1,0 +1,90 @@
+"""Worlds as text, and back: how a state of the model lies in a table.
+
+Decides that two worlds are one text exactly where they are one world: worlds are canonical, and so
+is their text, a JSON list of the fields of each part in their order.  What a part is stands in the
+types of the model, so nothing but plain values is written.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Callable
+from dataclasses import fields, is_dataclass
+from enum import Enum
+from functools import cache, lru_cache
+from types import NoneType, UnionType
+from typing import Any, Union, get_args, get_origin, get_type_hints
+
+from fencepost.properties.worlds.world import World
+
+_Read = Callable[[Any], Any]
+
+
+@lru_cache(maxsize=100_000)
+def world_text(world: World) -> str:
+    """The text of a world."""
+    return json.dumps(_plain(world), separators=(",", ":"))
+
+
+def world_of(text: str) -> World:
+    """The world of a text."""
+    world: World = _reader(World)(json.loads(text))
+    return world
+
+
+def _plain(value: Any) -> Any:
+    match value:
+        case tuple():
+            return [_plain(item) for item in value]
+        case bytes():
+            return base64.b64encode(value).decode()
+        case Enum():
+            return value.value
+        case _ if is_dataclass(value):
+            return [_plain(getattr(value, field.name)) for field in fields(value)]
+        case _:
+            return value
+
+
+@cache
+def _reader(kind: Any) -> _Read:
+    """How a value of a type is read.  Raises TypeError for one that worlds don't have."""
+    origin, parts = get_origin(kind), get_args(kind)
+    if origin in {Union, UnionType}:
+        inner = _reader(next(part for part in parts if part is not NoneType))
+        return lambda value: None if value is None else inner(value)
+    if origin is tuple:
+        if parts[1:] == (Ellipsis,):
+            of = _reader(parts[0])
+            return lambda value: tuple([of(item) for item in value])
+        each = [_reader(part) for part in parts]
+        return lambda value: tuple([of(item) for of, item in zip(each, value, strict=True)])
+    if kind in {int, str, bool}:
+        return _same
+    if kind is bytes:
+        return base64.b64decode
+    if issubclass(kind, Enum):
+        of_value: _Read = kind
+        return of_value
+    if is_dataclass(kind) or hasattr(kind, "_fields"):
+        return _of_fields(kind)
+    raise TypeError(f"no world holds a {kind!r}; teach world_text to read it")
+
+
+def _of_fields(kind: Any) -> _Read:
+    hints = get_type_hints(kind)
+    names = [f.name for f in fields(kind)] if is_dataclass(kind) else list(kind._fields)
+    readers: list[_Read] = []
+
+    def read(value: Any) -> Any:
+        if not readers:  # a group may hold a group
+            readers.extend(_reader(hints[name]) for name in names)
+        read_ones = [of(item) for of, item in zip(readers, value, strict=True)]
+        return kind(**dict(zip(names, read_ones, strict=True)))
+
+    return read
+
+
+def _same(value: Any) -> Any:
+    return value

@@ -1,0 +1,183 @@
+"""Requests and answers in words: one line each, members by name.
+
+Decides what a reader is shown of a message.  Ids of members are replaced by names ("A1"), bytes are
+shown decoded where they are readable, and what a case never varies (timeouts, host) is left out.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from collections.abc import Iterator, Mapping
+from itertools import zip_longest
+from typing import Any
+
+from fencepost.model.table.errors import error_name
+
+Body = Mapping[str, Any]
+Names = Mapping[str, str]
+
+NEW_ID = "a new id"
+CLOSED = "connection closed"
+_MADE_UP = re.compile(r"(?:\x00|\\x00|\\u0000)[\w-]+")
+_DEFAULT_GROUP = "g"
+
+
+def member(member_id: Any, names: Names) -> str:
+    """A member id as people call it: its name, `a new id` for one to be chosen, else quoted."""
+    if isinstance(member_id, str) and member_id.startswith("\x00"):
+        return NEW_ID
+    return names.get(member_id) or quoted(member_id)
+
+
+def quoted(value: Any) -> str:
+    """A string in quotes with control characters escaped; null for None."""
+    if value is None:
+        return "null"
+    return '"' + "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in str(value)) + '"'
+
+
+def decoded(value: Any) -> str:
+    """Base64 as the text that it holds, if that can be read; else as it is."""
+    try:
+        text = base64.b64decode(value, validate=True).decode("utf-8")
+    except (binascii.Error, UnicodeDecodeError, TypeError, ValueError):
+        return f"base64 {value}"
+    return f'"{text}"' if text.isprintable() else f"base64 {value}"
+
+
+def with_names(text: str, names: Names) -> str:
+    """A sentence with the ids of members replaced by their names."""
+    text = _MADE_UP.sub(NEW_ID, text)
+    ids = sorted(filter(None, names), key=len, reverse=True)
+    if not ids:
+        return text
+    anyone = rf"(?<![\w-])(?:{'|'.join(map(re.escape, ids))})(?![\w-])"
+    return re.sub(anyone, lambda found: names[found.group()], text)
+
+
+def request_words(api: str, version: int, body: Body, names: Names) -> str:
+    """A request, e.g. `JoinGroup v5 (member "", instance A)`."""
+    said: list[str] = []
+    group = body.get("groupId")
+    if group not in {None, _DEFAULT_GROUP}:
+        said.append(f"group {quoted(group)}")
+    said += _caller(body, names)
+    if "assignments" in body and (rows := body["assignments"]):
+        said.append("assigns to " + ", ".join(member(r.get("memberId"), names) for r in rows))
+    protocols = [str(p.get("name")) for p in body.get("protocols", ())]
+    if protocols not in ([], ["range"]):
+        said.append("protocols " + ", ".join(protocols))
+    said += [f"leaves: {_leaver(r, names)}" for r in body.get("members", ())]
+    said += [f"{at} offset {p.get('committedOffset')}" for at, p in _partitions(body)]
+    groups = [g.get("groupId") if isinstance(g, Mapping) else g for g in body.get("groups") or ()]
+    if groups and groups != [_DEFAULT_GROUP]:
+        said.append("groups " + ", ".join(map(quoted, groups)))
+    said += [f"leaves: {_leaver(r, names)}" for r in _draft_leavers(body)]
+    return f"{api} v{version}" + (f" ({', '.join(said)})" if said else "")
+
+
+def answer_words(api: str, body: Body | None, names: Names) -> str:
+    """An answer, e.g. `NONE, generation 1, leads`."""
+    if body is None:
+        return CLOSED
+    said = [error_name(body["errorCode"])] if "errorCode" in body else []
+    if api.startswith("JoinGroup"):
+        said += _joined(body, names)
+    elif "assignment" in body and body.get("errorCode") == 0:
+        said.append(f"assignment {decoded(body['assignment'])}")
+    if api.startswith("LeaveGroup"):
+        said += [
+            f"{_leaver(row, names)}: {error_name(row.get('errorCode', 0))}"
+            for row in body.get("members", ())
+        ]
+    if api == "OffsetFetch":
+        said += fetched(body)
+    elif "topics" in body:
+        said += [f"{at} {error_name(p.get('errorCode', 0))}" for at, p in _partitions(body)]
+    if api in {"DescribeGroups", "ListGroups"}:
+        said += [_group(row, names) for row in body.get("groups", ())]
+    return ", ".join(said) or "an empty answer"
+
+
+def members_of(rows: Any, names: Names) -> str:
+    """The members of a list, by name and in order of names."""
+    return "[" + ", ".join(sorted(member(row.get("memberId"), names) for row in rows)) + "]"
+
+
+def fetched(body: Body) -> list[str]:
+    """The offsets of an answer, e.g. `t-0 at 5`."""
+    rows = [*_partitions(body)]
+    for group in body.get("groups", ()):
+        rows += _partitions(group)
+    return [
+        f"{at} at {p.get('committedOffset')}"
+        + (f" {error_name(p['errorCode'])}" if p.get("errorCode") else "")
+        for at, p in rows
+    ]
+
+
+def _draft_leavers(body: Body) -> Iterator[Body]:
+    """The rows of a draft's leave, as the shipped one has them; of unequal lists all that is there.
+
+    In the drafts "" stands for no instance.
+    """
+    lists = (body.get("groupInstanceIdList", ()), body.get("memberIdList", ()))
+    pairs = [
+        (r.get("groupInstanceId"), r.get("memberId")) for r in body.get("memberIdentityList", ())
+    ]
+    for instance, member_id in (*pairs, *zip_longest(*lists)):
+        yield {"memberId": member_id, "groupInstanceId": instance or None}
+
+
+def _caller(body: Body, names: Names) -> list[str]:
+    said = [f"member {member(body['memberId'], names)}"] if "memberId" in body else []
+    instance = body.get("groupInstanceId") or body.get("memberName")
+    if instance is not None:
+        said.append(f"instance {instance}")
+    keys = ("generationId", "generationIdOrMemberEpoch")
+    return [*said, *(f"generation {body[key]}" for key in keys if key in body)]
+
+
+def _joined(body: Body, names: Names) -> list[str]:
+    told = body.get("memberId")
+    if body.get("errorCode") != 0:
+        called = member(told, names)
+        return [f"member id {called}" if called != NEW_ID else NEW_ID] if told else []
+    leader = body.get("leader")
+    said = [f"generation {body.get('generationId')}"]
+    if leader == told:
+        said.append("leads")
+        if rows := body.get("members"):
+            said[-1] += f" {members_of(rows, names)}"
+        if body.get("skipAssignment"):
+            said.append("skips the assignment")
+    else:
+        said.append(f"follows {member(leader, names)}")
+        if rows := body.get("members"):
+            said.append(f"members {members_of(rows, names)}")
+    return said
+
+
+def _leaver(row: Body, names: Names) -> str:
+    who = member(row.get("memberId"), names)
+    instance = row.get("groupInstanceId")
+    return f"member {who}" if instance is None else f"member {who} of instance {instance}"
+
+
+def _partitions(body: Body) -> list[tuple[str, Body]]:
+    return [
+        (f"{topic.get('name')}-{partition.get('partitionIndex')}", partition)
+        for topic in body.get("topics") or ()
+        for partition in topic.get("partitions", ())
+    ]
+
+
+def _group(row: Body, names: Names) -> str:
+    said = [f"{row.get('groupId')} {row.get('groupState') or ''}".rstrip()]
+    if row.get("errorCode"):
+        said.append(error_name(row["errorCode"]))
+    if "members" in row:
+        said.append(members_of(row["members"], names))
+    return " ".join(said)
