@@ -16,8 +16,9 @@ from typing import Any
 import itf_py
 import pytest
 from jsonschema import Draft202012Validator
-from support.committed import CORPUS, INDEX, NAMES, ROOT, ROWS, committed
+from support.committed import CORPUS, INDEX, NAMES, ROWS, committed
 from support.make_corpus import rows, trace_of_mutant
+from support.places import ROOT
 
 from fencepost.conformance.certify.replay import rejudge
 from fencepost.conformance.serve.adapter import serve
