@@ -48,8 +48,9 @@ def term_is_interrupt() -> Iterator[None]:
 def run(main: Coroutine[Any, Any, _T]) -> _T:
     """What the coroutine returns.  Raises KeyboardInterrupt after SIGINT or SIGTERM."""
     terminated = False
+    returned = list[_T]()  # see below
 
-    async def watched() -> _T:
+    async def watched() -> None:
         task = asyncio.current_task()
 
         def terminate() -> None:
@@ -59,14 +60,16 @@ def run(main: Coroutine[Any, Any, _T]) -> _T:
                 task.cancel()
 
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, terminate)
-        return await main
+        returned.append(await main)
 
     try:
-        return asyncio.run(watched())
+        # Not as the task's result: at the end of asyncio.run, signal.signal makes a repr of it all.
+        asyncio.run(watched())
     except asyncio.CancelledError:
         if terminated:
             raise KeyboardInterrupt from None
         raise
+    return returned[0]
 
 
 def run_until_told(main: Callable[[Stop], Coroutine[Any, Any, _T]]) -> _T:
@@ -75,8 +78,9 @@ def run_until_told(main: Callable[[Stop], Coroutine[Any, Any, _T]]) -> _T:
     Raises KeyboardInterrupt after the second.
     """
     ended = False
+    returned = list[_T]()  # as above
 
-    async def watched() -> _T:
+    async def watched() -> None:
         stop, task = Stop(), asyncio.current_task()
 
         def told() -> None:
@@ -88,11 +92,12 @@ def run_until_told(main: Callable[[Stop], Coroutine[Any, Any, _T]]) -> _T:
                 task.cancel()
 
         with at_a_signal(told):
-            return await main(stop)
+            returned.append(await main(stop))
 
     try:
-        return asyncio.run(watched())
+        asyncio.run(watched())
     except asyncio.CancelledError:
         if ended:
             raise KeyboardInterrupt from None
         raise
+    return returned[0]
