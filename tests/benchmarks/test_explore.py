@@ -13,17 +13,23 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+from benchmarks import __main__ as command
 from benchmarks import explore, programs
 from benchmarks.kip345_small import CONFIGURATIONS
 from benchmarks.programs import ProgramError, figures_in, output_of
-from fencepost.conformance.cli.cli import fencepost
 
 PRINTED = "A states=411 transitions=2802 levels=12 secs=0.50 states/s=822 MiB=15"
 SOURCE = Path("stateright") / "src"
 
 
+@pytest.fixture(autouse=True)
+def nothing_of_the_real_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its figures, of which `test_worlds.py` is, take four processes and many seconds."""
+    monkeypatch.setattr(command, "real_model_figures", lambda _: {})
+
+
 def run(*args: str) -> dict[str, Any]:
-    result = CliRunner().invoke(fencepost, ["bench", "explore", *args], standalone_mode=False)
+    result = CliRunner().invoke(command.bench_group, ["explore", *args], standalone_mode=False)
     assert result.exception is None, result.output
     figures: dict[str, Any] = json.loads(result.stdout)["explore"]
     return figures

@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from benchmarks import worlds
-from fencepost.conformance.cli.cli import fencepost
+from benchmarks.__main__ import bench_group
 from fencepost.properties.worlds.bounds import BOUNDS
 from fencepost.properties.worlds.scope import Scope
 
@@ -17,9 +17,9 @@ SMALL = Scope(clients=1, members=1)
 
 
 def test_processes_and_properties_are_shown_apart(monkeypatch: pytest.MonkeyPatch) -> None:
-    argv = ["bench", "explore", "--configuration", "A", "--way", "packed"]
+    argv = ["explore", "--configuration", "A", "--way", "packed"]
     monkeypatch.setattr(worlds, "_PROCESSES", (1,))
-    result = CliRunner().invoke(fencepost, argv, standalone_mode=False)
+    result = CliRunner().invoke(bench_group, argv, standalone_mode=False)
     assert result.exception is None, result.output
     figures: dict[str, Any] = json.loads(result.stdout)
     assert list(figures["explore"]) == ["A"]

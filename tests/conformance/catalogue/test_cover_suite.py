@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import json
 import re
@@ -23,6 +22,7 @@ from fencepost.conformance.cli.cli import main
 from fencepost.conformance.execution.outcome import CaseResult, Outcome, Overall
 from fencepost.conformance.plans.json_form import case_from_json, case_json
 from fencepost.conformance.plans.plan import Ask, Disconnect
+from fencepost.conformance.runtime.signals import run as run_loop
 from fencepost.conformance.targets.in_process import InProcessTarget
 from fencepost.model.history import Answered, Sent
 from fencepost.model.history import Event as Happened
@@ -56,7 +56,7 @@ def pairs() -> Covered:
 
 def results(entries: Sequence[Entry], target: Revision, judge: Revision) -> list[CaseResult]:
     held = InProcessTarget(target.name, target, "0")
-    return list(asyncio.run(certify(held, judge, entries, Options())).results)
+    return list(run_loop(certify(held, judge, entries, Options())).results)
 
 
 def first_violation(entries: Sequence[Entry], target: Revision) -> CaseResult | None:

@@ -253,12 +253,6 @@ def test_the_model_behind_the_adapter_protocol_holds(tmp_path: Path) -> None:
     assert "fencepost-model:kafka-4" in ran.out
 
 
-def test_bench_prints_figures() -> None:
-    ran = run("bench", "model", "--seconds", "0.1")
-    assert ran.code == 0
-    assert json.loads(ran.out)["model"]["requests"] > 0
-
-
 # Ctrl-C.
 
 

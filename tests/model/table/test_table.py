@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import cache
 
 import pytest
 
 from fencepost.model.revision import Revision
 from fencepost.model.revisions import revisions
-from fencepost.model.table.expr import Expr, Feature
+from fencepost.model.table.expr import Expr, Feature, Point
 from fencepost.model.table.table import Level, Rule, Table, TableError
 from fencepost.model.table.vocabulary import points
 
@@ -36,11 +37,17 @@ TABLES = [pytest.param(table, id=f"{name}-{table.name}") for name, table in dist
 REVISIONS = [pytest.param(revision, id=name) for name, revision in ALL.items()]
 
 
+@cache
+def all_points(features: tuple[Feature, ...]) -> list[Point]:
+    """Once for the tables that ask the same questions: of a JoinGroup, a few seconds."""
+    return list(points(features))
+
+
 def faults(table: Table) -> list[str]:
     """Where a table has no rule or several, and which rules nothing reaches; all in words."""
     found: list[str] = []
     chosen: set[str] = set()
-    for point in points(table.features):
+    for point in all_points(table.features):
         rules = [rule.id for rule in table.applicable(point)]
         chosen.update(rules)
         if len(rules) != 1:
