@@ -1,4 +1,4 @@
-"""The command line as users have it: a process, its exit code, its stdout and stderr."""
+"""The command line as users have it: its exit code, its stdout and stderr."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 from support.command import INTERRUPTIBLE, PATIENCE_S, RUN, is_gone, program, run
+from support.in_this_process import invoke
 from support.places import TESTS
 
 from fencepost.conformance.certify import report
@@ -42,14 +43,14 @@ def test_a_model_holds_and_is_certified(tmp_path: Path) -> None:
 
 
 def test_a_choice_of_cases_certifies_nothing() -> None:
-    ran = run("certify", "model", "--case", "*/zombie-joins")
+    ran = invoke("certify", "model", "--case", "*/zombie-joins")
     assert ran.code == 0
     assert "holds; not certified" in ran.out
     assert "cases were not chosen" in ran.out
 
 
 def test_a_skipped_case_certifies_nothing() -> None:
-    ran = run("certify", "model:kafka-4", "--skip", ZOMBIE)
+    ran = invoke("certify", "model:kafka-4", "--skip", ZOMBIE)
     assert ran.code == 0
     assert "holds; not certified: 1 skipped" in ran.out
 
@@ -64,8 +65,8 @@ def test_a_violation_names_the_rule() -> None:
 
 def test_what_only_should_be_does_not_decide_at_must() -> None:
     arguments = ("certify", "model:kip-345", "--case", SHOULD_CASE)
-    assert run(*arguments).code == 1
-    ran = run(*arguments, "--level", "must")
+    assert invoke(*arguments).code == 1
+    ran = invoke(*arguments, "--level", "must")
     assert ran.code == 0
     assert "1 failure below MUST" in ran.out
 
@@ -73,7 +74,7 @@ def test_what_only_should_be_does_not_decide_at_must() -> None:
 def test_two_reports_are_the_same_bytes(tmp_path: Path) -> None:
     def reported(name: str) -> dict[str, bytes]:
         folder = tmp_path / name
-        ran = run(
+        ran = invoke(
             "certify",
             "model:comment-table-1",
             "--case",
@@ -98,7 +99,7 @@ def test_two_reports_are_the_same_bytes(tmp_path: Path) -> None:
 
 def test_known_failures_are_forgiven_until_they_are_stale(tmp_path: Path) -> None:
     chosen = ("--case", ZOMBIE)
-    found = run("certify", "model:comment-table-1", *chosen, "--json")
+    found = invoke("certify", "model:comment-table-1", *chosen, "--json")
     assert found.code == 1
     entries = [
         {**entry, "target": "model", "versions": "*", "why": "a draft", "link": "https://kip.test/"}
@@ -110,13 +111,13 @@ def test_known_failures_are_forgiven_until_they_are_stale(tmp_path: Path) -> Non
     path.write_text(json.dumps(document), encoding="utf-8")
     known = ("--known-failures", str(path))
 
-    forgiven = run("certify", "model:comment-table-1", *chosen, *known)
+    forgiven = invoke("certify", "model:comment-table-1", *chosen, *known)
     assert forgiven.code == 0, forgiven.out
     assert "with 1 known failure" in forgiven.out
-    stale = run("certify", "model:kafka-4", *chosen, *known)
+    stale = invoke("certify", "model:kafka-4", *chosen, *known)
     assert stale.code == 1
     assert "1 stale known failure" in stale.out
-    ignored = run("certify", "model:kafka-4", *chosen, *known, "--no-known-failures")
+    ignored = invoke("certify", "model:kafka-4", *chosen, *known, "--no-known-failures")
     assert ignored.code == 0
 
 
@@ -214,26 +215,26 @@ def test_a_target_that_is_not_to_be_had(target: Callable[[], str], said: str) ->
 
 
 def test_explain_tells_of_rules_and_cases() -> None:
-    rule = run("explain", "JOIN-STATIC-EMPTY-STABLE")
+    rule = invoke("explain", "JOIN-STATIC-EMPTY-STABLE")
     assert rule.code == 0
     assert "MUST, table JoinGroup" in rule.out
     assert "no rebalance" in rule.out
-    case = run("explain", ZOMBIE)
+    case = invoke("explain", ZOMBIE)
     assert case.code == 0
     assert "about: JOIN-INSTANCE-FENCED" in case.out
     assert "B2 sends JoinGroup" in case.out
 
 
 def test_the_table_and_the_lists() -> None:
-    table = run("table", "--json")
+    table = invoke("table", "--json")
     ids = [rule["id"] for rule in json.loads(table.out)]
     assert "JOIN-STATIC-EMPTY-STABLE" in ids
     assert len(ids) == len(set(ids))
-    cases = run("cases", "*/zombie-*", "--json")
+    cases = invoke("cases", "*/zombie-*", "--json")
     assert ZOMBIE in [case["id"] for case in json.loads(cases.out)]
-    revisions = run("revisions")
+    revisions = invoke("revisions")
     assert {"kafka-4", "kip-345", "comment-table-2"} <= set(revisions.out.split())
-    drafted = run("revisions", "comment-table-2")
+    drafted = invoke("revisions", "comment-table-2")
     assert "drops JOIN-LEADER-STABLE: KIP-345's page" in drafted.out
     assert [r.code for r in (table, cases, revisions, drafted)] == [0] * 4
 

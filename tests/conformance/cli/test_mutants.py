@@ -6,6 +6,7 @@ import json
 
 import pytest
 from support.command import run
+from support.in_this_process import invoke
 
 from fencepost.properties.mutants.catalogue import MUTANTS
 
@@ -13,14 +14,14 @@ CASE = "JOIN-STATIC-EMPTY-PREPARING/*"
 
 
 def test_all_are_listed() -> None:
-    ran = run("mutants", "--list")
+    ran = invoke("mutants", "--list")
     assert ran.code == 0
     assert all(name in ran.out for name in MUTANTS)
     assert f"{len(MUTANTS)} mutants" in ran.out
 
 
 def test_the_list_as_json_is_complete() -> None:
-    rows = json.loads(run("mutants", "--list", "--json").out)
+    rows = json.loads(invoke("mutants", "--list", "--json").out)
     assert [row["name"] for row in rows] == list(MUTANTS)
     first = rows[0]
     assert (first["target"], first["source"]) == ("mutant:kafka-8500", "KAFKA-8500")
@@ -28,7 +29,7 @@ def test_the_list_as_json_is_complete() -> None:
 
 
 def test_one_is_shown_with_what_it_changes() -> None:
-    ran = run("mutants", "kafka-8715", "--list")
+    ran = invoke("mutants", "kafka-8715", "--list")
     assert "last change of state" in ran.out
     assert "performs wrongly" in ran.out
 
@@ -45,20 +46,20 @@ def test_one_is_shown_with_what_it_changes() -> None:
 def test_an_unknown_name_is_told_with_the_nearest(
     arguments: tuple[str, ...],
 ) -> None:
-    ran = run(*arguments)
+    ran = invoke(*arguments)
     assert ran.code == 64
     assert "did you mean kafka-8500" in ran.err
     assert ran.out == ""
 
 
 def test_a_mutant_is_a_target_that_fails() -> None:
-    assert run("certify", "mutant:kafka-8500", "--case", CASE).code == 1
+    assert invoke("certify", "mutant:kafka-8500", "--case", CASE).code == 1
 
 
 def test_a_mutant_is_a_revision_by_which_it_is_right_and_the_model_wrong() -> None:
     judged = ("--revision", "mutant:kafka-8500", "--case", "JOIN-STATIC-EMPTY-COMPLETING/*")
-    assert run("certify", "model", *judged).code == 1
-    ran = run("certify", "mutant:kafka-8500", *judged, "--json")
+    assert invoke("certify", "model", *judged).code == 1
+    ran = invoke("certify", "mutant:kafka-8500", *judged, "--json")
     outcomes = {result["outcome"] for result in json.loads(ran.out)["cases"]}
     assert "fail" not in outcomes
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from support.command import run
+from support.in_this_process import invoke
 from support.tcp.secured import Authority, Guard, secured
 
 from fencepost.conformance.cli.target_options import KEY_PASSWORD, PASSWORD
@@ -40,20 +41,20 @@ def _no_variables(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_what_cannot_be_meant_is_refused(arguments: tuple[str, ...], says: str) -> None:
-    ran = run("certify", TARGET, *arguments)
+    ran = invoke("certify", TARGET, *arguments)
     assert (ran.code, ran.out) == (64, "")
     assert says in ran.err
 
 
 @pytest.mark.parametrize("command", ["certify", "fuzz"])
 def test_a_target_without_a_listener_takes_none(command: str) -> None:
-    ran = run(command, "model", "--security-protocol", "SSL")
+    ran = invoke(command, "model", "--security-protocol", "SSL")
     assert ran.code == 64
     assert "SSL is for a target tcp://HOST:PORT; there is none" in ran.err
 
 
 def test_one_of_two_targets_is_enough() -> None:
-    ran = run("compare", "model", TARGET, "--security-protocol", "SSL")
+    ran = invoke("compare", "model", TARGET, "--security-protocol", "SSL")
     assert ran.code == 69
     assert "can't be reached" in ran.err
 
@@ -61,7 +62,7 @@ def test_one_of_two_targets_is_enough() -> None:
 def test_a_password_that_is_no_text(tmp_path: Path) -> None:
     file = tmp_path / "password"
     file.write_bytes(b"\xff\xfe secret")
-    ran = run("certify", TARGET, *SASL, "--sasl-password-file", str(file))
+    ran = invoke("certify", TARGET, *SASL, "--sasl-password-file", str(file))
     assert ran.code == 64
     assert "can't be read (UnicodeDecodeError)" in ran.err
     assert "secret" not in ran.err

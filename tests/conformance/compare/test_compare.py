@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -12,6 +11,7 @@ from typing import Any
 import pytest
 from support.real_clock import RealClockTarget
 from support.runs import KAFKA_4, Liar, Lie, about
+from support.virtual_clock import run_at_once
 
 from fencepost.conformance.catalogue import entry
 from fencepost.conformance.catalogue.registry import Registry
@@ -45,7 +45,7 @@ def of(*cases: str) -> Stage:
 
 def compared(one: Target | str, other: Target | str, *stages: Stage, **options: Any) -> Comparison:
     sides = [find_target(t, TargetOptions()) if isinstance(t, str) else t for t in (one, other)]
-    return asyncio.run(compare(sides[0], sides[1], Wish(KAFKA_4, stages, **options)))
+    return run_at_once(compare(sides[0], sides[1], Wish(KAFKA_4, stages, **options)))
 
 
 class Lying(InProcessTarget):

@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 import pytest
 from support.real_clock import RealClockModel
+from support.virtual_clock import at_once
 
 from fencepost.conformance.execution import latency_monitor
 from fencepost.conformance.execution.latency_monitor import LEAST_LAG_MS, Control, LagMeter
@@ -122,6 +123,7 @@ async def running(measured: Control, seen: Callable[[LagMeter], object]) -> LagM
     return measured.meter
 
 
+@at_once
 async def test_a_quick_target_is_allowed_the_least() -> None:
     measured = await control(RealClockModel())
     lag_ms = await measured.warm_up()
@@ -129,17 +131,20 @@ async def test_a_quick_target_is_allowed_the_least() -> None:
     assert lag_ms == max(LEAST_LAG_MS, 3 * int(max(s for _, s in measured.meter.samples) * 1000))
 
 
+@at_once
 async def test_a_late_target_is_allowed_more() -> None:
     measured = await control(RealClockModel(late_ms=150))
     assert await measured.warm_up(rounds=2) >= 3 * 150
 
 
+@at_once
 async def test_timers_are_seen_to_fire() -> None:
     meter = await running(await control(RealClockModel()), lambda meter: len(meter.expiries) > 1)
     assert [fired for _, fired in meter.expiries] == [True] * len(meter.expiries)
     assert meter.samples
 
 
+@at_once
 async def test_a_lost_first_timer_is_not_the_controls_business() -> None:
     forgetful = RealClockModel(find_revision("mutant:kafka-9752"))
     measured = await control(RealClockModel(), forgetful)
@@ -147,6 +152,7 @@ async def test_a_lost_first_timer_is_not_the_controls_business() -> None:
     assert {fired for _, fired in meter.expiries} == {True}
 
 
+@at_once
 async def test_timers_are_seen_not_to_fire() -> None:
     measured = await control(RealClockModel(), session_ms=60_000)
 
@@ -178,6 +184,7 @@ class Broken(RealClockModel):
 
 
 @pytest.mark.parametrize("kind", [Silent, Broken])
+@at_once
 async def test_a_target_that_fails_ends_the_control_quietly(
     kind: type[RealClockModel], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -192,6 +199,7 @@ async def test_a_target_that_fails_ends_the_control_quietly(
     await running(measured, lambda meter: meter.samples)  # our own loop is watched on
 
 
+@at_once
 async def test_a_connection_that_is_closed_is_no_failure() -> None:
     def closed(_: Send, answer: Answer) -> Answer:
         return Answer(answer.id, answer.at_ms, None)

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from support.real_clock import RealClockTarget
 from support.runs import KAFKA_4, about, entry, honest, result_of
+from support.virtual_clock import at_once
 
 from fencepost.conformance.certify.certify import Options, certify
 from fencepost.conformance.execution.link_faults import SIGHTS, Suspicions, may_be_the_link
@@ -98,6 +99,7 @@ async def attempted(lie: Any) -> CaseResult:
     ("cuts", "outcome", "attempts"),
     [(0, Outcome.PASS, 1), (1, Outcome.PASS, 2), (2, Outcome.PASS, 3), (99, Outcome.FAIL, SIGHTS)],
 )
+@at_once
 async def test_a_connection_that_ends_each_time_is_the_targets_fault(
     cuts: int, outcome: Outcome, attempts: int
 ) -> None:
@@ -105,12 +107,14 @@ async def test_a_connection_that_ends_each_time_is_the_targets_fault(
     assert (result.outcome, result.attempts) == (outcome, attempts)
 
 
+@at_once
 async def test_a_wrong_answer_counts_at_once() -> None:
     lie = about("Heartbeat", None, lambda body: {**body, "errorCode": 0})
     result = await attempted(lie)
     assert (result.outcome, result.attempts) == (Outcome.FAIL, 1)
 
 
+@at_once
 async def test_an_honest_target_is_tried_once() -> None:
     result = await attempted(honest)
     assert (result.outcome, result.attempts) == (Outcome.PASS, 1)

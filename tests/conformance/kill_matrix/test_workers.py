@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from support.command import run
+from support.in_this_process import invoke
 
 from fencepost.conformance.kill_matrix import workers
 from fencepost.conformance.kill_matrix.render import ABOUT, matrix_json
@@ -27,7 +27,7 @@ QUICK = (
 
 
 def test_the_bytes_are_the_same_with_any_number_of_processes() -> None:
-    one, two = (run(*QUICK, "--json", "--jobs", jobs) for jobs in ("1", "2"))
+    one, two = (invoke(*QUICK, "--json", "--jobs", jobs) for jobs in ("1", "2"))
     assert one.code == two.code == 0
     assert one.out == two.out
     matrix = json.loads(one.out)
@@ -40,31 +40,31 @@ def test_the_bytes_are_the_same_with_any_number_of_processes() -> None:
 
 
 def test_a_table_has_a_row_for_each_and_says_what_survives() -> None:
-    ran = run(*QUICK)
+    ran = invoke(*QUICK)
     assert "no survivor" in ran.out
     assert max(map(len, ran.out.splitlines())) <= 120
     assert "killed by 2" in ran.err
 
 
 def test_a_survivor_is_a_failure_and_is_named() -> None:
-    ran = run("mutants", "join-in-old-shape", "--engine", "explore")
+    ran = invoke("mutants", "join-in-old-shape", "--engine", "explore")
     assert ran.code == 1
     assert "1 survive: join-in-old-shape" in ran.out
 
 
 def test_one_mutant_is_told_in_words_and_written_as_traces(tmp_path: Path) -> None:
     folder = tmp_path / "report"
-    ran = run(*QUICK[:2], *QUICK[3:], "--report", str(folder))
+    ran = invoke(*QUICK[:2], *QUICK[3:], "--report", str(folder))
     assert ran.code == 0
     assert 'c2 (A)  JoinGroup v9 (member "", instance A) → waits' in ran.out
     names = {path.name for path in folder.iterdir()}
     assert names == {"mutants.json", "kafka-8500-explore.json", "kafka-8500-explore-diff.json"}
-    assert run("replay", str(folder / "kafka-8500-explore-diff.json")).code in {0, 1}
+    assert invoke("replay", str(folder / "kafka-8500-explore-diff.json")).code in {0, 1}
 
 
 def test_a_report_that_cannot_be_written_is_told(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    ran = run(*QUICK, "--report", str(tmp_path / "file" / "folder"))
+    ran = invoke(*QUICK, "--report", str(tmp_path / "file" / "folder"))
     assert ran.code == 64
     assert "choose another folder" in ran.err
 

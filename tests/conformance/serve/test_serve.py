@@ -50,6 +50,11 @@ async def shaken(name: str, link: Link, cases: Sequence[str] = CASES) -> Results
         return await over_tcp(target, cases)
 
 
+def is_known(there: Results) -> bool:
+    """Whether more came of a target than that nobody knows."""
+    return any(result.outcome is not Outcome.UNKNOWN for result in there.values())
+
+
 def test_verdicts_over_tcp_are_those_in_process() -> None:
     names = ("model", *MUTANTS)
 
@@ -60,6 +65,7 @@ def test_verdicts_over_tcp_are_those_in_process() -> None:
         for case, result in there.items():  # on a busy machine, unknown is no wrong verdict
             assert result.outcome in {here(name)[case], Outcome.UNKNOWN}, (name, case)
         assert bool(failed(there)) is (name != "model")
+        assert is_known(there)
     assert set(here("model").values()) == {Outcome.PASS}
 
 
@@ -72,6 +78,7 @@ def test_a_bad_link_is_held_against_nobody() -> None:
 
     for name, there in zip(names, asyncio.run(all_of_them()), strict=True):
         assert set(failed(there)) <= {c for c, o in here(name).items() if o is Outcome.FAIL}
+        assert is_known(there)
     assert any(link.cut for link in links)
     assert any(link.stalled for link in links)
 
