@@ -35,7 +35,7 @@ from fencepost.properties.explorer.exploration import (
     peak_bytes,
     unique_names,
 )
-from fencepost.properties.explorer.parallel import Workers
+from fencepost.properties.explorer.parallel import LevelWorkers
 
 if TYPE_CHECKING:
     from fencepost.properties.explorer.frontier import FrontierCheck, FrontierSystem
@@ -212,7 +212,9 @@ class _Explorer(Generic[S, A]):
             translations = (
                 [system.translation() for _ in range(self.jobs)] if is_compact(system) else []
             )
-            with Workers(self.system, judge, frontier, self.known, manner, self.jobs) as workers:
+            with LevelWorkers(
+                self.system, judge, frontier, self.known, manner, self.jobs
+            ) as workers:
                 for worker, done in workers.results():
                     if translations:
                         translated(cast("Expanded[int, int]", done), translations[worker])
