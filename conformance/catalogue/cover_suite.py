@@ -38,8 +38,8 @@ from fencepost.model.revision import Revision
 from fencepost.properties.cover.controllable import Ground, Stride, Walk, ground
 from fencepost.properties.cover.cover import Suite, cover
 from fencepost.properties.cover.pairs import pairs
-from fencepost.properties.cover.scopes import SMALL, Cast
 from fencepost.properties.worlds.client import Client
+from fencepost.properties.worlds.scopes import COVER_SCOPES, NamedScope
 from fencepost.properties.worlds.world import Worlds
 
 _TICK = Ms("tick of time")
@@ -53,21 +53,21 @@ _DIGEST = 10
 
 @dataclass(frozen=True, slots=True)
 class Covered:
-    """A suite over all casts of a bound: its cases, and the figures of each cast."""
+    """A suite over all scopes of a bound: its cases, and the figures of each named."""
 
     name: str
-    casts: tuple[tuple[Cast, Suite], ...]
+    scopes: tuple[tuple[NamedScope, Suite], ...]
     entries: tuple[Entry, ...]
 
     @property
     def steps(self) -> int:
         """The acts of all walks."""
-        return sum(suite.steps for _, suite in self.casts)
+        return sum(suite.steps for _, suite in self.scopes)
 
     @property
     def bound(self) -> int:
         """No suite for this purpose has fewer steps."""
-        return sum(suite.bound for _, suite in self.casts)
+        return sum(suite.bound for _, suite in self.scopes)
 
 
 SUITES: dict[str, Callable[[Ground], Suite]] = {"cover": cover, "pairs": pairs}
@@ -77,29 +77,29 @@ SUITES: dict[str, Callable[[Ground], Suite]] = {"cover": cover, "pairs": pairs}
 def covered(name: str, revision: Revision) -> Covered:
     """The suite of this name for a revision.  Raises KeyError."""
     make = SUITES[name]
-    casts, entries = [], list[Entry]()
-    for cast in SMALL:
-        suite = make(_ground(revision, cast))
-        casts.append((cast, suite))
-        entries += (_entry(name, cast, suite.ground, walk) for walk in suite.walks)
-    return Covered(name, tuple(casts), tuple(entries))
+    scopes, entries = [], list[Entry]()
+    for named in COVER_SCOPES:
+        suite = make(_ground(revision, named))
+        scopes.append((named, suite))
+        entries += (_entry(name, named, suite.ground, walk) for walk in suite.walks)
+    return Covered(name, tuple(scopes), tuple(entries))
 
 
 @cache
-def _ground(revision: Revision, cast: Cast) -> Ground:
-    return ground(Worlds(revision, cast.scope))
+def _ground(revision: Revision, named: NamedScope) -> Ground:
+    return ground(Worlds(revision, named.scope))
 
 
-def _entry(suite: str, cast: Cast, ground: Ground, walk: Walk) -> Entry:
+def _entry(suite: str, named: NamedScope, ground: Ground, walk: Walk) -> Entry:
     rules = tuple(dict.fromkeys(rule for stride in walk if stride.certain for rule in stride.rules))
-    done = " ".join((cast.name, *(f"{act}:{who}" for act, who in deeds(ground, walk))))
+    done = " ".join((named.name, *(f"{act}:{who}" for act, who in deeds(ground, walk))))
     digest = hashlib.sha256(done.encode()).hexdigest()[:_DIGEST]
     last = next((s.rules[-1] for s in reversed(walk) if s.rules), "nothing-decided")
     open_end = ", and the end is the coordinator's choice" if walk[-1].is_open else ""
     features = frozenset({"disconnect"} if _disconnects(ground, walk) else ())
     return Entry(
         f"{suite}/{digest}-{last}",
-        f"{cast.about}: {len(walk)} steps{open_end}",
+        f"{named.about}: {len(walk)} steps{open_end}",
         rules,
         Needs(features=features),
         isolated=False,

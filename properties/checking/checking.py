@@ -18,82 +18,14 @@ from functools import partial
 from fencepost.model.revision import Revision
 from fencepost.model.revisions.base import KAFKA_4
 from fencepost.properties.checking.evaluator import EXCUSED, Judging, excused_rules, is_quiet
-from fencepost.properties.checking.liveness import LIVELY_SCOPES, PROMISES, Promise, look
+from fencepost.properties.checking.liveness import PROMISES, Promise, look
 from fencepost.properties.claims.registry import PROPERTIES
 from fencepost.properties.explorer.exploration import Exploration, Progress, Violation
 from fencepost.properties.explorer.explorer import explore
 from fencepost.properties.logic.property import Engine, Property
 from fencepost.properties.worlds.concretise import Run, unfold
-from fencepost.properties.worlds.scope import Scope
+from fencepost.properties.worlds.scopes import CHECK_SCOPES, PROMISE_SCOPES, NamedScope
 from fencepost.properties.worlds.world import Act, World, Worlds
-
-
-@dataclass(frozen=True, slots=True)
-class Question:
-    """A small world and what it is there for."""
-
-    name: str
-    about: str
-    scope: Scope
-
-
-QUESTIONS = (
-    Question(
-        "zombie",
-        "a process that was a member once comes back under its old id, beside its successor",
-        Scope(
-            clients=2, zombies=1, members=2, acts=("join", "sync", "heartbeat", "commit", "tick")
-        ),
-    ),
-    Question(
-        "two processes",
-        "two processes are configured with one instance, restart and leave as they like",
-        Scope(
-            clients=2,
-            members=2,
-            acts=("join", "sync", "heartbeat", "leave", "remove", "drop", "restart", "tick"),
-        ),
-    ),
-    Question(
-        "two instances",
-        "two static members side by side, which change what they subscribe to",
-        Scope(
-            clients=2,
-            instances=2,
-            members=2,
-            offers=2,
-            acts=("join", "change", "sync", "heartbeat", "restart", "tick"),
-        ),
-    ),
-    Question(
-        "side by side",
-        "a static and a dynamic member",
-        Scope(
-            clients=2,
-            dynamic=1,
-            members=2,
-            acts=("join", "sync", "heartbeat", "commit", "leave", "restart", "tick"),
-        ),
-    ),
-    Question(
-        "failover",
-        "the coordinator fails over under two processes of one instance",
-        Scope(
-            clients=2,
-            members=2,
-            generations=3,
-            acts=("join", "sync", "heartbeat", "commit", "restart", "tick", "failover"),
-        ),
-    ),
-)
-
-
-def find_question(name: str) -> Question:
-    """The question of this name.  Raises KeyError that names the value and what there is."""
-    for question in QUESTIONS:
-        if question.name == name:
-            return question
-    raise KeyError(f"no question {name!r}; there are {', '.join(q.name for q in QUESTIONS)}")
 
 
 class Finding(Enum):
@@ -112,7 +44,7 @@ class Result:
 
     property: Property
     finding: Finding
-    question: Question | None = None
+    question: NamedScope | None = None
     violation: Violation[World, Act] | None = None
     run: Run | None = None
     worlds: Worlds | None = None
@@ -137,7 +69,7 @@ class Checked:
     """A revision checked: what was explored, and a result for each property and promise."""
 
     revision: Revision
-    explored: tuple[tuple[Question, Exploration[World, Act]], ...]
+    explored: tuple[tuple[NamedScope, Exploration[World, Act]], ...]
     results: tuple[Result, ...]
     promises: tuple[Kept, ...] = ()
 
@@ -156,15 +88,15 @@ def check_revision(
     revision: Revision,
     properties: Iterable[Property] = tuple(PROPERTIES.values()),
     *,
-    questions: Sequence[Question] = QUESTIONS,
+    questions: Sequence[NamedScope] = CHECK_SCOPES,
     jobs: int = 1,
-    progress: Callable[[Question, Progress], None] | None = None,
+    progress: Callable[[NamedScope, Progress], None] | None = None,
 ) -> Checked:
     """Every property that exploration checks, in the world of each question."""
     mine = [one for one in properties if Engine.EXPLORATION in one.engines]
     judging = Judging(mine, revision)
     explored = []
-    first: dict[str, tuple[Question, Worlds, Violation[World, Act]]] = {}
+    first: dict[str, tuple[NamedScope, Worlds, Violation[World, Act]]] = {}
     reached: set[str] = set()
     for question in questions:
         worlds = Worlds(revision, question.scope, judging.judge)
@@ -186,14 +118,14 @@ def check_revision(
 def check_promises(
     revision: Revision,
     promises: Sequence[Promise] = PROMISES,
-    scopes: Sequence[Scope] = LIVELY_SCOPES,
+    scopes: Sequence[NamedScope] = PROMISE_SCOPES,
 ) -> tuple[Kept, ...]:
     """Every promise, in the first world that breaks it."""
     broken: dict[str, Kept] = {}
     for scope in scopes:
         if all(promise.id in broken for promise in promises):
             break
-        looked = look(revision, scope)
+        looked = look(revision, scope.scope)
         for promise in promises:
             lasso = looked.broken.get(promise.id)
             if lasso is not None and promise.id not in broken:
@@ -213,7 +145,7 @@ def excused(expected: Mapping[str, str], revision: Revision) -> bool:
 
 def _result(
     one: Property,
-    first: Mapping[str, tuple[Question, Worlds, Violation[World, Act]]],
+    first: Mapping[str, tuple[NamedScope, Worlds, Violation[World, Act]]],
     reached: set[str],
 ) -> Result:
     found = first.get(one.id)

@@ -62,12 +62,6 @@ SETTLED = Promise(
     "time passes and, from some moment on, clients keep to the protocol",
 )
 PROMISES = (ANSWERED, SETTLED)
-LIVELY_SCOPES = (
-    Scope(clients=2, members=2, fold=False),
-    Scope(clients=2, dynamic=1, members=2, fold=False),
-    Scope(clients=2, instances=2, members=2, fold=False),
-)
-"""Where promises are put to the test: one instance twice, static beside dynamic, two instances."""
 
 
 @dataclass(frozen=True, slots=True)

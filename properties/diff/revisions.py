@@ -12,12 +12,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from fencepost.model.revision import Revision
-from fencepost.properties.diff.bounds import SMALL, Bounds
 from fencepost.properties.diff.product import Lockstep
 from fencepost.properties.diff.product_state import Cut, Doing, Move, Parted, State
 from fencepost.properties.diff.versions import Unsaid, differing_rules, merged, spoken, unsaid
 from fencepost.properties.explorer.explorer import Check, Exploration, explore
 from fencepost.properties.worlds.scope import Scope
+from fencepost.properties.worlds.scopes import DIFF_SCOPES, NamedScope
 from fencepost.properties.worlds.world import Act, World, Worlds
 
 Path = tuple[tuple[Act | None, World], ...]
@@ -134,7 +134,7 @@ class _Found:
 def compare(
     one: Revision,
     other: Revision,
-    bounds: Sequence[Bounds] = SMALL,
+    bounds: Sequence[NamedScope] = DIFF_SCOPES,
     *,
     max_states: int | None = None,
 ) -> Comparison:

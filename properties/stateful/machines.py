@@ -35,15 +35,11 @@ from fencepost.properties.checking.shrinking import shrunk
 from fencepost.properties.logic.property import Kind, Property
 from fencepost.properties.worlds.concretise import Run
 from fencepost.properties.worlds.scope import Scope
+from fencepost.properties.worlds.scopes import walk_scopes
 from fencepost.properties.worlds.world import Act, World
 
 EVERYTHING = KINDS
-_WIDE: dict[str, Any] = {"acts": EVERYTHING, "offers": 3, "generations": 9}
-SCOPES: tuple[Scope, ...] = (
-    Scope(clients=2, members=3, **_WIDE),
-    Scope(clients=3, instances=2, zombies=1, members=3, **_WIDE),
-    Scope(clients=3, dynamic=2, members=4, old=2, delay_ticks=1, uneven=True, **_WIDE),
-)
+SCOPES = walk_scopes(EVERYTHING)
 """Where `find_violation` looks, in turn: few clients first."""
 
 _STEPS = 40

@@ -80,7 +80,8 @@ class WorkerGroup:
 
     def __init__(self, method: Literal["spawn", "fork"] = "spawn") -> None:
         self.workers: list[Worker] = []
-        self._context = multiprocessing.get_context(method)
+        spawn, fork = multiprocessing.get_context("spawn"), multiprocessing.get_context("fork")
+        self._context = fork if method == "fork" else spawn
         self._forks = method == "fork"
 
     def __enter__(self) -> Self:

@@ -30,9 +30,9 @@ from fencepost.model.revision import Change, Revision, derive
 from fencepost.model.revisions import revisions
 from fencepost.model.table.errors import Error
 from fencepost.properties.cover.controllable import Ground, Walk
-from fencepost.properties.cover.scopes import SMALL
 from fencepost.properties.mutants.catalogue import find_mutant
 from fencepost.properties.worlds.concretise import unfold
+from fencepost.properties.worlds.scopes import COVER_SCOPES
 
 ADAPTER = program(
     "-c", "from fencepost.conformance.cli.cli import main; main()", "adapter", "model"
@@ -102,7 +102,7 @@ def as_unfolded(ground: Ground, walk: Walk) -> list[tuple[str, Any, Any]]:
     return told(unfold(ground.worlds, path).events)
 
 
-@pytest.mark.parametrize("cast", SMALL, ids=lambda cast: cast.name)
+@pytest.mark.parametrize("cast", COVER_SCOPES, ids=lambda cast: cast.name)
 def test_a_plan_is_answered_as_its_walk_says(pairs: Covered, cast: Any) -> None:
     (suite,) = [made for known, made in pairs.casts if known is cast]
     before = [len(made.walks) for known, made in pairs.casts]

@@ -7,26 +7,25 @@ from dataclasses import replace
 import pytest
 
 from fencepost.model.revisions import revisions
-from fencepost.properties.checking import checking
 from fencepost.properties.checking.checking import (
     Checked,
     Finding,
     Result,
     check_promises,
     check_revision,
-    find_question,
 )
-from fencepost.properties.checking.liveness import ANSWERED, LIVELY_SCOPES
+from fencepost.properties.checking.liveness import ANSWERED
 from fencepost.properties.claims.registry import PROPERTIES, find_property
 from fencepost.properties.logic.property import Engine
 from fencepost.properties.mutants.catalogue import find_revision
 from fencepost.properties.oracle.oracle import judge
+from fencepost.properties.worlds.scopes import PROMISE_SCOPES, NamedScope, find_check_scope
 
-QUICK = tuple(find_question(name) for name in ("zombie", "two processes", "failover"))
-ZOMBIE = (find_question("zombie"),)
+QUICK = tuple(find_check_scope(name) for name in ("zombie", "two processes", "failover"))
+ZOMBIE = (find_check_scope("zombie"),)
 
 
-def checked(name: str, *ids: str, questions: tuple[checking.Question, ...] = QUICK) -> Checked:
+def checked(name: str, *ids: str, questions: tuple[NamedScope, ...] = QUICK) -> Checked:
     properties = [find_property(i) for i in ids] if ids else list(PROPERTIES.values())
     return check_revision(find_revision(name), properties, questions=questions)
 
@@ -110,13 +109,13 @@ def test_a_property_that_nothing_puts_to_the_test_is_a_failure() -> None:
 
 
 def test_before_heartbeats_counted_a_leader_that_never_syncs_went_with_its_session() -> None:
-    (answered,) = check_promises(find_revision("kafka-2.4"), [ANSWERED], LIVELY_SCOPES[2:])
+    (answered,) = check_promises(find_revision("kafka-2.4"), [ANSWERED], PROMISE_SCOPES[2:])
 
     assert answered.finding is Finding.HOLDS
 
 
 def test_a_leader_that_never_syncs_holds_everybody_up_from_2_6_1_to_2_8_0() -> None:
-    (answered,) = check_promises(find_revision("kafka-2.7"), [ANSWERED], LIVELY_SCOPES[2:])
+    (answered,) = check_promises(find_revision("kafka-2.7"), [ANSWERED], PROMISE_SCOPES[2:])
 
     assert answered.finding is Finding.EXPECTED
     assert answered.run is not None
@@ -126,7 +125,7 @@ def test_a_leader_that_never_syncs_holds_everybody_up_from_2_6_1_to_2_8_0() -> N
 
 
 def test_every_promise_is_kept_by_kafka_4() -> None:
-    kept = check_promises(revisions.find("kafka-4"), scopes=LIVELY_SCOPES[:2])
+    kept = check_promises(revisions.find("kafka-4"), scopes=PROMISE_SCOPES[:2])
 
     assert {k.promise.id: k.finding for k in kept} == {
         "every-request-is-answered": Finding.HOLDS,
@@ -137,14 +136,14 @@ def test_every_promise_is_kept_by_kafka_4() -> None:
 def test_a_lost_wait_for_syncs_breaks_a_promise() -> None:
     mutant = find_revision("mutant:kafka-12890")
 
-    (answered,) = check_promises(mutant, [ANSWERED], LIVELY_SCOPES[2:])
+    (answered,) = check_promises(mutant, [ANSWERED], PROMISE_SCOPES[2:])
 
     assert answered.finding is Finding.BROKEN
 
 
 def test_an_unknown_question_or_property_is_named() -> None:
     with pytest.raises(KeyError, match="no question 'why'; there are zombie"):
-        find_question("why")
+        find_check_scope("why")
     with pytest.raises(KeyError, match="no property 'all-is-well'; there are"):
         find_property("all-is-well")
 

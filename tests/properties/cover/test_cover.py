@@ -12,17 +12,17 @@ from fencepost.model.revisions import revisions
 from fencepost.properties.cover.controllable import START, Ground, Stride, Walk, ground
 from fencepost.properties.cover.cover import LENGTH, Suite, cover
 from fencepost.properties.cover.pairs import pairs, pairs_of
-from fencepost.properties.cover.scopes import SMALL, Cast
 from fencepost.properties.worlds.scope import Scope
+from fencepost.properties.worlds.scopes import COVER_SCOPES, NamedScope
 from fencepost.properties.worlds.world import Act, World, Worlds
 
 RATIO = 1.2
 TINY = Scope(clients=1, members=1, acts=("join", "sync", "heartbeat", "restart"))
 
 
-@pytest.fixture(scope="module", params=SMALL, ids=lambda cast: cast.name)
+@pytest.fixture(scope="module", params=COVER_SCOPES, ids=lambda cast: cast.name)
 def walked(request: pytest.FixtureRequest) -> Ground:
-    cast: Cast = request.param
+    cast: NamedScope = request.param
     return ground(Worlds(revisions.find("kafka-4"), cast.scope))
 
 
@@ -130,7 +130,7 @@ def test_the_same_walks_come_each_time(walked: Ground) -> None:
 
 @pytest.mark.parametrize("name", ["kip-345", "member-name-draft"])
 def test_other_revisions_are_covered_as_well(name: str) -> None:
-    for cast in SMALL:
+    for cast in COVER_SCOPES:
         suite = cover(ground(Worlds(revisions.find(name), cast.scope)))
         assert {stride for walk in suite.walks for stride in walk} == {*suite.ground.strides}
         assert suite.steps <= RATIO * suite.bound

@@ -13,20 +13,27 @@ from fencepost.model.revision import Change, Drop, Revision, derive
 from fencepost.model.revisions import revisions
 from fencepost.model.table.effects import Do
 from fencepost.model.table.errors import Error
-from fencepost.properties.diff.bounds import SMALL, Bounds
 from fencepost.properties.diff.revisions import Comparison, Difference, compare
 from fencepost.properties.oracle.oracle import judge
 from fencepost.properties.worlds.concretise import Run, unfold
 from fencepost.properties.worlds.scope import ActKind, Scope
+from fencepost.properties.worlds.scopes import DIFF_SCOPES, NamedScope
 from fencepost.properties.worlds.world import Act, World, Worlds
 
 KAFKA_4 = revisions.find("kafka-4")
 NO_DELAY: Config = {"group.initial.rebalance.delay.ms": 0}
-TWO = Bounds(
+
+
+def bounds(scope: Scope, max_depth: int | None = None) -> NamedScope:
+    """For one test."""
+    return NamedScope("one", "for one test", scope, max_depth)
+
+
+TWO = bounds(
     Scope(clients=2, members=2, acts=("join", "stranger", "sync", "heartbeat", "leave", "restart"))
 )
-ALONE = Bounds(Scope(clients=1, members=1, acts=("join", "sync", "heartbeat", "tick")))
-FAIL_OVER = SMALL[-1]
+ALONE = bounds(Scope(clients=1, members=1, acts=("join", "sync", "heartbeat", "tick")))
+FAIL_OVER = DIFF_SCOPES[-1]
 
 
 def answering(rule_id: str, error: Error) -> Revision:
@@ -113,7 +120,7 @@ def test_what_nothing_shows_is_said() -> None:
 
 
 def test_what_was_not_compared_is_said() -> None:
-    found = compare(KAFKA_4, KAFKA_4, [Bounds(TWO.scope, 3)])
+    found = compare(KAFKA_4, KAFKA_4, [bounds(TWO.scope, 3)])
 
     assert found.same
     assert not found.complete
@@ -143,7 +150,7 @@ def test_no_shorter_sequence_has_other_answers(other: str) -> None:
     """Every sequence of acts, one step shorter than what was found, is tried by itself."""
     kinds: tuple[ActKind, ...] = ("join", "sync", "restart")
     scope = Scope(clients=2, members=2, acts=kinds, fold=False)
-    found = compare(KAFKA_4, revisions.find(other), [Bounds(scope)])
+    found = compare(KAFKA_4, revisions.find(other), [bounds(scope)])
     models = [Worlds(revision, scope) for revision in (found.one, found.other)]
     everything = tuple(product(kinds, (0, 1)))
 
@@ -197,7 +204,7 @@ def test_answers_of_drafts_are_compared_by_what_they_mean() -> None:
     one, other = (revisions.find(f"{form}-list-leave-draft") for form in ("two", "tuple"))
     scope = Scope(clients=2, members=2, acts=("join", "sync", "leave", "remove"))
 
-    found = compare(one, other, [Bounds(scope)])
+    found = compare(one, other, [bounds(scope)])
 
     assert found.same
     assert found.complete
@@ -209,7 +216,7 @@ def test_what_cannot_be_said_is_reported_once_for_each_api() -> None:
     found = compare(
         revisions.find("kafka-2.3"),
         revisions.find("kafka-2.4"),
-        [Bounds(scope, 2), Bounds(scope, 1)],
+        [bounds(scope, 2), bounds(scope, 1)],
     )
 
     (loss,) = found.unsaid
@@ -223,7 +230,7 @@ def test_a_dropped_rule_differs() -> None:
         KAFKA_4, "less", "one less", (Drop("JoinGroup", "JOIN-GROUP-FULL", "made up"),)
     )
 
-    assert compare(KAFKA_4, dropped, [Bounds(ALONE.scope, 1)]).differing == ("JOIN-GROUP-FULL",)
+    assert compare(KAFKA_4, dropped, [bounds(ALONE.scope, 1)]).differing == ("JOIN-GROUP-FULL",)
 
 
 def test_what_clients_remember_otherwise_is_not_compared_beyond() -> None:
@@ -231,7 +238,7 @@ def test_what_clients_remember_otherwise_is_not_compared_beyond() -> None:
     one, other = (revisions.find(name) for name in ("tuple-list-leave-draft", "kip-345"))
     scope = Scope(clients=1, dynamic=1, acts=("join", "leave"))
 
-    found = compare(one, other, [Bounds(scope)])
+    found = compare(one, other, [bounds(scope)])
 
     assert found.explored[0].cut
     assert not found.complete
@@ -242,12 +249,12 @@ def test_a_client_may_come_with_an_id_of_old() -> None:
     """The second table lets a consumer that was removed drive out its successor."""
     scope = Scope(clients=2, zombies=1, members=1, acts=("join",))
 
-    found = compare(KAFKA_4, revisions.find("comment-table-2"), [Bounds(scope)])
+    found = compare(KAFKA_4, revisions.find("comment-table-2"), [bounds(scope)])
 
     first = next(d for d in found.differences if "JOIN-UNKNOWN-MAPPED" in d.rules)
     assert acts(first) == [("join", 0), ("join", 1)]
     assert all(holds(r, run) for r, run in zip((found.one, found.other), runs(first), strict=True))
-    assert compare(KAFKA_4, KAFKA_4, [Bounds(scope)]).complete
+    assert compare(KAFKA_4, KAFKA_4, [bounds(scope)]).complete
 
 
 def test_many_worlds_may_explain_the_same_answers() -> None:

@@ -16,18 +16,13 @@ from fencepost.model.state.group import Group
 from fencepost.properties.checking.random_walk import KINDS, Choice, Ground, Walk
 from fencepost.properties.mutants.catalogue import find_revision
 from fencepost.properties.worlds.concretise import Run
-from fencepost.properties.worlds.scope import Scope
+from fencepost.properties.worlds.scopes import walk_scopes
 from fencepost.traces.pipeline.corpus.model_state import state_words
 from fencepost.traces.pipeline.storage.rows import step_rows
 
 _ACTS = tuple(kind for kind in KINDS if kind != "describe")
 """Worlds know no client ids, which DescribeGroups would tell."""
-_WIDE: dict[str, Any] = {"acts": _ACTS, "offers": 3, "generations": 9}
-SCOPES: tuple[Scope, ...] = (
-    Scope(clients=2, members=3, **_WIDE),
-    Scope(clients=3, instances=2, zombies=1, members=3, **_WIDE),
-    Scope(clients=3, dynamic=2, members=4, old=2, delay_ticks=1, uneven=True, **_WIDE),
-)
+SCOPES = walk_scopes(_ACTS)
 """Whose clients a trace may be about; drawn for each."""
 
 _FEWEST, _MOST = 10, 25
