@@ -11,7 +11,7 @@ from functools import partial
 from fencepost.model.rules import sources as src
 from fencepost.properties.claims import refusal_checks as refusals
 from fencepost.properties.claims import step_checks as checks
-from fencepost.properties.claims.run_property import run_property
+from fencepost.properties.claims.function_property import run_property
 from fencepost.properties.logic.property import Kind
 
 _NO_BYTES = "a proof knows no answers' fields, bytes or deadlines"

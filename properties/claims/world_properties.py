@@ -12,7 +12,7 @@ from functools import partial
 from fencepost.model.rules import sources as src
 from fencepost.model.state.group import JOIN, SESSION, SYNC, Group
 from fencepost.model.table.vocabulary import GroupState
-from fencepost.properties.claims.run_property import run_property
+from fencepost.properties.claims.function_property import run_property
 from fencepost.properties.logic.property import Kind
 from fencepost.properties.worlds.canonical import request_name
 from fencepost.properties.worlds.client import Client, Seat

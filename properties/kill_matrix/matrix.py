@@ -18,7 +18,7 @@ from fencepost.model.revision import Revision
 from fencepost.model.revisions.base import KAFKA_4
 from fencepost.properties.checking.evaluator import EXCUSED, Judging, is_quiet
 from fencepost.properties.checking.liveness import look
-from fencepost.properties.claims.invariants_stored import STORED
+from fencepost.properties.claims.invariants import STORED
 from fencepost.properties.claims.registry import PROPERTIES
 from fencepost.properties.diff.product import Doing, Lockstep, Parted, State
 from fencepost.properties.diff.versions import spoken

@@ -18,7 +18,7 @@ import z3
 
 from fencepost.model.revision import Revision
 from fencepost.model.table.effects import Do
-from fencepost.properties.claims.formulas import PROPERTIES, expected_in
+from fencepost.properties.claims.registry import FORMULAS, expected_in
 from fencepost.properties.logic.logic import negate
 from fencepost.properties.logic.property import Kind, Property
 from fencepost.properties.logic.signature import SYNC_TIMER
@@ -54,7 +54,7 @@ def prove(
     revision: Revision,
     only: Collection[str] = (),
     *,
-    properties: Collection[Property] = PROPERTIES,
+    properties: Collection[Property] = FORMULAS,
     assume: Collection[Property] | None = None,
     rules: Collection[str] = (),
     overrides: Mapping[Do, AbstractEffect] | None = None,

@@ -14,7 +14,7 @@ import pytest
 
 from fencepost.model.revisions.base import KAFKA_4
 from fencepost.properties.checking.liveness import PROMISES, look
-from fencepost.properties.claims.invariants_stored import STORED
+from fencepost.properties.claims.invariants import STORED
 from fencepost.properties.claims.registry import PROPERTIES
 from fencepost.properties.kill_matrix import matrix
 from fencepost.properties.kill_matrix.matrix import (
