@@ -35,7 +35,7 @@ from fencepost.conformance.plans.plan import (
 from fencepost.model.messages.messages import JoinProtocol, SyncAssignment
 from fencepost.model.messages.shapes import Message
 from fencepost.model.revision import Revision
-from fencepost.properties.cover.controllable import Ground, Stride, Walk, ground
+from fencepost.properties.cover.controllable import ControllableGraph, Stride, Walk, ground
 from fencepost.properties.cover.cover import Suite, cover
 from fencepost.properties.cover.pairs import pairs
 from fencepost.properties.worlds.client import Client
@@ -70,7 +70,7 @@ class Covered:
         return sum(suite.bound for _, suite in self.scopes)
 
 
-SUITES: dict[str, Callable[[Ground], Suite]] = {"cover": cover, "pairs": pairs}
+SUITES: dict[str, Callable[[ControllableGraph], Suite]] = {"cover": cover, "pairs": pairs}
 
 
 @cache
@@ -86,11 +86,11 @@ def covered(name: str, revision: Revision) -> Covered:
 
 
 @cache
-def _ground(revision: Revision, named: NamedScope) -> Ground:
+def _ground(revision: Revision, named: NamedScope) -> ControllableGraph:
     return ground(Worlds(revision, named.scope))
 
 
-def _entry(suite: str, named: NamedScope, ground: Ground, walk: Walk) -> Entry:
+def _entry(suite: str, named: NamedScope, ground: ControllableGraph, walk: Walk) -> Entry:
     rules = tuple(dict.fromkeys(rule for stride in walk if stride.certain for rule in stride.rules))
     done = " ".join((named.name, *(f"{act}:{who}" for act, who in deeds(ground, walk))))
     digest = hashlib.sha256(done.encode()).hexdigest()[:_DIGEST]
@@ -113,7 +113,7 @@ def _entry(suite: str, named: NamedScope, ground: Ground, walk: Walk) -> Entry:
 class _Play:
     """How a walk is written, which takes time, so it is done once."""
 
-    ground: Ground
+    ground: ControllableGraph
     walk: Walk
 
     @cached_property
@@ -134,7 +134,7 @@ class _Names:
     The worlds of a graph are folded, so clients of one kind may change places at each step.
     """
 
-    def __init__(self, ground: Ground) -> None:
+    def __init__(self, ground: ControllableGraph) -> None:
         self._worlds = ground.worlds
         self._instances = [seat.instance for seat in self._worlds.seats]
         self._count: dict[str, int] = {}
@@ -145,7 +145,7 @@ class _Names:
         self._count[kind] = self._count.get(kind, 0) + 1
         return f"{kind}{self._count[kind]}"
 
-    def follow(self, ground: Ground, stride: Stride) -> tuple[int, ...]:
+    def follow(self, ground: ControllableGraph, stride: Stride) -> tuple[int, ...]:
         """Go with a forced transition; for each client of the next world its index before."""
         world, act = ground.states[stride.source], stride.act
         done = None
@@ -158,7 +158,7 @@ class _Names:
         return places
 
 
-def deeds(ground: Ground, walk: Walk) -> Iterator[tuple[str, str]]:
+def deeds(ground: ControllableGraph, walk: Walk) -> Iterator[tuple[str, str]]:
     """What is done and by which member of the plan, "" where it is nobody's doing."""
     names = _Names(ground)
     for stride in walk:
@@ -168,18 +168,18 @@ def deeds(ground: Ground, walk: Walk) -> Iterator[tuple[str, str]]:
             names.follow(ground, stride)
 
 
-def _disconnects(ground: Ground, walk: Walk) -> bool:
+def _disconnects(ground: ControllableGraph, walk: Walk) -> bool:
     return any(_is_cut_off(ground, stride) for stride in walk)
 
 
-def _is_cut_off(ground: Ground, stride: Stride) -> bool:
+def _is_cut_off(ground: ControllableGraph, stride: Stride) -> bool:
     """Whether a connection ends on which a request waits."""
     if stride.act.kind not in {"restart", "drop"}:
         return False
     return bool(ground.states[stride.source].clients[stride.act.client].waits)
 
 
-def _write(ground: Ground, walk: Walk, script: Script) -> None:
+def _write(ground: ControllableGraph, walk: Walk, script: Script) -> None:
     names = _Names(ground)
     for stride in walk:
         members = list(names.members)
@@ -195,7 +195,7 @@ def _write(ground: Ground, walk: Walk, script: Script) -> None:
             _wait(script, ground, stride, members, places)
 
 
-def _ask(script: Script, ground: Ground, stride: Stride, who: str) -> None:
+def _ask(script: Script, ground: ControllableGraph, stride: Stride, who: str) -> None:
     client = ground.states[stride.source].clients[stride.act.client]
     ask = ground.worlds.ask(client, stride.act.kind, stride.act.client)
     said = {name: value for name, value in _said(ask.message, client, who) if name != "group_id"}
@@ -203,7 +203,11 @@ def _ask(script: Script, ground: Ground, stride: Stride, who: str) -> None:
 
 
 def _wait(
-    script: Script, ground: Ground, stride: Stride, members: Sequence[str], places: Sequence[int]
+    script: Script,
+    ground: ControllableGraph,
+    stride: Stride,
+    members: Sequence[str],
+    places: Sequence[int],
 ) -> None:
     """For what this step answers; else until it is handled, and the timers that are due at once."""
     act, after = stride.act, ground.states[stride.target].clients

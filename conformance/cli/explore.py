@@ -30,7 +30,7 @@ from fencepost.conformance.cli.show import console, json_option, report_option, 
 from fencepost.conformance.targets.registry import find_revision
 from fencepost.properties.checking.checking import (
     Checked,
-    Finding,
+    PropertyStatus,
     check_promises,
     check_revision,
 )
@@ -42,7 +42,7 @@ from fencepost.properties.worlds.scope import Scope
 from fencepost.properties.worlds.scopes import CHECK_SCOPES, NamedScope, find_check_scope
 
 EXIT_VIOLATED = 1
-_WRONG = {Finding.BROKEN, Finding.ASKED}
+_WRONG = {PropertyStatus.BROKEN, PropertyStatus.ASKED}
 jobs_option = click.option(
     "--jobs", type=click.IntRange(min=1), default=1, show_default=True, help="Processes."
 )
@@ -203,7 +203,7 @@ def _checked(
     revision = find_revision(name)
     checked = check_revision(revision, chosen(ids), questions=questions or CHECK_SCOPES, jobs=jobs)
     if questions:
-        met = tuple(r for r in checked.results if r.finding is not Finding.UNTESTED)
+        met = tuple(r for r in checked.results if r.finding is not PropertyStatus.UNTESTED)
         return Checked(revision, checked.explored, met)
     if ids:
         return checked
@@ -215,7 +215,7 @@ def _print_check(screen: Console, checked: Checked, told: tuple[Told, ...]) -> N
         screen.print(
             Text(f"{question.name}: {question.about}: {found.states:,} states, all of them")
         )
-    counts = dict.fromkeys(Finding, 0)
+    counts = dict.fromkeys(PropertyStatus, 0)
     for finding in checked.findings():
         counts[finding] += 1
     said = ", ".join(f"{n} {finding.value}" for finding, n in counts.items() if n)

@@ -17,7 +17,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from fencepost.properties.cover.controllable import START, Ground, Stride, Walk
+from fencepost.properties.cover.controllable import START, ControllableGraph, Stride, Walk
 from fencepost.properties.cover.min_cost_flow import Arc, cheapest_flow
 
 LENGTH = 32
@@ -31,7 +31,7 @@ _CHEAP = 3
 class Suite:
     """Walks over a ground; no suite for the same purpose has fewer than `bound` steps."""
 
-    ground: Ground
+    ground: ControllableGraph
     walks: tuple[Walk, ...]
     bound: int
 
@@ -41,7 +41,7 @@ class Suite:
         return sum(map(len, self.walks))
 
 
-def cover(ground: Ground) -> Suite:
+def cover(ground: ControllableGraph) -> Suite:
     """Walks that go over every forced transition, and do every open act, at least once."""
     legs, bound = _legs(ground)
     return Suite(ground, tuple(_walks(ground, _circuit(legs))), bound)
@@ -56,7 +56,7 @@ class _Leg(NamedTuple):
     due: bool
 
 
-def _legs(ground: Ground) -> tuple[list[_Leg], int]:
+def _legs(ground: ControllableGraph) -> tuple[list[_Leg], int]:
     """The cheapest circulation, and its cost."""
     due = [_Leg(s.source, s.target, s, due=True) for s in ground.strides]
     surplus = [0] * len(ground.states)
@@ -94,7 +94,7 @@ def _circuit(legs: Sequence[_Leg]) -> Iterator[_Leg]:
             return reversed(backwards)
 
 
-def _walks(ground: Ground, circuit: Iterator[_Leg]) -> Iterator[Walk]:
+def _walks(ground: ControllableGraph, circuit: Iterator[_Leg]) -> Iterator[Walk]:
     """The circuit cut where it is at the start, where that saves steps, and where it gets long."""
     walk: list[Stride] = []
     detour: list[Stride] = []

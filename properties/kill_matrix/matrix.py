@@ -28,7 +28,7 @@ from fencepost.properties.explorer.lasso import Lasso
 from fencepost.properties.logic.property import Engine, Kind, Property
 from fencepost.properties.mutants.abstract import abstract_twists
 from fencepost.properties.mutants.mutant import Mutant
-from fencepost.properties.stateful.machines import Found, find_violation
+from fencepost.properties.stateful.machines import FalsifyingWalk, find_violation
 from fencepost.properties.worlds.concretise import Run, unfold
 from fencepost.properties.worlds.scope import Scope
 from fencepost.properties.worlds.scopes import COMPARED_SCOPES, ENDING_SCOPES, MUTANT_SCOPES
@@ -167,9 +167,9 @@ def _shortest(
     revision: Revision,
     properties: Iterable[Property],
     scopes: Iterable[Scope],
-    first: Found,
+    first: FalsifyingWalk,
     examples: int,
-) -> Found:
+) -> FalsifyingWalk:
     """The same or shorter: what is long after shrinking may be short in another world."""
     best = first
     for scope in scopes:

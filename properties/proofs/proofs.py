@@ -70,7 +70,7 @@ def prove(
     `overrides`: the abstract effects of verbs that the revision performs otherwise.  `with_traces`:
     with counterexamples.
     """
-    search = _Search(
+    search = _ProofSearch(
         revision,
         properties,
         assume,
@@ -85,7 +85,7 @@ def prove(
 
 
 @dataclass(slots=True)
-class _Search:
+class _ProofSearch:
     revision: Revision
     properties: Collection[Property]
     assume: Collection[Property] | None

@@ -29,7 +29,7 @@ from fencepost.model.history import Event as Happened
 from fencepost.model.revision import Change, Revision, derive
 from fencepost.model.revisions import revisions
 from fencepost.model.table.errors import Error
-from fencepost.properties.cover.controllable import Ground, Walk
+from fencepost.properties.cover.controllable import ControllableGraph, Walk
 from fencepost.properties.mutants.catalogue import find_mutant
 from fencepost.properties.worlds.concretise import unfold
 from fencepost.properties.worlds.scopes import COVER_SCOPES
@@ -96,7 +96,7 @@ def told(history: Iterable[Happened]) -> list[tuple[str, Any, Any]]:
     ]
 
 
-def as_unfolded(ground: Ground, walk: Walk) -> list[tuple[str, Any, Any]]:
+def as_unfolded(ground: ControllableGraph, walk: Walk) -> list[tuple[str, Any, Any]]:
     path: list[Any] = [(None, ground.states[0])]
     path += [(stride.act, ground.states[stride.target]) for stride in walk]
     return told(unfold(ground.worlds, path).events)

@@ -28,7 +28,12 @@ from fencepost.model.state.group import Group, Member, Offset, Timer
 from fencepost.model.state.work import Emission, Incoming
 from fencepost.model.table.errors import Error
 from fencepost.model.table.vocabulary import Change, GroupState, Trigger
-from fencepost.properties.checking.checking import QUESTIONS, Finding, check_revision, find_question
+from fencepost.properties.checking.checking import (
+    QUESTIONS,
+    PropertyStatus,
+    check_revision,
+    find_question,
+)
 from fencepost.properties.checking.evaluator import Judging, is_quiet
 from fencepost.properties.claims.registry import PROPERTIES
 from fencepost.properties.explorer.explorer import explore
@@ -86,7 +91,7 @@ def always_true(one: Property) -> Property:
 def test_every_property_has_a_case_in_some_world() -> None:
     result = check_revision(revisions.find("kafka-4"))
 
-    assert [r.property.id for r in result.results if r.finding is Finding.UNTESTED] == []
+    assert [r.property.id for r in result.results if r.finding is PropertyStatus.UNTESTED] == []
     assert result.holds
 
 
@@ -95,7 +100,7 @@ def test_a_premise_that_is_never_met_is_noticed() -> None:
 
     result = check_revision(revisions.find("kip-345"), blind, questions=QUESTIONS[:2])
 
-    held = {r.property.id for r in result.results if r.finding is Finding.HOLDS}
+    held = {r.property.id for r in result.results if r.finding is PropertyStatus.HOLDS}
     assert held == set()
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from fencepost.model.revisions import revisions
-from fencepost.properties.cover.controllable import START, Ground, Stride, Walk, ground
+from fencepost.properties.cover.controllable import START, ControllableGraph, Stride, Walk, ground
 from fencepost.properties.cover.cover import LENGTH, Suite, cover
 from fencepost.properties.cover.pairs import pairs, pairs_of
 from fencepost.properties.worlds.scope import Scope
@@ -21,18 +21,18 @@ TINY = Scope(clients=1, members=1, acts=("join", "sync", "heartbeat", "restart")
 
 
 @pytest.fixture(scope="module", params=COVER_SCOPES, ids=lambda cast: cast.name)
-def walked(request: pytest.FixtureRequest) -> Ground:
+def walked(request: pytest.FixtureRequest) -> ControllableGraph:
     cast: NamedScope = request.param
     return ground(Worlds(revisions.find("kafka-4"), cast.scope))
 
 
 @pytest.fixture(scope="module")
-def suite(walked: Ground) -> Suite:
+def suite(walked: ControllableGraph) -> Suite:
     return cover(walked)
 
 
 @pytest.fixture(scope="module")
-def paired(walked: Ground) -> Suite:
+def paired(walked: ControllableGraph) -> Suite:
     return pairs(walked)
 
 
@@ -101,7 +101,7 @@ def test_every_transition_that_can_be_forced_is_walked_and_every_open_act_done(
     assert replayed(worlds, suite.walks) == all_steps(worlds)[:2]
 
 
-def test_what_can_not_be_forced_is_counted(walked: Ground) -> None:
+def test_what_can_not_be_forced_is_counted(walked: ControllableGraph) -> None:
     forced, chosen, known = all_steps(walked.worlds)
 
     assert len(walked.forced) == len(forced)
@@ -120,7 +120,7 @@ def test_no_walk_is_long(suite: Suite, paired: Suite) -> None:
     assert max(map(len, paired.walks)) <= LENGTH
 
 
-def test_the_same_walks_come_each_time(walked: Ground) -> None:
+def test_the_same_walks_come_each_time(walked: ControllableGraph) -> None:
     again = ground(Worlds(revisions.find("kafka-4"), walked.worlds.scope))
 
     assert again.strides == walked.strides
@@ -136,7 +136,7 @@ def test_other_revisions_are_covered_as_well(name: str) -> None:
         assert suite.steps <= RATIO * suite.bound
 
 
-def feasible_pairs(ground: Ground) -> set[tuple[str, str]]:
+def feasible_pairs(ground: ControllableGraph) -> set[tuple[str, str]]:
     """By another way: which rules can have decided last in a world, grown until nothing changes."""
     last: dict[int, set[str]] = {START: {""}}
     found: set[tuple[str, str]] = set()
@@ -173,17 +173,17 @@ def test_pairs_need_fewer_steps_than_transitions(suite: Suite, paired: Suite) ->
 # The bound, against every suite there could be.
 
 
-def small_ground(*edges: tuple[int, int], open_at: tuple[int, ...] = ()) -> Ground:
+def small_ground(*edges: tuple[int, int], open_at: tuple[int, ...] = ()) -> ControllableGraph:
     """A ground that is no group's: transitions between numbered worlds."""
     number = count()
     strides = [Stride(a, Act(f"act {next(number)}"), b, ()) for a, b in edges]
     strides += [Stride(a, Act("open"), START, (), is_open=True, certain=False) for a in open_at]
     worlds: Any = None
     states: Any = tuple({START: None} | {w: None for edge in edges for w in edge})
-    return Ground(worlds, states, tuple(strides), len(strides), 0)
+    return ControllableGraph(worlds, states, tuple(strides), len(strides), 0)
 
 
-def fewest_steps(ground: Ground) -> int:
+def fewest_steps(ground: ControllableGraph) -> int:
     """Breadth first over what is still to be walked; to begin anew costs nothing."""
     full = (1 << len(ground.strides)) - 1
     leaving: dict[int, list[tuple[int, Stride]]] = {}
@@ -218,7 +218,7 @@ def fewest_steps(ground: Ground) -> int:
     ],
     ids=["loop", "parallel", "back", "knot", "far", "open"],
 )
-def test_the_bound_is_the_fewest_steps_there_can_be(made: Ground) -> None:
+def test_the_bound_is_the_fewest_steps_there_can_be(made: ControllableGraph) -> None:
     suite = cover(made)
 
     assert suite.bound == fewest_steps(made)

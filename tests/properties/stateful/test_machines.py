@@ -10,7 +10,7 @@ from hypothesis.stateful import run_state_machine_as_test
 
 from fencepost.model.messages.messages import APIS
 from fencepost.model.revisions import revisions
-from fencepost.properties.checking.random_walk import KINDS, Choice, Ground, simpler, walked
+from fencepost.properties.checking.random_walk import KINDS, WalkChoice, WalkGround, simpler, walked
 from fencepost.properties.checking.rule_coverage import Coverage
 from fencepost.properties.checking.shrinking import shrunk
 from fencepost.properties.claims.answers import HISTORY_PROPERTIES
@@ -21,7 +21,7 @@ from fencepost.properties.mutants.catalogue import find_revision
 from fencepost.properties.oracle.oracle import judge
 from fencepost.properties.stateful.machines import EVERYTHING, SCOPES, find_violation, world_machine
 from fencepost.properties.stateful.profiles import PROFILES, load_profile
-from fencepost.properties.stateful.programs import DOINGS, ODDITIES, Move, Program, plainer
+from fencepost.properties.stateful.programs import DOINGS, ODDITIES, Program, ProgramMove, plainer
 from fencepost.properties.stateful.strategies import programs, requests
 from fencepost.properties.worlds.adversarial_actions import ODD_ACTS
 from fencepost.properties.worlds.client import Ask
@@ -67,7 +67,7 @@ def test_a_broken_model_is_found_by_comparison(name: str) -> None:
 
 
 def config_of(scope: Scope) -> dict[str, int | None]:
-    return Ground(KAFKA_4, scope).config
+    return WalkGround(KAFKA_4, scope).config
 
 
 def test_answers_alone_show_a_model_that_forgets_a_restart() -> None:
@@ -100,7 +100,7 @@ def test_the_same_seed_finds_the_same() -> None:
 
 def shortest(name: str, scope: Scope) -> int:
     """By breadth-first exploration, of all walks that some property is broken by."""
-    ground = Ground(find_revision(f"mutant:{name}"), scope, STATES_AND_STEPS)
+    ground = WalkGround(find_revision(f"mutant:{name}"), scope, STATES_AND_STEPS)
 
     def wrong(_before: World, act: Act, after: World) -> str | None:
         finding = ground.of_world(after)
@@ -127,15 +127,18 @@ def test_what_shrinking_leaves_is_next_to_the_shortest(name: str) -> None:
 
 
 def test_who_cannot_act_does_not() -> None:
-    walk = walked(Ground(KAFKA_4, SMALL), [Choice("sync", 0), Choice("join", 0), Choice("drop", 1)])
+    walk = walked(
+        WalkGround(KAFKA_4, SMALL),
+        [WalkChoice("sync", 0), WalkChoice("join", 0), WalkChoice("drop", 1)],
+    )
 
-    assert walk.choices == [Choice("join", 0)]
+    assert walk.choices == [WalkChoice("join", 0)]
     assert len(walk.path) == 2
 
 
 def test_an_act_gives_way_to_simpler_ones_only() -> None:
     for kind in KINDS:
-        for plain in simpler(Choice(kind, 1, 1), clients=2):
+        for plain in simpler(WalkChoice(kind, 1, 1), clients=2):
             place = (KINDS.index(plain.kind), plain.client, plain.outcome)
             assert place < (KINDS.index(kind), 1, 1)
 
@@ -240,13 +243,13 @@ def test_programs_keep_to_what_was_asked_for(program: Program) -> None:
     assert {move.do for move in program.moves} <= {"join", "sync"}
     assert {move.who for move in program.moves} <= {0, 2}
     assert 1 <= len(program.moves) <= 4
-    assert eval(program.text, {"Program": Program, "Move": Move}) == program
+    assert eval(program.text, {"Program": Program, "ProgramMove": ProgramMove}) == program
 
 
 def test_a_move_gives_way_to_plainer_ones_only() -> None:
     for do in DOINGS:
         for odd in ODDITIES:
-            for plain in plainer(Move(do, 2, odd)):
+            for plain in plainer(ProgramMove(do, 2, odd)):
                 assert (bool(plain.odd), list(DOINGS).index(plain.do), plain.who) < (
                     bool(odd),
                     list(DOINGS).index(do) + 1,

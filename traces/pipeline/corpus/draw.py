@@ -13,7 +13,7 @@ from random import Random
 from typing import Any
 
 from fencepost.model.state.group import Group
-from fencepost.properties.checking.random_walk import KINDS, Choice, Ground, Walk
+from fencepost.properties.checking.random_walk import KINDS, Walk, WalkChoice, WalkGround
 from fencepost.properties.mutants.catalogue import find_revision
 from fencepost.properties.worlds.concretise import Run
 from fencepost.properties.worlds.scopes import walk_scopes
@@ -35,10 +35,10 @@ _STRETCH = 20_000
 
 
 @lru_cache(maxsize=len(SCOPES) * 2)
-def ground(model: str, scope: int, stretch: int = 0) -> Ground:
+def ground(model: str, scope: int, stretch: int = 0) -> WalkGround:
     """The worlds of a model that traces of a scope walk through; `stretch`: of numbers."""
     del stretch
-    return Ground(find_revision(model), SCOPES[scope])
+    return WalkGround(find_revision(model), SCOPES[scope])
 
 
 def drawn(model: str, seed: int, number: int) -> tuple[int, Walk]:
@@ -73,7 +73,7 @@ def row_of(walk: Walk, scope: int, number: int = 0) -> dict[str, Any]:
     }
 
 
-def turn_rows(choices: Sequence[Choice], run: Run) -> list[dict[str, Any]]:
+def turn_rows(choices: Sequence[WalkChoice], run: Run) -> list[dict[str, Any]]:
     """What was chosen, by which rules it went, and what the group was then."""
     return [
         {
@@ -87,9 +87,9 @@ def turn_rows(choices: Sequence[Choice], run: Run) -> list[dict[str, Any]]:
     ]
 
 
-def choices_of(turns: Iterable[dict[str, Any]]) -> tuple[Choice, ...]:
+def choices_of(turns: Iterable[dict[str, Any]]) -> tuple[WalkChoice, ...]:
     """What was chosen, from the rows."""
-    return tuple(Choice(turn["act"], turn["client"], turn["outcome"]) for turn in turns)
+    return tuple(WalkChoice(turn["act"], turn["client"], turn["outcome"]) for turn in turns)
 
 
 @lru_cache(maxsize=20_000)
