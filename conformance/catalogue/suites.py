@@ -63,11 +63,11 @@ def find_suite(name: str, revision: Revision) -> Chosen:
 
 
 def _transitions(suite: Covered) -> str:
-    grounds = [made.ground for _, made in suite.scopes]
-    forced = sum(len(ground.forced) for ground in grounds)
-    acts = sum(len(ground.strides) for ground in grounds) - forced
-    unforced = sum(ground.unforced for ground in grounds)
-    beyond = sum(ground.beyond for ground in grounds)
+    graphs = [made.graph for _, made in suite.scopes]
+    forced = sum(len(graph.forced) for graph in graphs)
+    acts = sum(len(graph.strides) for graph in graphs) - forced
+    unforced = sum(graph.unforced for graph in graphs)
+    beyond = sum(graph.beyond for graph in graphs)
     return (
         f"{forced} transitions walked; {unforced} are the coordinator's to choose and can't be "
         f"forced: {acts} acts that lead to them are done, {beyond} worlds behind them are left out"

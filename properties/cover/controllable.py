@@ -93,7 +93,7 @@ class ControllableGraph:
         return way[::-1]
 
 
-def ground(worlds: Worlds) -> ControllableGraph:
+def controllable_graph(worlds: Worlds) -> ControllableGraph:
     """Explore a scope, and tell what can be forced there."""
     graph = explore(worlds, keep_graph=True).graph
     assert graph is not None

@@ -49,10 +49,10 @@ def pairs_of(walk: Iterable[Stride]) -> tuple[Pair, ...]:
     return tuple(shown)
 
 
-def pairs(ground: ControllableGraph) -> Suite:
+def pairs(graph: ControllableGraph) -> Suite:
     """Short walks that show every pair that forced transitions can show."""
     leaving: dict[int, list[Stride]] = {}
-    for stride in ground.forced:
+    for stride in graph.forced:
         leaving.setdefault(stride.source, []).append(stride)
     missing, within = _all_pairs(leaving)
     bound = _bound(missing, within)
@@ -72,7 +72,7 @@ def pairs(ground: ControllableGraph) -> Suite:
         place = _Place(walk[-1].target, reduce(_last, walk, NOTHING))
     if walk:
         walks.append(tuple(walk))
-    return Suite(ground, tuple(walks), bound)
+    return Suite(graph, tuple(walks), bound)
 
 
 def _last(rule: str, stride: Stride) -> str:

@@ -11,16 +11,16 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from fencepost.properties.logic.logic import (
+    AllOf,
+    AnyOf,
     AtMost,
-    Conjunction,
-    Disjunction,
     Exists,
     ForAll,
     Formula,
     Holds,
     Implies,
     Is,
-    Negation,
+    Not,
     Number,
     Same,
     Sort,
@@ -116,11 +116,11 @@ class _Writer:
                 return f"({self._term(left, names)} == {self._term(right, names)})"
             case AtMost(left, left_when, plus, right, right_when):
                 return f"({_number(left, left_when)} + {plus} <= {_number(right, right_when)})"
-            case Conjunction(parts):
+            case AllOf(parts):
                 return "(" + (" and ".join(self.source(p, names) for p in parts) or "True") + ")"
-            case Disjunction(parts):
+            case AnyOf(parts):
                 return "(" + (" or ".join(self.source(p, names) for p in parts) or "False") + ")"
-            case Negation(part):
+            case Not(part):
                 return f"(not {self.source(part, names)})"
             case Implies(premise, conclusion):
                 return f"(not {self.source(premise, names)} or {self.source(conclusion, names)})"
@@ -131,7 +131,7 @@ class _Writer:
             case Exists(terms, body):
                 return (
                     "(not "
-                    + self._loop("all", terms, _conjuncts(body), negate(Conjunction(())), names)
+                    + self._loop("all", terms, _conjuncts(body), negate(AllOf(())), names)
                     + ")"
                 )
             case _:
@@ -194,7 +194,7 @@ class _Writer:
 
 
 def _conjuncts(formula: Formula) -> list[Formula]:
-    if isinstance(formula, Conjunction):
+    if isinstance(formula, AllOf):
         return [inner for part in formula.parts for inner in _conjuncts(part)]
     return [formula]
 

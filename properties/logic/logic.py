@@ -130,21 +130,21 @@ class AtMost(Formula):
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Conjunction(Formula):
+class AllOf(Formula):
     """Every part holds; with no parts, true."""
 
     parts: tuple[Formula, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Disjunction(Formula):
+class AnyOf(Formula):
     """Some part holds; with no parts, false."""
 
     parts: tuple[Formula, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Negation(Formula):
+class Not(Formula):
     """The part does not hold."""
 
     part: Formula
@@ -186,17 +186,17 @@ def an_instance(name: str) -> Term:
 
 def all_of(*parts: Formula) -> Formula:
     """Every part holds."""
-    return parts[0] if len(parts) == 1 else Conjunction(parts)
+    return parts[0] if len(parts) == 1 else AllOf(parts)
 
 
 def any_of(*parts: Formula) -> Formula:
     """Some part holds."""
-    return parts[0] if len(parts) == 1 else Disjunction(parts)
+    return parts[0] if len(parts) == 1 else AnyOf(parts)
 
 
 def negate(part: Formula) -> Formula:
     """The part does not hold."""
-    return Negation(part)
+    return Not(part)
 
 
 def implies(premise: Formula, conclusion: Formula) -> Formula:
@@ -206,7 +206,7 @@ def implies(premise: Formula, conclusion: Formula) -> Formula:
 
 def iff(left: Formula, right: Formula) -> Formula:
     """Both hold, or neither."""
-    return Conjunction((Implies(left, right), Implies(right, left)))
+    return AllOf((Implies(left, right), Implies(right, left)))
 
 
 def same(left: Term, right: Term) -> Formula:
@@ -244,8 +244,8 @@ def is_then(feature: Feature, *values: Hashable) -> Formula:
     return Is(feature, frozenset(values), When.THEN)
 
 
-TRUE = Conjunction(())
-FALSE = Disjunction(())
+TRUE = AllOf(())
+FALSE = AnyOf(())
 
 
 def text(formula: Formula) -> str:
@@ -262,11 +262,11 @@ def text(formula: Formula) -> str:
         case AtMost(left, left_when, plus, right, right_when):
             more = f" + {plus}" if plus else ""
             return f"{_number(left, left_when)}{more} ≤ {_number(right, right_when)}"
-        case Conjunction(parts):
+        case AllOf(parts):
             return " and ".join(map(_inner, parts)) or "always"
-        case Disjunction(parts):
+        case AnyOf(parts):
             return " or ".join(map(_inner, parts)) or "never"
-        case Negation(part):
+        case Not(part):
             return f"not ({text(part)})"
         case Implies(premise, conclusion):
             return f"if {_inner(premise)}, then it follows that {_inner(conclusion)}"
@@ -279,9 +279,7 @@ def text(formula: Formula) -> str:
 
 
 def _inner(part: Formula) -> str:
-    return (
-        text(part) if isinstance(part, Holds | Is | Same | AtMost | Negation) else f"({text(part)})"
-    )
+    return text(part) if isinstance(part, Holds | Is | Same | AtMost | Not) else f"({text(part)})"
 
 
 def _at(when: When) -> str:

@@ -16,16 +16,16 @@ from fencepost.model.table.vocabulary import STATE, TRIGGER, GroupState
 from fencepost.properties.claims.invariants import WITHIN_A_BATCH
 from fencepost.properties.logic import signature as sig
 from fencepost.properties.logic.logic import (
+    AllOf,
+    AnyOf,
     AtMost,
-    Conjunction,
-    Disjunction,
     Exists,
     ForAll,
     Formula,
     Holds,
     Implies,
     Is,
-    Negation,
+    Not,
     Sort,
     all_of,
     any_of,
@@ -189,9 +189,9 @@ def _mentioned(formula: Formula) -> frozenset[str]:
             return frozenset({feature.name})
         case AtMost(left, _, _, right, _):
             return frozenset(number.name for number in (left, right) if number is not None)
-        case Conjunction(parts) | Disjunction(parts):
+        case AllOf(parts) | AnyOf(parts):
             return frozenset().union(*map(_mentioned, parts))
-        case Negation(part) | ForAll(_, part) | Exists(_, part):
+        case Not(part) | ForAll(_, part) | Exists(_, part):
             return _mentioned(part)
         case Implies(left_part, right_part):
             return _mentioned(left_part) | _mentioned(right_part)

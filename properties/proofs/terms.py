@@ -19,16 +19,16 @@ from fencepost.model.table.vocabulary import GroupState
 from fencepost.properties.logic import signature as sig
 from fencepost.properties.logic.logic import (
     TRUE,
+    AllOf,
+    AnyOf,
     AtMost,
-    Conjunction,
-    Disjunction,
     Exists,
     ForAll,
     Formula,
     Holds,
     Implies,
     Is,
-    Negation,
+    Not,
     Number,
     Relation,
     Same,
@@ -130,11 +130,11 @@ def translate(formula: Formula, scene: Scene, bound: dict[str, Z] | None = None)
             return _term(left, scene, names) == _term(right, scene, names)
         case AtMost(left, left_when, plus, right, right_when):
             return _number(left, left_when, scene) + plus <= _number(right, right_when, scene)
-        case Conjunction(parts):
+        case AllOf(parts):
             return z3.And(*(translate(part, scene, names) for part in parts))
-        case Disjunction(parts):
+        case AnyOf(parts):
             return z3.Or(*(translate(part, scene, names) for part in parts))
-        case Negation(part):
+        case Not(part):
             return z3.Not(translate(part, scene, names))
         case Implies(premise, conclusion):
             return z3.Implies(translate(premise, scene, names), translate(conclusion, scene, names))

@@ -96,10 +96,10 @@ def told(history: Iterable[Happened]) -> list[tuple[str, Any, Any]]:
     ]
 
 
-def as_unfolded(ground: ControllableGraph, walk: Walk) -> list[tuple[str, Any, Any]]:
-    path: list[Any] = [(None, ground.states[0])]
-    path += [(stride.act, ground.states[stride.target]) for stride in walk]
-    return told(unfold(ground.worlds, path).events)
+def as_unfolded(graph: ControllableGraph, walk: Walk) -> list[tuple[str, Any, Any]]:
+    path: list[Any] = [(None, graph.states[0])]
+    path += [(stride.act, graph.states[stride.target]) for stride in walk]
+    return told(unfold(graph.worlds, path).events)
 
 
 @pytest.mark.parametrize("cast", COVER_SCOPES, ids=lambda cast: cast.name)
@@ -111,7 +111,7 @@ def test_a_plan_is_answered_as_its_walk_says(pairs: Covered, cast: Any) -> None:
 
     for walk, result in zip(suite.walks, results(entries, KAFKA_4, KAFKA_4), strict=True):
         assert result.recording is not None
-        assert told(result.recording.history) == as_unfolded(suite.ground, walk)
+        assert told(result.recording.history) == as_unfolded(suite.graph, walk)
 
 
 def test_a_plan_survives_being_written_down(pairs: Covered) -> None:
