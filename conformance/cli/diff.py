@@ -17,7 +17,7 @@ from fencepost.conformance.cli.scope_options import scope_options
 from fencepost.conformance.cli.show import json_option, report_option
 from fencepost.conformance.execution.outcome import EXIT_CODES, Overall
 from fencepost.conformance.targets.registry import find_revision
-from fencepost.properties.diff.revisions import Comparison, compare
+from fencepost.properties.diff.revisions import Comparison, compare_revisions
 from fencepost.properties.worlds.scope import Scope
 from fencepost.properties.worlds.scopes import DIFF_SCOPES, NamedScope
 from fencepost.traces.files.difference_words import Story, bounds_words, lost_words, story, traces
@@ -47,7 +47,7 @@ def diff_command(
         bounds = (NamedScope("given", "as the options say", scope, max_depth),)
     elif max_depth is not None:
         bounds = tuple(replace(named, max_depth=max_depth) for named in DIFF_SCOPES)
-    found = compare(find_revision(one), find_revision(other), bounds)
+    found = compare_revisions(find_revision(one), find_revision(other), bounds)
     stories = [story(found, difference) for difference in found.differences]
     if report is not None:
         _write(found, stories, report)

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from fencepost.conformance.targets.registry import find_revision
-from fencepost.properties.diff.revisions import Comparison, compare
+from fencepost.properties.diff.revisions import Comparison, compare_revisions
 from fencepost.properties.worlds.scopes import DIFF_SCOPES
 from fencepost.traces.files.difference_words import bounds_words, lost_words, story
 
@@ -94,7 +94,7 @@ def _lines() -> Iterator[str]:
     yield _TITLE
     yield from (*(f"- {bounds_words(bounds)}" for bounds in DIFF_SCOPES), "")
     for (one, other), about in ABOUT.items():
-        found = compare(find_revision(one), find_revision(other), DIFF_SCOPES)
+        found = compare_revisions(find_revision(one), find_revision(other), DIFF_SCOPES)
         yield from (f"## {one} → {other}", "", about, "")
         yield from _pair(found)
 

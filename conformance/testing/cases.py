@@ -17,7 +17,7 @@ from fencepost.conformance.plans.plan import GenerationOf, IdOf, Ms, Needs, inst
 from fencepost.model.coordinator import Hello
 from fencepost.model.messages.messages import LeavingMember
 from fencepost.model.table.table import Level
-from fencepost.properties.stateful.programs import CAST, Program, ProgramMove
+from fencepost.properties.stateful.programs import CAST, Move, Program
 
 _INSTANCE_SINCE = {"JoinGroup": 5, "SyncGroup": 3, "Heartbeat": 3, "LeaveGroup": 3}
 _INSTANCE_SINCE["OffsetCommit"] = 7
@@ -87,7 +87,7 @@ class _Writer:
         number = self.count[seat] = self.count.get(seat, 0) + 1
         return f"{seat}{number}" if seat[0].isupper() or number > 1 else seat
 
-    def move(self, move: ProgramMove) -> None:
+    def move(self, move: Move) -> None:
         """One move, if the coordinator has what it takes."""
         who = self.names[move.who]
         match move.do:
@@ -123,13 +123,13 @@ class _Writer:
         """A stable group of these.  The first may found the group alone, so it joins again."""
         seats = [self.names.index(name) for name in who]
         for seat in (*seats, seats[0]):
-            self.request(ProgramMove("join", seat), self.names[seat])
+            self.request(Move("join", seat), self.names[seat])
         self.wait_for(*who)
         for seat in reversed(seats):
-            self.request(ProgramMove("sync", seat), self.names[seat])
+            self.request(Move("sync", seat), self.names[seat])
         self.wait_for(*who)
 
-    def request(self, move: ProgramMove, who: str) -> None:
+    def request(self, move: Move, who: str) -> None:
         api = _API[move.do]
         bounds = self.hello.apis.get(api)
         if bounds is None:
@@ -146,7 +146,7 @@ class _Writer:
         self.script.settle()
 
     @staticmethod
-    def version(move: ProgramMove, api: str, instance: str | None, bounds: tuple[int, int]) -> int:
+    def version(move: Move, api: str, instance: str | None, bounds: tuple[int, int]) -> int:
         low, high = bounds
         if api == "OffsetFetch":
             return max(low, min(high, _ONE_GROUP_BEFORE - 1))
@@ -155,7 +155,7 @@ class _Writer:
         older = _OLDER if instance is not None else {**_OLDER, **_OLDER_DYNAMIC}
         return max(low, min(high, older.get(api, high)))
 
-    def fields(self, move: ProgramMove, who: str, api: str, version: int) -> dict[str, Any] | None:
+    def fields(self, move: Move, who: str, api: str, version: int) -> dict[str, Any] | None:
         """What the request says; None where the version can't say it."""
         group = {"elsewhere": _OTHER_GROUP, "nowhere": ""}.get(move.odd, "g")
         if move.do == "describe":
@@ -186,9 +186,7 @@ class _Writer:
                 scratch.commit(who, version=version, **says)
         return dict(_asked(scratch))
 
-    def leaving(
-        self, move: ProgramMove, who: str, group: str, version: int
-    ) -> dict[str, Any] | None:
+    def leaving(self, move: Move, who: str, group: str, version: int) -> dict[str, Any] | None:
         if version < _INSTANCE_SINCE["LeaveGroup"]:
             if move.do != "leave":
                 return None
@@ -203,7 +201,7 @@ class _Writer:
         members = tuple(LeavingMember(member_id=m, group_instance_id=i) for m, i in rows)
         return {"group_id": group, "members": members}
 
-    def member_id(self, move: ProgramMove, who: str) -> Any:
+    def member_id(self, move: Move, who: str) -> Any:
         match move.odd:
             case "stranger":
                 return "stranger"
@@ -217,7 +215,7 @@ class _Writer:
                 return IdOf(who)
 
 
-def _join(move: ProgramMove) -> dict[str, Any]:
+def _join(move: Move) -> dict[str, Any]:
     said: dict[str, Any] = {"session": Ms("short session"), "rebalance": Ms("short rebalance")}
     if move.do == "change":
         said["protocols"] = BOTH if move.odd == "later" else RENEWED
@@ -230,7 +228,7 @@ def _join(move: ProgramMove) -> dict[str, Any]:
     return said
 
 
-def _generation(move: ProgramMove, who: str) -> Any:
+def _generation(move: Move, who: str) -> Any:
     match move.odd:
         case "later":
             return GenerationOf(who, plus=1)

@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, Phase, event, given, seed, settings, target
 
 from fencepost.conformance.testing.runs import Court, Ran
 from fencepost.properties.checking.shrinking import shrunk
-from fencepost.properties.stateful.programs import DOINGS, Program, ProgramMove, plainer
+from fencepost.properties.stateful.programs import DOINGS, Move, Program, plainer
 from fencepost.properties.stateful.strategies import programs
 
 ALL = tuple(DOINGS)
@@ -23,8 +23,7 @@ _ORDINARY = ("join", "sync", "await", "beat", "leave", "restart")
 _AT_ONCE = 26
 _FIRST = 8
 _SMALLEST = tuple(
-    Program((ProgramMove("join", one), ProgramMove("join", two)))
-    for one, two in ((0, 1), (0, 2), (0, 3), (3, 4))
+    Program((Move("join", one), Move("join", two))) for one, two in ((0, 1), (0, 2), (0, 3), (3, 4))
 )
 """What anybody would try first: two processes join, of one instance, of two, one dynamic, both."""
 _LONG, _LONGEST = 10, 40
@@ -84,7 +83,7 @@ def _shrunk(first: Ran, run: Callable[[Program], Ran]) -> Ran:
     """Made shorter, one attempt after the other."""
     best = first
 
-    def shows(moves: Sequence[ProgramMove]) -> Sequence[ProgramMove] | None:
+    def shows(moves: Sequence[Move]) -> Sequence[Move] | None:
         nonlocal best
         ran = run(first.program._replace(moves=tuple(moves)))
         if not ran.fails or ran.gravity > first.gravity:

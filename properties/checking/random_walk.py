@@ -15,7 +15,7 @@ from typing import NamedTuple
 from fencepost.model.revision import Revision
 from fencepost.properties.checking.evaluator import EXCUSED, Judging, broken, excused_rules
 from fencepost.properties.claims.history_index import read
-from fencepost.properties.logic.property import Kind, Property
+from fencepost.properties.logic.property import Property, PropertyKind
 from fencepost.properties.oracle.oracle import judge
 from fencepost.properties.oracle.verdict import Violation
 from fencepost.properties.worlds.adversarial_actions import ODD_ACTS
@@ -89,7 +89,7 @@ class WalkGround:
         self.judging = Judging(given, revision)
         held = [p for p in given if excused_rules(p, revision) is not None]
         self.states = [p for p in self.judging.of_worlds if p in held]
-        self.histories = [p for p in held if p.kind is Kind.HISTORY]
+        self.histories = [p for p in held if p.kind is PropertyKind.HISTORY]
         self.worlds = Worlds(revision, self.scope, self.judging.judge)
         self.reference = reference
         self._theirs = None if reference is None else Worlds(reference, self.scope)

@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from fencepost.model.history import Event
 from fencepost.properties.claims.history_index import Reading, read
-from fencepost.properties.logic.property import Engine, Kind, Property
+from fencepost.properties.logic.property import Engine, Property, PropertyKind
 from fencepost.properties.worlds.views import StepView, WorldView
 
 View = TypeVar("View", StepView, WorldView)
@@ -21,7 +21,7 @@ _SISTER = "answers alone are held to the sister property in fencepost.properties
 
 
 def run_property(
-    kind: Kind,
+    kind: PropertyKind,
     name: str,
     meaning: str,
     source: str,
@@ -76,7 +76,7 @@ def history_property(
         id=name,
         meaning=meaning,
         source=source,
-        kind=Kind.HISTORY,
+        kind=PropertyKind.HISTORY,
         scope=scope,
         engines=frozenset({Engine.ANSWERS, Engine.HYPOTHESIS}),
         holds=judged,

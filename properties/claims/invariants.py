@@ -23,7 +23,7 @@ from fencepost.properties.logic.logic import (
     negate,
     same,
 )
-from fencepost.properties.logic.property import Engine, Kind, Property
+from fencepost.properties.logic.property import Engine, Property, PropertyKind
 from fencepost.properties.logic.signature import (
     DELAYED,
     GENERATION,
@@ -73,7 +73,7 @@ def state_property(
         name,
         meaning,
         source,
-        Kind.STATE,
+        PropertyKind.STATE,
         _EVERY_GROUP,
         FORMULA_ENGINES,
         formula=formula,

@@ -131,7 +131,7 @@ class _Found:
     trace: tuple[tuple[Doing | None, State], ...]
 
 
-def compare(
+def compare_revisions(
     one: Revision,
     other: Revision,
     bounds: Sequence[NamedScope] = DIFF_SCOPES,

@@ -25,7 +25,7 @@ from fencepost.properties.diff.versions import spoken
 from fencepost.properties.explorer.exploration import Check, Exploration
 from fencepost.properties.explorer.explorer import explore
 from fencepost.properties.explorer.lasso import Lasso
-from fencepost.properties.logic.property import Engine, Kind, Property
+from fencepost.properties.logic.property import Engine, Property, PropertyKind
 from fencepost.properties.mutants.abstract import abstract_twists
 from fencepost.properties.mutants.mutant import Mutant
 from fencepost.properties.stateful.machines import FalsifyingWalk, find_violation
@@ -184,8 +184,8 @@ def _stages() -> Iterator[tuple[tuple[Property, ...], list[Scope]]]:
     scopes = [named.scope for named in MUTANT_SCOPES]
     failing = [scope for scope in scopes if scope.fails_over]
     for some in ([scope for scope in scopes if scope not in failing], failing):
-        yield tuple(p for p in _held(some[0]) if p.kind is not Kind.HISTORY), some
-    yield tuple(p for p in PROPERTIES.values() if p.kind is Kind.HISTORY), scopes[:_READ]
+        yield tuple(p for p in _held(some[0]) if p.kind is not PropertyKind.HISTORY), some
+    yield tuple(p for p in PROPERTIES.values() if p.kind is PropertyKind.HISTORY), scopes[:_READ]
 
 
 # By comparison.

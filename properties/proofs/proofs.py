@@ -20,7 +20,7 @@ from fencepost.model.revision import Revision
 from fencepost.model.table.effects import Do
 from fencepost.properties.claims.registry import FORMULAS, expected_in
 from fencepost.properties.logic.logic import negate
-from fencepost.properties.logic.property import Kind, Property
+from fencepost.properties.logic.property import Property, PropertyKind
 from fencepost.properties.logic.signature import SYNC_TIMER
 from fencepost.properties.proofs.abstract_effect import AbstractEffect
 from fencepost.properties.proofs.abstract_steps import Path, paths
@@ -47,7 +47,9 @@ def invariants_of(properties: Collection[Property]) -> tuple[Property, ...]:
     Also one that fails in a revision: then the proofs say which rules break it first, and speak of
     the other properties only up to there.
     """
-    return tuple(one for one in properties if one.kind is Kind.STATE and one.formula is not None)
+    return tuple(
+        one for one in properties if one.kind is PropertyKind.STATE and one.formula is not None
+    )
 
 
 def prove(
@@ -159,7 +161,7 @@ class _ProofSearch:
 
     def _initial(self) -> Iterator[Obligation]:
         for one in self._goals:
-            if one.kind is Kind.STATE and one.formula is not None:
+            if one.kind is PropertyKind.STATE and one.formula is not None:
                 holds = evaluate(one.formula, AbstractGroup())
                 result = Result.PROVED if holds else Result.FAILED
                 detail = "" if holds else "it does not hold of a group that doesn't exist"

@@ -32,7 +32,7 @@ from fencepost.properties.checking.random_walk import (
 )
 from fencepost.properties.checking.rule_coverage import Coverage
 from fencepost.properties.checking.shrinking import shrunk
-from fencepost.properties.logic.property import Kind, Property
+from fencepost.properties.logic.property import Property, PropertyKind
 from fencepost.properties.worlds.concretise import Run
 from fencepost.properties.worlds.scope import Scope
 from fencepost.properties.worlds.scopes import walk_scopes
@@ -94,8 +94,8 @@ def find_violation(
     The result depends on the arguments alone.
     """
     given_ = tuple(properties)
-    quick = [p for p in given_ if p.kind is not Kind.HISTORY]
-    slow = [p for p in given_ if p.kind is Kind.HISTORY]
+    quick = [p for p in given_ if p.kind is not PropertyKind.HISTORY]
+    slow = [p for p in given_ if p.kind is PropertyKind.HISTORY]
     stages: list[tuple[list[Property], Revision | None]] = []
     if quick or reference is not None or not slow:
         stages.append((quick, reference))

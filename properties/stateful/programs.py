@@ -54,7 +54,7 @@ CAST: tuple[str, ...] = ("A", "A", "B", "x", "y")
 """Who takes part: two processes of instance A, one of B, two dynamic members."""
 
 
-class ProgramMove(NamedTuple):
+class Move(NamedTuple):
     """Who (an index into CAST) does what (of DOINGS), and in which way odd (of ODDITIES)."""
 
     do: str = "join"
@@ -65,7 +65,7 @@ class ProgramMove(NamedTuple):
 class Program(NamedTuple):
     """Moves in order; `delayed`: the group waits before its first generation, where one can say."""
 
-    moves: tuple[ProgramMove, ...]
+    moves: tuple[Move, ...]
     delayed: bool = False
 
     @property
@@ -76,15 +76,15 @@ class Program(NamedTuple):
         return f"Program(({moves}{comma}){', delayed=True' if self.delayed else ''})"
 
 
-def _said(move: ProgramMove) -> str:
+def _said(move: Move) -> str:
     parts = [repr(move.do), str(move.who), *([repr(move.odd)] if move.odd else [])]
-    return f"ProgramMove({', '.join(parts)})"
+    return f"Move({', '.join(parts)})"
 
 
-def plainer(move: ProgramMove) -> Iterator[ProgramMove]:
+def plainer(move: Move) -> Iterator[Move]:
     """What may stand for a move, the simplest first; never one that this may stand for."""
     if move.odd:
         yield move._replace(odd="")
     yield from (move._replace(who=who) for who in range(move.who))
     before = list(DOINGS)[: list(DOINGS).index(move.do)]
-    yield from (ProgramMove(do, move.who) for do in before[:2])
+    yield from (Move(do, move.who) for do in before[:2])

@@ -30,7 +30,7 @@ from fencepost.model.messages.shapes import wire_fields
 from fencepost.model.revision import Revision
 from fencepost.properties.checking.random_walk import WalkGround
 from fencepost.properties.stateful.machines import SCOPES, drawn_walk, numbers
-from fencepost.properties.stateful.programs import CAST, DOINGS, ODDITIES, Program, ProgramMove
+from fencepost.properties.stateful.programs import CAST, DOINGS, ODDITIES, Move, Program
 from fencepost.properties.worlds.client import Ask, Seat
 from fencepost.properties.worlds.scope import Scope
 
@@ -158,14 +158,14 @@ _FIELDS: dict[str, dict[str, st.SearchStrategy[Any]]] = {
 
 def moves(
     *, doings: Sequence[str] = tuple(DOINGS), cast: Sequence[int] = range(len(CAST))
-) -> st.SearchStrategy[ProgramMove]:
+) -> st.SearchStrategy[Move]:
     """What one process does: mostly joins and syncs, one in four odd in some way.
 
     `doings`: of `DOINGS`; `cast`: indices into `CAST`.
     """
     often = [do for do in (*_FREQUENT, *DOINGS) if do in doings]
     return st.builds(
-        ProgramMove,
+        Move,
         do=st.sampled_from(sorted(often, key=list(DOINGS).index)),
         who=st.sampled_from(list(cast)),
         odd=st.sampled_from([*_MOSTLY, *(odd for odd in ODDITIES if odd)]),

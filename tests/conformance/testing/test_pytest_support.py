@@ -33,7 +33,7 @@ from fencepost.model.revisions import revisions
 from fencepost.model.table.table import Level
 from fencepost.properties.checking.rule_coverage import Coverage
 from fencepost.properties.mutants.catalogue import find_revision
-from fencepost.properties.stateful.programs import CAST, DOINGS, ODDITIES, Program, ProgramMove
+from fencepost.properties.stateful.programs import CAST, DOINGS, ODDITIES, Move, Program
 from fencepost.traces.files.trace_file import TraceFile
 
 DOCUMENT = ROOT / "docs" / "hypothesis.md"
@@ -42,7 +42,7 @@ FEW = settings(max_examples=25, derandomize=True, database=None, deadline=None)
 SECONDS = 240
 """Long enough for a machine that does ten other things; it takes some twenty."""
 
-TWO_PROCESSES = Program((ProgramMove("join", 0), ProgramMove("join", 1)))
+TWO_PROCESSES = Program((Move("join", 0), Move("join", 1)))
 
 
 def passes(case: type[unittest.TestCase]) -> unittest.TestResult:
@@ -90,7 +90,7 @@ def test_who_never_fences_is_shown_two_processes_of_one_instance(
     assert re.search(r"^1\. A\d JoinGroup v9 \(member \"\", instance A\)", report, re.MULTILINE)
     assert "← wrong" in report
     assert "should have been answered" in report
-    assert "Program((ProgramMove('join'" in report
+    assert "Program((Move('join'" in report
     (trace,) = tmp_path.iterdir()
     assert f"fencepost replay {trace}" in report
     assert rejudge(TraceFile.read(trace)).same
@@ -98,7 +98,7 @@ def test_who_never_fences_is_shown_two_processes_of_one_instance(
 
 
 def test_a_program_is_checked_again_as_code(tmp_path: Path) -> None:
-    check_programs("model", TWO_PROCESSES, Program((ProgramMove("form"), ProgramMove("beat"))))
+    check_programs("model", TWO_PROCESSES, Program((Move("form"), Move("beat"))))
     with pytest.raises(ViolationError, match="FENCED_INSTANCE_ID"):
         check_programs(never_fences, TWO_PROCESSES._replace(delayed=True), traces=tmp_path / "new")
 
@@ -107,11 +107,11 @@ def test_a_program_is_checked_again_as_code(tmp_path: Path) -> None:
 
 def test_silence_is_a_fault(tmp_path: Path) -> None:
     with pytest.raises(ViolationError, match="no answer had come"):
-        check_programs(silent, Program((ProgramMove("beat"),)), traces=tmp_path)
+        check_programs(silent, Program((Move("beat"),)), traces=tmp_path)
 
 
 def test_a_lower_level_forgives_more(tmp_path: Path) -> None:
-    program = Program((ProgramMove("join", 0, "short"),))
+    program = Program((Move("join", 0, "short"),))
     unchecked = find_revision("mutant:session-bounds-unchecked")
 
     def careless() -> ModelCoordinator:
@@ -125,7 +125,7 @@ def test_a_lower_level_forgives_more(tmp_path: Path) -> None:
 def test_every_move_can_be_made_and_is_explained() -> None:
     """Each doing, odd in each way, in a stable group, by each process."""
     programs = [
-        Program((ProgramMove("form"), ProgramMove(do, who, odd), ProgramMove("beat", 2)))
+        Program((Move("form"), Move(do, who, odd), Move("beat", 2)))
         for do in DOINGS
         for odd in ODDITIES
         for who in (0, 3)
@@ -136,7 +136,7 @@ def test_every_move_can_be_made_and_is_explained() -> None:
 
 
 def test_programs_over_a_group_of_no_name_are_listed_once() -> None:
-    check_programs("model", Program((ProgramMove("commit", 0, "nowhere"), ProgramMove("list"))))
+    check_programs("model", Program((Move("commit", 0, "nowhere"), Move("list"))))
 
 
 def test_side_by_side_finds_and_shortens_too() -> None:
@@ -209,7 +209,7 @@ def test_pasted_into_an_empty_project_they_show_what_is_wrong_with_the_mock(
     assert re.search(r"1\. A\d JoinGroup v5 \(member \"\", instance A\) → waits", said)
     assert "should have been answered FENCED_INSTANCE_ID" in said
     assert "one-member-for-each-instance is broken" in said
-    assert "Program((ProgramMove('join', 0), ProgramMove('join', 1)))" in said
+    assert "Program((Move('join', 0), Move('join', 1)))" in said
     trace = TraceFile.read(tmp_path / "fencepost-traces" / "mock.json")
     assert trace.verdict.outcome == "violated"
     assert rejudge(trace).same

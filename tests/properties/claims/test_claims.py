@@ -38,7 +38,7 @@ from fencepost.properties.checking.evaluator import Judging, is_quiet
 from fencepost.properties.claims.registry import PROPERTIES
 from fencepost.properties.explorer.explorer import explore
 from fencepost.properties.logic.logic import FALSE, TRUE, Formula
-from fencepost.properties.logic.property import Engine, Kind, Property
+from fencepost.properties.logic.property import Engine, Property, PropertyKind
 from fencepost.properties.logic.signature import (
     FAILOVER,
     JOIN_PHASE,
@@ -55,7 +55,7 @@ from fencepost.properties.worlds.world import Worlds
 
 EXPLORED = [p for p in PROPERTIES.values() if Engine.EXPLORATION in p.engines]
 FORMULAS = [p for p in PROPERTIES.values() if p.formula is not None]
-FUNCTIONS = [p for p in EXPLORED if p.holds is not None and p.kind is not Kind.HISTORY]
+FUNCTIONS = [p for p in EXPLORED if p.holds is not None and p.kind is not PropertyKind.HISTORY]
 IDS = ("x", "y", "z")
 INSTANCES = ("A", "B")
 EVENTS = (
@@ -151,7 +151,7 @@ def a_step(chance: random.Random) -> AbstractStep:
 def excludes_something(one: Property) -> bool:
     assert one.formula is not None
     chance = random.Random(0)
-    make = a_group if one.kind is Kind.STATE else a_step
+    make = a_group if one.kind is PropertyKind.STATE else a_step
     return any(not evaluate(one.formula, make(chance)) for _ in range(STRUCTURES))
 
 

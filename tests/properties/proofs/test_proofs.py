@@ -17,7 +17,7 @@ from fencepost.model.table.expr import all_of
 from fencepost.model.table.vocabulary import MID, STATE, GroupState, Mid
 from fencepost.properties.claims.registry import FORMULAS, expected_in, find_formula
 from fencepost.properties.logic.logic import FALSE, negate
-from fencepost.properties.logic.property import Kind
+from fencepost.properties.logic.property import PropertyKind
 from fencepost.properties.logic.signature import HOLDS
 from fencepost.properties.proofs.abstract_phases import EFFECTS
 from fencepost.properties.proofs.proofs import ask, invariants_of, prove
@@ -190,7 +190,9 @@ def test_a_broken_rule_fails_the_right_obligation(
     formula = find_formula(about).formula
     assert formula is not None
     step = found.counterexample.step
-    assert not evaluate(formula, step.after if find_formula(about).kind is Kind.STATE else step)
+    assert not evaluate(
+        formula, step.after if find_formula(about).kind is PropertyKind.STATE else step
+    )
 
 
 def test_gaps_overlaps_idle_rules_and_empty_premises_are_seen() -> None:

@@ -16,12 +16,12 @@ from fencepost.properties.checking.shrinking import shrunk
 from fencepost.properties.claims.answers import HISTORY_PROPERTIES
 from fencepost.properties.claims.registry import PROPERTIES
 from fencepost.properties.explorer.explorer import Check, explore
-from fencepost.properties.logic.property import Kind
+from fencepost.properties.logic.property import PropertyKind
 from fencepost.properties.mutants.catalogue import find_revision
 from fencepost.properties.oracle.oracle import judge
 from fencepost.properties.stateful.machines import EVERYTHING, SCOPES, find_violation, world_machine
 from fencepost.properties.stateful.profiles import PROFILES, load_profile
-from fencepost.properties.stateful.programs import DOINGS, ODDITIES, Program, ProgramMove, plainer
+from fencepost.properties.stateful.programs import DOINGS, ODDITIES, Move, Program, plainer
 from fencepost.properties.stateful.strategies import programs, requests
 from fencepost.properties.worlds.adversarial_actions import ODD_ACTS
 from fencepost.properties.worlds.client import Ask
@@ -29,7 +29,7 @@ from fencepost.properties.worlds.scope import ACTS, Scope
 from fencepost.properties.worlds.world import Act, World, Worlds
 
 KAFKA_4 = revisions.find("kafka-4")
-STATES_AND_STEPS = [p for p in PROPERTIES.values() if p.kind is not Kind.HISTORY]
+STATES_AND_STEPS = [p for p in PROPERTIES.values() if p.kind is not PropertyKind.HISTORY]
 SMALL = Scope(clients=2, members=2, acts=("join", "sync", "heartbeat", "restart", "tick", "drop"))
 FEW = settings(max_examples=20, stateful_step_count=15, deadline=None, database=None)
 QUIET = settings(FEW, derandomize=True, suppress_health_check=list(HealthCheck))
@@ -243,13 +243,13 @@ def test_programs_keep_to_what_was_asked_for(program: Program) -> None:
     assert {move.do for move in program.moves} <= {"join", "sync"}
     assert {move.who for move in program.moves} <= {0, 2}
     assert 1 <= len(program.moves) <= 4
-    assert eval(program.text, {"Program": Program, "ProgramMove": ProgramMove}) == program
+    assert eval(program.text, {"Program": Program, "Move": Move}) == program
 
 
 def test_a_move_gives_way_to_plainer_ones_only() -> None:
     for do in DOINGS:
         for odd in ODDITIES:
-            for plain in plainer(ProgramMove(do, 2, odd)):
+            for plain in plainer(Move(do, 2, odd)):
                 assert (bool(plain.odd), list(DOINGS).index(plain.do), plain.who) < (
                     bool(odd),
                     list(DOINGS).index(do) + 1,

@@ -13,7 +13,7 @@ from fencepost.model.table.errors import Error
 from fencepost.model.table.expr import compile_closure
 from fencepost.model.table.vocabulary import GroupState, feasible
 from fencepost.properties.claims.registry import FORMULAS, find_formula
-from fencepost.properties.logic.property import Kind
+from fencepost.properties.logic.property import PropertyKind
 from fencepost.properties.logic.signature import FAILOVER, GROUP_FEATURES, NUMBERS, RELATIONS
 from fencepost.properties.proofs.abstract_guards import FEASIBLE, features_of
 from fencepost.properties.worlds.abstraction import (
@@ -69,7 +69,7 @@ def test_properties_hold_of_random_runs_but_where_they_are_expected_to_fail(name
             walked += 1
             for one in FORMULAS:
                 assert one.formula is not None
-                if one.kind is Kind.STATE:
+                if one.kind is PropertyKind.STATE:
                     assert evaluate(one.formula, step.after), (one.id, view)
                 elif not evaluate(one.formula, step):
                     assert step.event.deciding_rule in _expected(one.id, name), (one.id, view)
@@ -83,7 +83,7 @@ def test_premises_are_reached_by_random_runs() -> None:
         for view in Walk(revisions.find("kafka-4"), seed).views(300):
             step = abstract_step(view)
             for one in list(waiting.values()):
-                thing = step.after if one.kind is Kind.STATE else step
+                thing = step.after if one.kind is PropertyKind.STATE else step
                 assert one.premise is not None
                 if evaluate(one.premise, thing):  # type: ignore[arg-type]
                     del waiting[one.id]
