@@ -16,7 +16,7 @@ from benchmarks.model import model_figures, walk_beside
 from benchmarks.worlds import real_model_figures
 from fencepost.conformance.cli.cli import exit_code
 from fencepost.conformance.runtime.unavailable import TargetUnavailableError
-from fencepost.properties.worlds.bounds import BOUNDS
+from fencepost.properties.worlds.scopes import BOUNDS
 
 PIPELINE_WAYS = ("bare", "local", "local[1]", "local[2]")
 

@@ -17,7 +17,7 @@ from fencepost.model.revisions.revisions import find
 from fencepost.properties.checking.evaluator import EXCUSED, Judging, is_quiet
 from fencepost.properties.claims.registry import PROPERTIES
 from fencepost.properties.explorer.explorer import explore
-from fencepost.properties.worlds.bounds import BOUNDS
+from fencepost.properties.worlds.scopes import BOUNDS
 from fencepost.properties.worlds.world import Worlds
 
 REVISION = "kafka-4"
@@ -25,7 +25,7 @@ _PROCESSES = (1, 2)
 
 
 def real_model_figures(bound: str = "quick") -> dict[str, Any]:
-    """The figures of kafka-4 at a bound of `fencepost.properties.worlds.bounds.BOUNDS`.
+    """The figures of kafka-4 at a bound of `fencepost.properties.worlds.scopes.BOUNDS`.
 
     What can't be had is `{"unavailable": why}`.  Raises KeyError for a bound that there isn't.
     """
@@ -42,7 +42,7 @@ def worlds_figures(bound: str, jobs: int, *, judged: bool) -> dict[str, Any]:
     """The figures of one exploration in this process."""
     revision = find(REVISION)
     judging = Judging(PROPERTIES.values(), revision)
-    worlds = Worlds(revision, BOUNDS[bound], judging.judge if judged else None)
+    worlds = Worlds(revision, BOUNDS[bound].scope, judging.judge if judged else None)
     began = _cpu_seconds()
     found = explore(
         worlds,

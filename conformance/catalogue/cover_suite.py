@@ -35,11 +35,16 @@ from fencepost.conformance.plans.plan import (
 from fencepost.model.messages.messages import JoinProtocol, SyncAssignment
 from fencepost.model.messages.shapes import Message
 from fencepost.model.revision import Revision
-from fencepost.properties.cover.controllable import Ground, Stride, Walk, ground
+from fencepost.properties.cover.controllable import (
+    ControllableGraph,
+    Stride,
+    Walk,
+    controllable_graph,
+)
 from fencepost.properties.cover.cover import Suite, cover
 from fencepost.properties.cover.pairs import pairs
-from fencepost.properties.cover.scopes import SMALL, Cast
 from fencepost.properties.worlds.client import Client
+from fencepost.properties.worlds.scopes import COVER_SCOPES, NamedScope
 from fencepost.properties.worlds.world import Worlds
 
 _TICK = Ms("tick of time")
@@ -53,59 +58,59 @@ _DIGEST = 10
 
 @dataclass(frozen=True, slots=True)
 class Covered:
-    """A suite over all casts of a bound: its cases, and the figures of each cast."""
+    """A suite over all scopes of a bound: its cases, and the figures of each named."""
 
     name: str
-    casts: tuple[tuple[Cast, Suite], ...]
+    scopes: tuple[tuple[NamedScope, Suite], ...]
     entries: tuple[Entry, ...]
 
     @property
     def steps(self) -> int:
         """The acts of all walks."""
-        return sum(suite.steps for _, suite in self.casts)
+        return sum(suite.steps for _, suite in self.scopes)
 
     @property
     def bound(self) -> int:
         """No suite for this purpose has fewer steps."""
-        return sum(suite.bound for _, suite in self.casts)
+        return sum(suite.bound for _, suite in self.scopes)
 
 
-SUITES: dict[str, Callable[[Ground], Suite]] = {"cover": cover, "pairs": pairs}
+SUITES: dict[str, Callable[[ControllableGraph], Suite]] = {"cover": cover, "pairs": pairs}
 
 
 @cache
 def covered(name: str, revision: Revision) -> Covered:
     """The suite of this name for a revision.  Raises KeyError."""
     make = SUITES[name]
-    casts, entries = [], list[Entry]()
-    for cast in SMALL:
-        suite = make(_ground(revision, cast))
-        casts.append((cast, suite))
-        entries += (_entry(name, cast, suite.ground, walk) for walk in suite.walks)
-    return Covered(name, tuple(casts), tuple(entries))
+    scopes, entries = [], list[Entry]()
+    for named in COVER_SCOPES:
+        suite = make(_graph(revision, named))
+        scopes.append((named, suite))
+        entries += (_entry(name, named, suite.graph, walk) for walk in suite.walks)
+    return Covered(name, tuple(scopes), tuple(entries))
 
 
 @cache
-def _ground(revision: Revision, cast: Cast) -> Ground:
-    return ground(Worlds(revision, cast.scope))
+def _graph(revision: Revision, named: NamedScope) -> ControllableGraph:
+    return controllable_graph(Worlds(revision, named.scope))
 
 
-def _entry(suite: str, cast: Cast, ground: Ground, walk: Walk) -> Entry:
+def _entry(suite: str, named: NamedScope, graph: ControllableGraph, walk: Walk) -> Entry:
     rules = tuple(dict.fromkeys(rule for stride in walk if stride.certain for rule in stride.rules))
-    done = " ".join((cast.name, *(f"{act}:{who}" for act, who in deeds(ground, walk))))
+    done = " ".join((named.name, *(f"{act}:{who}" for act, who in deeds(graph, walk))))
     digest = hashlib.sha256(done.encode()).hexdigest()[:_DIGEST]
     last = next((s.rules[-1] for s in reversed(walk) if s.rules), "nothing-decided")
     open_end = ", and the end is the coordinator's choice" if walk[-1].is_open else ""
-    features = frozenset({"disconnect"} if _disconnects(ground, walk) else ())
+    features = frozenset({"disconnect"} if _disconnects(graph, walk) else ())
     return Entry(
         f"{suite}/{digest}-{last}",
-        f"{cast.about}: {len(walk)} steps{open_end}",
+        f"{named.about}: {len(walk)} steps{open_end}",
         rules,
         Needs(features=features),
         isolated=False,
         level=None,
         delayed=False,
-        write=_Play(ground, walk).write,
+        write=_Play(graph, walk).write,
     )
 
 
@@ -113,14 +118,14 @@ def _entry(suite: str, cast: Cast, ground: Ground, walk: Walk) -> Entry:
 class _Play:
     """How a walk is written, which takes time, so it is done once."""
 
-    ground: Ground
+    graph: ControllableGraph
     walk: Walk
 
     @cached_property
     def steps(self) -> tuple[Step, ...]:
         """The steps of the plan."""
         script = Script(delayed=False)
-        _write(self.ground, self.walk, script)
+        _write(self.graph, self.walk, script)
         return tuple(script.steps)
 
     def write(self, script: Script) -> None:
@@ -134,8 +139,8 @@ class _Names:
     The worlds of a graph are folded, so clients of one kind may change places at each step.
     """
 
-    def __init__(self, ground: Ground) -> None:
-        self._worlds = ground.worlds
+    def __init__(self, graph: ControllableGraph) -> None:
+        self._worlds = graph.worlds
         self._instances = [seat.instance for seat in self._worlds.seats]
         self._count: dict[str, int] = {}
         self.members = [self._next(i) for i in range(len(self._instances))]
@@ -145,9 +150,9 @@ class _Names:
         self._count[kind] = self._count.get(kind, 0) + 1
         return f"{kind}{self._count[kind]}"
 
-    def follow(self, ground: Ground, stride: Stride) -> tuple[int, ...]:
+    def follow(self, graph: ControllableGraph, stride: Stride) -> tuple[int, ...]:
         """Go with a forced transition; for each client of the next world its index before."""
-        world, act = ground.states[stride.source], stride.act
+        world, act = graph.states[stride.source], stride.act
         done = None
         if act.kind not in {"restart", "drop"}:
             done = self._worlds.transitions(world, act.kind, act.client)[act.choice]
@@ -158,58 +163,62 @@ class _Names:
         return places
 
 
-def deeds(ground: Ground, walk: Walk) -> Iterator[tuple[str, str]]:
+def deeds(graph: ControllableGraph, walk: Walk) -> Iterator[tuple[str, str]]:
     """What is done and by which member of the plan, "" where it is nobody's doing."""
-    names = _Names(ground)
+    names = _Names(graph)
     for stride in walk:
         client = stride.act.client
         yield stride.act.kind, names.members[client] if client >= 0 else ""
         if not stride.is_open:
-            names.follow(ground, stride)
+            names.follow(graph, stride)
 
 
-def _disconnects(ground: Ground, walk: Walk) -> bool:
-    return any(_is_cut_off(ground, stride) for stride in walk)
+def _disconnects(graph: ControllableGraph, walk: Walk) -> bool:
+    return any(_is_cut_off(graph, stride) for stride in walk)
 
 
-def _is_cut_off(ground: Ground, stride: Stride) -> bool:
+def _is_cut_off(graph: ControllableGraph, stride: Stride) -> bool:
     """Whether a connection ends on which a request waits."""
     if stride.act.kind not in {"restart", "drop"}:
         return False
-    return bool(ground.states[stride.source].clients[stride.act.client].waits)
+    return bool(graph.states[stride.source].clients[stride.act.client].waits)
 
 
-def _write(ground: Ground, walk: Walk, script: Script) -> None:
-    names = _Names(ground)
+def _write(graph: ControllableGraph, walk: Walk, script: Script) -> None:
+    names = _Names(graph)
     for stride in walk:
         members = list(names.members)
         act = stride.act
         if act.kind == "tick":
             script.steps.append(Pause((_TICK,), margins=0))
-        elif _is_cut_off(ground, stride):
+        elif _is_cut_off(graph, stride):
             script.disconnect(members[act.client])
         elif act.kind not in {"restart", "drop"}:
-            _ask(script, ground, stride, members[act.client])
+            _ask(script, graph, stride, members[act.client])
         if not stride.is_open:
-            places = names.follow(ground, stride)
-            _wait(script, ground, stride, members, places)
+            places = names.follow(graph, stride)
+            _wait(script, graph, stride, members, places)
 
 
-def _ask(script: Script, ground: Ground, stride: Stride, who: str) -> None:
-    client = ground.states[stride.source].clients[stride.act.client]
-    ask = ground.worlds.ask(client, stride.act.kind, stride.act.client)
+def _ask(script: Script, graph: ControllableGraph, stride: Stride, who: str) -> None:
+    client = graph.states[stride.source].clients[stride.act.client]
+    ask = graph.worlds.ask(client, stride.act.kind, stride.act.client)
     said = {name: value for name, value in _said(ask.message, client, who) if name != "group_id"}
     script.ask(who, ask.api, version=ask.version, wait=False, group_id="g", **said)
 
 
 def _wait(
-    script: Script, ground: Ground, stride: Stride, members: Sequence[str], places: Sequence[int]
+    script: Script,
+    graph: ControllableGraph,
+    stride: Stride,
+    members: Sequence[str],
+    places: Sequence[int],
 ) -> None:
     """For what this step answers; else until it is handled, and the timers that are due at once."""
-    act, after = stride.act, ground.states[stride.target].clients
+    act, after = stride.act, graph.states[stride.target].clients
     if act.kind in {"restart", "drop"}:
         return
-    asked = {i for i, c in enumerate(ground.states[stride.source].clients) if c.waits}
+    asked = {i for i, c in enumerate(graph.states[stride.source].clients) if c.waits}
     asked |= {act.client} if act.client >= 0 else set()
     answered = sorted(before for now, before in enumerate(places) if not after[now].waits)
     if waited := [members[i] for i in answered if i in asked]:

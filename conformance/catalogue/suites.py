@@ -20,7 +20,7 @@ from fencepost.properties.cover.pairs import pairs_of
 CATALOGUE = "catalogue"
 NAMES = (CATALOGUE, *SUITES)
 BOUND = "small"
-"""See `fencepost.properties.cover.scopes.SMALL`."""
+"""See `fencepost.properties.worlds.scopes.COVER_SCOPES`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,21 +53,21 @@ def find_suite(name: str, revision: Revision) -> Chosen:
         "lower_bound": suite.bound,
     }
     goal = _pairs(suite) if name == "pairs" else _transitions(suite)
-    casts = ", ".join(cast.name for cast, _ in suite.casts)
+    names = ", ".join(named.name for named, _ in suite.scopes)
     ratio = suite.steps / suite.bound
     size = (
-        f"suite {name} at the bound {BOUND} ({casts}): {len(suite.entries)} traces, "
+        f"suite {name} at the bound {BOUND} ({names}): {len(suite.entries)} traces, "
         f"{suite.steps} steps; lower bound {suite.bound}, ratio {ratio:.2f}"
     )
     return Chosen(name, suite.entries, figures, (size, goal))
 
 
 def _transitions(suite: Covered) -> str:
-    grounds = [made.ground for _, made in suite.casts]
-    forced = sum(len(ground.forced) for ground in grounds)
-    acts = sum(len(ground.strides) for ground in grounds) - forced
-    unforced = sum(ground.unforced for ground in grounds)
-    beyond = sum(ground.beyond for ground in grounds)
+    graphs = [made.graph for _, made in suite.scopes]
+    forced = sum(len(graph.forced) for graph in graphs)
+    acts = sum(len(graph.strides) for graph in graphs) - forced
+    unforced = sum(graph.unforced for graph in graphs)
+    beyond = sum(graph.beyond for graph in graphs)
     return (
         f"{forced} transitions walked; {unforced} are the coordinator's to choose and can't be "
         f"forced: {acts} acts that lead to them are done, {beyond} worlds behind them are left out"
@@ -75,6 +75,6 @@ def _transitions(suite: Covered) -> str:
 
 
 def _pairs(suite: Covered) -> str:
-    shown = {pair for _, made in suite.casts for walk in made.walks for pair in pairs_of(walk)}
+    shown = {pair for _, made in suite.scopes for walk in made.walks for pair in pairs_of(walk)}
     rules = {rule for pair in shown for rule in pair}
     return f"{len(shown)} pairs of {len(rules)} rules that can follow each other"

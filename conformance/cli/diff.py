@@ -6,6 +6,7 @@ Decides what is said when nothing does: what was compared, and whether that was 
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +17,9 @@ from fencepost.conformance.cli.scope_options import scope_options
 from fencepost.conformance.cli.show import json_option, report_option
 from fencepost.conformance.execution.outcome import EXIT_CODES, Overall
 from fencepost.conformance.targets.registry import find_revision
-from fencepost.properties.diff.bounds import SMALL, Bounds
-from fencepost.properties.diff.revisions import Comparison, compare
+from fencepost.properties.diff.revisions import Comparison, compare_revisions
 from fencepost.properties.worlds.scope import Scope
+from fencepost.properties.worlds.scopes import DIFF_SCOPES, NamedScope
 from fencepost.traces.files.difference_words import Story, bounds_words, lost_words, story, traces
 
 
@@ -41,12 +42,12 @@ def diff_command(
     For each rule that differs between their tables.  Without options, several small crowds of
     clients are tried; with options, the one that they say.  Exit code 1: they differ.
     """
-    bounds: tuple[Bounds, ...] = SMALL
+    bounds: tuple[NamedScope, ...] = DIFF_SCOPES
     if scope is not None:
-        bounds = (Bounds(scope, max_depth),)
+        bounds = (NamedScope("given", "as the options say", scope, max_depth),)
     elif max_depth is not None:
-        bounds = tuple(Bounds(b.scope, max_depth) for b in SMALL)
-    found = compare(find_revision(one), find_revision(other), bounds)
+        bounds = tuple(replace(named, max_depth=max_depth) for named in DIFF_SCOPES)
+    found = compare_revisions(find_revision(one), find_revision(other), bounds)
     stories = [story(found, difference) for difference in found.differences]
     if report is not None:
         _write(found, stories, report)
@@ -57,7 +58,7 @@ def diff_command(
     return EXIT_CODES[Overall.HOLDS if found.same else Overall.VIOLATED]
 
 
-def _text(found: Comparison, stories: list[Story], bounds: tuple[Bounds, ...]) -> list[str]:
+def _text(found: Comparison, stories: list[Story], bounds: tuple[NamedScope, ...]) -> list[str]:
     lines: list[str] = []
     for number, told in enumerate(stories, start=1):
         lines += [f"{number}. {told.title}", *told.lines()]
@@ -87,7 +88,9 @@ def _text(found: Comparison, stories: list[Story], bounds: tuple[Bounds, ...]) -
     return lines
 
 
-def _json(found: Comparison, stories: list[Story], bounds: tuple[Bounds, ...]) -> dict[str, Any]:
+def _json(
+    found: Comparison, stories: list[Story], bounds: tuple[NamedScope, ...]
+) -> dict[str, Any]:
     return {
         "one": found.one.name,
         "other": found.other.name,

@@ -13,7 +13,7 @@ from typing import Any
 
 from fencepost.conformance.certify.report import ReportError
 from fencepost.model.revision import Revision
-from fencepost.properties.checking.checking import Checked, Finding, expected_finding
+from fencepost.properties.checking.checking import Checked, PropertyStatus, expected_finding
 from fencepost.properties.checking.evaluator import EXCUSED, Judging, is_quiet
 from fencepost.properties.explorer.exploration import Exploration, Progress
 from fencepost.properties.explorer.explorer import explore
@@ -33,7 +33,7 @@ class Told:
     """
 
     id: str
-    finding: Finding
+    finding: PropertyStatus
     sentence: str
     lines: tuple[str, ...]
     run: Run | None = None
@@ -84,17 +84,17 @@ def explored_in(
     for name, violation in found.violations.items():
         one = mine[name.removeprefix(EXCUSED)]
         run = unfold(worlds, violation.trace)
-        finding = Finding.BROKEN
+        finding = PropertyStatus.BROKEN
         if name.startswith(EXCUSED):
             finding = expected_finding(one, revision, run)
         told.append(_told(one, finding, violation.sentence, run, worlds))
     return Explored(revision, scope, jobs, worlds, found, properties, tuple(told))
 
 
-def _told(one: Property, finding: Finding, sentence: str, run: Run, worlds: Worlds) -> Told:
+def _told(one: Property, finding: PropertyStatus, sentence: str, run: Run, worlds: Worlds) -> Told:
     why = [f"  because: {one.meaning}"] if one.formula is None else []
     excuse = one.expected.get(worlds.revision.name, "")
-    if finding is not Finding.BROKEN and excuse:
+    if finding is not PropertyStatus.BROKEN and excuse:
         why.append(f"  here: {excuse}")
     lines = (f"  {sentence}", *why, f"  source: {one.source}", *run_lines(worlds, run))
     return Told(one.id, finding, sentence, lines, run, worlds)
@@ -108,7 +108,7 @@ def told_of_check(checked: Checked) -> tuple[Told, ...]:
         if result.run is not None and result.worlds is not None and result.violation is not None:
             sentence = result.violation.sentence
             told.append(_told(one, result.finding, sentence, result.run, result.worlds))
-        elif result.finding is Finding.UNTESTED:
+        elif result.finding is PropertyStatus.UNTESTED:
             sentence = "in none of these worlds was there a case that it speaks of"
             told.append(Told(one.id, result.finding, sentence, (f"  {sentence}",)))
     for kept in checked.promises:
@@ -119,7 +119,12 @@ def told_of_check(checked: Checked) -> tuple[Told, ...]:
             shown = (f"  {sentence}", *lines)
             run = (kept.run, kept.worlds, kept.round)
             told.append(Told(kept.promise.id, kept.finding, sentence, shown, *run))
-    order = [Finding.BROKEN, Finding.ASKED, Finding.UNTESTED, Finding.EXPECTED]
+    order = [
+        PropertyStatus.BROKEN,
+        PropertyStatus.ASKED,
+        PropertyStatus.UNTESTED,
+        PropertyStatus.EXPECTED,
+    ]
     return tuple(sorted(told, key=lambda one: order.index(one.finding)))
 
 

@@ -29,22 +29,20 @@ from fencepost.conformance.cli.scope_options import scope_options
 from fencepost.conformance.cli.show import console, json_option, report_option, revision_option
 from fencepost.conformance.targets.registry import find_revision
 from fencepost.properties.checking.checking import (
-    QUESTIONS,
     Checked,
-    Finding,
-    Question,
+    PropertyStatus,
     check_promises,
     check_revision,
-    find_question,
 )
 from fencepost.properties.claims.registry import PROPERTIES, find_property
 from fencepost.properties.explorer.exploration import Progress
 from fencepost.properties.explorer.graph import SUFFIXES
 from fencepost.properties.logic.property import Engine, Property
 from fencepost.properties.worlds.scope import Scope
+from fencepost.properties.worlds.scopes import CHECK_SCOPES, NamedScope, find_check_scope
 
 EXIT_VIOLATED = 1
-_WRONG = {Finding.BROKEN, Finding.ASKED}
+_WRONG = {PropertyStatus.BROKEN, PropertyStatus.ASKED}
 jobs_option = click.option(
     "--jobs", type=click.IntRange(min=1), default=1, show_default=True, help="Processes."
 )
@@ -170,7 +168,7 @@ def _print_told(screen: Console, told: tuple[Told, ...]) -> None:
     "--question",
     "questions",
     multiple=True,
-    type=click.Choice([question.name for question in QUESTIONS]),
+    type=click.Choice([question.name for question in CHECK_SCOPES]),
     help="In this world alone (may be repeated); liveness is left out then.",
 )
 @traces_option
@@ -187,7 +185,7 @@ def check_command(
     as_json: bool,
 ) -> None:
     """Is this REVISION safe?  Its properties, held to a few small worlds exhaustively."""
-    checked = _checked(revision, ids, tuple(map(find_question, questions)), jobs)
+    checked = _checked(revision, ids, tuple(map(find_check_scope, questions)), jobs)
     told = told_of_check(checked)
     if report is not None:
         write_traces(told, report)
@@ -200,12 +198,12 @@ def check_command(
 
 
 def _checked(
-    name: str, ids: tuple[str, ...], questions: tuple[Question, ...], jobs: int
+    name: str, ids: tuple[str, ...], questions: tuple[NamedScope, ...], jobs: int
 ) -> Checked:
     revision = find_revision(name)
-    checked = check_revision(revision, chosen(ids), questions=questions or QUESTIONS, jobs=jobs)
+    checked = check_revision(revision, chosen(ids), questions=questions or CHECK_SCOPES, jobs=jobs)
     if questions:
-        met = tuple(r for r in checked.results if r.finding is not Finding.UNTESTED)
+        met = tuple(r for r in checked.results if r.finding is not PropertyStatus.UNTESTED)
         return Checked(revision, checked.explored, met)
     if ids:
         return checked
@@ -217,7 +215,7 @@ def _print_check(screen: Console, checked: Checked, told: tuple[Told, ...]) -> N
         screen.print(
             Text(f"{question.name}: {question.about}: {found.states:,} states, all of them")
         )
-    counts = dict.fromkeys(Finding, 0)
+    counts = dict.fromkeys(PropertyStatus, 0)
     for finding in checked.findings():
         counts[finding] += 1
     said = ", ".join(f"{n} {finding.value}" for finding, n in counts.items() if n)

@@ -19,8 +19,7 @@ from fencepost.conformance.cli.show import console, json_option, revision_option
 from fencepost.conformance.runtime.unavailable import TargetUnavailableError
 from fencepost.conformance.targets.registry import find_revision
 from fencepost.model.revision import Revision
-from fencepost.properties.claims import formulas
-from fencepost.properties.claims.registry import PROPERTIES
+from fencepost.properties.claims.registry import PROPERTIES, find_formula
 from fencepost.properties.mutants.abstract import abstract_twists
 from fencepost.properties.proofs.cti_reach import reach
 from fencepost.traces.files.run_trace import run_lines
@@ -54,7 +53,7 @@ def prove_command(revision: str, names: tuple[str, ...], as_json: bool) -> int:
     found = find_revision(revision)
     for name in names:
         try:
-            formulas.find(name)
+            find_formula(name)
         except KeyError as error:
             raise click.UsageError(str(error.args[0])) from None
     if importlib.util.find_spec("z3") is None:

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from fencepost.conformance.targets.registry import find_revision
-from fencepost.properties.diff.bounds import SMALL
-from fencepost.properties.diff.revisions import Comparison, compare
+from fencepost.properties.diff.revisions import Comparison, compare_revisions
+from fencepost.properties.worlds.scopes import DIFF_SCOPES
 from fencepost.traces.files.difference_words import bounds_words, lost_words, story
 
 ABOUT = {
@@ -92,9 +92,9 @@ def page() -> str:
 
 def _lines() -> Iterator[str]:
     yield _TITLE
-    yield from (*(f"- {bounds_words(bounds)}" for bounds in SMALL), "")
+    yield from (*(f"- {bounds_words(bounds)}" for bounds in DIFF_SCOPES), "")
     for (one, other), about in ABOUT.items():
-        found = compare(find_revision(one), find_revision(other), SMALL)
+        found = compare_revisions(find_revision(one), find_revision(other), DIFF_SCOPES)
         yield from (f"## {one} → {other}", "", about, "")
         yield from _pair(found)
 

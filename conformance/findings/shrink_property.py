@@ -30,8 +30,8 @@ from fencepost.conformance.targets.registry import DEFAULT_REVISION, find_revisi
 from fencepost.model.coordinator import Answer, Config, Dropped, Reset, Send
 from fencepost.model.revision import Revision
 from fencepost.properties.checking.evaluator import broken, denied
-from fencepost.properties.claims.answers import broken_by
-from fencepost.properties.logic.property import Kind, Property
+from fencepost.properties.claims.answers import broken_properties
+from fencepost.properties.logic.property import Property, PropertyKind
 from fencepost.traces.files.trace_file import TraceFile, TraceFileError
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ async def shrink_property(trace: TraceFile, one: Property) -> Shrunk:
 
     Raises TraceFileError where there is no plan, it breaks nothing, or no trace can show it.
     """
-    if one.kind is not Kind.HISTORY and not _is_of_groups(one):
+    if one.kind is not PropertyKind.HISTORY and not _is_of_groups(one):
         raise TraceFileError(
             f"property:{one.id}",
             one.kind.value,
@@ -72,7 +72,7 @@ async def shrink_property(trace: TraceFile, one: Property) -> Shrunk:
         minimal = await smallest(Shown(first, run), suite.hello.apis, judge)
         found = under(minimal.shown.run, replace(minimal.shown.case, id=case.id))
         assert found.recording is not None  # noqa: S101  (it was judged by its recording)
-        sentence = broken_by(found.recording.history, [one]).get(one.id) or denied(one)
+        sentence = broken_properties(found.recording.history, [one]).get(one.id) or denied(one)
         smaller = trace_of(
             found.recording,
             found.verdict,
@@ -87,7 +87,7 @@ async def shrink_property(trace: TraceFile, one: Property) -> Shrunk:
 
 
 def _is_of_groups(one: Property) -> bool:
-    return one.kind is Kind.STATE and one.formula is not None
+    return one.kind is PropertyKind.STATE and one.formula is not None
 
 
 def _origin(trace: TraceFile) -> Revision:
@@ -111,8 +111,8 @@ class _Watched(InProcessTarget):
         """What is wrong, of the case that was run last; "" for nothing."""
         if result.recording is None:
             return ""
-        if self._property.kind is Kind.HISTORY:
-            said = broken_by(result.recording.history, [self._property])
+        if self._property.kind is PropertyKind.HISTORY:
+            said = broken_properties(result.recording.history, [self._property])
             return said.get(self._property.id, "")
         return self._watching.said
 

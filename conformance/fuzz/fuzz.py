@@ -27,7 +27,7 @@ from fencepost.conformance.findings.findings import (
     unexamined,
 )
 from fencepost.conformance.fuzz.engine import Tally
-from fencepost.conformance.fuzz.jobs import helped
+from fencepost.conformance.fuzz.jobs import other_jobs
 from fencepost.conformance.fuzz.progress import LEVEL, Course, Wish
 from fencepost.conformance.plans.plan import Case
 from fencepost.conformance.runtime.unavailable import TargetUnavailableError
@@ -140,10 +140,10 @@ async def _session(
     await wish.stop.cut(_questioned(course, suite, suspects))
     to_blame: list[Case] | None = None
     if course.tally.died < _DEATHS:
-        async with helped(course, target, suite) as helpers:
+        async with other_jobs(course, target, suite) as others:
             to_blame = await course.searched(target, suite, ground)
             if to_blame is None:
-                to_blame = await helpers.join(course)
+                to_blame = await others.join(course)
     died = course.tally.died
     fuzzed = Fuzzed(
         provenance=suite.provenance(),

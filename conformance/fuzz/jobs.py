@@ -1,24 +1,17 @@
-"""Several fuzzers at one target, each in a process of its own, with seeds of their own.
+"""Several fuzzers at one target, each in a worker process, with seeds of their own.
 
-Decides how a run is shared out: each process draws, runs and judges its own plans, for all of that
-takes the processor, and has its part of the requests.  A broker that was started here is shared
-through its address; of anything else each process opens its own.  What they found comes back in
-the order of their numbers, so on a virtual clock the sum is the same for the same seed and number.
+A run is shared out: each worker draws, runs and judges its own plans, since all of that takes the
+processor, and has its part of the requests.  A broker that was started here is shared through its
+address; of anything else each worker opens its own.  What they found comes back in the order of
+their numbers, so on a virtual clock the sum is the same for the same seed and number.
 """
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import multiprocessing
-import signal
-import threading
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
-from multiprocessing.connection import Connection
-from multiprocessing.context import SpawnProcess
-from typing import cast
 
 from fencepost.conformance.certify.certify import Options, Suite, opened
 from fencepost.conformance.certify.known_failures import KnownFailure
@@ -27,23 +20,19 @@ from fencepost.conformance.fuzz.progress import Course, Wish
 from fencepost.conformance.plans.plan import Case
 from fencepost.conformance.targets.registry import TargetOptions, find_revision, find_target
 from fencepost.conformance.targets.target import Target
-from fencepost.properties.workers.cancellation import STOP, Stop, watch
-from fencepost.properties.workers.processes import end_all
+from fencepost.properties.workers.cancellation import Stop
+from fencepost.properties.workers.pool import Task, Tell, run_task
+from fencepost.properties.workers.processes import Failure
 
-_SPAWN = multiprocessing.get_context("spawn")
 _APART = 1 << 32
-"""So far apart are the seeds of the processes of one run."""
+"""The distance between the seeds of the workers of one run."""
 
 Share = tuple[Tally, dict[str, int], list[Case] | None]
 
 
-class HelperLostError(Exception):
-    """A process ended before its work did, for example because the system needed its memory."""
-
-
 @dataclass(frozen=True, slots=True)
-class Errand:
-    """What a process is to do; all of it fits through a pipe."""
+class Assignment:
+    """What one worker searches; all of it can be pickled."""
 
     target: str
     options: TargetOptions
@@ -55,16 +44,22 @@ class Errand:
 
 
 @dataclass(frozen=True, slots=True)
-class Helpers:
-    """The processes beside this one."""
+class OtherJobs:
+    """The fuzzers beside the one in this process."""
 
-    pipes: tuple[Connection, ...]
+    running: tuple[asyncio.Task[Failure | None], ...] = ()
+    found: tuple[list[Share], ...] = ()
 
     async def join(self, course: Course) -> list[Case] | None:
-        """Wait for all, and add what they found; None, or who may have ended their target."""
+        """Wait for all, and add what they found; None, or who may have ended their target.
+
+        Raises what a fuzzer raises, and WorkerLostError.
+        """
         to_blame: list[Case] | None = None
-        for pipe in self.pipes:
-            tally, met, theirs = await asyncio.to_thread(_received, pipe)
+        for task, found in zip(self.running, self.found, strict=True):
+            if (failure := await task) is not None:
+                raise failure.error
+            ((tally, met, theirs),) = found
             course.tally.merge(tally)
             course.met.update(met)
             if theirs is not None:
@@ -73,11 +68,11 @@ class Helpers:
 
 
 @asynccontextmanager
-async def helped(course: Course, target: Target, suite: Suite) -> AsyncIterator[Helpers]:
-    """The processes that were wished for, at work while the body is; ended with it."""
+async def other_jobs(course: Course, target: Target, suite: Suite) -> AsyncIterator[OtherJobs]:
+    """Run the other fuzzers of this run while the body does; they end with it."""
     wish = course.wish
     if wish.jobs == 1 or course.tally.died:
-        yield Helpers(())
+        yield OtherJobs()
         return
     name, options = _shared(target, suite, wish)
     known = tuple(wish.known(target))
@@ -86,13 +81,11 @@ async def helped(course: Course, target: Target, suite: Suite) -> AsyncIterator[
     if share is not None:
         share = -(-share // wish.jobs)
         course.wish = replace(wish, budget=replace(wish.budget, requests=share))
-    processes: list[SpawnProcess] = []
-    pipes: list[Connection] = []
-    passing = asyncio.create_task(_passed_on(wish.stop, pipes))
+    found = tuple(list[Share]() for _ in range(1, wish.jobs))
+    running = []
     try:
-        for number in range(1, wish.jobs):
-            ours, theirs = _SPAWN.Pipe()
-            errand = Errand(
+        for number, mine in enumerate(found, 1):
+            assignment = Assignment(
                 name,
                 options,
                 wish.revision.name,
@@ -101,27 +94,17 @@ async def helped(course: Course, target: Target, suite: Suite) -> AsyncIterator[
                 tuple(wish.corpus)[number :: wish.jobs],
                 known,
             )
-            process = _SPAWN.Process(target=_work, args=(theirs, errand), daemon=True)
-            process.start()
-            theirs.close()
-            processes.append(process)
-            pipes.append(ours)
-        yield Helpers(tuple(pipes))
+            task = Task(f"fuzzer {number}", _fuzz, assignment)
+            running.append(
+                asyncio.create_task(run_task(task, mine.append, wish.stop, grace_s=None))
+            )
+        await asyncio.sleep(0)  # they start before this process has other things to do
+        yield OtherJobs(tuple(running), found)
     finally:
         course.wish = wish
-        passing.cancel()
-        await asyncio.gather(passing, return_exceptions=True)
-        end_all(processes)
-        for pipe in pipes:
-            pipe.close()
-
-
-async def _passed_on(stop: Stop, pipes: Sequence[Connection]) -> None:
-    """Tell the others when an end is wished for."""
-    await stop.wait()
-    for pipe in pipes:
-        with contextlib.suppress(OSError):
-            pipe.send(STOP)
+        for waiting in running:
+            waiting.cancel()
+        await asyncio.gather(*running, return_exceptions=True)
 
 
 def _shared(target: Target, suite: Suite, wish: Wish) -> tuple[str, TargetOptions]:
@@ -132,51 +115,18 @@ def _shared(target: Target, suite: Suite, wish: Wish) -> tuple[str, TargetOption
     return wish.target, wish.options
 
 
-def _received(pipe: Connection) -> Share:
-    try:
-        result = pipe.recv()
-    except (EOFError, OSError):
-        raise HelperLostError(
-            "a process ended before its work did; if the system needed its memory, try fewer jobs"
-        ) from None
-    if isinstance(result, BaseException):
-        raise result
-    return cast("Share", result)
-
-
-def _work(pipe: Connection, errand: Errand) -> None:
-    """In a process of its own: do the errand, and end at once if nobody waits for it any more.
-
-    A terminal's Ctrl-C comes to all its processes; what to do then is for the first to say.
-    """
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    result: Share | BaseException
-    try:
-        result = asyncio.run(_listening(pipe, errand))
-    except Exception as error:  # noqa: BLE001  (whatever it is, it is the parent's to raise)
-        result = error
-    with contextlib.suppress(BrokenPipeError):
-        pipe.send(result)
-
-
-async def _listening(pipe: Connection, errand: Errand) -> Share:
-    stop = Stop()
-    loop = asyncio.get_running_loop()
-    threading.Thread(target=watch, args=(pipe, loop, stop), daemon=True).start()
-    return await _done(errand, stop)
-
-
-async def _done(errand: Errand, stop: Stop) -> Share:
+async def _fuzz(given: Assignment, stop: Stop, tell: Tell) -> None:
+    """In a worker: search, and report the share of the sum."""
     wish = Wish(
-        find_revision(errand.revision),
-        errand.budget,
-        errand.seed,
-        lambda _: errand.known,
-        errand.corpus,
+        find_revision(given.revision),
+        given.budget,
+        given.seed,
+        lambda _: given.known,
+        given.corpus,
         stop=stop,
     )
     course = Course(wish)
-    target = find_target(errand.target, errand.options)
+    target = find_target(given.target, given.options)
     async with opened(target, wish.revision, Options(attempts=1)) as suite:
         to_blame = await course.searched(target, suite, await course.arrived(target, suite))
-    return course.tally, dict(course.met), to_blame
+    tell((course.tally, dict(course.met), to_blame))

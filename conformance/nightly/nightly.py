@@ -29,7 +29,7 @@ from fencepost.conformance.nightly.search import Bite, Covered, Hunt, Search, Se
 from fencepost.conformance.nightly.traces import Making, make_traces
 from fencepost.properties.mutants.catalogue import MUTANTS as ALL_MUTANTS
 from fencepost.properties.workers.cancellation import Stop
-from fencepost.properties.workers.pool import Errand, run_errands
+from fencepost.properties.workers.pool import Task, run_tasks
 from fencepost.traces.files.corpus_index import Sameness, origin_of
 
 DONE, CUT, SKIPPED, FAILED, UNAVAILABLE = "done", "cut short", "skipped", "failed", "unavailable"
@@ -175,7 +175,7 @@ async def _run(night: Night, part: Part, stop: Stop) -> None:
             await _mutants(night, part, stop)
         case name if name == TRACES:
             making = Making(TRACES, _seed(night, part), traces=night.wish.requests)
-            await _look(night, part, stop, [Errand(TRACES, make_traces, making, part.share)])
+            await _look(night, part, stop, [Task(TRACES, make_traces, making, part.share)])
         case name if name == TESTS:
             await _tests(night, part, stop)
         case _:
@@ -195,7 +195,7 @@ async def _model(night: Night, part: Part, stop: Stop) -> None:
         )
         for n in range(night.wish.jobs)
     ]
-    await _look(night, part, stop, [Errand(s.shard, search, s, part.share) for s in shards])
+    await _look(night, part, stop, [Task(s.shard, search, s, part.share) for s in shards])
 
 
 async def _target(night: Night, part: Part, stop: Stop) -> None:
@@ -214,13 +214,13 @@ async def _target(night: Night, part: Part, stop: Stop) -> None:
         night.wish.known_well(part.name),
         night.wish.report / "logs" / part.name.replace(":", "-"),
     )
-    await _look(night, part, stop, [Errand(part.name, search, given, part.share)])
+    await _look(night, part, stop, [Task(part.name, search, given, part.share)])
 
 
-async def _look(night: Night, part: Part, stop: Stop, errands: Sequence[Errand]) -> None:
+async def _look(night: Night, part: Part, stop: Stop, tasks: Sequence[Task]) -> None:
     """Run searches, and say what came of them."""
     mine: list[Seen] = []
-    lost = await run_errands(errands, mine.append, stop, jobs=night.wish.jobs)
+    lost = await run_tasks(tasks, mine.append, stop, jobs=night.wish.jobs)
     looked = Looked()
     for seen in mine:
         night.sightings += map(with_cause, seen.sightings)
@@ -248,8 +248,8 @@ async def _mutants(night: Night, part: Part, stop: Stop) -> None:
     names = [name for name, mutant in ALL_MUTANTS.items() if mutant.visible]
     first = night.wish.seed * _FEW_MUTANTS % len(names)
     turned = names[first:] + names[:first]
-    errands = [
-        Errand(
+    tasks = [
+        Task(
             f"{MUTANTS} {n + 1}",
             hunt,
             Hunt(tuple(turned[n::jobs]), seed, part.share, night.wish.requests),
@@ -257,7 +257,7 @@ async def _mutants(night: Night, part: Part, stop: Stop) -> None:
         )
         for n in range(jobs)
     ]
-    lost = await run_errands(errands, night.bites.append, stop, jobs=jobs)
+    lost = await run_tasks(tasks, night.bites.append, stop, jobs=jobs)
     found = sum(bite.found for bite in night.bites)
     tried = len(night.bites)
     part.said = f"{found} of {tried} found that were looked for, of {len(names)}"

@@ -29,7 +29,7 @@ from fencepost.model.history import Sent
 from fencepost.model.revision import Revision
 from fencepost.model.table.table import LEVELS, Level
 from fencepost.properties.checking.rule_coverage import Coverage
-from fencepost.properties.claims.answers import broken_by
+from fencepost.properties.claims.answers import broken_properties
 from fencepost.properties.oracle.verdict import Wrong
 from fencepost.properties.stateful.programs import Program
 from fencepost.traces.files.trace_file import TraceFile
@@ -143,7 +143,7 @@ class Court:
         recording = result.recording
         broken: dict[str, str] = {}
         if recording is not None and not recording.moved:
-            broken = dict(broken_by(recording.history))
+            broken = dict(broken_properties(recording.history))
         if result.verdict is not None:
             self.coverage.add(result.verdict.used)
         grave = LEVELS.index(result.level) <= LEVELS.index(self.level)

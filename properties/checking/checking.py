@@ -18,85 +18,17 @@ from functools import partial
 from fencepost.model.revision import Revision
 from fencepost.model.revisions.base import KAFKA_4
 from fencepost.properties.checking.evaluator import EXCUSED, Judging, excused_rules, is_quiet
-from fencepost.properties.checking.liveness import LIVELY_SCOPES, PROMISES, Promise, look
+from fencepost.properties.checking.liveness import PROMISES, Promise, look
 from fencepost.properties.claims.registry import PROPERTIES
-from fencepost.properties.explorer.exploration import Exploration, Progress, Violation
+from fencepost.properties.explorer.exploration import Exploration, FailedCheck, Progress
 from fencepost.properties.explorer.explorer import explore
 from fencepost.properties.logic.property import Engine, Property
 from fencepost.properties.worlds.concretise import Run, unfold
-from fencepost.properties.worlds.scope import Scope
+from fencepost.properties.worlds.scopes import CHECK_SCOPES, PROMISE_SCOPES, NamedScope
 from fencepost.properties.worlds.world import Act, World, Worlds
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
-    """A small world and what it is there for."""
-
-    name: str
-    about: str
-    scope: Scope
-
-
-QUESTIONS = (
-    Question(
-        "zombie",
-        "a process that was a member once comes back under its old id, beside its successor",
-        Scope(
-            clients=2, zombies=1, members=2, acts=("join", "sync", "heartbeat", "commit", "tick")
-        ),
-    ),
-    Question(
-        "two processes",
-        "two processes are configured with one instance, restart and leave as they like",
-        Scope(
-            clients=2,
-            members=2,
-            acts=("join", "sync", "heartbeat", "leave", "remove", "drop", "restart", "tick"),
-        ),
-    ),
-    Question(
-        "two instances",
-        "two static members side by side, which change what they subscribe to",
-        Scope(
-            clients=2,
-            instances=2,
-            members=2,
-            offers=2,
-            acts=("join", "change", "sync", "heartbeat", "restart", "tick"),
-        ),
-    ),
-    Question(
-        "side by side",
-        "a static and a dynamic member",
-        Scope(
-            clients=2,
-            dynamic=1,
-            members=2,
-            acts=("join", "sync", "heartbeat", "commit", "leave", "restart", "tick"),
-        ),
-    ),
-    Question(
-        "failover",
-        "the coordinator fails over under two processes of one instance",
-        Scope(
-            clients=2,
-            members=2,
-            generations=3,
-            acts=("join", "sync", "heartbeat", "commit", "restart", "tick", "failover"),
-        ),
-    ),
-)
-
-
-def find_question(name: str) -> Question:
-    """The question of this name.  Raises KeyError that names the value and what there is."""
-    for question in QUESTIONS:
-        if question.name == name:
-            return question
-    raise KeyError(f"no question {name!r}; there are {', '.join(q.name for q in QUESTIONS)}")
-
-
-class Finding(Enum):
+class PropertyStatus(Enum):
     """What came of a property."""
 
     HOLDS = "holds"
@@ -107,26 +39,26 @@ class Finding(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class CheckedProperty:
     """A property on a revision: the finding, and where it fails the shortest run that shows it."""
 
     property: Property
-    finding: Finding
-    question: Question | None = None
-    violation: Violation[World, Act] | None = None
+    finding: PropertyStatus
+    question: NamedScope | None = None
+    violation: FailedCheck[World, Act] | None = None
     run: Run | None = None
     worlds: Worlds | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class CheckedPromise:
     """What came of a promise: where it is broken, a run that goes round for ever.
 
     The last `round` turns of the run are what happens again and again.
     """
 
     promise: Promise
-    finding: Finding
+    finding: PropertyStatus
     run: Run | None = None
     worlds: Worlds | None = None
     round: int = 0
@@ -137,18 +69,18 @@ class Checked:
     """A revision checked: what was explored, and a result for each property and promise."""
 
     revision: Revision
-    explored: tuple[tuple[Question, Exploration[World, Act]], ...]
-    results: tuple[Result, ...]
-    promises: tuple[Kept, ...] = ()
+    explored: tuple[tuple[NamedScope, Exploration[World, Act]], ...]
+    results: tuple[CheckedProperty, ...]
+    promises: tuple[CheckedPromise, ...] = ()
 
-    def findings(self) -> tuple[Finding, ...]:
+    def findings(self) -> tuple[PropertyStatus, ...]:
         """Of each property, then of each promise."""
         return (*(r.finding for r in self.results), *(p.finding for p in self.promises))
 
     @property
     def holds(self) -> bool:
         """Whether all holds, or fails as a shipped revision is known to."""
-        fine = {Finding.HOLDS, Finding.EXPECTED}
+        fine = {PropertyStatus.HOLDS, PropertyStatus.EXPECTED}
         return fine.issuperset(self.findings())
 
 
@@ -156,15 +88,15 @@ def check_revision(
     revision: Revision,
     properties: Iterable[Property] = tuple(PROPERTIES.values()),
     *,
-    questions: Sequence[Question] = QUESTIONS,
+    questions: Sequence[NamedScope] = CHECK_SCOPES,
     jobs: int = 1,
-    progress: Callable[[Question, Progress], None] | None = None,
+    progress: Callable[[NamedScope, Progress], None] | None = None,
 ) -> Checked:
     """Every property that exploration checks, in the world of each question."""
     mine = [one for one in properties if Engine.EXPLORATION in one.engines]
     judging = Judging(mine, revision)
     explored = []
-    first: dict[str, tuple[Question, Worlds, Violation[World, Act]]] = {}
+    first: dict[str, tuple[NamedScope, Worlds, FailedCheck[World, Act]]] = {}
     reached: set[str] = set()
     for question in questions:
         worlds = Worlds(revision, question.scope, judging.judge)
@@ -186,24 +118,24 @@ def check_revision(
 def check_promises(
     revision: Revision,
     promises: Sequence[Promise] = PROMISES,
-    scopes: Sequence[Scope] = LIVELY_SCOPES,
-) -> tuple[Kept, ...]:
+    scopes: Sequence[NamedScope] = PROMISE_SCOPES,
+) -> tuple[CheckedPromise, ...]:
     """Every promise, in the first world that breaks it."""
-    broken: dict[str, Kept] = {}
+    broken: dict[str, CheckedPromise] = {}
     for scope in scopes:
         if all(promise.id in broken for promise in promises):
             break
-        looked = look(revision, scope)
+        looked = look(revision, scope.scope)
         for promise in promises:
             lasso = looked.broken.get(promise.id)
             if lasso is not None and promise.id not in broken:
                 expected = excused(promise.expected, revision)
-                finding = Finding.EXPECTED if expected else Finding.BROKEN
+                finding = PropertyStatus.EXPECTED if expected else PropertyStatus.BROKEN
                 path = (*lasso.stem, *lasso.cycle)
                 run = unfold(looked.worlds, path)
                 worlds = looked.worlds
-                broken[promise.id] = Kept(promise, finding, run, worlds, len(lasso.cycle))
-    return tuple(broken.get(p.id, Kept(p, Finding.HOLDS)) for p in promises)
+                broken[promise.id] = CheckedPromise(promise, finding, run, worlds, len(lasso.cycle))
+    return tuple(broken.get(p.id, CheckedPromise(p, PropertyStatus.HOLDS)) for p in promises)
 
 
 def excused(expected: Mapping[str, str], revision: Revision) -> bool:
@@ -213,28 +145,28 @@ def excused(expected: Mapping[str, str], revision: Revision) -> bool:
 
 def _result(
     one: Property,
-    first: Mapping[str, tuple[Question, Worlds, Violation[World, Act]]],
+    first: Mapping[str, tuple[NamedScope, Worlds, FailedCheck[World, Act]]],
     reached: set[str],
-) -> Result:
+) -> CheckedProperty:
     found = first.get(one.id)
-    finding = Finding.BROKEN
+    finding = PropertyStatus.BROKEN
     if found is None:
         found = first.get(EXCUSED + one.id)
-        finding = Finding.EXPECTED
+        finding = PropertyStatus.EXPECTED
     if found is None:
         held = {one.id, EXCUSED + one.id} & reached
-        return Result(one, Finding.HOLDS if held else Finding.UNTESTED)
+        return CheckedProperty(one, PropertyStatus.HOLDS if held else PropertyStatus.UNTESTED)
     question, worlds, violation = found
     run = unfold(worlds, violation.trace)
-    if finding is Finding.EXPECTED:
+    if finding is PropertyStatus.EXPECTED:
         finding = expected_finding(one, worlds.revision, run)
-    return Result(one, finding, question, violation, run, worlds)
+    return CheckedProperty(one, finding, question, violation, run, worlds)
 
 
-def expected_finding(one: Property, revision: Revision, run: Run) -> Finding:
+def expected_finding(one: Property, revision: Revision, run: Run) -> PropertyStatus:
     """Whether what was expected is known of a shipped revision, or is a draft's own asking."""
     if revision.name == "kip-345" or revision.name.startswith("kafka-"):
-        return Finding.EXPECTED
+        return PropertyStatus.EXPECTED
     theirs = excused_rules(one, KAFKA_4)
     by_theirs = theirs is None or theirs & set(run.turns[-1].rules)
-    return Finding.EXPECTED if by_theirs else Finding.ASKED
+    return PropertyStatus.EXPECTED if by_theirs else PropertyStatus.ASKED

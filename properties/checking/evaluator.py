@@ -16,7 +16,7 @@ from fencepost.model.state.group import Group
 from fencepost.properties.explorer.exploration import Check
 from fencepost.properties.logic.formula_closure import Closure
 from fencepost.properties.logic.logic import Formula
-from fencepost.properties.logic.property import Engine, Kind, Property
+from fencepost.properties.logic.property import Engine, Property, PropertyKind
 from fencepost.properties.worlds.abstraction import (
     AbstractStep,
     abstract_group,
@@ -42,9 +42,9 @@ class Judging:
 
     def __init__(self, properties: Iterable[Property], revision: Revision) -> None:
         mine = [p for p in properties if Engine.EXPLORATION in p.engines]
-        self.of_steps = [p for p in mine if p.kind is Kind.STEP]
-        self.of_groups = [p for p in mine if p.kind is Kind.STATE and p.formula is not None]
-        self.of_worlds = [p for p in mine if p.kind is Kind.STATE and p.formula is None]
+        self.of_steps = [p for p in mine if p.kind is PropertyKind.STEP]
+        self.of_groups = [p for p in mine if p.kind is PropertyKind.STATE and p.formula is not None]
+        self.of_worlds = [p for p in mine if p.kind is PropertyKind.STATE and p.formula is None]
         self._steps = [(p, *_closures(p)) for p in self.of_steps if p.formula is not None]
         self._functions = [p for p in self.of_steps if p.formula is None]
         self._states = [(p, *_closures(p)) for p in self.of_groups]

@@ -62,16 +62,10 @@ SETTLED = Promise(
     "time passes and, from some moment on, clients keep to the protocol",
 )
 PROMISES = (ANSWERED, SETTLED)
-LIVELY_SCOPES = (
-    Scope(clients=2, members=2, fold=False),
-    Scope(clients=2, dynamic=1, members=2, fold=False),
-    Scope(clients=2, instances=2, members=2, fold=False),
-)
-"""Where promises are put to the test: one instance twice, static beside dynamic, two instances."""
 
 
 @dataclass(frozen=True, slots=True)
-class Looked:
+class LivenessResult:
     """What came of looking: the promises broken, each with its lasso, and how much was seen."""
 
     broken: dict[str, Lasso[World, Act]]
@@ -79,7 +73,7 @@ class Looked:
     worlds: Worlds
 
 
-def look(revision: Revision, scope: Scope, *, max_states: int | None = None) -> Looked:
+def look(revision: Revision, scope: Scope, *, max_states: int | None = None) -> LivenessResult:
     """Look for runs that break a promise.  The exploration says whether it was complete."""
     worlds = Worlds(revision, replace(scope, fold=False))
     found = explore(worlds, keep_graph=True, max_states=max_states)
@@ -97,7 +91,7 @@ def look(revision: Revision, scope: Scope, *, max_states: int | None = None) -> 
     lasso = find_lasso(graph, _is_settled, _time_passes, allowed=kept_to)
     if lasso is not None:
         broken[SETTLED.id] = lasso
-    return Looked(broken, found, worlds)
+    return LivenessResult(broken, found, worlds)
 
 
 def _is_answered(index: int, world: World) -> bool:

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from fencepost.model.revision import Revision
 from fencepost.properties.checking.evaluator import EXCUSED, Judging, broken, excused_rules
 from fencepost.properties.claims.history_index import read
-from fencepost.properties.logic.property import Kind, Property
+from fencepost.properties.logic.property import Property, PropertyKind
 from fencepost.properties.oracle.oracle import judge
 from fencepost.properties.oracle.verdict import Violation
 from fencepost.properties.worlds.adversarial_actions import ODD_ACTS
@@ -51,7 +51,7 @@ _CARRIED_SINCE = {"pose": ("JoinGroup", 5), "claim": ("Heartbeat", 3), "batch": 
 """Odd acts that name an instance, or several members."""
 
 
-class Choice(NamedTuple):
+class WalkChoice(NamedTuple):
     """An act as it is drawn: its kind, whose it is (-1: nobody's), which outcome."""
 
     kind: str
@@ -60,7 +60,7 @@ class Choice(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class Fault:
     """What is wrong: the property that is broken ("": another answer is due), in one sentence."""
 
     property_id: str
@@ -68,7 +68,7 @@ class Finding:
     violation: Violation | None = None
 
 
-class Ground:
+class WalkGround:
     """A revision within a scope, and what it is held to.
 
     `properties`: those that have to hold, of any kind, where the revision doesn't expect otherwise;
@@ -89,11 +89,11 @@ class Ground:
         self.judging = Judging(given, revision)
         held = [p for p in given if excused_rules(p, revision) is not None]
         self.states = [p for p in self.judging.of_worlds if p in held]
-        self.histories = [p for p in held if p.kind is Kind.HISTORY]
+        self.histories = [p for p in held if p.kind is PropertyKind.HISTORY]
         self.worlds = Worlds(revision, self.scope, self.judging.judge)
         self.reference = reference
         self._theirs = None if reference is None else Worlds(reference, self.scope)
-        self._seen: dict[World, Finding | None] = {}
+        self._seen: dict[World, Fault | None] = {}
         self._known: dict[tuple[object, ...], bool] = {}
         self._enabled: dict[World, dict[str, list[int]]] = {}
 
@@ -111,12 +111,12 @@ class Ground:
             self._enabled[world] = {kind: found[kind] for kind in KINDS if kind in found}
         return self._enabled[world]
 
-    def of_world(self, world: World) -> Finding | None:
+    def of_world(self, world: World) -> Fault | None:
         """What is wrong with a world."""
         if self.states and world not in self._seen:
             view = self.worlds.look(world)
             said = ((one.id, broken(one, view)) for one in self.states)
-            self._seen[world] = next((Finding(i, s) for i, s in said if s is not None), None)
+            self._seen[world] = next((Fault(i, s) for i, s in said if s is not None), None)
         return self._seen.get(world)
 
     def is_theirs(self, world: World, act: Act, done: Transition | None) -> bool:
@@ -130,16 +130,16 @@ class Ground:
             self._known[key] = _essence(done) in map(_essence, theirs)
         return self._known[key]
 
-    def judged(self, run: Run) -> Finding | None:
+    def judged(self, run: Run) -> Fault | None:
         """What is wrong with the answers of a run."""
         if self.reference is not None:
             verdict = judge(self.reference, self.config, list(run.events), lag_ms=0).verdict()
             if verdict.violation is not None:
-                return Finding("", verdict.violation.detail, verdict.violation)
+                return Fault("", verdict.violation.detail, verdict.violation)
         reading = read(run.events)
         for one in self.histories:
             if one.holds is not None and (sentence := one.holds(reading)) is not None:
-                return Finding(one.id, sentence)
+                return Fault(one.id, sentence)
         return None
 
 
@@ -158,11 +158,11 @@ def _essence(done: Transition) -> tuple[object, ...]:
 class Walk:
     """A walk: the way so far, the rules that were used, and what was found to be wrong."""
 
-    ground: Ground
+    ground: WalkGround
     path: list[tuple[Act | None, World]] = field(default_factory=list)
-    choices: list[Choice] = field(default_factory=list)
+    choices: list[WalkChoice] = field(default_factory=list)
     rules: set[str] = field(default_factory=set)
-    finding: Finding | None = None
+    finding: Fault | None = None
     strayed: bool = False
 
     def __post_init__(self) -> None:
@@ -195,20 +195,20 @@ class Walk:
         number, which = divmod(number, len(kinds))
         clients = enabled[kinds[which]]
         outcome, whose = divmod(number, len(clients))
-        self._go(Choice(kinds[which], clients[whose], outcome))
+        self._go(WalkChoice(kinds[which], clients[whose], outcome))
 
-    def take(self, choice: Choice) -> bool:
+    def take(self, choice: WalkChoice) -> bool:
         """Go on by this act, if it is enabled; whether it was."""
         return choice.client in self.enabled().get(choice.kind, ()) and self._go(choice)
 
-    def _go(self, choice: Choice) -> bool:
+    def _go(self, choice: WalkChoice) -> bool:
         before = self.world
         taken = self.ground.worlds.taken(before, *choice)
         if taken is None:
             return False
         act, world, done = taken
         self.path.append((act, world))
-        self.choices.append(Choice(*act[:3]))
+        self.choices.append(WalkChoice(*act[:3]))
         self.strayed = self.strayed or not self.ground.is_theirs(before, act, done)
         if done is not None:
             self.rules.update(rule.id for view in done.views for rule in view.rules)
@@ -216,7 +216,7 @@ class Walk:
             self.finding = _against(act.faults) or self.ground.of_world(world)
         return True
 
-    def end(self) -> Finding | None:
+    def end(self) -> Fault | None:
         """What is wrong, all told."""
         ground = self.ground
         if self.finding is None and (ground.histories or self.strayed):
@@ -228,16 +228,16 @@ class Walk:
         return unfold(self.ground.worlds, self.path)
 
 
-def _against(faults: Sequence[str]) -> Finding | None:
+def _against(faults: Sequence[str]) -> Fault | None:
     """The first fault that nothing excuses."""
     for fault in faults:
         if not fault.startswith(EXCUSED):
             property_id, _, sentence = fault.partition(": ")
-            return Finding(property_id, sentence)
+            return Fault(property_id, sentence)
     return None
 
 
-def walked(ground: Ground, choices: Iterable[Choice]) -> Walk:
+def walked(ground: WalkGround, choices: Iterable[WalkChoice]) -> Walk:
     """The walk of these acts, up to the first that breaks a property; who can't act doesn't."""
     walk = Walk(ground)
     for choice in choices:
@@ -248,10 +248,10 @@ def walked(ground: Ground, choices: Iterable[Choice]) -> Walk:
     return walk
 
 
-def simpler(choice: Choice, clients: int) -> Iterator[Choice]:
+def simpler(choice: WalkChoice, clients: int) -> Iterator[WalkChoice]:
     """What may stand for an act, the simplest first."""
     for kind in KINDS[: KINDS.index(choice.kind)]:
         for client in (-1,) if kind in {"tick", "failover"} else range(clients):
-            yield Choice(kind, client)
+            yield WalkChoice(kind, client)
     yield from (choice._replace(client=c) for c in range(choice.client))
     yield from (choice._replace(outcome=o) for o in range(choice.outcome))

@@ -4,8 +4,8 @@ Decides nothing more: each is defined where its subject is.  They need no table 
 a coordinator can be held to them that nobody has a model of; what they see they see without knowing
 the right answer.
 
-    >>> from fencepost.properties.claims.answers import broken_by
-    >>> broken_by([])
+    >>> from fencepost.properties.claims.answers import broken_properties
+    >>> broken_properties([])
     {}
 """
 
@@ -29,7 +29,7 @@ HISTORY_PROPERTIES: tuple[Property, ...] = (
 )
 
 
-def broken_by(
+def broken_properties(
     history: Sequence[Event], properties: Iterable[Property] = HISTORY_PROPERTIES
 ) -> Mapping[str, str]:
     """Id of each property that a history breaks → what is wrong, in one sentence."""
@@ -38,7 +38,7 @@ def broken_by(
     return {name: sentence for name, sentence in said if sentence is not None}
 
 
-def reached_by(
+def reached_properties(
     history: Sequence[Event], properties: Iterable[Property] = HISTORY_PROPERTIES
 ) -> frozenset[str]:
     """Ids of the properties that a history is about; of the others it says nothing."""

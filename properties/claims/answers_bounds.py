@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from fencepost.model.coordinator import CONFIG_DEFAULTS
 from fencepost.model.messages.messages import JoinGroupRequest, SyncGroupRequest
 from fencepost.model.rules import sources as src
+from fencepost.properties.claims.function_property import history_property
 from fencepost.properties.claims.history_index import NEVER, Exchange, Reading, as_join
-from fencepost.properties.claims.history_property import history_property
 
 _DELAY_MS = CONFIG_DEFAULTS["group.initial.rebalance.delay.ms"] or 0
 _BEFORE_2_8_1 = "KAFKA-12890: a leader that never syncs, but heartbeats, blocks the group"

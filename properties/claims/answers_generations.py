@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from fencepost.model.rules import sources as src
+from fencepost.properties.claims.function_property import history_property
 from fencepost.properties.claims.history_index import Exchange, Reading, Told
-from fencepost.properties.claims.history_property import history_property
 
 _EPOCH = "answers of one generation, between two failovers"
 

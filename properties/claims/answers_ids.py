@@ -17,6 +17,7 @@ from fencepost.model.messages.messages import (
 )
 from fencepost.model.rules import sources as src
 from fencepost.model.table.errors import Error, error_name
+from fencepost.properties.claims.function_property import history_property
 from fencepost.properties.claims.history_index import (
     NONE,
     Claim,
@@ -26,7 +27,6 @@ from fencepost.properties.claims.history_index import (
     as_join,
     claims,
 )
-from fencepost.properties.claims.history_property import history_property
 
 _FENCED = Error.FENCED_INSTANCE_ID.value
 _HANDS_OUT = frozenset({NONE, Error.MEMBER_ID_REQUIRED.value})

@@ -20,8 +20,8 @@ from fencepost.model.messages.messages import (
 )
 from fencepost.model.rules import sources as src
 from fencepost.model.table.errors import Error, error_name
+from fencepost.properties.claims.function_property import history_property
 from fencepost.properties.claims.history_index import NEVER, NONE, Exchange, Reading, Told, as_join
-from fencepost.properties.claims.history_property import history_property
 
 _REBALANCE = Error.REBALANCE_IN_PROGRESS.value
 

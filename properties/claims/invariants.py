@@ -23,7 +23,7 @@ from fencepost.properties.logic.logic import (
     negate,
     same,
 )
-from fencepost.properties.logic.property import Engine, Kind, Property
+from fencepost.properties.logic.property import Engine, Property, PropertyKind
 from fencepost.properties.logic.signature import (
     DELAYED,
     GENERATION,
@@ -73,7 +73,7 @@ def state_property(
         name,
         meaning,
         source,
-        Kind.STATE,
+        PropertyKind.STATE,
         _EVERY_GROUP,
         FORMULA_ENGINES,
         formula=formula,
@@ -275,6 +275,38 @@ BOOKS = (
 """How a coordinator keeps its books: needed by the proofs, and worth knowing."""
 
 INVARIANTS: tuple[Property, ...] = (*PROMISED, *BOOKS)
+
+_STABLE = is_now(STATE, GroupState.STABLE)
+_EMPTY = is_now(STATE, GroupState.EMPTY)
+
+STORED = (
+    state_property(
+        "stable-is-stored",
+        "In a stable group the members, their instances and the map are stored as they are.",
+        implies(
+            _STABLE,
+            all_of(
+                is_now(STORED_STATE, GroupState.STABLE),
+                for_all(X, iff(STORED_MEMBER.now(X), MEMBER.now(X))),
+                for_all(X, I, iff(STORED_SEAT.now(X, I), SEAT.now(X, I))),
+                for_all(I, X, iff(STORED_HOLDS.now(I, X), HOLDS.now(I, X))),
+            ),
+        ),
+        all_of(_STABLE, exists(I, X, HOLDS.now(I, X))),
+        src.KIP_FAULT,
+    ),
+    state_property(
+        "emptiness-is-stored",
+        "In an Empty group nobody is stored as a member.",
+        implies(_EMPTY, negate(exists(X, STORED_MEMBER.now(X)))),
+        all_of(_EMPTY, is_now(STORED_STATE, GroupState.EMPTY)),
+        src.KAFKA_FAILOVER,
+    ),
+)
+"""What a group owes to whoever takes it over: what matters is stored while it matters.
+
+A failover would otherwise revive an id that was replaced, or members of a group that has emptied.
+"""
 
 WITHIN_A_BATCH = frozenset({"settled-has-members", "sync-timer-has-a-debtor", "stable-is-stored"})
 """What may fail between the rows of a leave that rebalances once, at its end."""

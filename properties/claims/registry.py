@@ -1,15 +1,17 @@
-"""Every property, once, and which engine checks it.
+"""The registry: every property, by id.
 
-Decides what there is to hold.  A property says itself who checks it and why nobody else does; the
-matrix of both is made from that.
+A property says itself which engines check it and why the others don't; the matrix of both is made
+from that.  FORMULAS are those that a proof can take.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
+from fencepost.model.revision import Revision
+from fencepost.model.revisions import revisions
 from fencepost.properties.claims.answers import HISTORY_PROPERTIES
-from fencepost.properties.claims.invariants import BOOKS, PROMISED
+from fencepost.properties.claims.invariants import BOOKS, INVARIANTS, PROMISED, STORED
 from fencepost.properties.claims.step_properties import STEP_PROPERTIES
 from fencepost.properties.claims.steps_together import STEPS
 from fencepost.properties.claims.world_properties import WORLD_PROPERTIES
@@ -37,3 +39,35 @@ def find_property(property_id: str) -> Property:
     except KeyError:
         known = ", ".join(sorted(PROPERTIES))
         raise KeyError(f"no property {property_id!r}; there are {known}") from None
+
+
+FORMULAS: tuple[Property, ...] = (*INVARIANTS, *STORED, *STEPS)
+"""State properties, then step properties, in the order in which proofs show them."""
+
+
+def find_formula(name: str) -> Property:
+    """The formula property of this id.  Raises KeyError that names it and what there is."""
+    for one in FORMULAS:
+        if one.id == name:
+            return one
+    raise KeyError(f"no property {name!r}; there are {', '.join(p.id for p in FORMULAS)}")
+
+
+def expected_in(one: Property, revision: Revision) -> tuple[str, frozenset[str] | None] | None:
+    """Why the property fails in this revision, and by which rules; None if it must hold.
+
+    The rules are None where they aren't named.  A release profile and a revision that has no name
+    among the known ones, a mutant say, fail where their base does.
+    """
+    name = revision.name
+    if name not in one.expected:
+        if name.startswith("kafka-"):
+            name = "kafka-4"
+        elif name not in revisions.NAMES and revision.base is not None:
+            name = revision.base
+    if name not in one.expected:
+        return None
+    rules = one.expected_rules.get(name)
+    if rules is not None:
+        rules -= {rule.id for _, rule in revision.rules() if rule.defensive is not None}
+    return one.expected[name], rules

@@ -11,11 +11,11 @@ from functools import partial
 from fencepost.model.rules import sources as src
 from fencepost.properties.claims import refusal_checks as refusals
 from fencepost.properties.claims import step_checks as checks
-from fencepost.properties.claims.run_property import run_property
-from fencepost.properties.logic.property import Kind
+from fencepost.properties.claims.function_property import run_property
+from fencepost.properties.logic.property import PropertyKind
 
 _NO_BYTES = "a proof knows no answers' fields, bytes or deadlines"
-_property = partial(run_property, Kind.STEP, proof=_NO_BYTES)
+_property = partial(run_property, PropertyKind.STEP, proof=_NO_BYTES)
 
 
 STEP_PROPERTIES = (

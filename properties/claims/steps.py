@@ -27,7 +27,7 @@ from fencepost.properties.logic.logic import (
     negate,
     same,
 )
-from fencepost.properties.logic.property import Kind, Property
+from fencepost.properties.logic.property import Property, PropertyKind
 from fencepost.properties.logic.signature import (
     ANSWER,
     CALLER,
@@ -93,7 +93,7 @@ def step_property(
         name,
         meaning,
         source,
-        Kind.STEP,
+        PropertyKind.STEP,
         scope,
         FORMULA_ENGINES,
         formula=formula,

@@ -12,15 +12,15 @@ from functools import partial
 from fencepost.model.rules import sources as src
 from fencepost.model.state.group import JOIN, SESSION, SYNC, Group
 from fencepost.model.table.vocabulary import GroupState
-from fencepost.properties.claims.run_property import run_property
-from fencepost.properties.logic.property import Kind
+from fencepost.properties.claims.function_property import run_property
+from fencepost.properties.logic.property import PropertyKind
 from fencepost.properties.worlds.canonical import request_name
 from fencepost.properties.worlds.client import Client, Seat
 from fencepost.properties.worlds.views import WorldView
 
 _NO_CLIENTS = "a proof speaks of the coordinator alone, and this is about what clients know"
 _NO_TIME = "a proof knows no deadlines"
-_property = partial(run_property, Kind.STATE, proof=_NO_CLIENTS)
+_property = partial(run_property, PropertyKind.STATE, proof=_NO_CLIENTS)
 _INSIDE = "what the group is can't be seen from outside"
 
 

@@ -46,7 +46,7 @@ Walk = tuple[Stride, ...]
 
 
 @dataclass(frozen=True)
-class Ground:
+class ControllableGraph:
     """A graph as a tester sees it.
 
     `strides`: every forced transition and every open act in worlds that can be forced, in the order
@@ -93,7 +93,7 @@ class Ground:
         return way[::-1]
 
 
-def ground(worlds: Worlds) -> Ground:
+def controllable_graph(worlds: Worlds) -> ControllableGraph:
     """Explore a scope, and tell what can be forced there."""
     graph = explore(worlds, keep_graph=True).graph
     assert graph is not None
@@ -111,7 +111,7 @@ def ground(worlds: Worlds) -> Ground:
     reached = {START, *_nearest(every)}
     strides = tuple(stride for stride in every if stride.source in reached)
     beyond = len(graph.states) - len(reached)
-    return Ground(worlds, tuple(graph.states), strides, len(edges), beyond)
+    return ControllableGraph(worlds, tuple(graph.states), strides, len(edges), beyond)
 
 
 def _speaks_for_its_like(worlds: Worlds, world: World, client: int) -> bool:

@@ -17,7 +17,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from fencepost.properties.cover.controllable import START, Ground, Stride, Walk
+from fencepost.properties.cover.controllable import START, ControllableGraph, Stride, Walk
 from fencepost.properties.cover.min_cost_flow import Arc, cheapest_flow
 
 LENGTH = 32
@@ -29,9 +29,9 @@ _CHEAP = 3
 
 @dataclass(frozen=True, slots=True)
 class Suite:
-    """Walks over a ground; no suite for the same purpose has fewer than `bound` steps."""
+    """Walks over a graph; no suite for the same purpose has fewer than `bound` steps."""
 
-    ground: Ground
+    graph: ControllableGraph
     walks: tuple[Walk, ...]
     bound: int
 
@@ -41,10 +41,10 @@ class Suite:
         return sum(map(len, self.walks))
 
 
-def cover(ground: Ground) -> Suite:
+def cover(graph: ControllableGraph) -> Suite:
     """Walks that go over every forced transition, and do every open act, at least once."""
-    legs, bound = _legs(ground)
-    return Suite(ground, tuple(_walks(ground, _circuit(legs))), bound)
+    legs, bound = _legs(graph)
+    return Suite(graph, tuple(_walks(graph, _circuit(legs))), bound)
 
 
 class _Leg(NamedTuple):
@@ -56,19 +56,19 @@ class _Leg(NamedTuple):
     due: bool
 
 
-def _legs(ground: Ground) -> tuple[list[_Leg], int]:
+def _legs(graph: ControllableGraph) -> tuple[list[_Leg], int]:
     """The cheapest circulation, and its cost."""
-    due = [_Leg(s.source, s.target, s, due=True) for s in ground.strides]
-    surplus = [0] * len(ground.states)
+    due = [_Leg(s.source, s.target, s, due=True) for s in graph.strides]
+    surplus = [0] * len(graph.states)
     for leg in due:
         surplus[leg.source] -= 1
         surplus[leg.target] += 1
     between: dict[tuple[int, int], Stride] = {}
-    for stride in ground.forced:
+    for stride in graph.forced:
         if stride.source != stride.target:
             between.setdefault((stride.source, stride.target), stride)
     again = [_Leg(source, target, s, due=False) for (source, target), s in between.items()]
-    again += [_Leg(world, START, None, due=False) for world in ground.depth if world != START]
+    again += [_Leg(world, START, None, due=False) for world in graph.depth if world != START]
     arcs = [Arc(leg.source, leg.target, int(leg.stride is not None)) for leg in again]
     carried, cost = cheapest_flow(arcs, surplus)
     repeated = [leg for leg, times in zip(again, carried, strict=True) for _ in range(times)]
@@ -94,7 +94,7 @@ def _circuit(legs: Sequence[_Leg]) -> Iterator[_Leg]:
             return reversed(backwards)
 
 
-def _walks(ground: Ground, circuit: Iterator[_Leg]) -> Iterator[Walk]:
+def _walks(graph: ControllableGraph, circuit: Iterator[_Leg]) -> Iterator[Walk]:
     """The circuit cut where it is at the start, where that saves steps, and where it gets long."""
     walk: list[Stride] = []
     detour: list[Stride] = []
@@ -108,13 +108,13 @@ def _walks(ground: Ground, circuit: Iterator[_Leg]) -> Iterator[Walk]:
         if not leg.due:
             detour.append(leg.stride)
             continue
-        afresh = ground.depth[leg.source] - len(detour)
+        afresh = graph.depth[leg.source] - len(detour)
         if walk and (
             afresh <= 0 or len(walk) >= LENGTH or (len(walk) >= _EARLY and afresh <= _CHEAP)
         ):
             yield tuple(walk)
             walk = []
-        walk += detour if walk else ground.way_to(leg.source)
+        walk += detour if walk else graph.way_to(leg.source)
         walk.append(leg.stride)
         detour = []
     if walk:

@@ -1,9 +1,10 @@
-"""The cheapest way to move what is too much at some nodes to where it is missing.
+"""A minimum-cost flow: the cheapest way to move what is too much at some nodes to where it lacks.
 
-Decides how a minimum-cost flow is found: arcs carry any amount, costs are small whole numbers, so
-there are few different distances.  For each distance, shortest first, as much as can be is sent
-along ways of just that length (a maximum flow among the arcs that lie on them).  That is exact, and
-quick where a general method in Python is slow; ties fall to the order of the arcs.
+Arcs carry any amount and costs are small whole numbers, so there are few different distances.  For
+each distance, shortest first, as much as possible is sent along paths of just that length (a
+maximum flow among the arcs that lie on them).  Among flows of equal cost the order of the arcs
+decides.  The ids of the cover suites' cases come from that choice, so networkx isn't used here: its
+`network_simplex` finds the same cost, but another flow, which changes between its versions.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ _FAR = 1 << 60
 
 @dataclass(frozen=True, slots=True)
 class Arc:
-    """From node `source` to node `target`, at `cost` ≥ 0 for each unit."""
+    """An arc from node `source` to node `target`, at `cost` ≥ 0 for each unit."""
 
     source: int
     target: int
@@ -25,9 +26,9 @@ class Arc:
 
 
 def cheapest_flow(arcs: Sequence[Arc], surplus: Sequence[int]) -> tuple[list[int], int]:
-    """How much each arc carries, and what it costs in all.
+    """Return how much each arc carries, and the total cost.
 
-    `surplus`: per node what leaves it (negative: what it is to get); they add up to 0.  Raises
+    `surplus`: per node what leaves it (negative: what it must receive); they add up to 0.  Raises
     ValueError if they don't, or if some of it can't get there.
     """
     if sum(surplus):

@@ -20,7 +20,7 @@ from functools import reduce
 from itertools import pairwise
 from typing import NamedTuple
 
-from fencepost.properties.cover.controllable import START, Ground, Stride, Walk
+from fencepost.properties.cover.controllable import START, ControllableGraph, Stride, Walk
 from fencepost.properties.cover.cover import LENGTH, Suite
 from fencepost.properties.cover.min_cost_flow import Arc, cheapest_flow
 
@@ -49,20 +49,20 @@ def pairs_of(walk: Iterable[Stride]) -> tuple[Pair, ...]:
     return tuple(shown)
 
 
-def pairs(ground: Ground) -> Suite:
+def pairs(graph: ControllableGraph) -> Suite:
     """Short walks that show every pair that forced transitions can show."""
     leaving: dict[int, list[Stride]] = {}
-    for stride in ground.forced:
+    for stride in graph.forced:
         leaving.setdefault(stride.source, []).append(stride)
     missing, within = _all_pairs(leaving)
     bound = _bound(missing, within)
-    afresh = _Search(leaving, _FIRST)
+    afresh = _PlaceSearch(leaving, _FIRST)
     walks: list[Walk] = []
     walk: list[Stride] = []
     place = _FIRST
     while missing:
         again = afresh.nearest(missing)
-        on = _Search(leaving, place, len(again) - 1).nearest(missing) if walk else []
+        on = _PlaceSearch(leaving, place, len(again) - 1).nearest(missing) if walk else []
         if not on or len(walk) + len(on) > LENGTH:
             if walk:
                 walks.append(tuple(walk))
@@ -72,7 +72,7 @@ def pairs(ground: Ground) -> Suite:
         place = _Place(walk[-1].target, reduce(_last, walk, NOTHING))
     if walk:
         walks.append(tuple(walk))
-    return Suite(ground, tuple(walks), bound)
+    return Suite(graph, tuple(walks), bound)
 
 
 def _last(rule: str, stride: Stride) -> str:
@@ -89,7 +89,7 @@ def _shown(rule: str, stride: Stride) -> tuple[Pair, ...]:
     return tuple(pairwise((rule, *stride.rules) if rule else stride.rules))
 
 
-class _Search:
+class _PlaceSearch:
     """Breadth first over places, from one of them; goes on where the last question ended.
 
     `limit`: how many steps away, at most.
@@ -144,7 +144,7 @@ class _Search:
 
 def _all_pairs(leaving: dict[int, list[Stride]]) -> tuple[set[Pair], set[Pair]]:
     """Every pair that can be shown, from NOTHING on; and those that a single step can show."""
-    search = _Search(leaving, _FIRST)
+    search = _PlaceSearch(leaving, _FIRST)
     search.nearest(set())
     within = {p for strides in leaving.values() for s in strides for p in _shown(NOTHING, s)}
     return search.seen, within

@@ -22,15 +22,15 @@ from fencepost.model.revision import Revision
 from fencepost.properties.diff.answers import Seen, agree, seen
 from fencepost.properties.diff.product_state import (
     NOBODYS,
+    Arrival,
     Cut,
     Doing,
     Key,
     Links,
-    Move,
     Outcomes,
     Pair,
     Parted,
-    Reached,
+    Response,
     Side,
     State,
     Trace,
@@ -40,7 +40,7 @@ from fencepost.properties.diff.versions import differing_rules
 from fencepost.properties.worlds.scope import Scope
 from fencepost.properties.worlds.world import Act, World, Worlds
 
-__all__ = ["Cut", "Doing", "Lockstep", "Move", "Pair", "Parted", "Side", "State", "Trace"]
+__all__ = ["Cut", "Doing", "Lockstep", "Pair", "Parted", "Response", "Side", "State", "Trace"]
 
 
 class Lockstep:
@@ -63,7 +63,7 @@ class Lockstep:
         self.differing = differing_rules(one, other)
         self.worlds: list[World] = []
         self._numbers: dict[World, int] = {}
-        self._moves: tuple[dict[int, dict[Key, list[Move]]], ...] = ({}, {})
+        self._moves: tuple[dict[int, dict[Key, list[Response]]], ...] = ({}, {})
 
     # The system, as the explorer wants it.
 
@@ -131,17 +131,17 @@ class Lockstep:
                 side = Side(
                     self._number(move.after), tuple(sorted((called[n], i) for n, i in links))
                 )
-                outcomes.setdefault(step, []).append(Reached(side, source, move))
+                outcomes.setdefault(step, []).append(Arrival(side, source, move))
         return both
 
-    def moves(self, model: int, number: int) -> dict[Key, list[Move]]:
+    def moves(self, model: int, number: int) -> dict[Key, list[Response]]:
         """What can happen in a world, remembered."""
         known = self._moves[model]
         if number not in known:
             known[number] = dict(self._all_moves(self.models[model], self.worlds[number]))
         return known[number]
 
-    def followed(self, trace: Trace) -> tuple[tuple[Move, ...], tuple[Move, ...]]:
+    def followed(self, trace: Trace) -> tuple[tuple[Response, ...], tuple[Response, ...]]:
         """The moves, of the one and of the other, of a trace at whose end the answers part."""
         pairs = [state for _, state in trace[:-1]]
         doing = trace[-1][0]
@@ -154,9 +154,9 @@ class Lockstep:
             paths.append((*self._before(model, trace[:-1], reached.source), reached.move))
         return paths[0], paths[1]
 
-    def _before(self, model: int, trace: Trace, side: Side) -> tuple[Move, ...]:
+    def _before(self, model: int, trace: Trace, side: Side) -> tuple[Response, ...]:
         """How a revision got to a side of the last pair of a trace."""
-        moves: list[Move] = []
+        moves: list[Response] = []
         for (_, pair), (doing, _) in reversed(list(pairwise(trace))):
             assert doing is not None
             assert isinstance(pair, Pair)
@@ -168,20 +168,20 @@ class Lockstep:
 
     # One step.
 
-    def _all_moves(self, model: Worlds, world: World) -> Iterator[tuple[Key, list[Move]]]:
-        found: dict[Key, list[Move]] = {}
+    def _all_moves(self, model: Worlds, world: World) -> Iterator[tuple[Key, list[Response]]]:
+        found: dict[Key, list[Response]] = {}
         for act, after in model.successors(world):
             found.setdefault((act.kind, act.client), []).append(move_of(model, world, act, after))
         yield from found.items()
 
     def _steps(
         self, model: int, side: Side, key: Key
-    ) -> Iterator[tuple[Seen, list[tuple[str, str]], Side, Move]]:
+    ) -> Iterator[tuple[Seen, list[tuple[str, str]], Side, Response]]:
         world = self.worlds[side.world]
         moves = self.moves(model, side.world).get(key)
         if moves is None:  # nobody's doing, and nothing here that it could change
             same = {i: i for _, i in side.links}
-            moves = [Move(Act(*key), world, (), same, ())]
+            moves = [Response(Act(*key), world, (), same, ())]
         called = {i: name for name, i in side.links}
         for move in moves:
             step, new = seen(move.answers, world.clients, called)
@@ -190,7 +190,7 @@ class Lockstep:
             yield step, links, side, move
 
     def _common(
-        self, step: Seen, *raw: Iterable[tuple[Seen, list[tuple[str, str]], Side, Move]]
+        self, step: Seen, *raw: Iterable[tuple[Seen, list[tuple[str, str]], Side, Response]]
     ) -> dict[str, str]:
         """Names for ids after a step: whose they are; of those that nobody has any more, a number.
 
@@ -206,7 +206,7 @@ class Lockstep:
         rest = {name for entry in entries for name, _ in entry[1]} - names.keys()
         return names | {name: f"past.{n}" for n, name in enumerate(sorted(rest), start=1)}
 
-    def _followed(self, pair: Pair, one: list[Reached], other: list[Reached]) -> Pair:
+    def _followed(self, pair: Pair, one: list[Arrival], other: list[Arrival]) -> Pair:
         sides = [frozenset(found.side for found in side) for side in (one, other)]
         if sides[0] == sides[1]:
             return Pair(sides[0], sides[1], frozenset())
@@ -218,7 +218,7 @@ class Lockstep:
         used = self._used(own[step]) or self._used(r for rs in foreign.values() for r in rs)
         return Parted(not pair.suspects, pair.suspects | used)
 
-    def _used(self, found: Iterable[Reached]) -> frozenset[str]:
+    def _used(self, found: Iterable[Arrival]) -> frozenset[str]:
         return self.differing.intersection(rule for r in found for rule in r.move.rules)
 
     def _knowledge(self, side: Side) -> tuple[object, ...]:

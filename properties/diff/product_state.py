@@ -59,7 +59,7 @@ class Doing(NamedTuple):
     seen: Seen
 
 
-class Move(NamedTuple):
+class Response(NamedTuple):
     """What an act leads to in a world: answers by client, names of ids afterwards, rules used."""
 
     act: Act
@@ -69,23 +69,23 @@ class Move(NamedTuple):
     rules: tuple[str, ...]
 
 
-class Reached(NamedTuple):
+class Arrival(NamedTuple):
     """A world that an act leads to, from which side, and by which move."""
 
     side: Side
     source: Side
-    move: Move
+    move: Response
 
 
-Outcomes = dict[Seen, list[Reached]]
+Outcomes = dict[Seen, list[Arrival]]
 State = Pair | Parted | Cut
 Trace = Sequence[tuple[Doing | None, State]]
 
 
-def move_of(model: Worlds, world: World, act: Act, after: World) -> Move:
+def move_of(model: Worlds, world: World, act: Act, after: World) -> Response:
     """What comes of an act that leads from one world to another."""
     if act.kind in {"restart", "drop"}:
-        return Move(act, after, (), model.places(world, act, None)[1], ())
+        return Response(act, after, (), model.places(world, act, None)[1], ())
     done = model.transitions(world, act.kind, act.client)[act.choice]
     answers = {} if act.client < 0 else {act.client: WAITS}
     for emission in done.emissions:
@@ -97,4 +97,4 @@ def move_of(model: Worlds, world: World, act: Act, after: World) -> Move:
                 answers[index] = meaning(emission.message)
     rules = tuple(rule.id for view in done.views for rule in view.rules)
     names = model.places(world, act, done)[1]
-    return Move(act, after, tuple(sorted(answers.items())), names, rules)
+    return Response(act, after, tuple(sorted(answers.items())), names, rules)

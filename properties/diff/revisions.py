@@ -12,12 +12,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from fencepost.model.revision import Revision
-from fencepost.properties.diff.bounds import SMALL, Bounds
 from fencepost.properties.diff.product import Lockstep
-from fencepost.properties.diff.product_state import Cut, Doing, Move, Parted, State
+from fencepost.properties.diff.product_state import Cut, Doing, Parted, Response, State
 from fencepost.properties.diff.versions import Unsaid, differing_rules, merged, spoken, unsaid
 from fencepost.properties.explorer.explorer import Check, Exploration, explore
 from fencepost.properties.worlds.scope import Scope
+from fencepost.properties.worlds.scopes import DIFF_SCOPES, NamedScope
 from fencepost.properties.worlds.world import Act, World, Worlds
 
 Path = tuple[tuple[Act | None, World], ...]
@@ -131,10 +131,10 @@ class _Found:
     trace: tuple[tuple[Doing | None, State], ...]
 
 
-def compare(
+def compare_revisions(
     one: Revision,
     other: Revision,
-    bounds: Sequence[Bounds] = SMALL,
+    bounds: Sequence[NamedScope] = DIFF_SCOPES,
     *,
     max_states: int | None = None,
 ) -> Comparison:
@@ -238,7 +238,7 @@ def _difference(lockstep: Lockstep, found: _Found, rules: list[str]) -> Differen
     return Difference(tuple(rules), parted.direct, lockstep.scope, one, other)
 
 
-def _path(model: Worlds, moves: Sequence[Move]) -> Path:
+def _path(model: Worlds, moves: Sequence[Response]) -> Path:
     (start,) = model.initial()
     return ((None, start), *((move.act, move.after) for move in moves))
 

@@ -15,7 +15,7 @@ from typing import Any, Generic, Protocol, TypeGuard, TypeVar
 
 from fencepost.model.state.fast_replace import replace
 from fencepost.properties.explorer.chunk import Expanded, Found
-from fencepost.properties.explorer.exploration import A, Check, Exploration, Graph, S, Violation
+from fencepost.properties.explorer.exploration import A, Check, Exploration, FailedCheck, Graph, S
 
 
 class Translation(Protocol):
@@ -121,7 +121,7 @@ class Opened(Generic[S, A]):
         """What was found."""
         opened, act = self._system.opened, self._system.act
         violations = {
-            name: Violation(
+            name: FailedCheck(
                 v.check,
                 v.sentence,
                 tuple((None if a is None else act(a), opened(s)) for a, s in v.trace),

@@ -55,7 +55,7 @@ class Check(Generic[S, A]):
 
 
 @dataclass(frozen=True, slots=True)
-class Violation(Generic[S, A]):
+class FailedCheck(Generic[S, A]):
     """A check that does not hold, and one of the shortest ways there.
 
     `trace`: (None, initial state), then each action with the state that came of it; for a step
@@ -110,7 +110,7 @@ class Exploration(Generic[S, A]):
     transitions: int
     levels: tuple[int, ...]
     complete: bool
-    violations: dict[str, Violation[S, A]]
+    violations: dict[str, FailedCheck[S, A]]
     witnesses: dict[str, int]
     seconds: float
     peak_bytes: int

@@ -27,15 +27,15 @@ from fencepost.properties.explorer.exploration import (
     A,
     Check,
     Exploration,
+    FailedCheck,
     Graph,
     Progress,
     S,
     System,
-    Violation,
     peak_bytes,
     unique_names,
 )
-from fencepost.properties.explorer.parallel import Workers
+from fencepost.properties.explorer.parallel import LevelWorkers
 
 if TYPE_CHECKING:
     from fencepost.properties.explorer.frontier import FrontierCheck, FrontierSystem
@@ -43,10 +43,10 @@ if TYPE_CHECKING:
 __all__ = [
     "Check",
     "Exploration",
+    "FailedCheck",
     "Graph",
     "Progress",
     "System",
-    "Violation",
     "explore",
 ]
 
@@ -140,7 +140,7 @@ class _Explorer(Generic[S, A]):
         self.levels: list[int] = []
         self.frontier: list[S] = []
         self.edges: list[tuple[int, A, int]] = []
-        self.violations: dict[int, Violation[S, A]] = {}
+        self.violations: dict[int, FailedCheck[S, A]] = {}
         self.witnesses: dict[int, int] = {}
 
     def run(
@@ -212,7 +212,9 @@ class _Explorer(Generic[S, A]):
             translations = (
                 [system.translation() for _ in range(self.jobs)] if is_compact(system) else []
             )
-            with Workers(self.system, judge, frontier, self.known, manner, self.jobs) as workers:
+            with LevelWorkers(
+                self.system, judge, frontier, self.known, manner, self.jobs
+            ) as workers:
                 for worker, done in workers.results():
                     if translations:
                         translated(cast("Expanded[int, int]", done), translations[worker])
@@ -266,7 +268,7 @@ class _Explorer(Generic[S, A]):
         self.parents.append(parent)
         self.actions.append(action)
 
-    def _violation(self, number: int, first: int, found: Found[S, A]) -> Violation[S, A]:
+    def _violation(self, number: int, first: int, found: Found[S, A]) -> FailedCheck[S, A]:
         labels = list(self.labels)
         path: list[int] = []
         index = first + found.position
@@ -280,7 +282,7 @@ class _Explorer(Generic[S, A]):
         ]
         if found.step is not None:
             trace.append(found.step)
-        return Violation(self.checks[number].name, found.sentence, tuple(trace))
+        return FailedCheck(self.checks[number].name, found.sentence, tuple(trace))
 
 
 def _picked(known: dict[S, int], indices: list[int]) -> Iterator[S]:

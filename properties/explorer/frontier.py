@@ -28,10 +28,10 @@ from fencepost.properties.explorer.exploration import (
     A_co,
     Check,
     Exploration,
+    FailedCheck,
     Graph,
     Progress,
     S,
-    Violation,
     peak_bytes,
 )
 
@@ -98,7 +98,7 @@ class FrontierExplorer(Generic[S, A]):
         self.visited: Words = np.empty(0, np.uint64)
         self.transitions = 0
         self.complete = True
-        self.violations: dict[str, Violation[S, A]] = {}
+        self.violations: dict[str, FailedCheck[S, A]] = {}
         self.witnesses: dict[str, int] = {}
         for check in checks:
             if isinstance(check, Check) and (check.step or check.step_witness):
@@ -204,7 +204,7 @@ class FrontierExplorer(Generic[S, A]):
             trace.append((action, self.system.decode(int(word))))
             word = before
         trace.append((None, self.system.decode(int(word))))
-        self.violations[name] = Violation(name, sentence, tuple(reversed(trace)))
+        self.violations[name] = FailedCheck(name, sentence, tuple(reversed(trace)))
 
     def _before(self, level: Words, word: np.uint64) -> tuple[A, np.uint64]:
         """The first action and state of a level from which a state comes."""

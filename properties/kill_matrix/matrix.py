@@ -3,7 +3,7 @@
 Decides what counts as a kill.  By properties alone, an engine finds a step, a world or a history in
 which a property does not hold, without knowing the right answer; that is worth more than the other
 way, by comparison, in which an answer differs from kafka-4's.  Both ways are gone by exploration
-and by Hypothesis, in the same small worlds (`kill_questions`), so that lengths can be compared.
+and by Hypothesis, in the same small worlds (`MUTANT_SCOPES`), so that lengths can be compared.
 
 All searches are bounded by states and examples, never by time, and are the same each time.
 """
@@ -18,33 +18,33 @@ from fencepost.model.revision import Revision
 from fencepost.model.revisions.base import KAFKA_4
 from fencepost.properties.checking.evaluator import EXCUSED, Judging, is_quiet
 from fencepost.properties.checking.liveness import look
-from fencepost.properties.claims.invariants_stored import STORED
+from fencepost.properties.claims.invariants import STORED
 from fencepost.properties.claims.registry import PROPERTIES
 from fencepost.properties.diff.product import Doing, Lockstep, Parted, State
 from fencepost.properties.diff.versions import spoken
 from fencepost.properties.explorer.exploration import Check, Exploration
 from fencepost.properties.explorer.explorer import explore
 from fencepost.properties.explorer.lasso import Lasso
-from fencepost.properties.kill_matrix.questions import COMPARED, LASTING, QUESTIONS
-from fencepost.properties.logic.property import Engine, Kind, Property
+from fencepost.properties.logic.property import Engine, Property, PropertyKind
 from fencepost.properties.mutants.abstract import abstract_twists
 from fencepost.properties.mutants.mutant import Mutant
-from fencepost.properties.stateful.machines import Found, find_violation
+from fencepost.properties.stateful.machines import FalsifyingWalk, find_violation
 from fencepost.properties.worlds.concretise import Run, unfold
 from fencepost.properties.worlds.scope import Scope
+from fencepost.properties.worlds.scopes import COMPARED_SCOPES, ENDING_SCOPES, MUTANT_SCOPES
 from fencepost.properties.worlds.world import Act, World, Worlds
 
 STATES = 400
-"""How many worlds are visited at most for one question."""
+"""How many worlds are visited at most in one scope."""
 
 LASTING_STATES = 1000
 """How many worlds are visited at most for a promise: a cycle must fit in."""
 
 DEEP = {"old versions": 1200, "protocols": 1200}
-"""Questions whose answers lie deeper."""
+"""Scopes whose violations lie deeper."""
 
 PAIRS = 200
-"""How many pairs of worlds, side by side, are visited at most for one question."""
+"""How many pairs of worlds, side by side, are visited at most in one scope."""
 
 EXAMPLES = 20
 """How many walks Hypothesis tries at most in each world."""
@@ -104,18 +104,18 @@ def _held(scope: Scope) -> tuple[Property, ...]:
 
 
 def explored(revision: Revision, states: int = STATES) -> Killing:
-    """The shortest run of all questions that breaks a property, else a promise that isn't kept."""
+    """The shortest run of all scopes that breaks a property, else a promise that isn't kept."""
     best: tuple[int, str, Worlds, tuple[tuple[Act | None, World], ...]] | None = None
     cost = 0
-    for question in QUESTIONS:
+    for named in MUTANT_SCOPES:
         if best is not None and best[0] <= 1:
             break
-        judging = Judging(_held(question.scope), revision)
-        worlds = Worlds(revision, question.scope, judging.judge)
+        judging = Judging(_held(named.scope), revision)
+        worlds = Worlds(revision, named.scope, judging.judge)
         result = explore(
             worlds,
             [check for check in judging.checks(worlds) if not check.name.startswith(EXCUSED)],
-            max_states=max(states, DEEP.get(question.name, 0)),
+            max_states=max(states, DEEP.get(named.name, 0)),
             max_depth=None if best is None else best[0] - 1,
             stop_at_first=True,
             quiet=is_quiet,
@@ -132,8 +132,8 @@ def explored(revision: Revision, states: int = STATES) -> Killing:
 
 
 def _promised(revision: Revision, states: int, cost: int) -> Killing:
-    for question in LASTING:
-        kept = look(revision, question.scope, max_states=states)
+    for named in ENDING_SCOPES:
+        kept = look(revision, named.scope, max_states=states)
         cost += kept.exploration.states
         for name, lasso in kept.broken.items():
             path = _path_of(lasso)
@@ -167,9 +167,9 @@ def _shortest(
     revision: Revision,
     properties: Iterable[Property],
     scopes: Iterable[Scope],
-    first: Found,
+    first: FalsifyingWalk,
     examples: int,
-) -> Found:
+) -> FalsifyingWalk:
     """The same or shorter: what is long after shrinking may be short in another world."""
     best = first
     for scope in scopes:
@@ -181,11 +181,11 @@ def _shortest(
 
 def _stages() -> Iterator[tuple[tuple[Property, ...], list[Scope]]]:
     """What is held to what, in which worlds; whole histories last, since they take longer."""
-    scopes = [question.scope for question in QUESTIONS]
+    scopes = [named.scope for named in MUTANT_SCOPES]
     failing = [scope for scope in scopes if scope.fails_over]
     for some in ([scope for scope in scopes if scope not in failing], failing):
-        yield tuple(p for p in _held(some[0]) if p.kind is not Kind.HISTORY), some
-    yield tuple(p for p in PROPERTIES.values() if p.kind is Kind.HISTORY), scopes[:_READ]
+        yield tuple(p for p in _held(some[0]) if p.kind is not PropertyKind.HISTORY), some
+    yield tuple(p for p in PROPERTIES.values() if p.kind is PropertyKind.HISTORY), scopes[:_READ]
 
 
 # By comparison.
@@ -195,7 +195,7 @@ def compared(revision: Revision, states: int = PAIRS) -> Killing:
     """The shortest sequence of all crowds whose answers differ from kafka-4's."""
     best: tuple[int, Lockstep, tuple[tuple[Doing | None, State], ...]] | None = None
     cost = 0
-    for scope in COMPARED:
+    for scope in COMPARED_SCOPES:
         if best is not None and best[0] <= 1:
             break
         lockstep = Lockstep(*spoken(KAFKA_4, revision), scope)
@@ -228,9 +228,11 @@ def _lockstep_explored(
 
 def differing(revision: Revision, examples: int = EXAMPLES) -> Killing:
     """A walk whose answers kafka-4 can't give, as short as shrinking makes it."""
-    found = find_violation(revision, reference=KAFKA_4, scopes=COMPARED, max_examples=examples)
+    found = find_violation(
+        revision, reference=KAFKA_4, scopes=COMPARED_SCOPES, max_examples=examples
+    )
     if found is None:
-        return Killing(DIFFER, killed=False, cost=examples * len(COMPARED))
+        return Killing(DIFFER, killed=False, cost=examples * len(COMPARED_SCOPES))
     shown = Evidence(Worlds(revision, replace(found.scope, fold=False)), found.run)
     violation = found.finding.violation
     by = ", ".join(violation.decided_by) if violation is not None else ""

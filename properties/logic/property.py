@@ -20,7 +20,7 @@ from typing import Any
 from fencepost.properties.logic.logic import Formula
 
 
-class Kind(Enum):
+class PropertyKind(Enum):
     """What a property speaks of."""
 
     STATE = "state"
@@ -54,7 +54,7 @@ class Property:
     id: str
     meaning: str
     source: str
-    kind: Kind
+    kind: PropertyKind
     scope: str
     engines: frozenset[Engine]
     formula: Formula | None = None

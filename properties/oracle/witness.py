@@ -32,7 +32,7 @@ from fencepost.properties.oracle.verdict import Allowed, Verdict, Violation, Wro
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class ExplainedRun:
     """The model's run beside a history, as far as there is one.
 
     `steps`: with real ids and the target's generations; `verdict`: of the whole history.
@@ -49,7 +49,7 @@ def run_beside(
     *,
     lag_ms: int,
     limit: int = 20_000,
-) -> Run:
+) -> ExplainedRun:
     """Judge a history, and tell the run of the model that explains it.
 
     Up to where it goes wrong, and there as far as the step that gives the nearest right answer.
@@ -58,7 +58,7 @@ def run_beside(
     for event in history:
         oracle.observe(event)
     verdict = oracle.verdict()
-    return Run(_real(_told_one(oracle, verdict.violation)), verdict)
+    return ExplainedRun(_real(_told_one(oracle, verdict.violation)), verdict)
 
 
 class _Remembering(Oracle):

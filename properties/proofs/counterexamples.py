@@ -89,7 +89,7 @@ def _tuples(relation: Relation, universe: Universe) -> list[tuple[Z, ...]]:
     return found
 
 
-class _Reader:
+class _Z3ModelReader:
     """Reads a model, and names what it finds: ids m1, m2, members first; instances A, B."""
 
     def __init__(self, model: Z, scene: Scene, universe: Universe) -> None:
@@ -144,7 +144,7 @@ class _Reader:
 
 
 def _read(model: Z, scene: Scene, universe: Universe, path: Path) -> Counterexample:
-    reader = _Reader(model, scene, universe)
+    reader = _Z3ModelReader(model, scene, universe)
     asked = path.naming and not path.at_the_end
     given = asked and reader.true(scene.event[sig.MID_GIVEN.name].body)
     inst_given = asked and reader.true(scene.event[sig.INST_GIVEN.name].body)

@@ -11,29 +11,29 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from fencepost.model.revision import Revision
-from fencepost.properties.checking.checking import QUESTIONS, Question
 from fencepost.properties.checking.evaluator import EXCUSED, Judging, is_quiet
 from fencepost.properties.explorer.exploration import Check
 from fencepost.properties.explorer.explorer import explore
 from fencepost.properties.logic.property import Property
 from fencepost.properties.worlds.concretise import Run, unfold
+from fencepost.properties.worlds.scopes import CHECK_SCOPES, NamedScope
 from fencepost.properties.worlds.world import Act, World, Worlds
 
 MAX_STATES = 3_000
-"""So many worlds of each question are looked at."""
+"""So many worlds of each scope are looked at."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reached:
     """What came of looking: the run, in which world; None where no run was found.
 
-    `states`: how many worlds were looked at; `complete`: whether these were all that the questions
+    `states`: how many worlds were looked at; `complete`: whether these were all that the scopes
     have.
     """
 
     states: int
     complete: bool
-    question: Question | None = None
+    question: NamedScope | None = None
     run: Run | None = None
     worlds: Worlds | None = None
 
@@ -42,7 +42,7 @@ def reach(
     revision: Revision,
     one: Property,
     rule_id: str,
-    questions: Sequence[Question] = QUESTIONS,
+    questions: Sequence[NamedScope] = CHECK_SCOPES,
     *,
     max_states: int = MAX_STATES,
 ) -> Reached:

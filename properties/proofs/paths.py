@@ -35,7 +35,7 @@ from fencepost.properties.logic.logic import (
     negate,
     same,
 )
-from fencepost.properties.logic.property import Kind, Property
+from fencepost.properties.logic.property import Property, PropertyKind
 from fencepost.properties.logic.signature import X
 from fencepost.properties.proofs.abstract_steps import Path
 from fencepost.properties.proofs.terms import (
@@ -158,7 +158,7 @@ def before(one: Property, scene: Scene, *, batch: bool) -> Z:
 def after(one: Property, encoded: Encoded, path: Path) -> Z:
     """What the step must establish: the invariant after it, or the step property."""
     assert one.formula is not None
-    if one.kind is Kind.STEP:
+    if one.kind is PropertyKind.STEP:
         return translate(one.formula, encoded.scene)
     then = replace(encoded.scene, now=encoded.scene.then)
     return _weak(one, then, batch=path.put_off)
@@ -175,7 +175,7 @@ def _weak(one: Property, scene: Scene, *, batch: bool) -> Z:
 def is_untouched(one: Property, path: Path) -> bool:
     """Whether the step changes nothing that an invariant speaks of, so that it holds as before."""
     batch = path.put_off or path.at_the_end
-    if one.kind is not Kind.STATE or batch or one.formula is None:
+    if one.kind is not PropertyKind.STATE or batch or one.formula is None:
         return False
     return not (_mentioned(one.formula) & path.touched())
 

@@ -18,9 +18,9 @@ import z3
 
 from fencepost.model.revision import Revision
 from fencepost.model.table.effects import Do
-from fencepost.properties.claims.formulas import PROPERTIES, expected_in
+from fencepost.properties.claims.registry import FORMULAS, expected_in
 from fencepost.properties.logic.logic import negate
-from fencepost.properties.logic.property import Kind, Property
+from fencepost.properties.logic.property import Property, PropertyKind
 from fencepost.properties.logic.signature import SYNC_TIMER
 from fencepost.properties.proofs.abstract_effect import AbstractEffect
 from fencepost.properties.proofs.abstract_steps import Path, paths
@@ -47,14 +47,16 @@ def invariants_of(properties: Collection[Property]) -> tuple[Property, ...]:
     Also one that fails in a revision: then the proofs say which rules break it first, and speak of
     the other properties only up to there.
     """
-    return tuple(one for one in properties if one.kind is Kind.STATE and one.formula is not None)
+    return tuple(
+        one for one in properties if one.kind is PropertyKind.STATE and one.formula is not None
+    )
 
 
 def prove(
     revision: Revision,
     only: Collection[str] = (),
     *,
-    properties: Collection[Property] = PROPERTIES,
+    properties: Collection[Property] = FORMULAS,
     assume: Collection[Property] | None = None,
     rules: Collection[str] = (),
     overrides: Mapping[Do, AbstractEffect] | None = None,
@@ -70,7 +72,7 @@ def prove(
     `overrides`: the abstract effects of verbs that the revision performs otherwise.  `with_traces`:
     with counterexamples.
     """
-    search = _Search(
+    search = _ProofSearch(
         revision,
         properties,
         assume,
@@ -85,7 +87,7 @@ def prove(
 
 
 @dataclass(slots=True)
-class _Search:
+class _ProofSearch:
     revision: Revision
     properties: Collection[Property]
     assume: Collection[Property] | None
@@ -159,7 +161,7 @@ class _Search:
 
     def _initial(self) -> Iterator[Obligation]:
         for one in self._goals:
-            if one.kind is Kind.STATE and one.formula is not None:
+            if one.kind is PropertyKind.STATE and one.formula is not None:
                 holds = evaluate(one.formula, AbstractGroup())
                 result = Result.PROVED if holds else Result.FAILED
                 detail = "" if holds else "it does not hold of a group that doesn't exist"

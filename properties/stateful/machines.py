@@ -23,27 +23,23 @@ from hypothesis.stateful import RuleBasedStateMachine, precondition, rule
 from fencepost.model.revision import Revision
 from fencepost.properties.checking.random_walk import (
     KINDS,
-    Choice,
-    Finding,
-    Ground,
+    Fault,
     Walk,
+    WalkChoice,
+    WalkGround,
     simpler,
     walked,
 )
 from fencepost.properties.checking.rule_coverage import Coverage
 from fencepost.properties.checking.shrinking import shrunk
-from fencepost.properties.logic.property import Kind, Property
+from fencepost.properties.logic.property import Property, PropertyKind
 from fencepost.properties.worlds.concretise import Run
 from fencepost.properties.worlds.scope import Scope
+from fencepost.properties.worlds.scopes import walk_scopes
 from fencepost.properties.worlds.world import Act, World
 
 EVERYTHING = KINDS
-_WIDE: dict[str, Any] = {"acts": EVERYTHING, "offers": 3, "generations": 9}
-SCOPES: tuple[Scope, ...] = (
-    Scope(clients=2, members=3, **_WIDE),
-    Scope(clients=3, instances=2, zombies=1, members=3, **_WIDE),
-    Scope(clients=3, dynamic=2, members=4, old=2, delay_ticks=1, uneven=True, **_WIDE),
-)
+SCOPES = walk_scopes(EVERYTHING)
 """Where `find_violation` looks, in turn: few clients first."""
 
 _STEPS = 40
@@ -54,7 +50,7 @@ _DISTURBING = tuple(k for k in KINDS if k not in {"join", "sync", "tick", "heart
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FalsifyingWalk:
     """A fault, and the shortest way to it that shrinking left.
 
     `acts`: what happens; `path`: the same with the worlds that it leads through; `run`: made
@@ -62,7 +58,7 @@ class Found:
     was that showed it first.
     """
 
-    finding: Finding
+    finding: Fault
     acts: tuple[Act, ...]
     path: tuple[tuple[Act | None, World], ...]
     run: Run
@@ -88,7 +84,7 @@ def find_violation(
     seed: int = 0,
     max_examples: int = 150,
     coverage: Coverage | None = None,
-) -> Found | None:
+) -> FalsifyingWalk | None:
     """Search a revision for a walk that breaks a property, or that a reference can't explain.
 
     `properties`: those that have to hold, of any kind; where the revision is expected to break one
@@ -98,8 +94,8 @@ def find_violation(
     The result depends on the arguments alone.
     """
     given_ = tuple(properties)
-    quick = [p for p in given_ if p.kind is not Kind.HISTORY]
-    slow = [p for p in given_ if p.kind is Kind.HISTORY]
+    quick = [p for p in given_ if p.kind is not PropertyKind.HISTORY]
+    slow = [p for p in given_ if p.kind is PropertyKind.HISTORY]
     stages: list[tuple[list[Property], Revision | None]] = []
     if quick or reference is not None or not slow:
         stages.append((quick, reference))
@@ -108,8 +104,8 @@ def find_violation(
     tried = 0
     for held_to, compared in stages:
         for scope in scopes:
-            ground = Ground(revision, scope, held_to, compared)
-            search = _Search(ground, coverage)
+            ground = WalkGround(revision, scope, held_to, compared)
+            search = _WalkSearch(ground, coverage)
             search.run(seed, max_examples)
             tried += search.examples
             if search.walk is not None:
@@ -117,10 +113,10 @@ def find_violation(
     return None
 
 
-class _Search:
+class _WalkSearch:
     """Walks over one ground, until one shows a fault."""
 
-    def __init__(self, ground: Ground, coverage: Coverage | None) -> None:
+    def __init__(self, ground: WalkGround, coverage: Coverage | None) -> None:
         self.ground = ground
         self.coverage = coverage
         self.examples = 0
@@ -165,7 +161,7 @@ numbers = st.tuples(
 the acts that are enabled, and which outcome."""
 
 
-def drawn_walk(ground: Ground, drawn: tuple[int, Sequence[int]]) -> Walk:
+def drawn_walk(ground: WalkGround, drawn: tuple[int, Sequence[int]]) -> Walk:
     """The walk that some numbers choose, up to the first step that breaks a property."""
     walk = Walk(ground)
     bits, steps = drawn
@@ -178,8 +174,8 @@ def drawn_walk(ground: Ground, drawn: tuple[int, Sequence[int]]) -> Walk:
     return walk
 
 
-def _found(ground: Ground, first: Walk, examples: int) -> Found:
-    def shows(choices: Sequence[Choice]) -> Sequence[Choice] | None:
+def _found(ground: WalkGround, first: Walk, examples: int) -> FalsifyingWalk:
+    def shows(choices: Sequence[WalkChoice]) -> Sequence[WalkChoice] | None:
         walk = walked(ground, choices)
         return None if walk.finding is None else walk.choices
 
@@ -187,7 +183,7 @@ def _found(ground: Ground, first: Walk, examples: int) -> Found:
     walk = walked(ground, shrunk(first.choices, shows, plain))
     assert walk.finding is not None
     acts = tuple(act for act, _ in walk.path if act is not None)
-    return Found(
+    return FalsifyingWalk(
         walk.finding, acts, tuple(walk.path), walk.run(), ground.scope, examples, len(first.choices)
     )
 
@@ -204,7 +200,7 @@ def world_machine(
 
     It fails as soon as a property is broken, and at its end if the reference can't explain it.
     """
-    ground = Ground(revision, scope, properties, reference)
+    ground = WalkGround(revision, scope, properties, reference)
     counted = Coverage() if coverage is None else coverage
 
     def step(kind: str) -> Any:
@@ -214,13 +210,13 @@ def world_machine(
         @precondition(lambda self: kind in self.walk.enabled())
         @rule(client=clients, outcome=st.integers(0, 3))
         def act(self: Any, client: int, outcome: int) -> None:
-            self.walk.take(Choice(kind, client, outcome))
+            self.walk.take(WalkChoice(kind, client, outcome))
             self.check()
 
         act.__name__ = act.__qualname__ = kind
         return act
 
-    class Machine(RuleBasedStateMachine):
+    class ModelMachine(RuleBasedStateMachine):
         """A walk."""
 
         rules_used = counted
@@ -244,4 +240,4 @@ def world_machine(
             self.check()
 
     rules: dict[str, Any] = {kind: step(kind) for kind in scope.acts}
-    return type("WorldMachine", (Machine,), rules)
+    return type("WorldMachine", (ModelMachine,), rules)

@@ -1,41 +1,35 @@
-"""The wish that something should end early, and keep what it has.
+"""`Stop`: asks running work to end early.
 
-Decides what is left of work that is cut off: nothing, so it keeps what it came to somewhere else.
-Whoever starts work and whoever ends it share one of these.
+Whoever starts work and whoever may end it share one `Stop`.  Work that is cut off returns nothing,
+so it must keep its results somewhere else.
 """
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import os
 from collections.abc import Coroutine
-from multiprocessing.connection import Connection
 from typing import Any, TypeVar
 
 _T = TypeVar("_T")
 
-STOP = "stop"
-"""What is sent to a process that is to end early."""
-
 
 class Stop:
-    """Asked for once; there is no way back."""
+    """A request to end early; once made, it can't be taken back."""
 
     def __init__(self) -> None:
         self.asked = False
-        """Whether somebody wants an end."""
+        """Whether the end was asked for."""
         self._waiting: set[asyncio.Future[None]] = set()
 
     def ask(self) -> None:
-        """Let everything end that runs under this."""
+        """Ask everything that shares this to end."""
         self.asked = True
         for future in self._waiting:
             if not future.done():
                 future.set_result(None)
 
     async def wait(self) -> None:
-        """Until an end is asked for."""
+        """Wait until the end is asked for."""
         if self.asked:
             return
         future = asyncio.get_running_loop().create_future()
@@ -46,7 +40,7 @@ class Stop:
             self._waiting.discard(future)
 
     async def cut(self, work: Coroutine[Any, Any, _T]) -> _T | None:
-        """What the work returns; None where an end was asked for first, and it was cancelled."""
+        """Run work and return its result; None if the end was asked for first: it is cancelled."""
         if self.asked:
             work.close()
             return None
@@ -58,12 +52,3 @@ class Stop:
             for task in (running, stopping):
                 task.cancel()
             await asyncio.gather(running, stopping, return_exceptions=True)
-
-
-def watch(pipe: Connection, loop: asyncio.AbstractEventLoop, stop: Stop) -> None:
-    """For a thread: what is sent this way asks for a stop; the end of the pipe is the end."""
-    with contextlib.suppress(EOFError, OSError):
-        while pipe.recv() == STOP:
-            with contextlib.suppress(RuntimeError):  # the work is done
-                loop.call_soon_threadsafe(stop.ask)
-    os._exit(os.EX_SOFTWARE)

@@ -1,152 +1,183 @@
-"""Errands: work in a process of its own, which tells what it has as it goes.
+"""Tasks in worker processes: `run_tasks` for an event loop, `run_side_by_side` without one.
 
-Decides that no errand outlives its time or us.  At the end of its time it is asked to stop, and may
-tell what it has; a little later it is killed.  It ends at once when the pipe to us closes, whatever
-ended us; and a terminal's Ctrl-C is ours alone to act on.
+An asynchronous task reports what it has as it goes, and it has a time limit: at its end it is asked
+to stop, and may report what it has; a little later it is killed.  No task outlives us.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import multiprocessing
-import signal
-import threading
-import traceback
-from collections.abc import Callable, Coroutine, Iterable
+import queue
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from multiprocessing.connection import Connection
-from pathlib import Path
-from typing import Any
+from multiprocessing.connection import Connection, wait
+from typing import Any, TypeVar
 
-from fencepost.properties.workers.cancellation import STOP, Stop, watch
-from fencepost.properties.workers.processes import end_all
+from fencepost.properties.workers.cancellation import Stop
+from fencepost.properties.workers.processes import (
+    Failure,
+    Worker,
+    WorkerGroup,
+    WorkerLostError,
+    listen,
+)
 
-_SPAWN = multiprocessing.get_context("spawn")
+_Given = TypeVar("_Given")
+_Result = TypeVar("_Result")
+
 GRACE_S = 45.0
-"""So long an errand may take to tell what it has, once it was asked to stop."""
+"""How long a task may take to report what it has, once it was asked to stop."""
+_STOP = "stop"
 
 Tell = Callable[[Any], None]
 Work = Callable[[Any, Stop, Tell], Coroutine[Any, Any, None]]
-"""What is given, who wishes an end, and whom to tell (what is told must fit through a pipe)."""
+"""Takes its argument, who may ask it to stop, and where to report (all of it can be pickled)."""
 
 
 @dataclass(frozen=True, slots=True)
-class Errand:
-    """What to do: a function that a new process can import, and what it is given.
+class Task:
+    """What to do: a function that a new process can import, and its argument.
 
-    `seconds`: when it is asked to stop.
+    `seconds`: when it is asked to stop; None: it has no time limit.
     """
 
     name: str
     work: Work
     given: Any
-    seconds: float
+    seconds: float | None = None
 
 
-class ErrandError(Exception):
-    """An errand did not come to its end.  `str()` says why."""
+async def run_task(
+    task: Task, told: Tell, stop: Stop, *, grace_s: float | None = GRACE_S
+) -> Failure | None:
+    """Run a task in a worker; `told` hears what it reports.  Why it failed, or None.
+
+    `grace_s`: see GRACE_S; None: it is waited for, however long it takes.
+    """
+    with WorkerGroup() as group:
+        worker = group.start(_work, task.work, task.given)
+        asking = asyncio.create_task(_ask_to_stop(worker, stop, task.seconds))
+        last = asyncio.create_task(_pass_on(worker, told))
+        try:
+            await asyncio.wait({asking, last}, return_when=asyncio.FIRST_COMPLETED)
+            async with asyncio.timeout(grace_s):
+                return await last
+        except TimeoutError:
+            late = f"it did not end within {grace_s:g} s of being asked to, and was killed"
+            return Failure(WorkerLostError(late), late)
+        finally:
+            for waiting in (asking, last):
+                waiting.cancel()
+            await asyncio.gather(asking, last, return_exceptions=True)
 
 
-async def run_errand(
-    errand: Errand, told: Tell, stop: Stop, *, grace_s: float = GRACE_S
-) -> ErrandError | None:
-    """Run an errand; `told` hears what it tells.  Why it did not come to its end, or None."""
-    ours, theirs = _SPAWN.Pipe()
-    process = _SPAWN.Process(target=_work, args=(theirs, errand), daemon=True)
-    process.start()
-    theirs.close()
-    asking = asyncio.create_task(_asked(stop, ours, errand.seconds))
-    last = asyncio.create_task(_heard(ours, told))
-    try:
-        await asyncio.wait({asking, last}, return_when=asyncio.FIRST_COMPLETED)
-        async with asyncio.timeout(grace_s):
-            return await last
-    except TimeoutError:
-        late = f"it did not end within {grace_s:g} s of being asked to, and was killed"
-        return ErrandError(late)
-    finally:
-        for task in (asking, last):
-            task.cancel()
-        await asyncio.gather(asking, last, return_exceptions=True)
-        end_all([process])
-        ours.close()
-
-
-async def run_errands(
-    errands: Iterable[Errand], told: Tell, stop: Stop, *, jobs: int
-) -> dict[str, ErrandError]:
-    """Run errands, so many side by side; those that did not come to their end, by name."""
+async def run_tasks(
+    tasks: Iterable[Task], told: Tell, stop: Stop, *, jobs: int
+) -> dict[str, Failure]:
+    """Run tasks, at most `jobs` side by side; those that failed, by name."""
     places = asyncio.Semaphore(jobs)
-    lost: dict[str, ErrandError] = {}
+    failed: dict[str, Failure] = {}
 
-    async def one(errand: Errand) -> None:
+    async def one(task: Task) -> None:
         async with places:
             if stop.asked:
                 return
-            wrong = await run_errand(errand, told, stop)
-        if wrong is not None:
-            lost[errand.name] = wrong
+            failure = await run_task(task, told, stop)
+        if failure is not None:
+            failed[task.name] = failure
 
     async with asyncio.TaskGroup() as group:
-        for errand in errands:
-            group.create_task(one(errand))
-    return lost
+        for task in tasks:
+            group.create_task(one(task))
+    return failed
 
 
-async def _asked(stop: Stop, pipe: Connection, seconds: float) -> None:
-    """Ask it to stop, when its time is over or somebody wishes so."""
+def run_side_by_side(
+    work: Callable[[_Given], _Result], given: Sequence[_Given], jobs: int
+) -> Iterator[tuple[_Given, _Result]]:
+    """Call a function for each of these in up to `jobs` workers; yield results as they come.
+
+    Raises what the function raises, and WorkerLostError.
+    """
+    left = list(reversed(given))
+    busy: dict[Connection, tuple[Worker, _Given]] = {}
+    with WorkerGroup() as group:
+        for _ in range(min(jobs, len(left))):
+            worker = group.start(_serve, work)
+            busy[worker.pipe] = worker, left.pop()
+            worker.pipe.send(busy[worker.pipe][1])
+        while busy:
+            for ready in wait(list(busy)):
+                worker, item = busy.pop(ready)  # type: ignore[call-overload]  # they are our pipes
+                result = worker.receive()
+                if isinstance(result, Failure):
+                    raise result.error
+                yield item, result
+                if left:
+                    busy[worker.pipe] = worker, left.pop()
+                    worker.pipe.send(busy[worker.pipe][1])
+
+
+async def _ask_to_stop(worker: Worker, stop: Stop, seconds: float | None) -> None:
+    """Ask a task to stop, when its time is over or somebody asks for it."""
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(seconds):
             await stop.wait()
     with contextlib.suppress(OSError):
-        pipe.send(STOP)
+        worker.pipe.send(_STOP)
 
 
-async def _heard(pipe: Connection, told: Tell) -> ErrandError | None:
-    """Pass on what is told, up to the end."""
+async def _pass_on(worker: Worker, told: Tell) -> Failure | None:
+    """Pass on what is reported, up to the end."""
     loop = asyncio.get_running_loop()
     ready = asyncio.Event()
-    loop.add_reader(pipe.fileno(), ready.set)
+    loop.add_reader(worker.pipe.fileno(), ready.set)
     try:
         while True:
             await ready.wait()
             ready.clear()
-            while pipe.poll():
-                said = pipe.recv()
-                if said is None or isinstance(said, ErrandError):
+            while worker.pipe.poll():
+                said = worker.receive()
+                if said is None or isinstance(said, Failure):
                     return said
                 told(said)
-    except (EOFError, OSError):
-        return ErrandError("its process ended before its work did; was there too little memory?")
+    except (WorkerLostError, OSError) as error:
+        return Failure(error, str(error))
     finally:
-        loop.remove_reader(pipe.fileno())
+        loop.remove_reader(worker.pipe.fileno())
 
 
-def _work(pipe: Connection, errand: Errand) -> None:
-    """In a process of its own."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    end: ErrandError | None = None
+def _work(pipe: Connection, work: Work, given: Any) -> None:
+    """In a worker: run an asynchronous task; then report its end."""
+    end: Failure | None = None
     try:
-        asyncio.run(_listening(pipe, errand))
+        asyncio.run(_listening(pipe, work, given))
     except Exception as error:  # noqa: BLE001  (whatever it is, it is told)
-        end = ErrandError(_told_of(error))
-    with contextlib.suppress(OSError):
-        pipe.send(end)
+        end = Failure.of(error)
+    pipe.send(end)
 
 
-def _told_of(error: Exception) -> str:
-    """What went wrong in the end, and where."""
-    last: BaseException = error
-    while isinstance(last, BaseExceptionGroup):
-        last = last.exceptions[0]
-    frames = traceback.extract_tb(last.__traceback__)
-    where = f" ({Path(frames[-1].filename).name}, line {frames[-1].lineno})" if frames else ""
-    return f"{type(last).__name__}: {last}{where}"
-
-
-async def _listening(pipe: Connection, errand: Errand) -> None:
+async def _listening(pipe: Connection, work: Work, given: Any) -> None:
     stop = Stop()
     loop = asyncio.get_running_loop()
-    threading.Thread(target=watch, args=(pipe, loop, stop), daemon=True).start()
-    await errand.work(errand.given, stop, pipe.send)
+
+    def asked(_: object) -> None:
+        with contextlib.suppress(RuntimeError):  # the work is done
+            loop.call_soon_threadsafe(stop.ask)
+
+    listen(pipe, asked)
+    await work(given, stop, pipe.send)
+
+
+def _serve(pipe: Connection, work: Callable[[Any], Any]) -> None:
+    """In a worker: call the function as long as somebody asks for it."""
+    inbox: queue.SimpleQueue[Any] = queue.SimpleQueue()
+    listen(pipe, inbox.put)
+    while True:
+        given = inbox.get()
+        try:
+            result = work(given)
+        except Exception as error:  # noqa: BLE001  (it is raised again, in the parent)
+            result = Failure.of(error)
+        pipe.send(result)

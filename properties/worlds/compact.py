@@ -26,7 +26,7 @@ from fencepost.properties.worlds.memo_exchange import (
     MASK,
     NOBODY,
     Learnt,
-    Move,
+    MemoMove,
     Note,
     WorldsTranslation,
 )
@@ -85,7 +85,7 @@ class CompactWorlds:
         self._client_numbers: dict[Client, int] = {}
         self._note_numbers: dict[Note, int] = {}
         self._renaming_numbers: dict[object, int] = {}
-        self.moves: dict[int, tuple[Move, ...]] = {}
+        self.moves: dict[int, tuple[MemoMove, ...]] = {}
         self._placed = _Placed(self)
         count = len(worlds.seats)
         self.count = count
@@ -97,7 +97,7 @@ class CompactWorlds:
         self._world = worlds.world
         self._acts: dict[int, Act] = {}
         self._base = (0, 0, 0, 0)
-        self._new_moves: dict[int, tuple[Move, ...]] | None = None
+        self._new_moves: dict[int, tuple[MemoMove, ...]] | None = None
 
     # The system, as the explorer wants it.
 
@@ -224,16 +224,16 @@ class CompactWorlds:
 
     # What is not known yet.
 
-    def _learn(self, pair: int, found: tuple[Move, ...]) -> tuple[Move, ...]:
+    def _learn(self, pair: int, found: tuple[MemoMove, ...]) -> tuple[MemoMove, ...]:
         self.moves[pair] = found
         if self._new_moves is not None:
             self._new_moves[pair] = found
         return found
 
-    def _by_client(self, group: int, part: int, like: int) -> tuple[Move, ...]:
+    def _by_client(self, group: int, part: int, like: int) -> tuple[MemoMove, ...]:
         client = self.clients[part]
         return tuple(
-            Move(
+            MemoMove(
                 self.number_of_note(note),
                 self.number_of_client(known_as(own, naming)),
                 self.number_of_renaming(naming, emissions),
@@ -242,9 +242,9 @@ class CompactWorlds:
             for note, own, naming, emissions in self.worlds.moves(self.groups[group], client, like)
         )
 
-    def _by_nobody(self, group: int) -> tuple[Move, ...]:
+    def _by_nobody(self, group: int) -> tuple[MemoMove, ...]:
         return tuple(
-            Move(
+            MemoMove(
                 self.number_of_note(note),
                 NOBODY,
                 self.number_of_renaming(naming, emissions),

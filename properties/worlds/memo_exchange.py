@@ -34,7 +34,7 @@ class Note(NamedTuple):
     about: tuple[str, ...] = ()
 
 
-class Move(NamedTuple):
+class MemoMove(NamedTuple):
     """What an act comes to: its note, the acting client after it, who is renamed how, the group.
 
     All are numbers; `own` is NOBODY if nobody acts.
@@ -108,10 +108,10 @@ class WorldsTranslation:
         note, index = divmod(action, count)
         return self._note(note) * count + index
 
-    def _move(self, numbers: Iterator[int]) -> Move:
+    def _move(self, numbers: Iterator[int]) -> MemoMove:
         note, own, renaming, group = next(numbers), next(numbers), next(numbers), next(numbers)
         base = self._bases[3]
-        return Move(
+        return MemoMove(
             self._note(note),
             own if own == NOBODY else self._client(own),
             renaming if renaming < base else self._renamings[renaming - base],

@@ -10,8 +10,8 @@ from click.testing import CliRunner
 
 from benchmarks import worlds
 from benchmarks.__main__ import bench_group
-from fencepost.properties.worlds.bounds import BOUNDS
 from fencepost.properties.worlds.scope import Scope
+from fencepost.properties.worlds.scopes import BOUNDS, NamedScope
 
 SMALL = Scope(clients=1, members=1)
 
@@ -34,7 +34,7 @@ def test_processes_and_properties_are_shown_apart(monkeypatch: pytest.MonkeyPatc
 
 
 def test_two_processes_count_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(BOUNDS, "quick", SMALL)
+    monkeypatch.setitem(BOUNDS, "quick", NamedScope("quick", "one client", SMALL))
     one, two = (worlds.worlds_figures("quick", jobs, judged=True) for jobs in (1, 2))
     for name in ("states", "transitions", "levels", "violations"):
         assert one[name] == two[name]
@@ -43,7 +43,7 @@ def test_two_processes_count_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_what_is_printed_is_the_figures(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setitem(BOUNDS, "quick", SMALL)
+    monkeypatch.setitem(BOUNDS, "quick", NamedScope("quick", "one client", SMALL))
     worlds.print_worlds_figures("quick", 1, judged=False)
     assert json.loads(capsys.readouterr().out)["complete"] is True
 

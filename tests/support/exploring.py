@@ -5,13 +5,13 @@ from __future__ import annotations
 from fencepost.model.revisions.base import KAFKA_4
 from fencepost.properties.checking.evaluator import Judging
 from fencepost.properties.claims.registry import PROPERTIES
-from fencepost.properties.cover.scopes import SMALL
 from fencepost.properties.explorer.exploration import Exploration
 from fencepost.properties.explorer.explorer import explore
 from fencepost.properties.worlds.scope import Scope
+from fencepost.properties.worlds.scopes import COVER_SCOPES
 from fencepost.properties.worlds.world import Act, World, Worlds
 
-SCOPES = (Scope(clients=2, members=2), SMALL[0].scope, SMALL[1].scope)
+SCOPES = (Scope(clients=2, members=2), COVER_SCOPES[0].scope, COVER_SCOPES[1].scope)
 
 
 def on_one_machine(scope: Scope) -> Exploration[World, Act]:

@@ -13,10 +13,10 @@ from typing import Any
 from fencepost.model.revision import Change, Revision
 from fencepost.model.revisions import revisions
 from fencepost.model.table.table import Rule
-from fencepost.properties.diff.bounds import Bounds
 from fencepost.properties.diff.revisions import Comparison, Difference, Telling
 from fencepost.properties.diff.versions import Unsaid
 from fencepost.properties.worlds.concretise import unfold
+from fencepost.properties.worlds.scopes import NamedScope
 from fencepost.traces.files.run_trace import Step, run_steps, run_trace
 from fencepost.traces.files.trace_file import TraceFile
 
@@ -170,7 +170,7 @@ def lost_words(loss: Unsaid) -> str:
     return said
 
 
-def bounds_words(bounds: Bounds) -> str:
+def bounds_words(bounds: NamedScope) -> str:
     """What was compared, in a few words, e.g. `2 clients of 1 instance, up to 9 steps`."""
     scope = bounds.scope
     static = scope.clients - scope.dynamic

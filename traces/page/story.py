@@ -17,7 +17,7 @@ from fencepost.model.revision import Revision
 from fencepost.model.table.expr import Point
 from fencepost.model.table.table import Rule, Table
 from fencepost.properties.oracle.provenance import Happened
-from fencepost.properties.oracle.witness import Run, run_beside
+from fencepost.properties.oracle.witness import ExplainedRun, run_beside
 from fencepost.traces.files.trace_file import TraceFile
 from fencepost.traces.page.decisions import heard
 from fencepost.traces.text.step_lines import Line, Told, step_lines
@@ -37,7 +37,7 @@ class Story:
     trace: TraceFile
     revision: Revision
     lines: tuple[Line, ...]
-    run: Run
+    run: ExplainedRun
     beside: tuple[tuple[Happened, ...], ...]
     requests: Mapping[str, Send]
     asked_at: Mapping[str, int]

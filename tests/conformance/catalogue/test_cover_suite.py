@@ -29,10 +29,10 @@ from fencepost.model.history import Event as Happened
 from fencepost.model.revision import Change, Revision, derive
 from fencepost.model.revisions import revisions
 from fencepost.model.table.errors import Error
-from fencepost.properties.cover.controllable import Ground, Walk
-from fencepost.properties.cover.scopes import SMALL
+from fencepost.properties.cover.controllable import ControllableGraph, Walk
 from fencepost.properties.mutants.catalogue import find_mutant
 from fencepost.properties.worlds.concretise import unfold
+from fencepost.properties.worlds.scopes import COVER_SCOPES
 
 ADAPTER = program(
     "-c", "from fencepost.conformance.cli.cli import main; main()", "adapter", "model"
@@ -96,13 +96,13 @@ def told(history: Iterable[Happened]) -> list[tuple[str, Any, Any]]:
     ]
 
 
-def as_unfolded(ground: Ground, walk: Walk) -> list[tuple[str, Any, Any]]:
-    path: list[Any] = [(None, ground.states[0])]
-    path += [(stride.act, ground.states[stride.target]) for stride in walk]
-    return told(unfold(ground.worlds, path).events)
+def as_unfolded(graph: ControllableGraph, walk: Walk) -> list[tuple[str, Any, Any]]:
+    path: list[Any] = [(None, graph.states[0])]
+    path += [(stride.act, graph.states[stride.target]) for stride in walk]
+    return told(unfold(graph.worlds, path).events)
 
 
-@pytest.mark.parametrize("cast", SMALL, ids=lambda cast: cast.name)
+@pytest.mark.parametrize("cast", COVER_SCOPES, ids=lambda cast: cast.name)
 def test_a_plan_is_answered_as_its_walk_says(pairs: Covered, cast: Any) -> None:
     (suite,) = [made for known, made in pairs.casts if known is cast]
     before = [len(made.walks) for known, made in pairs.casts]
@@ -111,7 +111,7 @@ def test_a_plan_is_answered_as_its_walk_says(pairs: Covered, cast: Any) -> None:
 
     for walk, result in zip(suite.walks, results(entries, KAFKA_4, KAFKA_4), strict=True):
         assert result.recording is not None
-        assert told(result.recording.history) == as_unfolded(suite.ground, walk)
+        assert told(result.recording.history) == as_unfolded(suite.graph, walk)
 
 
 def test_a_plan_survives_being_written_down(pairs: Covered) -> None:

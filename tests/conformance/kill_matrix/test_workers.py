@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -11,9 +12,10 @@ from support.in_this_process import invoke
 from fencepost.conformance.kill_matrix import workers
 from fencepost.conformance.kill_matrix.render import ABOUT, matrix_json
 from fencepost.conformance.kill_matrix.suites import CATALOGUE, ENGINES, by_catalogue
-from fencepost.conformance.kill_matrix.workers import WorkerLostError, rows
+from fencepost.conformance.kill_matrix.workers import rows
 from fencepost.model.revisions.base import KAFKA_4
 from fencepost.properties.kill_matrix.matrix import EXPLORE
+from fencepost.properties.workers.processes import WorkerLostError
 
 QUICK = (
     "mutants",
@@ -90,10 +92,11 @@ def test_an_engines_error_is_raised_with_a_mutants_name() -> None:
 
 
 def test_a_worker_that_is_lost_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(workers, "_work", _leave)
+    monkeypatch.setattr(workers, "_row_in_worker", _leave)
     with pytest.raises(WorkerLostError, match="fewer jobs"):
         rows(["kafka-8500", "tansu-same-id"], [EXPLORE], jobs=2)
 
 
-def _leave(*_: object) -> None:
+def _leave(*_: object, **__: object) -> None:
     """What a worker does that is ended by the system."""
+    os._exit(9)

@@ -7,35 +7,34 @@ from dataclasses import replace
 import pytest
 
 from fencepost.model.revisions import revisions
-from fencepost.properties.checking import checking
 from fencepost.properties.checking.checking import (
     Checked,
-    Finding,
-    Result,
+    CheckedProperty,
+    PropertyStatus,
     check_promises,
     check_revision,
-    find_question,
 )
-from fencepost.properties.checking.liveness import ANSWERED, LIVELY_SCOPES
+from fencepost.properties.checking.liveness import ANSWERED
 from fencepost.properties.claims.registry import PROPERTIES, find_property
 from fencepost.properties.logic.property import Engine
 from fencepost.properties.mutants.catalogue import find_revision
 from fencepost.properties.oracle.oracle import judge
+from fencepost.properties.worlds.scopes import PROMISE_SCOPES, NamedScope, find_check_scope
 
-QUICK = tuple(find_question(name) for name in ("zombie", "two processes", "failover"))
-ZOMBIE = (find_question("zombie"),)
+QUICK = tuple(find_check_scope(name) for name in ("zombie", "two processes", "failover"))
+ZOMBIE = (find_check_scope("zombie"),)
 
 
-def checked(name: str, *ids: str, questions: tuple[checking.Question, ...] = QUICK) -> Checked:
+def checked(name: str, *ids: str, questions: tuple[NamedScope, ...] = QUICK) -> Checked:
     properties = [find_property(i) for i in ids] if ids else list(PROPERTIES.values())
     return check_revision(find_revision(name), properties, questions=questions)
 
 
-def findings(result: Checked, *wanted: Finding) -> set[str]:
+def findings(result: Checked, *wanted: PropertyStatus) -> set[str]:
     return {r.property.id for r in result.results if r.finding in wanted}
 
 
-def only(result: Checked) -> Result:
+def only(result: Checked) -> CheckedProperty:
     (one,) = result.results
     return one
 
@@ -44,13 +43,13 @@ def only(result: Checked) -> Result:
 def test_what_shipped_breaks_nothing_that_it_is_not_known_for(name: str) -> None:
     result = checked(name)
 
-    assert findings(result, Finding.BROKEN, Finding.ASKED) == set()
+    assert findings(result, PropertyStatus.BROKEN, PropertyStatus.ASKED) == set()
 
 
 def test_what_kafka_is_known_for_is_told_with_its_run() -> None:
     result = only(checked("kafka-4", "static-goes-only-by-session-leave-replacement"))
 
-    assert result.finding is Finding.EXPECTED
+    assert result.finding is PropertyStatus.EXPECTED
     assert result.run is not None
     assert "SYNC-PHASE-EXPIRED" in result.run.turns[-1].rules
 
@@ -58,7 +57,7 @@ def test_what_kafka_is_known_for_is_told_with_its_run() -> None:
 def test_the_first_comment_lets_a_zombie_consume_beside_its_successor() -> None:
     result = only(checked("comment-table-1", "no-two-consumers-on-one-id", questions=ZOMBIE))
 
-    assert result.finding is Finding.BROKEN
+    assert result.finding is PropertyStatus.BROKEN
     assert result.run is not None
     assert [turn.rules[0] for turn in result.run.turns] == [
         "JOIN-STATIC-EMPTY-NEW",
@@ -71,7 +70,7 @@ def test_the_first_comment_lets_a_zombie_consume_beside_its_successor() -> None:
 def test_the_second_comment_lets_a_removed_consumer_evict_its_successor() -> None:
     result = only(checked("comment-table-2", "retired-id-stays-invalid", questions=ZOMBIE))
 
-    assert result.finding is Finding.ASKED
+    assert result.finding is PropertyStatus.ASKED
     assert result.run is not None
     assert [turn.rules[0] for turn in result.run.turns] == [
         "JOIN-STATIC-EMPTY-NEW",
@@ -99,26 +98,26 @@ def test_an_expected_violation_hides_no_other_by_another_rule() -> None:
 
     result = check_revision(revisions.find("kafka-4"), [fewer], questions=ZOMBIE)
 
-    assert only(result).finding is Finding.BROKEN
+    assert only(result).finding is PropertyStatus.BROKEN
 
 
 def test_a_property_that_nothing_puts_to_the_test_is_a_failure() -> None:
     result = checked("kafka-4", "a-refused-commit-stores-nothing", questions=QUICK[1:2])
 
-    assert only(result).finding is Finding.UNTESTED
+    assert only(result).finding is PropertyStatus.UNTESTED
     assert not result.holds
 
 
 def test_before_heartbeats_counted_a_leader_that_never_syncs_went_with_its_session() -> None:
-    (answered,) = check_promises(find_revision("kafka-2.4"), [ANSWERED], LIVELY_SCOPES[2:])
+    (answered,) = check_promises(find_revision("kafka-2.4"), [ANSWERED], PROMISE_SCOPES[2:])
 
-    assert answered.finding is Finding.HOLDS
+    assert answered.finding is PropertyStatus.HOLDS
 
 
 def test_a_leader_that_never_syncs_holds_everybody_up_from_2_6_1_to_2_8_0() -> None:
-    (answered,) = check_promises(find_revision("kafka-2.7"), [ANSWERED], LIVELY_SCOPES[2:])
+    (answered,) = check_promises(find_revision("kafka-2.7"), [ANSWERED], PROMISE_SCOPES[2:])
 
-    assert answered.finding is Finding.EXPECTED
+    assert answered.finding is PropertyStatus.EXPECTED
     assert answered.run is not None
     again = answered.run.turns[-answered.round :]
     assert {turn.act.kind for turn in again} >= {"tick", "heartbeat"}
@@ -126,25 +125,25 @@ def test_a_leader_that_never_syncs_holds_everybody_up_from_2_6_1_to_2_8_0() -> N
 
 
 def test_every_promise_is_kept_by_kafka_4() -> None:
-    kept = check_promises(revisions.find("kafka-4"), scopes=LIVELY_SCOPES[:2])
+    kept = check_promises(revisions.find("kafka-4"), scopes=PROMISE_SCOPES[:2])
 
     assert {k.promise.id: k.finding for k in kept} == {
-        "every-request-is-answered": Finding.HOLDS,
-        "every-group-settles": Finding.HOLDS,
+        "every-request-is-answered": PropertyStatus.HOLDS,
+        "every-group-settles": PropertyStatus.HOLDS,
     }
 
 
 def test_a_lost_wait_for_syncs_breaks_a_promise() -> None:
     mutant = find_revision("mutant:kafka-12890")
 
-    (answered,) = check_promises(mutant, [ANSWERED], LIVELY_SCOPES[2:])
+    (answered,) = check_promises(mutant, [ANSWERED], PROMISE_SCOPES[2:])
 
-    assert answered.finding is Finding.BROKEN
+    assert answered.finding is PropertyStatus.BROKEN
 
 
 def test_an_unknown_question_or_property_is_named() -> None:
     with pytest.raises(KeyError, match="no question 'why'; there are zombie"):
-        find_question("why")
+        find_check_scope("why")
     with pytest.raises(KeyError, match="no property 'all-is-well'; there are"):
         find_property("all-is-well")
 

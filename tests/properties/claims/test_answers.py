@@ -11,7 +11,11 @@ from support.tape import REBALANCE_MS, History, Tape, lie, saying, two_stable_me
 
 from fencepost.model.history import Answered, Handled
 from fencepost.model.revisions import revisions
-from fencepost.properties.claims.answers import HISTORY_PROPERTIES, broken_by, reached_by
+from fencepost.properties.claims.answers import (
+    HISTORY_PROPERTIES,
+    broken_properties,
+    reached_properties,
+)
 from fencepost.properties.stateful.machines import SCOPES
 from fencepost.properties.stateful.strategies import histories
 
@@ -228,21 +232,21 @@ def test_a_lie_is_caught_and_the_truth_is_not(name: str) -> None:
     property_id = name.partition(":")[0]
     truth, told = STORIES[name]()
 
-    assert broken_by(truth) == {}
-    assert property_id in broken_by(told)
+    assert broken_properties(truth) == {}
+    assert property_id in broken_properties(told)
 
 
 def test_every_property_has_a_lie_and_a_history_that_it_is_about() -> None:
     told = {name.partition(":")[0] for name in STORIES}
-    reached = frozenset().union(*(reached_by(tell()[0]) for tell in STORIES.values()))
+    reached = frozenset().union(*(reached_properties(tell()[0]) for tell in STORIES.values()))
 
     assert told == {one.id for one in HISTORY_PROPERTIES}
     assert reached == told
 
 
 def test_a_history_without_a_case_says_nothing() -> None:
-    assert reached_by(()) == frozenset()
-    assert broken_by(()) == {}
+    assert reached_properties(()) == frozenset()
+    assert broken_properties(()) == {}
 
 
 def test_a_failover_may_bring_back_what_was_not_stored() -> None:
@@ -254,7 +258,7 @@ def test_a_failover_may_bring_back_what_was_not_stored() -> None:
     back = tape.beat("A", a, 2)
 
     assert tape.body(back)["errorCode"] == 0
-    assert broken_by(tape.history) == {}
+    assert broken_properties(tape.history) == {}
 
 
 def test_a_restarted_leader_is_told_its_old_id_in_old_versions_which_is_its_seat() -> None:
@@ -262,7 +266,7 @@ def test_a_restarted_leader_is_told_its_old_id_in_old_versions_which_is_its_seat
     again = tape.join("A", version=8)
 
     assert tape.body(again)["leader"] == a != tape.id_of(again)
-    assert broken_by(tape.history) == {}
+    assert broken_properties(tape.history) == {}
 
 
 def test_a_request_that_was_given_up_is_owed_nothing() -> None:
@@ -273,23 +277,23 @@ def test_a_request_that_was_given_up_is_owed_nothing() -> None:
     tape.wait(REBALANCE_MS + 1)
     silent = tuple(e for e in tape.history if not (isinstance(e, Answered) and e.answer.id == join))
 
-    assert broken_by(silent) == {}
+    assert broken_properties(silent) == {}
 
 
 def test_under_a_real_clock_silence_alone_proves_nothing() -> None:
     truth, told = a_join_is_never_answered()
-    assert "every-request-is-answered-in-bounded-time" in broken_by(told)
+    assert "every-request-is-answered-in-bounded-time" in broken_properties(told)
 
     real = tuple(e for e in told if not isinstance(e, Handled))
 
-    assert broken_by(real) == {}
+    assert broken_properties(real) == {}
     assert truth != told
 
 
 def test_a_sentence_names_the_requests() -> None:
     _, told = the_old_process_goes_on()
 
-    assert broken_by(told)["a-replaced-id-stays-out"] == (
+    assert broken_properties(told)["a-replaced-id-stays-out"] == (
         "r6 (JoinGroup v9) gave instance A another id, so 'A-1' was out; "
         "yet r7 (Heartbeat v4) under that id was answered NONE"
     )
@@ -307,7 +311,7 @@ def test_they_hold_of_the_model(name: str, scope: object) -> None:
     @FEW
     @given(histories(revisions.find(name), scope=scope))  # type: ignore[arg-type]
     def every(history: History) -> None:
-        assert broken_by(history, held) == {}
+        assert broken_properties(history, held) == {}
 
     every()
 
@@ -318,7 +322,7 @@ def test_an_expected_violation_is_seen() -> None:
     @FEW
     @given(histories(revisions.find("comment-table-1"), scope=SCOPES[0]))
     def every(history: History) -> None:
-        seen.update(broken_by(history))
+        seen.update(broken_properties(history))
 
     every()
     assert "two-clients-are-never-told-one-id" in seen

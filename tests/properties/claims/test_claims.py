@@ -28,12 +28,17 @@ from fencepost.model.state.group import Group, Member, Offset, Timer
 from fencepost.model.state.work import Emission, Incoming
 from fencepost.model.table.errors import Error
 from fencepost.model.table.vocabulary import Change, GroupState, Trigger
-from fencepost.properties.checking.checking import QUESTIONS, Finding, check_revision, find_question
+from fencepost.properties.checking.checking import (
+    QUESTIONS,
+    PropertyStatus,
+    check_revision,
+    find_question,
+)
 from fencepost.properties.checking.evaluator import Judging, is_quiet
 from fencepost.properties.claims.registry import PROPERTIES
 from fencepost.properties.explorer.explorer import explore
 from fencepost.properties.logic.logic import FALSE, TRUE, Formula
-from fencepost.properties.logic.property import Engine, Kind, Property
+from fencepost.properties.logic.property import Engine, Property, PropertyKind
 from fencepost.properties.logic.signature import (
     FAILOVER,
     JOIN_PHASE,
@@ -50,7 +55,7 @@ from fencepost.properties.worlds.world import Worlds
 
 EXPLORED = [p for p in PROPERTIES.values() if Engine.EXPLORATION in p.engines]
 FORMULAS = [p for p in PROPERTIES.values() if p.formula is not None]
-FUNCTIONS = [p for p in EXPLORED if p.holds is not None and p.kind is not Kind.HISTORY]
+FUNCTIONS = [p for p in EXPLORED if p.holds is not None and p.kind is not PropertyKind.HISTORY]
 IDS = ("x", "y", "z")
 INSTANCES = ("A", "B")
 EVENTS = (
@@ -86,7 +91,7 @@ def always_true(one: Property) -> Property:
 def test_every_property_has_a_case_in_some_world() -> None:
     result = check_revision(revisions.find("kafka-4"))
 
-    assert [r.property.id for r in result.results if r.finding is Finding.UNTESTED] == []
+    assert [r.property.id for r in result.results if r.finding is PropertyStatus.UNTESTED] == []
     assert result.holds
 
 
@@ -95,7 +100,7 @@ def test_a_premise_that_is_never_met_is_noticed() -> None:
 
     result = check_revision(revisions.find("kip-345"), blind, questions=QUESTIONS[:2])
 
-    held = {r.property.id for r in result.results if r.finding is Finding.HOLDS}
+    held = {r.property.id for r in result.results if r.finding is PropertyStatus.HOLDS}
     assert held == set()
 
 
@@ -146,7 +151,7 @@ def a_step(chance: random.Random) -> AbstractStep:
 def excludes_something(one: Property) -> bool:
     assert one.formula is not None
     chance = random.Random(0)
-    make = a_group if one.kind is Kind.STATE else a_step
+    make = a_group if one.kind is PropertyKind.STATE else a_step
     return any(not evaluate(one.formula, make(chance)) for _ in range(STRUCTURES))
 
 

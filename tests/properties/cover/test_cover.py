@@ -9,30 +9,36 @@ from typing import Any
 import pytest
 
 from fencepost.model.revisions import revisions
-from fencepost.properties.cover.controllable import START, Ground, Stride, Walk, ground
+from fencepost.properties.cover.controllable import (
+    START,
+    ControllableGraph,
+    Stride,
+    Walk,
+    controllable_graph,
+)
 from fencepost.properties.cover.cover import LENGTH, Suite, cover
 from fencepost.properties.cover.pairs import pairs, pairs_of
-from fencepost.properties.cover.scopes import SMALL, Cast
 from fencepost.properties.worlds.scope import Scope
+from fencepost.properties.worlds.scopes import COVER_SCOPES, NamedScope
 from fencepost.properties.worlds.world import Act, World, Worlds
 
 RATIO = 1.2
 TINY = Scope(clients=1, members=1, acts=("join", "sync", "heartbeat", "restart"))
 
 
-@pytest.fixture(scope="module", params=SMALL, ids=lambda cast: cast.name)
-def walked(request: pytest.FixtureRequest) -> Ground:
-    cast: Cast = request.param
-    return ground(Worlds(revisions.find("kafka-4"), cast.scope))
+@pytest.fixture(scope="module", params=COVER_SCOPES, ids=lambda cast: cast.name)
+def walked(request: pytest.FixtureRequest) -> ControllableGraph:
+    cast: NamedScope = request.param
+    return controllable_graph(Worlds(revisions.find("kafka-4"), cast.scope))
 
 
 @pytest.fixture(scope="module")
-def suite(walked: Ground) -> Suite:
+def suite(walked: ControllableGraph) -> Suite:
     return cover(walked)
 
 
 @pytest.fixture(scope="module")
-def paired(walked: Ground) -> Suite:
+def paired(walked: ControllableGraph) -> Suite:
     return pairs(walked)
 
 
@@ -97,11 +103,11 @@ def all_steps(worlds: Worlds) -> tuple[set[Step], set[Step], set[World]]:
 def test_every_transition_that_can_be_forced_is_walked_and_every_open_act_done(
     suite: Suite,
 ) -> None:
-    worlds = suite.ground.worlds
+    worlds = suite.graph.worlds
     assert replayed(worlds, suite.walks) == all_steps(worlds)[:2]
 
 
-def test_what_can_not_be_forced_is_counted(walked: Ground) -> None:
+def test_what_can_not_be_forced_is_counted(walked: ControllableGraph) -> None:
     forced, chosen, known = all_steps(walked.worlds)
 
     assert len(walked.forced) == len(forced)
@@ -115,13 +121,13 @@ def test_the_steps_are_near_the_bound(suite: Suite) -> None:
 
 
 def test_no_walk_is_long(suite: Suite, paired: Suite) -> None:
-    deepest = max(suite.ground.depth.values())
+    deepest = max(suite.graph.depth.values())
     assert max(map(len, suite.walks)) <= LENGTH + deepest
     assert max(map(len, paired.walks)) <= LENGTH
 
 
-def test_the_same_walks_come_each_time(walked: Ground) -> None:
-    again = ground(Worlds(revisions.find("kafka-4"), walked.worlds.scope))
+def test_the_same_walks_come_each_time(walked: ControllableGraph) -> None:
+    again = controllable_graph(Worlds(revisions.find("kafka-4"), walked.worlds.scope))
 
     assert again.strides == walked.strides
     assert cover(again).walks == cover(walked).walks
@@ -130,20 +136,20 @@ def test_the_same_walks_come_each_time(walked: Ground) -> None:
 
 @pytest.mark.parametrize("name", ["kip-345", "member-name-draft"])
 def test_other_revisions_are_covered_as_well(name: str) -> None:
-    for cast in SMALL:
-        suite = cover(ground(Worlds(revisions.find(name), cast.scope)))
-        assert {stride for walk in suite.walks for stride in walk} == {*suite.ground.strides}
+    for cast in COVER_SCOPES:
+        suite = cover(controllable_graph(Worlds(revisions.find(name), cast.scope)))
+        assert {stride for walk in suite.walks for stride in walk} == {*suite.graph.strides}
         assert suite.steps <= RATIO * suite.bound
 
 
-def feasible_pairs(ground: Ground) -> set[tuple[str, str]]:
+def feasible_pairs(graph: ControllableGraph) -> set[tuple[str, str]]:
     """By another way: which rules can have decided last in a world, grown until nothing changes."""
     last: dict[int, set[str]] = {START: {""}}
     found: set[tuple[str, str]] = set()
     grows = True
     while grows:
         grows = False
-        for stride in ground.forced:
+        for stride in graph.forced:
             before = last.get(stride.source, set())
             rules = stride.rules
             if not stride.certain:
@@ -161,7 +167,7 @@ def feasible_pairs(ground: Ground) -> set[tuple[str, str]]:
 def test_every_pair_that_can_be_shown_is_shown(paired: Suite) -> None:
     shown = {pair for walk in paired.walks for pair in pairs_of(walk)}
 
-    assert shown == feasible_pairs(paired.ground)
+    assert shown == feasible_pairs(paired.graph)
     assert paired.bound <= paired.steps
     assert not any(stride.is_open for walk in paired.walks for stride in walk)
 
@@ -173,21 +179,21 @@ def test_pairs_need_fewer_steps_than_transitions(suite: Suite, paired: Suite) ->
 # The bound, against every suite there could be.
 
 
-def small_ground(*edges: tuple[int, int], open_at: tuple[int, ...] = ()) -> Ground:
-    """A ground that is no group's: transitions between numbered worlds."""
+def small_ground(*edges: tuple[int, int], open_at: tuple[int, ...] = ()) -> ControllableGraph:
+    """A graph that is no group's: transitions between numbered worlds."""
     number = count()
     strides = [Stride(a, Act(f"act {next(number)}"), b, ()) for a, b in edges]
     strides += [Stride(a, Act("open"), START, (), is_open=True, certain=False) for a in open_at]
     worlds: Any = None
     states: Any = tuple({START: None} | {w: None for edge in edges for w in edge})
-    return Ground(worlds, states, tuple(strides), len(strides), 0)
+    return ControllableGraph(worlds, states, tuple(strides), len(strides), 0)
 
 
-def fewest_steps(ground: Ground) -> int:
+def fewest_steps(graph: ControllableGraph) -> int:
     """Breadth first over what is still to be walked; to begin anew costs nothing."""
-    full = (1 << len(ground.strides)) - 1
+    full = (1 << len(graph.strides)) - 1
     leaving: dict[int, list[tuple[int, Stride]]] = {}
-    for i, stride in enumerate(ground.strides):
+    for i, stride in enumerate(graph.strides):
         leaving.setdefault(stride.source, []).append((i, stride))
     known = {(START, 0)}
     frontier = list(known)
@@ -218,7 +224,7 @@ def fewest_steps(ground: Ground) -> int:
     ],
     ids=["loop", "parallel", "back", "knot", "far", "open"],
 )
-def test_the_bound_is_the_fewest_steps_there_can_be(made: Ground) -> None:
+def test_the_bound_is_the_fewest_steps_there_can_be(made: ControllableGraph) -> None:
     suite = cover(made)
 
     assert suite.bound == fewest_steps(made)
@@ -227,7 +233,7 @@ def test_the_bound_is_the_fewest_steps_there_can_be(made: Ground) -> None:
 
 
 def test_the_bound_of_a_real_graph_is_the_fewest_steps_there_can_be() -> None:
-    made = ground(Worlds(revisions.find("kafka-4"), TINY))
+    made = controllable_graph(Worlds(revisions.find("kafka-4"), TINY))
 
     assert 10 <= len(made.strides) <= 20
     assert cover(made).bound == fewest_steps(made)

@@ -13,20 +13,27 @@ from fencepost.model.revision import Change, Drop, Revision, derive
 from fencepost.model.revisions import revisions
 from fencepost.model.table.effects import Do
 from fencepost.model.table.errors import Error
-from fencepost.properties.diff.bounds import SMALL, Bounds
-from fencepost.properties.diff.revisions import Comparison, Difference, compare
+from fencepost.properties.diff.revisions import Comparison, Difference, compare_revisions
 from fencepost.properties.oracle.oracle import judge
 from fencepost.properties.worlds.concretise import Run, unfold
 from fencepost.properties.worlds.scope import ActKind, Scope
+from fencepost.properties.worlds.scopes import DIFF_SCOPES, NamedScope
 from fencepost.properties.worlds.world import Act, World, Worlds
 
 KAFKA_4 = revisions.find("kafka-4")
 NO_DELAY: Config = {"group.initial.rebalance.delay.ms": 0}
-TWO = Bounds(
+
+
+def bounds(scope: Scope, max_depth: int | None = None) -> NamedScope:
+    """For one test."""
+    return NamedScope("one", "for one test", scope, max_depth)
+
+
+TWO = bounds(
     Scope(clients=2, members=2, acts=("join", "stranger", "sync", "heartbeat", "leave", "restart"))
 )
-ALONE = Bounds(Scope(clients=1, members=1, acts=("join", "sync", "heartbeat", "tick")))
-FAIL_OVER = SMALL[-1]
+ALONE = bounds(Scope(clients=1, members=1, acts=("join", "sync", "heartbeat", "tick")))
+FAIL_OVER = DIFF_SCOPES[-1]
 
 
 def answering(rule_id: str, error: Error) -> Revision:
@@ -63,7 +70,7 @@ def acts(difference: Difference) -> list[tuple[str, int]]:
 def test_a_revision_is_like_itself_and_all_of_it_is_compared(name: str) -> None:
     revision = revisions.find(name)
 
-    found = compare(revision, revision, [TWO, ALONE, FAIL_OVER])
+    found = compare_revisions(revision, revision, [TWO, ALONE, FAIL_OVER])
 
     assert found.same
     assert found.complete
@@ -85,7 +92,7 @@ def test_a_revision_is_like_itself_and_all_of_it_is_compared(name: str) -> None:
 def test_one_other_answer_is_found_and_put_down_to_its_rule(
     rule_id: str, error: Error, steps: int
 ) -> None:
-    found = compare(KAFKA_4, answering(rule_id, error), [TWO])
+    found = compare_revisions(KAFKA_4, answering(rule_id, error), [TWO])
 
     (difference,) = found.differences
     assert found.differing == difference.rules == (rule_id,)
@@ -96,7 +103,7 @@ def test_one_other_answer_is_found_and_put_down_to_its_rule(
 
 
 def test_an_effect_that_is_missing_shows_later_and_is_put_down_to_its_rule() -> None:
-    found = compare(KAFKA_4, without("SYNC-PHASE-EXPIRED"), [ALONE])
+    found = compare_revisions(KAFKA_4, without("SYNC-PHASE-EXPIRED"), [ALONE])
 
     (difference,) = found.differences
     assert difference.rules == ("SYNC-PHASE-EXPIRED",)
@@ -105,7 +112,7 @@ def test_an_effect_that_is_missing_shows_later_and_is_put_down_to_its_rule() -> 
 
 
 def test_what_nothing_shows_is_said() -> None:
-    found = compare(KAFKA_4, answering("JOIN-INSTANCE-FENCED", Error.NONE), [ALONE])
+    found = compare_revisions(KAFKA_4, answering("JOIN-INSTANCE-FENCED", Error.NONE), [ALONE])
 
     assert found.same
     assert found.complete
@@ -113,7 +120,7 @@ def test_what_nothing_shows_is_said() -> None:
 
 
 def test_what_was_not_compared_is_said() -> None:
-    found = compare(KAFKA_4, KAFKA_4, [Bounds(TWO.scope, 3)])
+    found = compare_revisions(KAFKA_4, KAFKA_4, [bounds(TWO.scope, 3)])
 
     assert found.same
     assert not found.complete
@@ -143,7 +150,7 @@ def test_no_shorter_sequence_has_other_answers(other: str) -> None:
     """Every sequence of acts, one step shorter than what was found, is tried by itself."""
     kinds: tuple[ActKind, ...] = ("join", "sync", "restart")
     scope = Scope(clients=2, members=2, acts=kinds, fold=False)
-    found = compare(KAFKA_4, revisions.find(other), [Bounds(scope)])
+    found = compare_revisions(KAFKA_4, revisions.find(other), [bounds(scope)])
     models = [Worlds(revision, scope) for revision in (found.one, found.other)]
     everything = tuple(product(kinds, (0, 1)))
 
@@ -160,7 +167,7 @@ def test_no_shorter_sequence_has_other_answers(other: str) -> None:
 
 @pytest.fixture(scope="module")
 def first_table() -> Comparison:
-    return compare(revisions.find("comment-table-1"), revisions.find("kip-345"))
+    return compare_revisions(revisions.find("comment-table-1"), revisions.find("kip-345"))
 
 
 def test_the_first_comment_table_has_two_consumers_on_one_id(first_table: Comparison) -> None:
@@ -197,7 +204,7 @@ def test_answers_of_drafts_are_compared_by_what_they_mean() -> None:
     one, other = (revisions.find(f"{form}-list-leave-draft") for form in ("two", "tuple"))
     scope = Scope(clients=2, members=2, acts=("join", "sync", "leave", "remove"))
 
-    found = compare(one, other, [Bounds(scope)])
+    found = compare_revisions(one, other, [bounds(scope)])
 
     assert found.same
     assert found.complete
@@ -206,10 +213,10 @@ def test_answers_of_drafts_are_compared_by_what_they_mean() -> None:
 def test_what_cannot_be_said_is_reported_once_for_each_api() -> None:
     scope = Scope(clients=2, members=2, acts=("join", "leave", "remove"))
 
-    found = compare(
+    found = compare_revisions(
         revisions.find("kafka-2.3"),
         revisions.find("kafka-2.4"),
-        [Bounds(scope, 2), Bounds(scope, 1)],
+        [bounds(scope, 2), bounds(scope, 1)],
     )
 
     (loss,) = found.unsaid
@@ -223,7 +230,9 @@ def test_a_dropped_rule_differs() -> None:
         KAFKA_4, "less", "one less", (Drop("JoinGroup", "JOIN-GROUP-FULL", "made up"),)
     )
 
-    assert compare(KAFKA_4, dropped, [Bounds(ALONE.scope, 1)]).differing == ("JOIN-GROUP-FULL",)
+    assert compare_revisions(KAFKA_4, dropped, [bounds(ALONE.scope, 1)]).differing == (
+        "JOIN-GROUP-FULL",
+    )
 
 
 def test_what_clients_remember_otherwise_is_not_compared_beyond() -> None:
@@ -231,7 +240,7 @@ def test_what_clients_remember_otherwise_is_not_compared_beyond() -> None:
     one, other = (revisions.find(name) for name in ("tuple-list-leave-draft", "kip-345"))
     scope = Scope(clients=1, dynamic=1, acts=("join", "leave"))
 
-    found = compare(one, other, [Bounds(scope)])
+    found = compare_revisions(one, other, [bounds(scope)])
 
     assert found.explored[0].cut
     assert not found.complete
@@ -242,12 +251,12 @@ def test_a_client_may_come_with_an_id_of_old() -> None:
     """The second table lets a consumer that was removed drive out its successor."""
     scope = Scope(clients=2, zombies=1, members=1, acts=("join",))
 
-    found = compare(KAFKA_4, revisions.find("comment-table-2"), [Bounds(scope)])
+    found = compare_revisions(KAFKA_4, revisions.find("comment-table-2"), [bounds(scope)])
 
     first = next(d for d in found.differences if "JOIN-UNKNOWN-MAPPED" in d.rules)
     assert acts(first) == [("join", 0), ("join", 1)]
     assert all(holds(r, run) for r, run in zip((found.one, found.other), runs(first), strict=True))
-    assert compare(KAFKA_4, KAFKA_4, [Bounds(scope)]).complete
+    assert compare_revisions(KAFKA_4, KAFKA_4, [bounds(scope)]).complete
 
 
 def test_many_worlds_may_explain_the_same_answers() -> None:
@@ -257,7 +266,7 @@ def test_many_worlds_may_explain_the_same_answers() -> None:
     table = Change("SyncGroup", never, "made up")
     strict = derive(KAFKA_4, "strict", "a sync restarts nothing", (table,))
 
-    found = compare(KAFKA_4, strict, [ALONE])
+    found = compare_revisions(KAFKA_4, strict, [ALONE])
 
     (difference,) = found.differences
     one, other = runs(difference)

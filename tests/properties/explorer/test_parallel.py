@@ -18,7 +18,7 @@ from support.systems import Cell, Dying, Grid, Raising, Wide
 
 from fencepost.properties.explorer import parallel
 from fencepost.properties.explorer.explorer import explore
-from fencepost.properties.explorer.parallel import WorkerLostError
+from fencepost.properties.workers.processes import WorkerLostError
 
 BIG = 72
 PATIENCE_S = 120

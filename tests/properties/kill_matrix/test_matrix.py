@@ -14,7 +14,7 @@ import pytest
 
 from fencepost.model.revisions.base import KAFKA_4
 from fencepost.properties.checking.liveness import PROMISES, look
-from fencepost.properties.claims.invariants_stored import STORED
+from fencepost.properties.claims.invariants import STORED
 from fencepost.properties.claims.registry import PROPERTIES
 from fencepost.properties.kill_matrix import matrix
 from fencepost.properties.kill_matrix.matrix import (
@@ -26,8 +26,8 @@ from fencepost.properties.kill_matrix.matrix import (
     Killing,
     Row,
 )
-from fencepost.properties.kill_matrix.questions import LASTING, QUESTIONS
 from fencepost.properties.mutants.catalogue import MUTANTS, find_mutant
+from fencepost.properties.worlds.scopes import ENDING_SCOPES, MUTANT_SCOPES
 
 FIGURES: dict[str, Any] = json.loads(
     Path(__file__).with_name("mutant_figures.json").read_text(encoding="utf-8")
@@ -112,12 +112,12 @@ def test_the_right_model_is_killed_by_nobody() -> None:
 
 
 def test_the_promises_are_kept_in_the_end() -> None:
-    for question in LASTING:
+    for question in ENDING_SCOPES:
         assert not look(KAFKA_4, question.scope, max_states=300).broken
 
 
 def test_questions_have_names_of_their_own() -> None:
-    assert len({question.name for question in QUESTIONS}) == len(QUESTIONS)
+    assert len({question.name for question in MUTANT_SCOPES}) == len(MUTANT_SCOPES)
 
 
 def test_a_row_knows_who_missed_what_it_claims_to_see() -> None:

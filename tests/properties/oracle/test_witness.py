@@ -11,13 +11,13 @@ from support.places import ROOT
 from fencepost.model.state.group import Group
 from fencepost.model.table.vocabulary import GroupState
 from fencepost.properties.mutants import catalogue
-from fencepost.properties.oracle.witness import Run, run_beside
+from fencepost.properties.oracle.witness import ExplainedRun, run_beside
 from fencepost.traces.files.trace_file import TraceFile
 
 FINDINGS = ROOT / "docs" / "findings"
 
 
-def beside(trace: TraceFile) -> Run:
+def beside(trace: TraceFile) -> ExplainedRun:
     revision = catalogue.find_revision(trace.revision)
     return run_beside(revision, trace.config, trace.events, lag_ms=trace.lag_ms)
 

@@ -12,8 +12,8 @@ from fencepost.model.revisions.base import KAFKA_4
 from fencepost.model.state.group import Group
 from fencepost.model.state.work import Effect, Work
 from fencepost.model.table.effects import Do
-from fencepost.properties.claims.formulas import PROPERTIES
-from fencepost.properties.logic.property import Kind
+from fencepost.properties.claims.registry import FORMULAS
+from fencepost.properties.logic.property import PropertyKind
 from fencepost.properties.mutants import abstract
 from fencepost.properties.mutants.abstract import abstract_twists
 from fencepost.properties.mutants.catalogue import find_mutant
@@ -159,7 +159,9 @@ def test_a_join_phase_that_nobody_looked_at_is_seen() -> None:
 
 def _from_good_groups(walk: Walk, steps: int) -> Iterator[StepView]:
     """The steps until the invariants break, or the broken model trips over itself."""
-    invariants = [p.formula for p in PROPERTIES if p.kind is Kind.STATE and p.formula is not None]
+    invariants = [
+        p.formula for p in FORMULAS if p.kind is PropertyKind.STATE and p.formula is not None
+    ]
     try:
         for view in walk.views(steps):
             if not all(evaluate(formula, view.before) for formula in invariants):

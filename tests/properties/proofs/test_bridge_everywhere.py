@@ -16,10 +16,10 @@ from fencepost.model.machine.machine import Machine
 from fencepost.model.revisions.base import KAFKA_4
 from fencepost.model.state.group import Group, Timer
 from fencepost.model.state.work import Incoming, Outcome, Span
-from fencepost.properties.checking.checking import find_question
 from fencepost.properties.explorer.explorer import explore
 from fencepost.properties.mutants.catalogue import find_revision
 from fencepost.properties.proofs.bridge import abstract_step_of
+from fencepost.properties.worlds.scopes import find_check_scope
 from fencepost.properties.worlds.views import Event, Failover, StepView
 from fencepost.properties.worlds.world import Worlds
 
@@ -43,7 +43,7 @@ class Bridge:
 @pytest.mark.parametrize("question", ["zombie", "two processes", "failover"])
 def test_every_step_of_an_exhaustive_run_is_spoken_of(revision: str, question: str) -> None:
     bridge = Bridge()
-    worlds = Worlds(find_revision(revision), find_question(question).scope, bridge.judge)
+    worlds = Worlds(find_revision(revision), find_check_scope(question).scope, bridge.judge)
 
     found = explore(worlds)
 
@@ -56,7 +56,7 @@ def test_a_model_that_does_otherwise_is_seen() -> None:
     bridge = Bridge()
     mutant = find_revision("mutant:kafka-8715")  # hands out another id than the table says
 
-    explore(Worlds(mutant, find_question("two processes").scope, bridge.judge))
+    explore(Worlds(mutant, find_check_scope("two processes").scope, bridge.judge))
 
     assert bridge.wrong
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from fencepost.properties.checking.checking import find_question
 from fencepost.properties.claims.registry import find_property
 from fencepost.properties.mutants.catalogue import find_revision
 from fencepost.properties.proofs.cti_reach import reach
+from fencepost.properties.worlds.scopes import find_check_scope
 
-ZOMBIE = (find_question("zombie"),)
+ZOMBIE = (find_check_scope("zombie"),)
 ONE_MEMBER = find_property("one-live-member-per-instance")
 
 

@@ -15,9 +15,9 @@ from fencepost.model.revisions.base import KAFKA_4, RULES
 from fencepost.model.table.effects import Do
 from fencepost.model.table.expr import all_of
 from fencepost.model.table.vocabulary import MID, STATE, GroupState, Mid
-from fencepost.properties.claims.formulas import PROPERTIES, expected_in, find
+from fencepost.properties.claims.registry import FORMULAS, expected_in, find_formula
 from fencepost.properties.logic.logic import FALSE, negate
-from fencepost.properties.logic.property import Kind
+from fencepost.properties.logic.property import PropertyKind
 from fencepost.properties.logic.signature import HOLDS
 from fencepost.properties.proofs.abstract_phases import EFFECTS
 from fencepost.properties.proofs.proofs import ask, invariants_of, prove
@@ -53,7 +53,7 @@ def test_expected_violations_are_exactly_those_that_are_said(name: str) -> None:
     found: dict[str, set[str]] = {}
     for one in whole(name).expected:
         found.setdefault(one.about, set()).add(one.rule)
-    said = {p.id: set(p.expected_rules[name]) for p in PROPERTIES if name in p.expected_rules}
+    said = {p.id: set(p.expected_rules[name]) for p in FORMULAS if name in p.expected_rules}
     assert found == said
 
 
@@ -70,11 +70,11 @@ def test_counterexamples_are_read_alike_by_both_engines() -> None:
     shown = [one for one in whole("kafka-4").expected if one.counterexample is not None]
     assert len(shown) >= 8
     for one in shown:
-        formula = find(one.about).formula
+        formula = find_formula(one.about).formula
         assert formula is not None
         assert one.counterexample is not None
         assert not evaluate(formula, one.counterexample.step), one
-        for invariant in invariants_of(PROPERTIES):
+        for invariant in invariants_of(FORMULAS):
             assert invariant.formula is not None
             assert evaluate(invariant.formula, one.counterexample.step.before), invariant.id
 
@@ -187,10 +187,12 @@ def test_a_broken_rule_fails_the_right_obligation(
     found = _first(proof, about)
     assert found.rule == changed
     assert found.counterexample is not None
-    formula = find(about).formula
+    formula = find_formula(about).formula
     assert formula is not None
     step = found.counterexample.step
-    assert not evaluate(formula, step.after if find(about).kind is Kind.STATE else step)
+    assert not evaluate(
+        formula, step.after if find_formula(about).kind is PropertyKind.STATE else step
+    )
 
 
 def test_gaps_overlaps_idle_rules_and_empty_premises_are_seen() -> None:
@@ -211,8 +213,8 @@ def test_gaps_overlaps_idle_rules_and_empty_premises_are_seen() -> None:
             Drop("LeaveGroup member", "LEAVE-MEMBER-PENDING", "test"),
         ),
     )
-    empty = replace(find("only-the-invited-come"), premise=FALSE)
-    chosen = (*invariants_of(PROPERTIES), find("zombie-is-told"), empty)
+    empty = replace(find_formula("only-the-invited-come"), premise=FALSE)
+    chosen = (*invariants_of(FORMULAS), find_formula("zombie-is-told"), empty)
     proof = prove(broken, properties=chosen, with_traces=False)
     assert {(one.kind, one.about, one.step) for one in proof.failures} == {
         ("table", "Heartbeat", "unambiguous"),
@@ -235,19 +237,19 @@ def test_no_property_is_so_weak_that_its_opposite_is_proved_as_well() -> None:
             expected={"kafka-4": "it is negated"},
             expected_rules={},
         )
-        for one in PROPERTIES
+        for one in FORMULAS
         if one.formula is not None
     )
     proof = prove(
         KAFKA_4,
         properties=opposites,
-        assume=PROPERTIES,
+        assume=FORMULAS,
         rules=["JOIN-STATIC-EMPTY-NEW"],
         with_traces=False,
     )
     failing = {one.about for one in proof.expected}
     assert failing == {one.id for one in opposites}
-    assert len(failing) == len(PROPERTIES)
+    assert len(failing) == len(FORMULAS)
 
 
 def test_what_z3_cant_decide_has_failed() -> None:
@@ -261,7 +263,7 @@ def test_what_z3_cant_decide_has_failed() -> None:
 
 
 def test_a_release_fails_where_its_base_does_and_the_strict_text_where_it_says() -> None:
-    one = find("static-goes-only-by-session-leave-replacement")
+    one = find_formula("static-goes-only-by-session-leave-replacement")
     assert expected_in(one, KAFKA_4) == expected_in(one, revisions.find("kafka-3.9"))
     assert expected_in(one, revisions.find("kip-345")) is None
     assert expected_in(one, without("JOIN-DYNAMIC-EMPTY", Do.PERSIST)) is not None

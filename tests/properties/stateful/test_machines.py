@@ -10,13 +10,13 @@ from hypothesis.stateful import run_state_machine_as_test
 
 from fencepost.model.messages.messages import APIS
 from fencepost.model.revisions import revisions
-from fencepost.properties.checking.random_walk import KINDS, Choice, Ground, simpler, walked
+from fencepost.properties.checking.random_walk import KINDS, WalkChoice, WalkGround, simpler, walked
 from fencepost.properties.checking.rule_coverage import Coverage
 from fencepost.properties.checking.shrinking import shrunk
 from fencepost.properties.claims.answers import HISTORY_PROPERTIES
 from fencepost.properties.claims.registry import PROPERTIES
 from fencepost.properties.explorer.explorer import Check, explore
-from fencepost.properties.logic.property import Kind
+from fencepost.properties.logic.property import PropertyKind
 from fencepost.properties.mutants.catalogue import find_revision
 from fencepost.properties.oracle.oracle import judge
 from fencepost.properties.stateful.machines import EVERYTHING, SCOPES, find_violation, world_machine
@@ -29,7 +29,7 @@ from fencepost.properties.worlds.scope import ACTS, Scope
 from fencepost.properties.worlds.world import Act, World, Worlds
 
 KAFKA_4 = revisions.find("kafka-4")
-STATES_AND_STEPS = [p for p in PROPERTIES.values() if p.kind is not Kind.HISTORY]
+STATES_AND_STEPS = [p for p in PROPERTIES.values() if p.kind is not PropertyKind.HISTORY]
 SMALL = Scope(clients=2, members=2, acts=("join", "sync", "heartbeat", "restart", "tick", "drop"))
 FEW = settings(max_examples=20, stateful_step_count=15, deadline=None, database=None)
 QUIET = settings(FEW, derandomize=True, suppress_health_check=list(HealthCheck))
@@ -67,7 +67,7 @@ def test_a_broken_model_is_found_by_comparison(name: str) -> None:
 
 
 def config_of(scope: Scope) -> dict[str, int | None]:
-    return Ground(KAFKA_4, scope).config
+    return WalkGround(KAFKA_4, scope).config
 
 
 def test_answers_alone_show_a_model_that_forgets_a_restart() -> None:
@@ -100,7 +100,7 @@ def test_the_same_seed_finds_the_same() -> None:
 
 def shortest(name: str, scope: Scope) -> int:
     """By breadth-first exploration, of all walks that some property is broken by."""
-    ground = Ground(find_revision(f"mutant:{name}"), scope, STATES_AND_STEPS)
+    ground = WalkGround(find_revision(f"mutant:{name}"), scope, STATES_AND_STEPS)
 
     def wrong(_before: World, act: Act, after: World) -> str | None:
         finding = ground.of_world(after)
@@ -127,15 +127,18 @@ def test_what_shrinking_leaves_is_next_to_the_shortest(name: str) -> None:
 
 
 def test_who_cannot_act_does_not() -> None:
-    walk = walked(Ground(KAFKA_4, SMALL), [Choice("sync", 0), Choice("join", 0), Choice("drop", 1)])
+    walk = walked(
+        WalkGround(KAFKA_4, SMALL),
+        [WalkChoice("sync", 0), WalkChoice("join", 0), WalkChoice("drop", 1)],
+    )
 
-    assert walk.choices == [Choice("join", 0)]
+    assert walk.choices == [WalkChoice("join", 0)]
     assert len(walk.path) == 2
 
 
 def test_an_act_gives_way_to_simpler_ones_only() -> None:
     for kind in KINDS:
-        for plain in simpler(Choice(kind, 1, 1), clients=2):
+        for plain in simpler(WalkChoice(kind, 1, 1), clients=2):
             place = (KINDS.index(plain.kind), plain.client, plain.outcome)
             assert place < (KINDS.index(kind), 1, 1)
 

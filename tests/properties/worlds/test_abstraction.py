@@ -12,8 +12,8 @@ from fencepost.model.state.work import Incoming
 from fencepost.model.table.errors import Error
 from fencepost.model.table.expr import compile_closure
 from fencepost.model.table.vocabulary import GroupState, feasible
-from fencepost.properties.claims.formulas import PROPERTIES, find
-from fencepost.properties.logic.property import Kind
+from fencepost.properties.claims.registry import FORMULAS, find_formula
+from fencepost.properties.logic.property import PropertyKind
 from fencepost.properties.logic.signature import FAILOVER, GROUP_FEATURES, NUMBERS, RELATIONS
 from fencepost.properties.proofs.abstract_guards import FEASIBLE, features_of
 from fencepost.properties.worlds.abstraction import (
@@ -57,7 +57,7 @@ def test_the_list_of_feasible_points_is_the_vocabularys() -> None:
 
 
 def _expected(name: str, revision: str) -> frozenset[str]:
-    return find(name).expected_rules.get(revision, frozenset())
+    return find_formula(name).expected_rules.get(revision, frozenset())
 
 
 @pytest.mark.parametrize("name", ["kafka-4", "kip-345"])
@@ -67,9 +67,9 @@ def test_properties_hold_of_random_runs_but_where_they_are_expected_to_fail(name
         for view in Walk(revisions.find(name), seed).views(250):
             step = abstract_step(view)
             walked += 1
-            for one in PROPERTIES:
+            for one in FORMULAS:
                 assert one.formula is not None
-                if one.kind is Kind.STATE:
+                if one.kind is PropertyKind.STATE:
                     assert evaluate(one.formula, step.after), (one.id, view)
                 elif not evaluate(one.formula, step):
                     assert step.event.deciding_rule in _expected(one.id, name), (one.id, view)
@@ -78,12 +78,12 @@ def test_properties_hold_of_random_runs_but_where_they_are_expected_to_fail(name
 
 def test_premises_are_reached_by_random_runs() -> None:
     """What the runs above say is not vacuous."""
-    waiting = {one.id: one for one in PROPERTIES}
+    waiting = {one.id: one for one in FORMULAS}
     for seed in range(30):
         for view in Walk(revisions.find("kafka-4"), seed).views(300):
             step = abstract_step(view)
             for one in list(waiting.values()):
-                thing = step.after if one.kind is Kind.STATE else step
+                thing = step.after if one.kind is PropertyKind.STATE else step
                 assert one.premise is not None
                 if evaluate(one.premise, thing):  # type: ignore[arg-type]
                     del waiting[one.id]
@@ -93,7 +93,7 @@ def test_premises_are_reached_by_random_runs() -> None:
 
 
 def test_a_formula_is_compiled_once() -> None:
-    formula = find("leader-is-member").formula
+    formula = find_formula("leader-is-member").formula
     assert formula is not None
     assert compiled(formula) is compiled(formula)
     assert evaluate(formula, Group())

@@ -15,7 +15,7 @@ from support.worlds import follow, worlds_of
 from fencepost.conformance.cli.exploration import Told as Explored
 from fencepost.conformance.cli.exploration import write_traces
 from fencepost.model.history import Disconnected, Restarted
-from fencepost.properties.checking.checking import Finding
+from fencepost.properties.checking.checking import PropertyStatus
 from fencepost.properties.worlds.scope import ActKind, Scope
 from fencepost.traces.files.model_states import model_states
 from fencepost.traces.files.run_trace import run_trace
@@ -109,9 +109,10 @@ def test_a_run_that_never_ends_goes_round() -> None:
 def test_check_writes_where_it_goes_round(tmp_path: Path) -> None:
     worlds = worlds_of("kafka-4", Scope(clients=1, acts=ACTS))
     run = follow(worlds, ("join", 0), ("sync", 0), ("heartbeat", 0))
-    told = [Explored("promise", Finding.BROKEN, "it isn't kept", (), run, worlds, 1), Explored(
-        "state", Finding.BROKEN, "it isn't so", (), run, worlds
-    )]  # fmt: skip
+    told = [
+        Explored("promise", PropertyStatus.BROKEN, "it isn't kept", (), run, worlds, 1),
+        Explored("state", PropertyStatus.BROKEN, "it isn't so", (), run, worlds),
+    ]
     kept, broken = (TraceFile.read(path) for path in write_traces(told, tmp_path))
     assert kept.loop is not None
     assert kept.to_json()["steps"][kept.loop - 1]["api"] == "Heartbeat"

@@ -13,21 +13,16 @@ from random import Random
 from typing import Any
 
 from fencepost.model.state.group import Group
-from fencepost.properties.checking.random_walk import KINDS, Choice, Ground, Walk
+from fencepost.properties.checking.random_walk import KINDS, Walk, WalkChoice, WalkGround
 from fencepost.properties.mutants.catalogue import find_revision
 from fencepost.properties.worlds.concretise import Run
-from fencepost.properties.worlds.scope import Scope
+from fencepost.properties.worlds.scopes import walk_scopes
 from fencepost.traces.pipeline.corpus.model_state import state_words
 from fencepost.traces.pipeline.storage.rows import step_rows
 
 _ACTS = tuple(kind for kind in KINDS if kind != "describe")
 """Worlds know no client ids, which DescribeGroups would tell."""
-_WIDE: dict[str, Any] = {"acts": _ACTS, "offers": 3, "generations": 9}
-SCOPES: tuple[Scope, ...] = (
-    Scope(clients=2, members=3, **_WIDE),
-    Scope(clients=3, instances=2, zombies=1, members=3, **_WIDE),
-    Scope(clients=3, dynamic=2, members=4, old=2, delay_ticks=1, uneven=True, **_WIDE),
-)
+SCOPES = walk_scopes(_ACTS)
 """Whose clients a trace may be about; drawn for each."""
 
 _FEWEST, _MOST = 10, 25
@@ -40,10 +35,10 @@ _STRETCH = 20_000
 
 
 @lru_cache(maxsize=len(SCOPES) * 2)
-def ground(model: str, scope: int, stretch: int = 0) -> Ground:
+def ground(model: str, scope: int, stretch: int = 0) -> WalkGround:
     """The worlds of a model that traces of a scope walk through; `stretch`: of numbers."""
     del stretch
-    return Ground(find_revision(model), SCOPES[scope])
+    return WalkGround(find_revision(model), SCOPES[scope])
 
 
 def drawn(model: str, seed: int, number: int) -> tuple[int, Walk]:
@@ -78,7 +73,7 @@ def row_of(walk: Walk, scope: int, number: int = 0) -> dict[str, Any]:
     }
 
 
-def turn_rows(choices: Sequence[Choice], run: Run) -> list[dict[str, Any]]:
+def turn_rows(choices: Sequence[WalkChoice], run: Run) -> list[dict[str, Any]]:
     """What was chosen, by which rules it went, and what the group was then."""
     return [
         {
@@ -92,9 +87,9 @@ def turn_rows(choices: Sequence[Choice], run: Run) -> list[dict[str, Any]]:
     ]
 
 
-def choices_of(turns: Iterable[dict[str, Any]]) -> tuple[Choice, ...]:
+def choices_of(turns: Iterable[dict[str, Any]]) -> tuple[WalkChoice, ...]:
     """What was chosen, from the rows."""
-    return tuple(Choice(turn["act"], turn["client"], turn["outcome"]) for turn in turns)
+    return tuple(WalkChoice(turn["act"], turn["client"], turn["outcome"]) for turn in turns)
 
 
 @lru_cache(maxsize=20_000)

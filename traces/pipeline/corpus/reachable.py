@@ -1,7 +1,8 @@
 """What could be covered: all that the bound `small` can reach, by exhaustive search.
 
-Decides what is called missing. In the worlds of `fencepost.properties.cover.scopes.SMALL` every
-run is possible, whoever chooses; a corpus that shows less than these has something to learn.
+What is called missing is counted from this: in the worlds of COVER_SCOPES
+(`fencepost.properties.worlds.scopes`) every run is possible, whoever chooses; a corpus that shows
+less than these has something to learn.
 """
 
 from __future__ import annotations
@@ -10,9 +11,9 @@ from collections.abc import Mapping
 from functools import cache
 from itertools import pairwise
 
-from fencepost.properties.cover.scopes import SMALL
 from fencepost.properties.explorer.explorer import explore
 from fencepost.properties.mutants.catalogue import find_revision
+from fencepost.properties.worlds.scopes import COVER_SCOPES
 from fencepost.properties.worlds.world import Worlds
 from fencepost.traces.pipeline.corpus.model_state import state_words
 
@@ -24,8 +25,8 @@ _CUT_OFF = frozenset({"restart", "drop"})
 def reachable(revision: str) -> Mapping[str, frozenset[str]]:
     """By kind: `rule`, `pair`, `state`.  Raises KeyError for a revision that there isn't."""
     found: dict[str, set[str]] = {"rule": set(), "pair": set(), "state": set()}
-    for cast in SMALL:
-        _reach(Worlds(find_revision(revision), cast.scope), found)
+    for named in COVER_SCOPES:
+        _reach(Worlds(find_revision(revision), named.scope), found)
     return {kind: frozenset(items) for kind, items in found.items()}
 
 

@@ -17,7 +17,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fencepost.properties.checking.random_walk import Choice, Walk, simpler
+from fencepost.properties.checking.random_walk import Walk, WalkChoice, simpler
 from fencepost.properties.checking.shrinking import shrunk
 from fencepost.properties.mutants.catalogue import find_revision
 from fencepost.traces.files.run_trace import run_trace
@@ -76,7 +76,7 @@ class Drawn:
 
     model: str
     scope: int
-    choices: tuple[Choice, ...]
+    choices: tuple[WalkChoice, ...]
 
     def walk(self) -> Walk:
         """The walk of these acts, as far as they can be done."""
@@ -169,7 +169,7 @@ def _shard_of(corpus: Corpus, number: int) -> Shard:
 def smaller(begun: Drawn, judged_by: str, shape: tuple[str, ...]) -> Drawn:
     """The same with acts as few and simple as still have a verdict of this shape."""
 
-    def shows(tried: Sequence[Choice]) -> Sequence[Choice] | None:
+    def shows(tried: Sequence[WalkChoice]) -> Sequence[WalkChoice] | None:
         walk = replace(begun, choices=tuple(tried)).walk()
         verdict = checker(judged_by).row(row_of(walk, begun.scope) | {"turns": len(tried)})
         same = tuple(verdict.get(name) or "" for name in ALIKE) == shape

@@ -19,7 +19,7 @@ from fencepost.properties.checking.evaluator import excused_rules
 from fencepost.properties.claims.history_index import Reading
 from fencepost.properties.claims.registry import PROPERTIES
 from fencepost.properties.logic.formula_closure import Closure
-from fencepost.properties.logic.property import Kind, Property
+from fencepost.properties.logic.property import Property, PropertyKind
 from fencepost.properties.mutants.catalogue import find_revision
 from fencepost.properties.oracle.fingerprint import shape_of_violation
 from fencepost.properties.oracle.oracle import Oracle
@@ -42,9 +42,11 @@ class Checker:
     def __init__(self, revision: Revision) -> None:
         self.revision = revision
         kept = [p for p in PROPERTIES.values() if excused_rules(p, revision) == frozenset()]
-        self._of_answers = [p for p in kept if p.kind is Kind.HISTORY]
+        self._of_answers = [p for p in kept if p.kind is PropertyKind.HISTORY]
         self._of_groups: list[tuple[Property, Closure]] = [
-            (p, compiled(p.formula)) for p in kept if p.kind is Kind.STATE and p.formula is not None
+            (p, compiled(p.formula))
+            for p in kept
+            if p.kind is PropertyKind.STATE and p.formula is not None
         ]
         self._known: dict[AbstractGroup, frozenset[str]] = {}
 

@@ -1,4 +1,4 @@
-"""Errands for the tests of them: a new process can import this module."""
+"""Tasks for worker processes, which can import this module."""
 
 from __future__ import annotations
 
@@ -50,6 +50,13 @@ async def fails(given: str, stop: Stop, tell: Tell) -> None:
 
 async def _raises(given: str) -> None:
     raise ValueError(given)
+
+
+def halves(number: int) -> int:
+    """Half of an even number."""
+    if number % 2:
+        raise ValueError(f"{number} is odd")
+    return number // 2
 
 
 def is_running(process: int) -> bool:

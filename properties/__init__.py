@@ -1,0 +1,198 @@
+"""Properties: what must hold of a group coordinator, and the engines that check it.
+
+Rooms, from the top down; each may use those after it:
+
+- `kill_matrix`: which engine finds which mutant;
+- `cover`: as few walks as possible over every transition of a small scope;
+- `diff`: two revisions side by side, and the shortest way to tell them apart;
+- `mutants`: revisions that are wrong on purpose, and the known departures of real coordinators;
+- `proofs`: Z3 proofs that every step keeps the invariants, for any number of members;
+- `stateful`: Hypothesis machines, strategies and profiles;
+- `checking`: a revision held to its properties by exploration;
+- `oracle`: whether some run of the model explains a history;
+- `claims`: the properties themselves;
+- `explorer`: exhaustive exploration of any transition system;
+- `worlds`: a coordinator and its clients as such a system, within a scope;
+- `logic`: the formulas in which properties are written;
+- `workers`: worker processes, for all floors.
+
+What this page names is the public API of the floor; all else is private to its room.  Nothing is
+imported before it is first used: `prove` needs the extra `prove`, strategies need Hypothesis.
+
+    from fencepost.properties import check_revision, find_property, find_revision
+
+    zombies = find_property("no-two-consumers-on-one-id")
+    checked = check_revision(find_revision("comment-table-1"), [zombies])
+    print([result.finding.value for result in checked.results])
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from fencepost.properties.checking.checking import (
+        Checked,
+        CheckedPromise,
+        CheckedProperty,
+        PropertyStatus,
+        check_promises,
+        check_revision,
+    )
+    from fencepost.properties.checking.liveness import PROMISES, Promise
+    from fencepost.properties.checking.rule_coverage import Coverage
+    from fencepost.properties.claims.answers import (
+        HISTORY_PROPERTIES,
+        broken_properties,
+        reached_properties,
+    )
+    from fencepost.properties.claims.registry import PROPERTIES, find_property
+    from fencepost.properties.diff.revisions import Comparison, Difference, compare_revisions
+    from fencepost.properties.explorer.exploration import (
+        Check,
+        Exploration,
+        FailedCheck,
+        Graph,
+        Progress,
+        System,
+    )
+    from fencepost.properties.explorer.explorer import explore
+    from fencepost.properties.explorer.graph import write_graph
+    from fencepost.properties.logic.property import Engine, Property, PropertyKind
+    from fencepost.properties.mutants.catalogue import MUTANTS, find_mutant, find_revision
+    from fencepost.properties.mutants.departures import DEPARTURES, Departure, departed
+    from fencepost.properties.mutants.mutant import Mutant
+    from fencepost.properties.oracle.oracle import Oracle, judge
+    from fencepost.properties.oracle.verdict import Allowed, Verdict, Violation, Wrong
+    from fencepost.properties.oracle.witness import ExplainedRun, run_beside
+    from fencepost.properties.proofs.proofs import prove
+    from fencepost.properties.proofs.results import Counterexample, Obligation, Proof, Result
+    from fencepost.properties.stateful.machines import FalsifyingWalk, find_violation, world_machine
+    from fencepost.properties.stateful.profiles import PROFILES, load_profile, register_profiles
+    from fencepost.properties.stateful.programs import Move, Program
+    from fencepost.properties.stateful.strategies import histories, programs, requests
+    from fencepost.properties.workers.processes import WorkerLostError
+    from fencepost.properties.worlds.concretise import Run, unfold
+    from fencepost.properties.worlds.scope import ACTS, Scope, ScopeError
+    from fencepost.properties.worlds.scopes import NamedScope
+    from fencepost.properties.worlds.world import Act, World, Worlds
+
+__all__ = [
+    "ACTS",
+    "DEPARTURES",
+    "HISTORY_PROPERTIES",
+    "MUTANTS",
+    "PROFILES",
+    "PROMISES",
+    "PROPERTIES",
+    "Act",
+    "Allowed",
+    "Check",
+    "Checked",
+    "CheckedPromise",
+    "CheckedProperty",
+    "Comparison",
+    "Counterexample",
+    "Coverage",
+    "Departure",
+    "Difference",
+    "Engine",
+    "ExplainedRun",
+    "Exploration",
+    "FailedCheck",
+    "FalsifyingWalk",
+    "Graph",
+    "Move",
+    "Mutant",
+    "NamedScope",
+    "Obligation",
+    "Oracle",
+    "Program",
+    "Progress",
+    "Promise",
+    "Proof",
+    "Property",
+    "PropertyKind",
+    "PropertyStatus",
+    "Result",
+    "Run",
+    "Scope",
+    "ScopeError",
+    "System",
+    "Verdict",
+    "Violation",
+    "WorkerLostError",
+    "World",
+    "Worlds",
+    "Wrong",
+    "broken_properties",
+    "check_promises",
+    "check_revision",
+    "compare_revisions",
+    "departed",
+    "explore",
+    "find_mutant",
+    "find_property",
+    "find_revision",
+    "find_violation",
+    "histories",
+    "judge",
+    "load_profile",
+    "programs",
+    "prove",
+    "reached_properties",
+    "register_profiles",
+    "requests",
+    "run_beside",
+    "unfold",
+    "world_machine",
+    "write_graph",
+]
+
+_MODULES = {
+    "oracle.oracle": "Oracle judge",
+    "oracle.verdict": "Allowed Verdict Violation Wrong",
+    "oracle.witness": "ExplainedRun run_beside",
+    "logic.property": "Engine Property PropertyKind",
+    "claims.registry": "PROPERTIES find_property",
+    "claims.answers": "HISTORY_PROPERTIES broken_properties reached_properties",
+    "checking.checking": (
+        "Checked CheckedPromise CheckedProperty PropertyStatus check_promises check_revision"
+    ),
+    "checking.liveness": "PROMISES Promise",
+    "checking.rule_coverage": "Coverage",
+    "worlds.scope": "ACTS Scope ScopeError",
+    "worlds.scopes": "NamedScope",
+    "worlds.world": "Act World Worlds",
+    "worlds.concretise": "Run unfold",
+    "explorer.exploration": "Check Exploration FailedCheck Graph Progress System",
+    "explorer.explorer": "explore",
+    "explorer.graph": "write_graph",
+    "proofs.results": "Counterexample Obligation Proof Result",
+    "proofs.proofs": "prove",
+    "mutants.catalogue": "MUTANTS find_mutant find_revision",
+    "mutants.mutant": "Mutant",
+    "mutants.departures": "DEPARTURES Departure departed",
+    "diff.revisions": "Comparison Difference compare_revisions",
+    "stateful.programs": "Move Program",
+    "stateful.strategies": "histories programs requests",
+    "stateful.machines": "FalsifyingWalk find_violation world_machine",
+    "stateful.profiles": "PROFILES load_profile register_profiles",
+    "workers.processes": "WorkerLostError",
+}
+_HOMES = {name: module for module, names in _MODULES.items() for name in names.split()}
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name when it is first used.  Raises AttributeError for any other."""
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    """List the public names."""
+    return sorted({*globals(), *__all__})

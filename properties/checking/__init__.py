@@ -1,0 +1,1 @@
+"""Checks of a revision: exhaustive, by random walks, and of what comes in the end (liveness)."""

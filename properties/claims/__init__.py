@@ -1,0 +1,1 @@
+"""The properties: what must hold of groups, steps and answers, and the registry of all."""

@@ -1,0 +1,1 @@
+"""The kill matrix: which engine finds which mutant, with the shortest evidence of each."""

@@ -1,0 +1,1 @@
+"""The formulas in which properties are written, and what a property is."""

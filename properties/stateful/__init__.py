@@ -1,0 +1,1 @@
+"""Hypothesis: state machines, strategies, and the profiles that say how long to search."""
