@@ -15,9 +15,9 @@ from typing import Any
 
 from fencepost.conformance.execution.answer_diff import names_of
 from fencepost.conformance.execution.runner import Recording
-from fencepost.conformance.execution.shape import kind_of
 from fencepost.conformance.plans.plan import Ask, Pause
 from fencepost.model.history import Answered, Disconnected, Restarted, Sent
+from fencepost.properties.oracle.fingerprint import kind_of
 from fencepost.traces.text.words import answer_words
 
 _IDS = ("memberId", "leader")

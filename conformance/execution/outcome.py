@@ -15,7 +15,14 @@ from fencepost.conformance.execution.runner import Recording
 from fencepost.conformance.plans.plan import Case
 from fencepost.conformance.targets.target import Provenance
 from fencepost.model.coordinator import Config
+from fencepost.model.revision import Revision
 from fencepost.model.table.table import LEVELS, Level
+from fencepost.properties.oracle.fingerprint import (
+    TARGET_FAILED,
+    Fingerprint,
+    fingerprint_of,
+    without_names,
+)
 from fencepost.properties.oracle.verdict import Verdict
 
 
@@ -29,6 +36,9 @@ class Outcome(Enum):
     UNKNOWN = "unknown"
     UNSUPPORTED = "unsupported"
     SKIPPED = "skipped"
+
+
+_FAILED = {Outcome.FAIL, Outcome.KNOWN_FAILURE, Outcome.STALE_KNOWN_FAILURE}
 
 
 class Overall(Enum):
@@ -66,6 +76,20 @@ class CaseResult:
     seconds: float = 0.0
     notes: tuple[str, ...] = ()
     judged_s: float = 0.0
+
+    def fingerprint(self, revision: Revision) -> Fingerprint | None:
+        """The fingerprint of the failure, for the revision that judged; None where nothing failed.
+
+        A known failure has one, too.
+        """
+        if self.outcome not in _FAILED:
+            return None
+        if self.recording is None:
+            return Fingerprint(wrong=TARGET_FAILED, observed=without_names(self.observed))
+        violation = self.verdict.violation if self.verdict is not None else None
+        if violation is None:
+            return None
+        return fingerprint_of(violation, revision, self.recording.history, self.observed)
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,6 @@ from dataclasses import replace
 
 from fencepost.conformance.certify.certify import Suite
 from fencepost.conformance.execution.outcome import CaseResult
-from fencepost.conformance.execution.shape import Shape, shape_of
 from fencepost.conformance.findings.prefix import beginnings
 from fencepost.conformance.plans.normalise import races
 from fencepost.conformance.plans.order import DELAY, asks_of
@@ -31,6 +30,7 @@ from fencepost.conformance.plans.shrink.shrink import (
     smallest,
 )
 from fencepost.conformance.runtime.backpressure import kept_up
+from fencepost.properties.oracle.fingerprint import Fingerprint
 from fencepost.properties.workers.cancellation import Stop
 
 CONFIRMATIONS = 3
@@ -107,8 +107,8 @@ class Examination:
 
         `times`: how often a smaller one must fail to be taken.  Raises ValueError for no failure.
         """
-        shape = shape_of(failure, self.revision)
-        if shape is None:
+        fingerprint = failure.fingerprint(self.revision)
+        if fingerprint is None:
             raise ValueError(f"{failure.case.id} did not fail, so nothing can be minimised")
         most = max(_LEAST_S, 2 * _seen_after(failure))
         whole = self_contained(failure, self.suite)
@@ -117,7 +117,7 @@ class Examination:
         async def judge(case: Case, most_s: float | None) -> CaseResult | None:
             if not self._virtual and not races(case.steps) <= loose:
                 return None  # what it shows would hang on luck
-            return await self._shows(case, shape, times, most_s)
+            return await self._shows(case, fingerprint, times, most_s)
 
         async def quick(case: Case) -> CaseResult | None:
             nonlocal most
@@ -146,8 +146,10 @@ class Examination:
             return 1
         return min(_SLOW_AT_ONCE if most_s > _SLOW_S else AT_ONCE, self.suite.places)
 
-    async def confirmed(self, case: Case, shape: Shape, took_s: float) -> tuple[int, int]:
-        """How often a case failed in this shape, of how many further runs; 0 of 0: no time.
+    async def confirmed(
+        self, case: Case, fingerprint: Fingerprint, took_s: float
+    ) -> tuple[int, int]:
+        """How often a case failed with this fingerprint, of how many further runs; 0 of 0: no time.
 
         `took_s`: how long it took before.
         """
@@ -158,23 +160,25 @@ class Examination:
                 if failed < runs or not runs:
                     async with asyncio.timeout(most):
                         results = await self._run([case] * times, None)
-                    failed += sum(shape_of(result, self.revision) == shape for result in results)
+                    failed += sum(
+                        result.fingerprint(self.revision) == fingerprint for result in results
+                    )
                     runs += times
         return failed, runs
 
-    async def is_steady(self, failure: CaseResult, shape: Shape) -> bool:
+    async def is_steady(self, failure: CaseResult, fingerprint: Fingerprint) -> bool:
         """Whether the plan that failed fails each time."""
         case = self_contained(failure, self.suite)
-        return await self._shows(case, shape, CONFIRMATIONS, None) is not None
+        return await self._shows(case, fingerprint, CONFIRMATIONS, None) is not None
 
     async def _shows(
-        self, case: Case, shape: Shape, times: int, most_s: float | None
+        self, case: Case, fingerprint: Fingerprint, times: int, most_s: float | None
     ) -> CaseResult | None:
         """The first of some runs, if all show it.  Raises GivenUpError after so long."""
-        if shape.api and shape.api not in {ask.api for ask in asks_of(case.steps)}:
+        if fingerprint.api and fingerprint.api not in {ask.api for ask in asks_of(case.steps)}:
             return None
         results = await self._run([case] * times, most_s)
-        same = all(shape_of(result, self.revision) == shape for result in results)
+        same = all(result.fingerprint(self.revision) == fingerprint for result in results)
         return results[0] if same else None
 
     async def _run(self, cases: Sequence[Case], most_s: float | None) -> list[CaseResult]:

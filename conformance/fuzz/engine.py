@@ -152,14 +152,14 @@ class Fuzzer:
         suite: Suite,
         planner: Planner,
         tally: Tally,
-        looks_like: Callable[[CaseResult], tuple[str, str] | None],
+        key_of: Callable[[CaseResult], tuple[str, str] | None],
         told: Told | None = None,
     ) -> None:
         self._target = target
         self._suite = suite
         self._planner = planner
         self._tally = tally
-        self._looks_like = looks_like
+        self._key_of = key_of
         self._told = told
         self._planned = 0
         self._results: dict[int, tuple[Plan, CaseResult]] = {}
@@ -255,7 +255,7 @@ class Fuzzer:
                 return
             plan, result = self._results.pop(number)
             self._next = number + 1
-            self._tally.add(plan, result, self._looks_like(result))
+            self._tally.add(plan, result, self._key_of(result))
             if self._told is not None:
                 self._told(self._tally)
 

@@ -17,7 +17,6 @@ from fencepost.conformance.certify.certify import Options, Suite, opened
 from fencepost.conformance.execution.link_faults import is_cut_off
 from fencepost.conformance.execution.outcome import EXIT_CODES, Overall
 from fencepost.conformance.execution.reachable import unreachable
-from fencepost.conformance.execution.shape import shape_of
 from fencepost.conformance.findings.confirm import Examination
 from fencepost.conformance.findings.findings import (
     Finding,
@@ -51,7 +50,7 @@ class Fuzzed:
     """What came of it.
 
     `known`: how often listed failures were met, by their reason; `listed`: a finding for each
-    look that is listed, and those that have the cause of one, with its reason; `unreachable`: rules
+    reason that was met, and those that have the cause of one, with its reason; `unreachable`: rules
     that this target can't be led to, with the reason; `traces`: the evidence of each finding;
     `gave_up`: why the search ended early, or ""; `stopped`: somebody ended it.
     """
@@ -182,7 +181,7 @@ async def _examined(course: Course, suite: Suite, fuzzed: Fuzzed, news: News) ->
         trace = trace_of_finding(finding, suite, seed=wish.seed)
         if trace is not None:
             traces[finding.case.id] = trace
-            why = course.known.reason(cause_of(trace)) or why
+            why = course.known.of_cause(cause_of(trace)) or why
         reasons[finding.case.id] = why
         news.found(finding, why, trace)
 
@@ -203,8 +202,8 @@ async def _examined(course: Course, suite: Suite, fuzzed: Fuzzed, news: News) ->
         return [met(finding) for finding in old.all]
 
     failures = course.failures()
-    shapes = {shape_of(result, suite.revision) for result in failures}
-    passed = {shape for shape in shapes if shape and str(shape) in wish.passed_over}
+    fingerprints = {result.fingerprint(suite.revision) for result in failures}
+    passed = {one for one in fingerprints if one and str(one) in wish.passed_over}
     async with examination.limited():
         new, old = await asyncio.gather(
             findings_from(failures, examination, known=passed, level=LEVEL, told=tell), of_listed()
@@ -241,8 +240,8 @@ async def _questioned(course: Course, suite: Suite, suspects: Sequence[Case]) ->
     for start in range(0, len(alone), _SUSPECTS_AT_ONCE):
         results = await suite.try_cases(alone[start : start + _SUSPECTS_AT_ONCE])
         for result in results:
-            look = course.looks_like(result)
-            if look is not None:
-                course.tally.keep(look, result)
+            key = course.key_of(result)
+            if key is not None:
+                course.tally.keep(key, result)
         if any(is_cut_off(result) for result in results):
             return

@@ -78,9 +78,9 @@ def fuzz_json(fuzzed: Fuzzed) -> dict[str, Any]:
 def _finding(finding: Finding, fuzzed: Fuzzed) -> dict[str, Any]:
     return {
         "case": finding.case.id,
-        "rule": finding.shape.rule,
+        "rule": finding.fingerprint.rule,
         "level": finding.result.level.value,
-        "shape": str(finding.shape),
+        "shape": str(finding.fingerprint),
         "message": finding.sentence,
         "cause": _cause(fuzzed.traces.get(finding.case.id)),
         "seen": finding.seen,
@@ -206,7 +206,7 @@ def finding_lines(
         again = "not tried again"
     small = "" if finding.is_minimal else "; not minimal"
     yield ""
-    yield f"{kind} {number}: {finding.shape} (seen {_times(finding.seen)}; {again}{small})"
+    yield f"{kind} {number}: {finding.fingerprint} (seen {_times(finding.seen)}; {again}{small})"
     if why:
         yield f"Known: {why}."
     yield finding.sentence

@@ -28,9 +28,9 @@ from fencepost.conformance.nightly.property_tests import Tested, run_tests, why_
 from fencepost.conformance.nightly.search import Bite, Covered, Hunt, Search, Seen, hunt, search
 from fencepost.conformance.nightly.traces import Making, make_traces
 from fencepost.properties.mutants.catalogue import MUTANTS as ALL_MUTANTS
+from fencepost.properties.oracle.fingerprint import Bug, origin_of
 from fencepost.properties.workers.cancellation import Stop
 from fencepost.properties.workers.pool import Errand, run_errands
-from fencepost.traces.files.corpus_index import Sameness, origin_of
 
 DONE, CUT, SKIPPED, FAILED, UNAVAILABLE = "done", "cut short", "skipped", "failed", "unavailable"
 _REPORT_S = 60.0
@@ -66,8 +66,8 @@ class Wish:
     named: bool = False
     jobs: int = 1
     requests: int | None = None
-    corpus: Mapping[Sameness, str] | None = None
-    open_bugs: frozenset[Sameness] = frozenset()
+    corpus: Mapping[Bug, str] | None = None
+    open_bugs: frozenset[Bug] = frozenset()
 
     @property
     def tonight(self) -> str:
@@ -75,10 +75,10 @@ class Wish:
         return self.began.date().isoformat()
 
     def known_well(self, target: str) -> frozenset[str]:
-        """The shapes of a target's bugs that nobody needs to look at tonight."""
+        """The fingerprints of a target's bugs that nobody needs to look at tonight."""
         origin = origin_of(target)
         bugs = {*(self.corpus or {}), *self.open_bugs}
-        return frozenset(shape for whose, shape in bugs if whose == origin)
+        return frozenset(what for whose, what in bugs if whose == origin)
 
 
 @dataclass(slots=True)

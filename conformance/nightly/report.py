@@ -24,7 +24,7 @@ from fencepost.conformance.execution.outcome import EXIT_CODES, EXIT_UNAVAILABLE
 from fencepost.conformance.nightly.dedup import EACH_TIME, NEW, OPEN, Entry, entries_of, trace_texts
 from fencepost.conformance.nightly.nightly import FAILED, UNAVAILABLE, Looked, Night
 from fencepost.conformance.runtime.provenance import own_version
-from fencepost.traces.files.corpus_index import Sameness
+from fencepost.properties.oracle.fingerprint import Bug
 from fencepost.traces.files.trace_file import TraceFile, TraceFileError
 from fencepost.traces.page.nightly_page import nightly_page
 from fencepost.traces.page.trace_data import Shown
@@ -44,13 +44,13 @@ class Before:
     entries: tuple[Entry, ...]
     coverage: Mapping[str, Mapping[str, Any]]
 
-    def told_well(self) -> frozenset[Sameness]:
-        """What the bugs look like that are open, and of which all is known."""
+    def told_well(self) -> frozenset[Bug]:
+        """The bugs that are open and of which all is known, by each of their fingerprints."""
         return frozenset(
-            look
+            bug
             for entry in self.entries
             if entry.status in {NEW, OPEN} and entry.sure == EACH_TIME and entry.trace
-            for look in entry.looks
+            for bug in entry.by_fingerprints
         )
 
     @classmethod

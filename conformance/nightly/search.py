@@ -33,7 +33,7 @@ from fencepost.conformance.targets.registry import (
 from fencepost.conformance.targets.target import Target
 from fencepost.model.table.table import Level
 from fencepost.properties.mutants.mutant import PREFIX
-from fencepost.properties.oracle.fingerprint import Shape
+from fencepost.properties.oracle.fingerprint import Fingerprint
 from fencepost.properties.workers.cancellation import Stop
 from fencepost.properties.workers.pool import Tell
 from fencepost.traces.files.trace_file import TraceFile
@@ -50,8 +50,8 @@ class Search:
     """What to search, with which seed.
 
     `seconds`: how long, and `examine_s`: for what was found, on a real clock; `requests`: at most,
-    None: any number; `passed_over`: shapes that are only counted, since they are known well;
-    `logs`: a folder for the logs of what is started.
+    None: any number; `passed_over`: fingerprints, in words, that are only counted, since they are
+    known well; `logs`: a folder for the logs of what is started.
     """
 
     shard: str
@@ -152,7 +152,7 @@ class _Telling(News):
         self._given = given
         self._tell = tell
         self._met: Fuzzed | None = None
-        self._told: set[Shape] = set()
+        self._told: set[Fingerprint] = set()
 
     def searched(self, fuzzed: Fuzzed) -> None:
         """The search is over."""
@@ -177,7 +177,7 @@ class _Telling(News):
 
     def found(self, finding: Finding, why: str, trace: TraceFile | None) -> None:
         """A finding."""
-        self._told.add(finding.shape)
+        self._told.add(finding.fingerprint)
         self._say(_sighting(self._given, finding, why, trace))
 
     def rest(self) -> None:
@@ -185,7 +185,7 @@ class _Telling(News):
         if self._met is None:
             return
         for finding in self._met.findings.all:
-            if finding.shape not in self._told:
+            if finding.fingerprint not in self._told:
                 self._say(_sighting(self._given, finding, "", None))
 
     def lost(self, why: str) -> None:
@@ -204,9 +204,9 @@ def _sighting(given: Search, finding: Finding, why: str, trace: TraceFile | None
     sure = UNTRIED if not finding.runs else SOMETIMES if finding.is_flaky else EACH_TIME
     return Sighting(
         given.target,
-        finding.shape.rule,
+        finding.fingerprint.rule,
         finding.result.level.value,
-        str(finding.shape),
+        str(finding.fingerprint),
         finding.sentence,
         finding.seen,
         sure,
@@ -219,13 +219,13 @@ def _sighting(given: Search, finding: Finding, why: str, trace: TraceFile | None
 
 def _counted(given: Search, fuzzed: Fuzzed) -> Iterator[Sighting]:
     """What was passed over: its report is an earlier one's."""
-    for shape, seen in fuzzed.findings.known.items():
-        level = fuzzed.revision.rule(shape.rule).level if shape.rule else Level.MUST
+    for fingerprint, seen in fuzzed.findings.known.items():
+        level = fuzzed.revision.rule(fingerprint.rule).level if fingerprint.rule else Level.MUST
         yield Sighting(
             given.target,
-            shape.rule,
+            fingerprint.rule,
             level.value,
-            str(shape),
+            str(fingerprint),
             "",
             seen,
             UNTRIED,

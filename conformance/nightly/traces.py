@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any
 from fencepost.conformance.nightly.dedup import EACH_TIME, Sighting
 from fencepost.conformance.nightly.search import Covered, Seen
 from fencepost.model.table.table import Level
-from fencepost.properties.oracle.fingerprint import Shape
 from fencepost.properties.workers.cancellation import Stop
 from fencepost.properties.workers.pool import Tell
 
@@ -85,13 +84,12 @@ def _of(kind: str, items: Sequence[Mapping[str, Any]]) -> frozenset[str]:
 
 
 def _sighting(given: Making, seed: int, one: Triaged) -> Sighting:
-    shape = Shape(*one.shape[1:])
     level = None if one.file is None else one.file.verdict.level
     return Sighting(
         "model",
-        shape.rule,
+        one.fingerprint.rule,
         level or Level.MUST.value,
-        str(shape) or f"the judge failed: {one.message}",
+        str(one.fingerprint) or f"the judge failed: {one.message}",
         one.message,
         one.traces,
         EACH_TIME,

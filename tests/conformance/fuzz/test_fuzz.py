@@ -15,7 +15,6 @@ import fencepost.conformance.fuzz.fuzz as fuzz_module
 from fencepost.conformance.certify.certify import Suite
 from fencepost.conformance.certify.known_failures import KnownFailure
 from fencepost.conformance.certify.replay import replay
-from fencepost.conformance.execution.looks import look_of, seen_in
 from fencepost.conformance.execution.outcome import CaseResult, Outcome
 from fencepost.conformance.findings.findings import Finding
 from fencepost.conformance.fuzz.corpus import read_corpus, write_corpus
@@ -130,18 +129,21 @@ def test_what_is_counted_was_sent(found: Fuzzed) -> None:
 
 def test_a_shape_that_is_passed_over_is_only_counted(found: Fuzzed) -> None:
     first, *rest = found.findings.findings
-    fuzzed = run("mutant:kafka-8500", 700, passed_over={str(first.shape)})
-    assert fuzzed.findings.known == {first.shape: first.seen}
-    assert [f.shape for f in fuzzed.findings.findings] == [f.shape for f in rest]
+    fuzzed = run("mutant:kafka-8500", 700, passed_over={str(first.fingerprint)})
+    assert fuzzed.findings.known == {first.fingerprint: first.seen}
+    assert [f.fingerprint for f in fuzzed.findings.findings] == [f.fingerprint for f in rest]
 
 
 def test_a_known_failure_is_told_and_not_found(found: Fuzzed) -> None:
     results = [result for alike in found.tally.failures.values() for result in alike]
     listed = []
     for result in results:
-        rule, _ = look_of(result, KAFKA_4)
+        fingerprint = result.fingerprint(KAFKA_4)
+        assert fingerprint is not None
         listed.append(
-            KnownFailure("mutant", "*", "any/case", rule, result.observed, "as meant", "-")
+            KnownFailure(
+                "mutant", "*", "any/case", fingerprint.rule, result.observed, "as meant", "-"
+            )
         )
     fuzzed = run("mutant:kafka-8500", 700, known=lambda _: listed)
     assert fuzzed.exit_code() == 0
@@ -152,31 +154,13 @@ def test_a_known_failure_is_told_and_not_found(found: Fuzzed) -> None:
     assert shown.case.id in fuzzed.traces
     assert fuzz_json(fuzzed)["known_findings"][0]["known"] == "as meant"
     told = list(lines(fuzzed))
-    assert any(line.startswith(f"known finding 1: {shown.shape}") for line in told)
+    assert any(line.startswith(f"known finding 1: {shown.fingerprint}") for line in told)
     assert told[-1] == "no new violation found, 1 known"
     raw = run("mutant:kafka-8500", 700, known=lambda _: listed, examines_listed=False)
     assert [(why, f.runs) for why, f in raw.listed] == [("as meant", 0)]
     assert (raw.known, raw.exit_code()) == (fuzzed.known, 0)
     others = [replace(entry, observed="a Heartbeat: NONE") for entry in listed]
     assert run("mutant:kafka-8500", 700, known=lambda _: others).exit_code() == 1
-
-
-_ALONE = "JoinGroup: NONE, generation 3, follows"
-_REFUSED = "JoinGroup: UNKNOWN_MEMBER_ID, member id"
-
-
-@pytest.mark.parametrize(
-    ("one", "other", "same"),
-    [
-        (f"B2 {_ALONE}", "x JoinGroup #4: NONE, generation 17, follows", True),
-        ("a JoinGroup: leads [A, B]", "A1 JoinGroup: leads [A]", True),
-        ("a Heartbeat: NONE", "a Heartbeat: UNKNOWN_MEMBER_ID", False),
-        ("a Heartbeat: NONE", "a SyncGroup: NONE", False),
-        (f"b {_REFUSED} b", f"A2 {_REFUSED} A2 (id 2)", True),
-    ],
-)
-def test_failures_look_alike_without_names_and_numbers(one: str, other: str, same: bool) -> None:
-    assert (seen_in(one) == seen_in(other)) is same
 
 
 class _Dead(InProcessTarget):

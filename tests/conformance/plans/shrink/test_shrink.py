@@ -18,7 +18,6 @@ from fencepost.conformance.catalogue.script import Script
 from fencepost.conformance.certify.certify import Options, Suite, opened
 from fencepost.conformance.cli.cli import main
 from fencepost.conformance.execution.outcome import CaseResult, Outcome
-from fencepost.conformance.execution.shape import Shape, shape_of
 from fencepost.conformance.findings.confirm import Examination
 from fencepost.conformance.findings.findings import (
     Finding,
@@ -41,6 +40,7 @@ from fencepost.conformance.plans.shrink.shrink import GivenUpError, Judge, Minim
 from fencepost.conformance.targets.in_process import InProcessCoordinator, InProcessTarget
 from fencepost.conformance.targets.registry import find_revision
 from fencepost.model.coordinator import Answer, AsyncCoordinator, Send
+from fencepost.properties.oracle.fingerprint import Fingerprint
 from fencepost.properties.workers.cancellation import Stop
 
 T = TypeVar("T")
@@ -113,7 +113,7 @@ def found(target: InProcessTarget, entries: tuple[Entry, ...], **options: Any) -
 
 def test_a_long_noisy_plan_becomes_as_short_as_the_catalogues_case() -> None:
     (finding,) = found(mutant("kafka-8500"), (THICK,)).findings
-    assert finding.shape.rule == "JOIN-STATIC-EMPTY-PREPARING"
+    assert finding.fingerprint.rule == "JOIN-STATIC-EMPTY-PREPARING"
     written = entry("JOIN-PHASE-DELAY-OVER/restart-does-not-extend-the-delay")
     shortest = written.case({}, delayed=True)
     assert len(finding.case.steps) <= len(shortest.steps)
@@ -126,20 +126,20 @@ def test_a_long_noisy_plan_becomes_as_short_as_the_catalogues_case() -> None:
 def test_no_step_of_a_finding_can_be_left_out(name: str) -> None:
     results = failed(name)
 
-    async def work(suite: Suite) -> list[tuple[Shape, list[Shape | None]]]:
+    async def work(suite: Suite) -> list[tuple[Fingerprint, list[Fingerprint | None]]]:
         findings = await findings_from(results, Examination(suite))
         assert findings.findings
         return [
-            (f.shape, [shape_of(r, KAFKA_4) for r in await suite.try_cases(smaller(f))])
+            (f.fingerprint, [r.fingerprint(KAFKA_4) for r in await suite.try_cases(smaller(f))])
             for f in findings.findings
         ]
 
     def smaller(finding: Finding) -> list[Case]:
         return list(single_steps(finding.case))
 
-    for shape, without_one in with_suite(mutant(name), work):
+    for fingerprint, without_one in with_suite(mutant(name), work):
         assert without_one
-        assert shape not in without_one
+        assert fingerprint not in without_one
 
 
 def test_failures_of_one_shape_are_one_finding() -> None:
@@ -149,8 +149,8 @@ def test_failures_of_one_shape_are_one_finding() -> None:
         return await findings_from([*results, *results], Examination(suite))
 
     count, findings = len(results), with_suite(mutant("tansu-same-id"), work)
-    shapes = [finding.shape for finding in findings.findings]
-    assert len(set(shapes)) == len(shapes) < count
+    fingerprints = [finding.fingerprint for finding in findings.findings]
+    assert len(set(fingerprints)) == len(fingerprints) < count
     assert sum(finding.seen for finding in findings.findings) == 2 * count
     lengths = [len(finding.case.steps) for finding in findings.findings]
     assert lengths == sorted(lengths)
@@ -159,9 +159,9 @@ def test_failures_of_one_shape_are_one_finding() -> None:
 def test_a_known_shape_is_only_counted() -> None:
     target = mutant("kafka-8500")
     (first, *_) = found(target, (THICK,)).findings
-    again = found(target, (THICK,), known={first.shape})
+    again = found(target, (THICK,), known={first.fingerprint})
     assert again.findings == ()
-    assert again.known == {first.shape: 1}
+    assert again.known == {first.fingerprint: 1}
 
 
 def test_the_same_plan_shrinks_to_the_same_bytes() -> None:
@@ -231,7 +231,7 @@ def test_what_fails_one_time_in_three_is_flaky_with_its_rate() -> None:
     assert findings.findings == ()
     (flaky,) = findings.flaky
     assert (flaky.failed, flaky.runs) == (3, 9)
-    assert flaky.shape.api == "Heartbeat"
+    assert flaky.fingerprint.api == "Heartbeat"
 
 
 def test_versions_and_bodies_are_plain() -> None:
@@ -272,11 +272,11 @@ def test_what_is_not_waited_for_is_left_to_chance() -> None:
 
 
 def test_what_passed_has_no_shape() -> None:
-    async def work(suite: Suite) -> list[Shape | None]:
+    async def work(suite: Suite) -> list[Fingerprint | None]:
         results = await suite.run((THICK,))
         with pytest.raises(ValueError, match="did not fail"):
             await Examination(suite).minimised(results[0])
-        return [shape_of(result, KAFKA_4) for result in results]
+        return [result.fingerprint(KAFKA_4) for result in results]
 
     assert with_suite(InProcessTarget("model", KAFKA_4, "0"), work) == [None]
 
