@@ -14,7 +14,7 @@ from itertools import combinations
 from hypothesis import HealthCheck, Phase, event, given, seed, settings, target
 
 from fencepost.conformance.testing.runs import Court, Ran
-from fencepost.properties.checking.shrinking import shrunk
+from fencepost.properties.checking.shrinking import shrunk, without
 from fencepost.properties.stateful.programs import DOINGS, Move, Program, plainer
 from fencepost.properties.stateful.strategies import programs
 
@@ -165,7 +165,7 @@ def _below(program: Program) -> Iterator[Program]:
         yield program._replace(moves=(one,))
     for size in (len(moves) // 2, 2, 1):
         for at in range(len(moves) - size + 1) if 0 < size < len(moves) else ():
-            yield program._replace(moves=(*moves[:at], *moves[at + size :]))
+            yield program._replace(moves=without(moves, at, at + size))
     odd = [at for at, move in enumerate(moves) if move.odd]
     for at in odd[:_PLAINER]:
         yield program._replace(moves=(*moves[:at], moves[at]._replace(odd=""), *moves[at + 1 :]))
