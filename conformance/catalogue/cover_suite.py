@@ -52,7 +52,7 @@ _DIGEST = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Covered:
+class CoverSuite:
     """A suite over all casts of a bound: its cases, and the figures of each cast."""
 
     name: str
@@ -74,7 +74,7 @@ SUITES: dict[str, Callable[[Ground], Suite]] = {"cover": cover, "pairs": pairs}
 
 
 @cache
-def covered(name: str, revision: Revision) -> Covered:
+def covered(name: str, revision: Revision) -> CoverSuite:
     """The suite of this name for a revision.  Raises KeyError."""
     make = SUITES[name]
     casts, entries = [], list[Entry]()
@@ -82,7 +82,7 @@ def covered(name: str, revision: Revision) -> Covered:
         suite = make(_ground(revision, cast))
         casts.append((cast, suite))
         entries += (_entry(name, cast, suite.ground, walk) for walk in suite.walks)
-    return Covered(name, tuple(casts), tuple(entries))
+    return CoverSuite(name, tuple(casts), tuple(entries))
 
 
 @cache

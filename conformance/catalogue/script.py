@@ -13,7 +13,6 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from fencepost.conformance.plans.plan import (
-    Ask,
     AssignmentsIfLeader,
     Await,
     Disconnect,
@@ -22,6 +21,7 @@ from fencepost.conformance.plans.plan import (
     Ms,
     Pause,
     ProtocolOf,
+    RequestStep,
     Restart,
     Settle,
     Step,
@@ -92,7 +92,7 @@ class Script:
         """Any request; `version`: exactly this; `at_most`: the highest that is no higher."""
         label = f"{who} {api} {len(self.steps) + 1}"
         self._last[who] = label
-        self.steps.append(Ask(label, who, api, fields, version, at_most, connection))
+        self.steps.append(RequestStep(label, who, api, fields, version, at_most, connection))
         if wait:
             self.steps.append(Await((label,)))
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 
 from fencepost.conformance.certify.known_failures import KnownFailure, aliases_of, load
-from fencepost.conformance.compare.difference import Difference, Taken
+from fencepost.conformance.compare.difference import Taken, TargetDifference
 from fencepost.conformance.execution.explain import signature
 from fencepost.conformance.execution.outcome import CaseResult
 from fencepost.conformance.execution.runner import Recording
@@ -62,7 +62,7 @@ class Sources:
     def __init__(self, one: Target, other: Target) -> None:
         self._sides = (_side(one), _side(other))
 
-    def of(self, difference: Difference) -> Origins:
+    def of(self, difference: TargetDifference) -> Origins:
         """Where a difference comes from."""
         if difference.taken is Taken.BOTH:
             return None, None

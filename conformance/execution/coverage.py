@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from fencepost.conformance.execution.outcome import CaseResult, Coverage, Outcome
+from fencepost.conformance.execution.outcome import CaseResult, CertificateCoverage, Outcome
 from fencepost.model.revision import Revision
 
 _AVAILABILITY = "no command of adapter protocol 1 makes a coordinator load or move away"
 _UNREACHED = ("-COORDINATOR-LOADING", "-COORDINATOR-ELSEWHERE")
 
 
-def coverage_of(revision: Revision, results: Iterable[CaseResult]) -> Coverage:
+def coverage_of(revision: Revision, results: Iterable[CaseResult]) -> CertificateCoverage:
     """The coverage of these results."""
     results = list(results)
     covered: set[str] = set()
@@ -43,4 +43,4 @@ def coverage_of(revision: Revision, results: Iterable[CaseResult]) -> Coverage:
         else:
             missed.append(rule.id)
     known = [rule.id for _, rule in revision.rules()]
-    return Coverage(tuple(r for r in known if r in covered), tuple(missed), unreachable)
+    return CertificateCoverage(tuple(r for r in known if r in covered), tuple(missed), unreachable)

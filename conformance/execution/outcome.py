@@ -93,7 +93,7 @@ class CaseResult:
 
 
 @dataclass(frozen=True, slots=True)
-class Coverage:
+class CertificateCoverage:
     """Rules that every explanation of some case used; and reachable or not, with the reason."""
 
     covered: tuple[str, ...]
@@ -116,7 +116,7 @@ class Certificate:
     advertised: Mapping[str, tuple[int, int]]
     working: Mapping[str, tuple[int, int]]
     results: tuple[CaseResult, ...]
-    coverage: Coverage
+    coverage: CertificateCoverage
     seed: int
     level: Level
     versions: Mapping[str, str]

@@ -15,7 +15,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 
-from fencepost.conformance.certify.certify import Suite
+from fencepost.conformance.certify.certify import OpenTarget
 from fencepost.conformance.execution.outcome import CaseResult
 from fencepost.conformance.findings.prefix import beginnings
 from fencepost.conformance.plans.normalise import races
@@ -26,7 +26,7 @@ from fencepost.conformance.plans.shrink.shrink import (
     TRIES,
     GivenUpError,
     Minimal,
-    Shown,
+    Reproducer,
     smallest,
 )
 from fencepost.conformance.runtime.backpressure import kept_up
@@ -58,7 +58,7 @@ class Examination:
 
     def __init__(
         self,
-        suite: Suite,
+        suite: OpenTarget,
         *,
         tries: int = TRIES,
         seconds: float | None = None,
@@ -131,7 +131,7 @@ class Examination:
 
         begin = beginnings(whole, failure)
         return await smallest(
-            Shown(whole, failure),
+            Reproducer(whole, failure),
             self.suite.hello.apis,
             quick,
             patient=patient,
@@ -209,7 +209,7 @@ def _seen_after(failure: CaseResult) -> float:
     return failure.seconds if violation is None else violation.at_ms / 1000
 
 
-def self_contained(failure: CaseResult, suite: Suite) -> Case:
+def self_contained(failure: CaseResult, suite: OpenTarget) -> Case:
     """The case with the setting that it was run under, where a case can have its own.
 
     It asks for no rule, since it is not there to pass.

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from fencepost.conformance.certify.certify import Suite
+from fencepost.conformance.certify.certify import OpenTarget
 from fencepost.conformance.certify.replay import sound_trace
 from fencepost.conformance.execution.explain import explained
 from fencepost.conformance.execution.outcome import CaseResult
@@ -90,7 +90,7 @@ class Findings:
         return _sorted([f for f in self.all if f not in others], self.known)
 
 
-Told = Callable[[Finding], None]
+OnFinding = Callable[[Finding], None]
 
 
 async def findings_from(
@@ -99,7 +99,7 @@ async def findings_from(
     *,
     known: Collection[Fingerprint] = (),
     level: Level = Level.SHOULD,
-    told: Told | None = None,
+    told: OnFinding | None = None,
 ) -> Findings:
     """The distinct faults among failed cases, the simplest plan first.
 
@@ -129,7 +129,7 @@ async def findings_from(
     return findings
 
 
-def unexamined(failures: Sequence[CaseResult], suite: Suite, level: Level) -> Findings:
+def unexamined(failures: Sequence[CaseResult], suite: OpenTarget, level: Level) -> Findings:
     """The distinct faults among failed cases, as they were met."""
     grouped = _by_fingerprint(failures, suite, level)
     return _sorted([_raw(one, alike) for one, alike in grouped.items()])
@@ -145,7 +145,7 @@ def _sorted(found: Sequence[Finding], known: Mapping[Fingerprint, int] | None = 
 
 
 def _by_fingerprint(
-    failures: Sequence[CaseResult], suite: Suite, level: Level
+    failures: Sequence[CaseResult], suite: OpenTarget, level: Level
 ) -> dict[Fingerprint, list[CaseResult]]:
     """The failures with each fingerprint; both in the order of the simplest plan."""
 
@@ -218,6 +218,6 @@ def under(result: CaseResult, case: Case) -> CaseResult:
     return replace(result, case=case, recording=recording)
 
 
-def trace_of_finding(finding: Finding, suite: Suite, *, seed: int) -> TraceFile | None:
+def trace_of_finding(finding: Finding, suite: OpenTarget, *, seed: int) -> TraceFile | None:
     """The evidence, which `fencepost replay` takes; None where the target failed and left none."""
     return sound_trace(finding.result, suite.revision, suite.provenance(), seed=seed)

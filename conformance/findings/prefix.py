@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from fencepost.conformance.execution.outcome import CaseResult
 from fencepost.conformance.plans.normalise import asking, with_steps
-from fencepost.conformance.plans.plan import Ask, Await, Case, Ms
+from fencepost.conformance.plans.plan import Await, Case, Ms, RequestStep
 
 _SHORT = {Ms("rebalance"): Ms("short rebalance"), Ms("formation"): Ms("short rebalance")}
 _SHORTER = {**_SHORT, Ms("session"): Ms("short session")}
@@ -46,7 +46,7 @@ def _head(case: Case, failure: CaseResult) -> Case:
 def _hurried(case: Case) -> Iterator[Case]:
     for short in (_SHORTER, _SHORT):
 
-        def hurried(ask: Ask, short: dict[Ms, Ms] = short) -> Ask:
+        def hurried(ask: RequestStep, short: dict[Ms, Ms] = short) -> RequestStep:
             said = {
                 name: short.get(value, value) if name in _TIMEOUTS else value
                 for name, value in ask.fields.items()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from fencepost.conformance.certify.certify import Options, Suite, opened
+from fencepost.conformance.certify.certify import OpenTarget, Options, opened
 from fencepost.conformance.certify.replay import sound_trace
 from fencepost.conformance.findings.confirm import Examination
 from fencepost.conformance.findings.findings import finding_of, under
@@ -93,7 +93,7 @@ def plan_of(trace: TraceFile) -> Case:
     return replace(case_from_json(dict(trace.plan)), rules=())
 
 
-def with_settings(case: Case, trace: TraceFile, suite: Suite) -> Case:
+def with_settings(case: Case, trace: TraceFile, suite: OpenTarget) -> Case:
     """The case under the settings that it was recorded under, where they can be chosen."""
     if not suite.chooses_settings:
         return case

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from fencepost.conformance.certify.certify import Options, Suite, opened
+from fencepost.conformance.certify.certify import OpenTarget, Options, opened
 from fencepost.conformance.execution.link_faults import is_cut_off
 from fencepost.conformance.execution.outcome import EXIT_CODES, Overall
 from fencepost.conformance.execution.reachable import unreachable
@@ -27,7 +27,7 @@ from fencepost.conformance.findings.findings import (
 )
 from fencepost.conformance.fuzz.engine import Tally
 from fencepost.conformance.fuzz.jobs import helped
-from fencepost.conformance.fuzz.progress import LEVEL, Course, Wish
+from fencepost.conformance.fuzz.progress import LEVEL, FuzzOptions, FuzzProgress
 from fencepost.conformance.plans.plan import Case
 from fencepost.conformance.runtime.unavailable import TargetUnavailableError
 from fencepost.conformance.targets.target import Provenance, Target
@@ -106,12 +106,12 @@ class News:
 SILENT = News()
 
 
-async def fuzz(open_target: Callable[[], Target], wish: Wish, news: News = SILENT) -> Fuzzed:
+async def fuzz(open_target: Callable[[], Target], wish: FuzzOptions, news: News = SILENT) -> Fuzzed:
     """Search until the budget is spent, then examine what was found; `news` hears of it.
 
     Raises TargetUnavailableError if the target can't be opened.
     """
-    course = Course(wish)
+    course = FuzzProgress(wish)
     suspects: list[Case] | None = []
     fuzzed: Fuzzed | None = None
     while suspects is not None:
@@ -128,7 +128,7 @@ async def fuzz(open_target: Callable[[], Target], wish: Wish, news: News = SILEN
 
 
 async def _session(
-    course: Course, target: Target, suite: Suite, suspects: Sequence[Case], news: News
+    course: FuzzProgress, target: Target, suite: OpenTarget, suspects: Sequence[Case], news: News
 ) -> tuple[Fuzzed, list[Case] | None]:
     """Run plans while the target lives, then examine what was found; else who may be to blame.
 
@@ -165,7 +165,7 @@ async def _session(
     return await _examined(course, suite, fuzzed, news), None
 
 
-async def _examined(course: Course, suite: Suite, fuzzed: Fuzzed, news: News) -> Fuzzed:
+async def _examined(course: FuzzProgress, suite: OpenTarget, fuzzed: Fuzzed, news: News) -> Fuzzed:
     """All that failed made small, tried again, and told."""
     wish = course.wish
     news.searched(fuzzed)
@@ -221,7 +221,7 @@ async def _examined(course: Course, suite: Suite, fuzzed: Fuzzed, news: News) ->
     )
 
 
-def _examine_s(wish: Wish, tally: Tally) -> float:
+def _examine_s(wish: FuzzOptions, tally: Tally) -> float:
     """As long as the search took, or as was wished for."""
     return max(_EXAMINE_S, tally.seconds) if wish.examine_s is None else wish.examine_s
 
@@ -234,7 +234,7 @@ def _told_raw(fuzzed: Fuzzed, news: News) -> Fuzzed:
     return fuzzed
 
 
-async def _questioned(course: Course, suite: Suite, suspects: Sequence[Case]) -> None:
+async def _questioned(course: FuzzProgress, suite: OpenTarget, suspects: Sequence[Case]) -> None:
     """Try those again that may have ended the target, where it can be alone with the target."""
     alone = [replace(case, isolated=True) for case in suspects]
     for start in range(0, len(alone), _SUSPECTS_AT_ONCE):

@@ -20,10 +20,10 @@ from multiprocessing.connection import Connection
 from multiprocessing.context import SpawnProcess
 from typing import cast
 
-from fencepost.conformance.certify.certify import Options, Suite, opened
+from fencepost.conformance.certify.certify import OpenTarget, Options, opened
 from fencepost.conformance.certify.known_failures import KnownFailure
 from fencepost.conformance.fuzz.engine import Budget, Tally
-from fencepost.conformance.fuzz.progress import Course, Wish
+from fencepost.conformance.fuzz.progress import FuzzOptions, FuzzProgress
 from fencepost.conformance.plans.plan import Case
 from fencepost.conformance.targets.registry import TargetOptions, find_revision, find_target
 from fencepost.conformance.targets.target import Target
@@ -60,7 +60,7 @@ class Helpers:
 
     pipes: tuple[Connection, ...]
 
-    async def join(self, course: Course) -> list[Case] | None:
+    async def join(self, course: FuzzProgress) -> list[Case] | None:
         """Wait for all, and add what they found; None, or who may have ended their target."""
         to_blame: list[Case] | None = None
         for pipe in self.pipes:
@@ -73,7 +73,7 @@ class Helpers:
 
 
 @asynccontextmanager
-async def helped(course: Course, target: Target, suite: Suite) -> AsyncIterator[Helpers]:
+async def helped(course: FuzzProgress, target: Target, suite: OpenTarget) -> AsyncIterator[Helpers]:
     """The processes that were wished for, at work while the body is; ended with it."""
     wish = course.wish
     if wish.jobs == 1 or course.tally.died:
@@ -124,7 +124,7 @@ async def _passed_on(stop: Stop, pipes: Sequence[Connection]) -> None:
             pipe.send(STOP)
 
 
-def _shared(target: Target, suite: Suite, wish: Wish) -> tuple[str, TargetOptions]:
+def _shared(target: Target, suite: OpenTarget, wish: FuzzOptions) -> tuple[str, TargetOptions]:
     """What the others open: the broker that this process started, or one of their own."""
     address = getattr(target, "address", None)
     if isinstance(address, str):
@@ -167,7 +167,7 @@ async def _listening(pipe: Connection, errand: Errand) -> Share:
 
 
 async def _done(errand: Errand, stop: Stop) -> Share:
-    wish = Wish(
+    wish = FuzzOptions(
         find_revision(errand.revision),
         errand.budget,
         errand.seed,
@@ -175,7 +175,7 @@ async def _done(errand: Errand, stop: Stop) -> Share:
         errand.corpus,
         stop=stop,
     )
-    course = Course(wish)
+    course = FuzzProgress(wish)
     target = find_target(errand.target, errand.options)
     async with opened(target, wish.revision, Options(attempts=1)) as suite:
         to_blame = await course.searched(target, suite, await course.arrived(target, suite))

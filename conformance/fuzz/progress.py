@@ -10,11 +10,11 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 
-from fencepost.conformance.certify.certify import Suite
+from fencepost.conformance.certify.certify import OpenTarget
 from fencepost.conformance.certify.known_failures import KnownFailure, KnownReasons
 from fencepost.conformance.execution.outcome import CaseResult, Outcome
-from fencepost.conformance.fuzz.engine import Budget, Fuzzer, Tally, Told, ground_of
-from fencepost.conformance.fuzz.plans import Ground, Planner
+from fencepost.conformance.fuzz.engine import Budget, Fuzzer, OnTally, Tally, plan_context_of
+from fencepost.conformance.fuzz.plans import PlanContext, Planner
 from fencepost.conformance.plans.plan import Case
 from fencepost.conformance.targets.registry import TargetOptions
 from fencepost.conformance.targets.target import Target
@@ -32,7 +32,7 @@ ListOf = Callable[[Target], Sequence[KnownFailure]]
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class FuzzOptions:
     """What the user asked for.
 
     `known`: the known failures of a target that is open; `corpus`: plans to begin with; `told`: is
@@ -48,7 +48,7 @@ class Wish:
     seed: int = 0
     known: ListOf = lambda _: ()
     corpus: Iterable[Case] = ()
-    told: Told | None = None
+    told: OnTally | None = None
     jobs: int = 1
     target: str = ""
     options: TargetOptions = field(default_factory=TargetOptions)
@@ -59,10 +59,10 @@ class Wish:
 
 
 @dataclass(slots=True)
-class Course:
+class FuzzProgress:
     """A run on its way: what is kept when the target has to be opened again."""
 
-    wish: Wish
+    wish: FuzzOptions
     tally: Tally = field(default_factory=Tally)
     planner: Planner | None = None
     known: KnownReasons = field(default_factory=KnownReasons)
@@ -109,7 +109,9 @@ class Course:
             None if seconds is None else seconds - self.tally.seconds,
         )
 
-    async def searched(self, target: Target, suite: Suite, ground: Ground) -> list[Case] | None:
+    async def searched(
+        self, target: Target, suite: OpenTarget, ground: PlanContext
+    ) -> list[Case] | None:
         """Run plans until the budget is spent or an end is wished: None.
 
         Or the target died: who may be to blame.
@@ -120,7 +122,7 @@ class Course:
         fuzzer = Fuzzer(target, suite, self.planner, self.tally, self.key_of, self.wish.told)
         return await self.wish.stop.cut(fuzzer.run(self.budget()))
 
-    async def arrived(self, target: Target, suite: Suite) -> Ground:
+    async def arrived(self, target: Target, suite: OpenTarget) -> PlanContext:
         """A target was opened: what is known of it, and what plans can be made for it."""
         self.known = KnownReasons.of(self.wish.known(target))
-        return await ground_of(target, suite)
+        return await plan_context_of(target, suite)

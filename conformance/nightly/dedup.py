@@ -33,7 +33,7 @@ _FORGOTTEN = timedelta(days=7)
 
 
 @dataclass(frozen=True, slots=True)
-class Sighting:
+class ShardFinding:
     """One shard's finding.
 
     `shape`: its fingerprint in words; `known`: why it is listed as a known failure, or ""; `trace`:
@@ -65,7 +65,7 @@ class Sighting:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class NightlyBug:
     """One bug, as the report tells it.
 
     `cause`: the known departures that explain it, or ""; `shapes`: its fingerprints, in words, of
@@ -107,13 +107,13 @@ class Entry:
         return {name: _plain(getattr(self, name)) for name in self.__slots__}
 
     @classmethod
-    def from_json(cls, row: Mapping[str, Any]) -> Entry:
+    def from_json(cls, row: Mapping[str, Any]) -> NightlyBug:
         """As a report says it."""
         lists = {name: tuple(row[name]) for name in ("shapes", "shards", "targets")}
         return cls(**{**row, **lists})
 
 
-def with_cause(sighting: Sighting) -> Sighting:
+def with_cause(sighting: ShardFinding) -> ShardFinding:
     """The same, with the cause of what its trace shows."""
     if sighting.trace is None:
         return sighting
@@ -121,12 +121,12 @@ def with_cause(sighting: Sighting) -> Sighting:
 
 
 def entries_of(
-    sightings: Iterable[Sighting],
+    sightings: Iterable[ShardFinding],
     *,
     tonight: str,
     corpus: Mapping[Bug, str],
-    before: Sequence[Entry],
-) -> list[Entry]:
+    before: Sequence[NightlyBug],
+) -> list[NightlyBug]:
     """An entry for each bug, the most urgent first.
 
     `corpus`: the bugs of its traces, with their names; `before`: the entries of the night before.
@@ -143,7 +143,9 @@ def entries_of(
     return sorted(entries, key=_urgency)
 
 
-def _by_bug(sightings: Sequence[Sighting], before: Sequence[Entry]) -> dict[Bug, list[Sighting]]:
+def _by_bug(
+    sightings: Sequence[ShardFinding], before: Sequence[NightlyBug]
+) -> dict[Bug, list[ShardFinding]]:
     """The sightings of each bug.
 
     One without a trace goes to the bug of another with its fingerprint: tonight's rather than an
@@ -153,14 +155,14 @@ def _by_bug(sightings: Sequence[Sighting], before: Sequence[Entry]) -> dict[Bug,
     traced = [sighting for sighting in sightings if sighting.trace is not None]
     by_cause = sorted(traced, key=lambda s: s.cause, reverse=True)
     bugs |= {s.by_fingerprint: s.bug for s in by_cause}
-    found: dict[Bug, list[Sighting]] = {}
+    found: dict[Bug, list[ShardFinding]] = {}
     for sighting in sightings:
         bug = sighting.bug if sighting.trace else bugs.get(sighting.by_fingerprint, sighting.bug)
         found.setdefault(bug, []).append(sighting)
     return found
 
 
-def trace_texts(entries: Iterable[Entry], sightings: Iterable[Sighting]) -> dict[str, str]:
+def trace_texts(entries: Iterable[NightlyBug], sightings: Iterable[ShardFinding]) -> dict[str, str]:
     """The texts of the traces that were seen tonight, by the names that entries have for them."""
     best: dict[Bug, str] = {}
     for sighting in sorted(sightings, key=_best):
@@ -171,11 +173,11 @@ def trace_texts(entries: Iterable[Entry], sightings: Iterable[Sighting]) -> dict
 
 def _entry(
     bug: Bug,
-    alike: Sequence[Sighting],
+    alike: Sequence[ShardFinding],
     tonight: str,
     corpus: Mapping[Bug, str],
-    was_open: Mapping[Bug, Entry],
-) -> Entry:
+    was_open: Mapping[Bug, NightlyBug],
+) -> NightlyBug:
     best = min(alike, key=_best)
     listed = {s.target: s.known for s in alike if s.known}
     earlier = was_open.get(bug)
@@ -189,7 +191,7 @@ def _entry(
     else:
         is_surer = earlier is None or (best.sure == EACH_TIME and earlier.sure != EACH_TIME)
         status, why = (NEW if is_surer else OPEN), ""
-    return Entry(
+    return NightlyBug(
         origin=origin,
         cause=cause,
         shape=best.shape,
@@ -210,25 +212,25 @@ def _entry(
     )
 
 
-def _trace_name(best: Sighting, earlier: Entry | None) -> str | None:
+def _trace_name(best: ShardFinding, earlier: NightlyBug | None) -> str | None:
     if best.trace is not None:
         return f"traces/{_file_name(best.bug)}.json"
     return None if earlier is None else earlier.trace
 
 
-def _is_forgotten(entry: Entry, tonight: str) -> bool:
+def _is_forgotten(entry: NightlyBug, tonight: str) -> bool:
     """Whether something that never was sure hasn't been met for long."""
     gone = date.fromisoformat(tonight) - date.fromisoformat(entry.last_night)
     return entry.sure != EACH_TIME and gone >= _FORGOTTEN
 
 
-def _best(sighting: Sighting) -> tuple[int, bool, int, str]:
+def _best(sighting: ShardFinding) -> tuple[int, bool, int, str]:
     """The sighting to tell: the surest, with a trace, the shortest."""
     size = len(sighting.trace or "")
     return SURENESS.index(sighting.sure), sighting.trace is None, size, sighting.shard
 
 
-def _urgency(entry: Entry) -> tuple[int, bool, int, str, str]:
+def _urgency(entry: NightlyBug) -> tuple[int, bool, int, str, str]:
     return (
         STATUSES.index(entry.status),
         not entry.seen,

@@ -16,13 +16,13 @@ from pathlib import Path
 from support.places import ROOT
 
 from fencepost.conformance.catalogue import ENTRIES
-from fencepost.conformance.certify.certify import Options, Suite, opened
+from fencepost.conformance.certify.certify import OpenTarget, Options, opened
 from fencepost.conformance.certify.replay import sound_trace
 from fencepost.conformance.execution.outcome import CaseResult, Outcome
 from fencepost.conformance.findings.findings import under
 from fencepost.conformance.plans.order import DELAY
 from fencepost.conformance.plans.plan import Case
-from fencepost.conformance.plans.shrink.shrink import Shown, smallest
+from fencepost.conformance.plans.shrink.shrink import Reproducer, smallest
 from fencepost.conformance.runtime.provenance import own_version
 from fencepost.conformance.targets.in_process import InProcessTarget
 from fencepost.model.revisions.base import KAFKA_4
@@ -62,7 +62,7 @@ async def _trace_of_mutant(mutant: Mutant) -> TraceFile:
     return trace
 
 
-async def _smallest(failure: CaseResult, suite: Suite) -> CaseResult:
+async def _smallest(failure: CaseResult, suite: OpenTarget) -> CaseResult:
     """As small as it gets with the delay that it has; with none, all would be over at once."""
     fingerprint, delay = failure.fingerprint(suite.revision), failure.case.needs.config.get(DELAY)
 
@@ -72,11 +72,11 @@ async def _smallest(failure: CaseResult, suite: Suite) -> CaseResult:
         (result,) = await suite.try_cases([case])
         return result if result.fingerprint(suite.revision) == fingerprint else None
 
-    minimal = await smallest(Shown(failure.case, failure), suite.hello.apis, judge)
+    minimal = await smallest(Reproducer(failure.case, failure), suite.hello.apis, judge)
     return minimal.shown.run
 
 
-async def _settled(failure: CaseResult, suite: Suite) -> CaseResult:
+async def _settled(failure: CaseResult, suite: OpenTarget) -> CaseResult:
     """The same failure under the first of these settings that it is one with."""
     case, fingerprint = failure.case, failure.fingerprint(suite.revision)
     for settings in SETTINGS:

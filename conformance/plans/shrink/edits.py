@@ -19,7 +19,7 @@ from fencepost.conformance.plans.order import (
     steps_key,
     weight,
 )
-from fencepost.conformance.plans.plan import Ask, Case, Disconnect, Step
+from fencepost.conformance.plans.plan import Case, Disconnect, RequestStep, Step
 from fencepost.conformance.plans.shrink.simplify import (
     lower_versions,
     no_delay,
@@ -79,11 +79,11 @@ def _one_group(case: Case, apis: Versions) -> Iterator[Case]:
 
 
 def _is_about(step: Step, group: str) -> bool:
-    return not isinstance(step, Ask) or group in groups_of_plan((step,))
+    return not isinstance(step, RequestStep) or group in groups_of_plan((step,))
 
 
 def _is_about_alone(step: Step, group: str) -> bool:
-    return isinstance(step, Ask) and groups_of_plan((step,)) == [group]
+    return isinstance(step, RequestStep) and groups_of_plan((step,)) == [group]
 
 
 def _without_members(case: Case, apis: Versions) -> Iterator[Case]:
@@ -95,7 +95,7 @@ def _without_members(case: Case, apis: Versions) -> Iterator[Case]:
 
 def _is_by(step: Step, name: str) -> bool:
     match step:
-        case Ask():
+        case RequestStep():
             return name in {step.who, connection_of(step)}
         case Disconnect(who=who):
             return who == name

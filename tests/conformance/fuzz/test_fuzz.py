@@ -12,7 +12,7 @@ from typing import Any, cast
 import pytest
 
 import fencepost.conformance.fuzz.fuzz as fuzz_module
-from fencepost.conformance.certify.certify import Suite
+from fencepost.conformance.certify.certify import OpenTarget
 from fencepost.conformance.certify.known_failures import KnownFailure
 from fencepost.conformance.certify.replay import replay
 from fencepost.conformance.execution.outcome import CaseResult, Outcome
@@ -20,11 +20,11 @@ from fencepost.conformance.findings.findings import Finding
 from fencepost.conformance.fuzz.corpus import read_corpus, write_corpus
 from fencepost.conformance.fuzz.engine import Budget, Fuzzer, Tally
 from fencepost.conformance.fuzz.fuzz import Fuzzed, News, fuzz
-from fencepost.conformance.fuzz.plans import Ground, Planner, is_risky
-from fencepost.conformance.fuzz.progress import Course, Wish
+from fencepost.conformance.fuzz.plans import PlanContext, Planner, is_risky
+from fencepost.conformance.fuzz.progress import FuzzOptions, FuzzProgress
 from fencepost.conformance.fuzz.report import fuzz_json, lines, write_report
 from fencepost.conformance.plans.json_form import PlanError
-from fencepost.conformance.plans.plan import Ask, Case
+from fencepost.conformance.plans.plan import Case, RequestStep
 from fencepost.conformance.targets.in_process import InProcessTarget, ModelCoordinator
 from fencepost.conformance.targets.registry import TargetOptions, find_target
 from fencepost.conformance.targets.target import Hints, Target
@@ -38,7 +38,7 @@ from fencepost.traces.files.trace_file import TraceFile
 
 
 def run(target: str, requests: int, *, seed: int = 1, **wish: Any) -> Fuzzed:
-    wanted = Wish(KAFKA_4, Budget(requests), seed, **wish)
+    wanted = FuzzOptions(KAFKA_4, Budget(requests), seed, **wish)
     return asyncio.run(fuzz(lambda: find_target(target, TargetOptions()), wanted))
 
 
@@ -111,7 +111,7 @@ def test_a_file_that_is_no_plan_is_named(tmp_path: Path) -> None:
 
 def test_processes_share_the_work_and_say_the_same_each_time() -> None:
     mutant = "mutant:kafka-8500"
-    wish = Wish(KAFKA_4, Budget(400), 1, jobs=2, target=mutant)
+    wish = FuzzOptions(KAFKA_4, Budget(400), 1, jobs=2, target=mutant)
     one, two = (
         asyncio.run(fuzz(lambda: find_target(mutant, TargetOptions()), wish)) for _ in range(2)
     )
@@ -197,8 +197,8 @@ class _Frail:
 
 def fuzzer(suite: _Frail, target: Target, tally: Tally) -> Fuzzer:
     config = Machine(KAFKA_4, {}).config
-    ground = Ground(KAFKA_4, suite.hello, Hints(), 300, [({}, config)])
-    return Fuzzer(target, cast("Suite", suite), Planner(ground, 1), tally, lambda _: None)
+    ground = PlanContext(KAFKA_4, suite.hello, Hints(), 300, [({}, config)])
+    return Fuzzer(target, cast("OpenTarget", suite), Planner(ground, 1), tally, lambda _: None)
 
 
 def test_a_dead_target_ends_the_run_and_names_who_may_be_to_blame() -> None:
@@ -214,14 +214,14 @@ def test_what_was_found_is_told_of_a_target_that_dies_too_often(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(fuzz_module, "_DEATHS", 1)
-    searched = Course.searched
+    searched = FuzzProgress.searched
 
-    async def dies(course: Course, *args: Any) -> list[Case]:
+    async def dies(course: FuzzProgress, *args: Any) -> list[Case]:
         await searched(course, *args)
         course.tally.died += 1
         return []
 
-    monkeypatch.setattr(Course, "searched", dies)
+    monkeypatch.setattr(FuzzProgress, "searched", dies)
     fuzzed = run("mutant:kafka-8500", 700)
     assert fuzzed.gave_up == "It died 1 times."
     assert fuzzed.found
@@ -244,7 +244,7 @@ def test_what_was_met_is_told_of_a_search_that_is_ended() -> None:
             self.kept.append(finding)
 
     news = Kept()
-    wish = Wish(KAFKA_4, Budget(10_000), 1, told=told, stop=stop)
+    wish = FuzzOptions(KAFKA_4, Budget(10_000), 1, told=told, stop=stop)
     fuzzed = asyncio.run(
         fuzz(lambda: find_target("mutant:kafka-8500", TargetOptions()), wish, news)
     )
@@ -263,7 +263,9 @@ def test_what_was_met_is_told_of_a_search_that_is_ended() -> None:
 def test_a_join_that_ends_some_coordinators_has_one_to_itself() -> None:
     def joins(*names: str) -> bool:
         offered = tuple(JoinProtocol(name=name, metadata=b"") for name in names)
-        return is_risky([Ask("a JoinGroup", "a", "JoinGroup", fields={"protocols": offered})])
+        return is_risky(
+            [RequestStep("a JoinGroup", "a", "JoinGroup", fields={"protocols": offered})]
+        )
 
     assert joins()
     assert joins("range", "range")

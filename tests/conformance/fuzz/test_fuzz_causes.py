@@ -19,7 +19,7 @@ from fencepost.conformance.findings.findings import Finding
 from fencepost.conformance.fuzz.engine import Budget
 from fencepost.conformance.fuzz.fuzz import SILENT, Fuzzed, News, fuzz
 from fencepost.conformance.fuzz.page import fuzz_index
-from fencepost.conformance.fuzz.progress import Wish
+from fencepost.conformance.fuzz.progress import FuzzOptions
 from fencepost.conformance.fuzz.report import fuzz_json, lines
 from fencepost.conformance.targets.in_process import InProcessTarget
 from fencepost.model.revisions.base import KAFKA_4
@@ -40,7 +40,7 @@ LEAVE = KnownFailure(
 
 def searched(name: str, *known: KnownFailure, news: News = SILENT) -> Fuzzed:
     revision = departed(KAFKA_4, [DEPARTURES[name]])
-    wish = Wish(KAFKA_4, Budget(3000), 1, known=lambda _: known)
+    wish = FuzzOptions(KAFKA_4, Budget(3000), 1, known=lambda _: known)
     return asyncio.run(fuzz(lambda: InProcessTarget("departed", revision, "0"), wish, news))
 
 

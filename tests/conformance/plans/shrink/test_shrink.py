@@ -15,7 +15,7 @@ from support.runs import KAFKA_4, Liar
 from fencepost.conformance.catalogue import ENTRIES, entry
 from fencepost.conformance.catalogue.registry import Entry, Registry
 from fencepost.conformance.catalogue.script import Script
-from fencepost.conformance.certify.certify import Options, Suite, opened
+from fencepost.conformance.certify.certify import OpenTarget, Options, opened
 from fencepost.conformance.cli.cli import main
 from fencepost.conformance.execution.outcome import CaseResult, Outcome
 from fencepost.conformance.findings.confirm import Examination
@@ -36,7 +36,13 @@ from fencepost.conformance.plans.order import (
 )
 from fencepost.conformance.plans.plan import Await, Case, Settle
 from fencepost.conformance.plans.shrink.edits import single_steps
-from fencepost.conformance.plans.shrink.shrink import GivenUpError, Judge, Minimal, Shown, smallest
+from fencepost.conformance.plans.shrink.shrink import (
+    GivenUpError,
+    Judge,
+    Minimal,
+    Reproducer,
+    smallest,
+)
 from fencepost.conformance.targets.in_process import InProcessCoordinator, InProcessTarget
 from fencepost.conformance.targets.registry import find_revision
 from fencepost.model.coordinator import Answer, AsyncCoordinator, Send
@@ -76,7 +82,7 @@ def in_the_thick_of_it(s: Script) -> None:
 (THICK,) = NOISY.entries
 
 
-def with_suite(target: InProcessTarget, work: Callable[[Suite], Coroutine[Any, Any, T]]) -> T:
+def with_suite(target: InProcessTarget, work: Callable[[OpenTarget], Coroutine[Any, Any, T]]) -> T:
     """Work with a target that is open."""
 
     async def run() -> T:
@@ -94,18 +100,18 @@ def mutant(name: str) -> InProcessTarget:
 def failed(name: str) -> tuple[CaseResult, ...]:
     """The cases of the catalogue that a mutant fails."""
 
-    async def work(suite: Suite) -> tuple[CaseResult, ...]:
+    async def work(suite: OpenTarget) -> tuple[CaseResult, ...]:
         return tuple(await failures(suite, ENTRIES))
 
     return with_suite(mutant(name), work)
 
 
-async def failures(suite: Suite, entries: tuple[Entry, ...]) -> list[CaseResult]:
+async def failures(suite: OpenTarget, entries: tuple[Entry, ...]) -> list[CaseResult]:
     return [r for r in await suite.run(entries) if r.outcome is Outcome.FAIL]
 
 
 def found(target: InProcessTarget, entries: tuple[Entry, ...], **options: Any) -> Findings:
-    async def work(suite: Suite) -> Findings:
+    async def work(suite: OpenTarget) -> Findings:
         return await findings_from(await failures(suite, entries), Examination(suite), **options)
 
     return with_suite(target, work)
@@ -126,7 +132,7 @@ def test_a_long_noisy_plan_becomes_as_short_as_the_catalogues_case() -> None:
 def test_no_step_of_a_finding_can_be_left_out(name: str) -> None:
     results = failed(name)
 
-    async def work(suite: Suite) -> list[tuple[Fingerprint, list[Fingerprint | None]]]:
+    async def work(suite: OpenTarget) -> list[tuple[Fingerprint, list[Fingerprint | None]]]:
         findings = await findings_from(results, Examination(suite))
         assert findings.findings
         return [
@@ -145,7 +151,7 @@ def test_no_step_of_a_finding_can_be_left_out(name: str) -> None:
 def test_failures_of_one_shape_are_one_finding() -> None:
     results = failed("tansu-same-id")
 
-    async def work(suite: Suite) -> Findings:
+    async def work(suite: OpenTarget) -> Findings:
         return await findings_from([*results, *results], Examination(suite))
 
     count, findings = len(results), with_suite(mutant("tansu-same-id"), work)
@@ -168,7 +174,7 @@ def test_the_same_plan_shrinks_to_the_same_bytes() -> None:
     results = failed("kafka-9801")
 
     def text() -> list[str]:
-        async def work(suite: Suite) -> list[str]:
+        async def work(suite: OpenTarget) -> list[str]:
             findings = await findings_from(results, Examination(suite))
             traces = [trace_of_finding(f, suite, seed=1) for f in findings.findings]
             return [trace.text() for trace in traces if trace is not None]
@@ -181,7 +187,7 @@ def test_the_same_plan_shrinks_to_the_same_bytes() -> None:
 
 
 def test_a_trace_of_a_finding_replays(tmp_path: Path) -> None:
-    async def work(suite: Suite) -> None:
+    async def work(suite: OpenTarget) -> None:
         results = await failures(suite, (THICK,))
         (finding,) = (await findings_from(results, Examination(suite))).findings
         trace = trace_of_finding(finding, suite, seed=0)
@@ -272,7 +278,7 @@ def test_what_is_not_waited_for_is_left_to_chance() -> None:
 
 
 def test_what_passed_has_no_shape() -> None:
-    async def work(suite: Suite) -> list[Fingerprint | None]:
+    async def work(suite: OpenTarget) -> list[Fingerprint | None]:
         results = await suite.run((THICK,))
         with pytest.raises(ValueError, match="did not fail"):
             await Examination(suite).minimised(results[0])
@@ -298,7 +304,7 @@ def test_what_was_given_up_is_asked_about_again_with_patience() -> None:
         return judged
 
     async def run(patient: Judge[str] | None) -> Minimal[str]:
-        whole = Shown(case, "shown")
+        whole = Reproducer(case, "shown")
         return await smallest(whole, KAFKA_4.apis, judge(gives_up=True), patient=patient)
 
     hasty = asyncio.run(run(None))
@@ -318,7 +324,7 @@ def test_an_end_that_is_wished_for_keeps_what_there_is() -> None:
         return "shown"
 
     async def run() -> Minimal[str]:
-        return await smallest(Shown(case, "shown"), KAFKA_4.apis, judge, stop=stop)
+        return await smallest(Reproducer(case, "shown"), KAFKA_4.apis, judge, stop=stop)
 
     minimal = asyncio.run(run())
     assert not minimal.is_minimal
