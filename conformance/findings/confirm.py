@@ -3,24 +3,24 @@
 Decides how long a try may take, and how many run side by side.  A violation ends its plan where it
 is seen, so a smaller plan that shows it takes hardly longer than the one before; what takes much
 longer is given up, and run to its end only where nothing else is left to try.  On a real clock a
-smaller plan leaves no more to chance than the one that failed did.  All of it ends when
-the time is up, with what there is by then.
+smaller plan leaves no more to chance than the one that failed did.  It begins with the steps up to
+the wrong answer, and with short timeouts, so that later runs are quick.  All of it ends when the
+time is up, with what there is by then.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 
 from fencepost.conformance.certify.certify import OpenTarget
 from fencepost.conformance.execution.outcome import CaseResult
-from fencepost.conformance.findings.prefix import beginnings
-from fencepost.conformance.plans.normalise import races
+from fencepost.conformance.plans.normalise import asking, races, with_steps
 from fencepost.conformance.plans.order import DELAY, asks_of
-from fencepost.conformance.plans.plan import Case
+from fencepost.conformance.plans.plan import Await, Case, Ms, RequestStep
 from fencepost.conformance.plans.shrink.shrink import (
     AT_ONCE,
     TRIES,
@@ -219,3 +219,46 @@ def self_contained(failure: CaseResult, suite: OpenTarget) -> Case:
         return case
     config = {DELAY: failure.recording.config.get(DELAY), **case.needs.config}
     return replace(case, needs=replace(case.needs, config=config))
+
+
+_SHORT = {Ms("rebalance"): Ms("short rebalance"), Ms("formation"): Ms("short rebalance")}
+_SHORTER = {**_SHORT, Ms("session"): Ms("short session")}
+_TIMEOUTS = {"session_timeout_ms", "rebalance_timeout_ms"}
+
+
+def beginnings(case: Case, failure: CaseResult) -> list[Case]:
+    """Plans that may show the same and are better to begin with, the best first.
+
+    `failure`: of a run of these steps.
+    """
+    head = _head(case, failure)
+    found = [*_hurried(head), head, *_hurried(case)]
+    return [plan for n, plan in enumerate(found) if plan != case and plan not in found[:n]]
+
+
+def _head(case: Case, failure: CaseResult) -> Case:
+    """The plan up to the step at whose end what is wrong had been seen, and its answer."""
+    violation = failure.verdict.violation if failure.verdict is not None else None
+    recording = failure.recording
+    if violation is None or recording is None:
+        return case
+    before = sum(end < violation.at_ms for end in recording.step_ends)
+    label = recording.labels[violation.request_id]
+    asked = next(n for n, step in enumerate(case.steps) if getattr(step, "label", "") == label)
+    head = case.steps[: max(before, asked) + 1]
+    if not any(isinstance(step, Await) and label in step.labels for step in head):
+        head = (*head, Await((label,)))
+    return with_steps(case, head)
+
+
+def _hurried(case: Case) -> Iterator[Case]:
+    for short in (_SHORTER, _SHORT):
+
+        def hurried(ask: RequestStep, short: dict[Ms, Ms] = short) -> RequestStep:
+            said = {
+                name: short.get(value, value) if name in _TIMEOUTS else value
+                for name, value in ask.fields.items()
+            }
+            return replace(ask, fields=said)
+
+        yield asking(case, hurried)

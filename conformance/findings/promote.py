@@ -12,8 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from fencepost.conformance.certify.replay import rejudge
-from fencepost.conformance.execution.recording_trace import verdict_of
-from fencepost.conformance.findings.findings_page import recording_of
+from fencepost.conformance.execution.recording_trace import recording_of, verdict_of
 from fencepost.conformance.targets.registry import find_revision
 from fencepost.properties.oracle.fingerprint import origin_of
 from fencepost.traces.files.corpus_index import CorpusFolder, bug_of_trace, fingerprint_of_trace

@@ -14,9 +14,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from fencepost.conformance.certify.certify import OpenTarget, Options, opened
+from fencepost.conformance.execution.coverage import unreachable
 from fencepost.conformance.execution.link_faults import is_cut_off
 from fencepost.conformance.execution.outcome import EXIT_CODES, Overall
-from fencepost.conformance.execution.reachable import unreachable
 from fencepost.conformance.findings.confirm import Examination
 from fencepost.conformance.findings.findings import (
     Finding,

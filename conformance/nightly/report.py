@@ -18,8 +18,7 @@ from typing import Any, Self
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import best_match
 
-from fencepost.conformance.certify.pages import INDEX
-from fencepost.conformance.certify.report import ReportError, write_texts
+from fencepost.conformance.certify.report import INDEX, ReportError, write_texts
 from fencepost.conformance.execution.outcome import EXIT_CODES, EXIT_UNAVAILABLE, Overall
 from fencepost.conformance.nightly.dedup import (
     EACH_TIME,

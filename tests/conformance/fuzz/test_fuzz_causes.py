@@ -18,9 +18,8 @@ from fencepost.conformance.certify.report import trace_name
 from fencepost.conformance.findings.findings import Finding
 from fencepost.conformance.fuzz.engine import Budget
 from fencepost.conformance.fuzz.fuzz import SILENT, Fuzzed, News, fuzz
-from fencepost.conformance.fuzz.page import fuzz_index
 from fencepost.conformance.fuzz.progress import FuzzOptions
-from fencepost.conformance.fuzz.report import fuzz_json, lines
+from fencepost.conformance.fuzz.report import fuzz_index, fuzz_json, lines
 from fencepost.conformance.targets.in_process import InProcessTarget
 from fencepost.model.revisions.base import KAFKA_4
 from fencepost.properties.mutants.departures import DEPARTURES, departed

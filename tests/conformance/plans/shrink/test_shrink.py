@@ -18,14 +18,13 @@ from fencepost.conformance.catalogue.script import Script
 from fencepost.conformance.certify.certify import OpenTarget, Options, opened
 from fencepost.conformance.cli.cli import main
 from fencepost.conformance.execution.outcome import CaseResult, Outcome
-from fencepost.conformance.findings.confirm import Examination
+from fencepost.conformance.findings.confirm import Examination, beginnings
 from fencepost.conformance.findings.findings import (
     Finding,
     Findings,
     findings_from,
     trace_of_finding,
 )
-from fencepost.conformance.findings.prefix import beginnings
 from fencepost.conformance.plans.normalise import overlaps, races, tidied
 from fencepost.conformance.plans.order import (
     asks_of,
