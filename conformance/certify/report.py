@@ -179,8 +179,7 @@ def _has_trace(result: CaseResult) -> bool:
 
 
 def _case(result: CaseResult, revision: Revision, *, real: bool) -> dict[str, Any]:
-    verdict = result.verdict
-    violation = verdict.violation if verdict is not None else None
+    violation = result.violation
     rule = broken_rule(violation, revision) if violation is not None else None
     document: dict[str, Any] = {
         "id": result.case.id,

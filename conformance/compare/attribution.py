@@ -107,7 +107,7 @@ class _Side:
     def origin(self, result: CaseResult) -> Origin | None:
         """What is known of it; None where the target is not wrong."""
         profile = self.profile.name
-        violation = result.verdict.violation if result.verdict is not None else None
+        violation = result.violation
         alike = [result]
         if result.recording is not None:
             if violation is None:

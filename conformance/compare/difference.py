@@ -139,8 +139,7 @@ def _wrong_at(result: CaseResult) -> int | None:
     """The number of the request that the model doesn't explain; 0 where the target failed."""
     if result.recording is None:
         return 0
-    violation = result.verdict.violation if result.verdict is not None else None
-    return None if violation is None else int(violation.request_id[1:])
+    return None if result.violation is None else int(result.violation.request_id[1:])
 
 
 def _difference(
@@ -166,6 +165,5 @@ def _difference(
 
 
 def _rule(result: CaseResult, revision: Revision) -> str:
-    violation = result.verdict.violation if result.verdict is not None else None
-    rule = None if violation is None else broken_rule(violation, revision)
+    rule = None if result.violation is None else broken_rule(result.violation, revision)
     return "" if rule is None else rule.id

@@ -23,7 +23,7 @@ from fencepost.properties.oracle.fingerprint import (
     fingerprint_of,
     without_names,
 )
-from fencepost.properties.oracle.verdict import Verdict
+from fencepost.properties.oracle.verdict import Verdict, Violation
 
 
 class Outcome(Enum):
@@ -77,6 +77,11 @@ class CaseResult:
     notes: tuple[str, ...] = ()
     judged_s: float = 0.0
 
+    @property
+    def violation(self) -> Violation | None:
+        """What the oracle found wrong, whatever the outcome was made of it."""
+        return self.verdict.violation if self.verdict is not None else None
+
     def fingerprint(self, revision: Revision) -> Fingerprint | None:
         """The fingerprint of the failure, for the revision that judged; None where nothing failed.
 
@@ -86,10 +91,9 @@ class CaseResult:
             return None
         if self.recording is None:
             return Fingerprint(wrong=TARGET_FAILED, observed=without_names(self.observed))
-        violation = self.verdict.violation if self.verdict is not None else None
-        if violation is None:
+        if self.violation is None:
             return None
-        return fingerprint_of(violation, revision, self.recording.history, self.observed)
+        return fingerprint_of(self.violation, revision, self.recording.history, self.observed)
 
 
 @dataclass(frozen=True, slots=True)

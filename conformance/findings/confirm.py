@@ -205,7 +205,7 @@ class Examination:
 
 def _seen_after(failure: CaseResult) -> float:
     """After how many seconds of its plan a failure was seen."""
-    violation = failure.verdict.violation if failure.verdict is not None else None
+    violation = failure.violation
     return failure.seconds if violation is None else violation.at_ms / 1000
 
 
@@ -238,7 +238,7 @@ def beginnings(case: Case, failure: CaseResult) -> list[Case]:
 
 def _head(case: Case, failure: CaseResult) -> Case:
     """The plan up to the step at whose end what is wrong had been seen, and its answer."""
-    violation = failure.verdict.violation if failure.verdict is not None else None
+    violation = failure.violation
     recording = failure.recording
     if violation is None or recording is None:
         return case

@@ -54,8 +54,7 @@ class ProgramRun:
 
         A connection that is closed may be another program's doing, where several run side by side.
         """
-        verdict = self.result.verdict
-        violation = verdict.violation if verdict is not None else None
+        violation = self.result.violation
         wrong = None if violation is None else violation.wrong
         if wrong in {Wrong.CLOSED, Wrong.DEVIATION}:
             return 3
