@@ -57,7 +57,7 @@ _DIGEST = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Covered:
+class CoverSuite:
     """A suite over all scopes of a bound: its cases, and the figures of each named."""
 
     name: str
@@ -79,7 +79,7 @@ SUITES: dict[str, Callable[[ControllableGraph], Suite]] = {"cover": cover, "pair
 
 
 @cache
-def covered(name: str, revision: Revision) -> Covered:
+def covered(name: str, revision: Revision) -> CoverSuite:
     """The suite of this name for a revision.  Raises KeyError."""
     make = SUITES[name]
     scopes, entries = [], list[Entry]()
@@ -87,7 +87,7 @@ def covered(name: str, revision: Revision) -> Covered:
         suite = make(_graph(revision, named))
         scopes.append((named, suite))
         entries += (_entry(name, named, suite.graph, walk) for walk in suite.walks)
-    return Covered(name, tuple(scopes), tuple(entries))
+    return CoverSuite(name, tuple(scopes), tuple(entries))
 
 
 @cache

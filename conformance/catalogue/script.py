@@ -13,7 +13,6 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from fencepost.conformance.plans.plan import (
-    Ask,
     AssignmentsIfLeader,
     Await,
     Disconnect,
@@ -22,6 +21,7 @@ from fencepost.conformance.plans.plan import (
     Ms,
     Pause,
     ProtocolOf,
+    RequestStep,
     Restart,
     Settle,
     Step,
@@ -92,7 +92,7 @@ class Script:
         """Any request; `version`: exactly this; `at_most`: the highest that is no higher."""
         label = f"{who} {api} {len(self.steps) + 1}"
         self._last[who] = label
-        self.steps.append(Ask(label, who, api, fields, version, at_most, connection))
+        self.steps.append(RequestStep(label, who, api, fields, version, at_most, connection))
         if wait:
             self.steps.append(Await((label,)))
 
@@ -164,16 +164,10 @@ class Script:
         connection: str | None = None,
     ) -> None:
         """SyncGroup; `assign`: who is assigned its name, if the sender leads or by `force`."""
-        mine = instance_of(who) if instance is AUTO else instance
         given = tuple((IdOf(member), member.encode()) for member in assign)
-        fields: dict[str, Any] = {
-            "group_id": group,
-            "generation_id": GenerationOf(who) if generation is AUTO else generation,
-            "member_id": IdOf(who) if member_id is AUTO else member_id,
-            "assignments": assignments_of(given) if force else AssignmentsIfLeader(who, given),
-        }
-        if mine is not None:
-            fields["group_instance_id"] = mine
+        assigned = assignments_of(given) if force else AssignmentsIfLeader(who, given)
+        ids = generation, member_id, instance
+        fields = _member_fields(who, group, *ids, assignments=assigned)
         top = version if version is not None else at_most
         if top is None or top >= 5:
             kind = ProtocolOf(who, "type") if protocol_type is AUTO else protocol_type
@@ -201,14 +195,7 @@ class Script:
         connection: str | None = None,
     ) -> None:
         """Heartbeat."""
-        mine = instance_of(who) if instance is AUTO else instance
-        fields: dict[str, Any] = {
-            "group_id": group,
-            "generation_id": GenerationOf(who) if generation is AUTO else generation,
-            "member_id": IdOf(who) if member_id is AUTO else member_id,
-        }
-        if mine is not None:
-            fields["group_instance_id"] = mine
+        fields = _member_fields(who, group, generation, member_id, instance)
         self.ask(who, "Heartbeat", version=version, connection=connection, **fields)
 
     def leave(
@@ -253,16 +240,9 @@ class Script:
         connection: str | None = None,
     ) -> None:
         """OffsetCommit of one partition."""
-        mine = instance_of(who) if instance is AUTO else instance
         part = CommitPartition(partition_index=0, committed_offset=offset)
-        fields: dict[str, Any] = {
-            "group_id": group,
-            "generation_id": GenerationOf(who) if generation is AUTO else generation,
-            "member_id": IdOf(who) if member_id is AUTO else member_id,
-            "topics": (CommitTopic(name=topic, partitions=(part,)),),
-        }
-        if mine is not None:
-            fields["group_instance_id"] = mine
+        topics = (CommitTopic(name=topic, partitions=(part,)),)
+        fields = _member_fields(who, group, generation, member_id, instance, topics=topics)
         self.ask(who, "OffsetCommit", version=version, connection=connection, **fields)
 
     def fetch(
@@ -372,3 +352,17 @@ class Script:
 def assignments_of(pairs: tuple[tuple[Any, bytes], ...]) -> Any:
     """Assignments that are sent whoever leads."""
     return tuple(SyncAssignment(member_id=m, assignment=a) for m, a in pairs)
+
+
+def _member_fields(
+    who: str, group: str, generation: Any, member_id: Any, instance: Any, **more: Any
+) -> dict[str, Any]:
+    """The fields by which a member of a group says who it is, around what else it says."""
+    mine = instance_of(who) if instance is AUTO else instance
+    fields = {
+        "group_id": group,
+        "generation_id": GenerationOf(who) if generation is AUTO else generation,
+        "member_id": IdOf(who) if member_id is AUTO else member_id,
+        **more,
+    }
+    return fields if mine is None else {**fields, "group_instance_id": mine}

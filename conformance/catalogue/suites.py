@@ -12,7 +12,7 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from fencepost.conformance.catalogue import ENTRIES
-from fencepost.conformance.catalogue.cover_suite import SUITES, Covered, covered
+from fencepost.conformance.catalogue.cover_suite import SUITES, CoverSuite, covered
 from fencepost.conformance.catalogue.registry import Entry
 from fencepost.model.revision import Revision
 from fencepost.properties.cover.pairs import pairs_of
@@ -62,7 +62,7 @@ def find_suite(name: str, revision: Revision) -> Chosen:
     return Chosen(name, suite.entries, figures, (size, goal))
 
 
-def _transitions(suite: Covered) -> str:
+def _transitions(suite: CoverSuite) -> str:
     graphs = [made.graph for _, made in suite.scopes]
     forced = sum(len(graph.forced) for graph in graphs)
     acts = sum(len(graph.strides) for graph in graphs) - forced
@@ -74,7 +74,7 @@ def _transitions(suite: Covered) -> str:
     )
 
 
-def _pairs(suite: Covered) -> str:
+def _pairs(suite: CoverSuite) -> str:
     shown = {pair for _, made in suite.scopes for walk in made.walks for pair in pairs_of(walk)}
     rules = {rule for pair in shown for rule in pair}
     return f"{len(shown)} pairs of {len(rules)} rules that can follow each other"

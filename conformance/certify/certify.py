@@ -83,7 +83,7 @@ class Options:
 
 
 @asynccontextmanager
-async def opened(target: Target, revision: Revision, options: Options) -> AsyncIterator[Suite]:
+async def opened(target: Target, revision: Revision, options: Options) -> AsyncIterator[OpenTarget]:
     """The target opened, ready to take cases, and closed afterwards.
 
     Raises TargetUnavailableError.
@@ -95,7 +95,7 @@ async def opened(target: Target, revision: Revision, options: Options) -> AsyncI
         meter, lag_ms = None, 0
         if hello.clock == "real":
             meter, lag_ms = await _start_control(target, hello, config, stack)
-        yield Suite(target, revision, hello, config, options, meter, lag_ms)
+        yield OpenTarget(target, revision, hello, config, options, meter, lag_ms)
 
 
 async def certify(
@@ -143,7 +143,7 @@ async def _start_control(
     return control.meter, lag_ms
 
 
-class Suite:
+class OpenTarget:
     """A target that is open, and takes cases side by side; made by `opened`."""
 
     def __init__(
@@ -182,7 +182,7 @@ class Suite:
             ]
         return [task.result() for task in tasks]
 
-    def with_options(self, options: Options) -> Suite:
+    def with_options(self, options: Options) -> OpenTarget:
         """The same target, asked otherwise; it runs no more side by side than before."""
         suite = copy(self)
         suite.options = options

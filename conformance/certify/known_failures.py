@@ -3,7 +3,8 @@
 Decides when a failure is the listed one.  It must be of the same target and version, in the same
 case, and with the same signature (`CaseResult.observed`).  A case that is listed but passes, or
 fails otherwise, is stale: the list is wrong, and that counts as much as a failure.  A fault of the
-target's timers may come to light in any case; one that is listed as such is known by its look.
+target's timers may come to light in any case; one that is listed as such is known by its
+fingerprint, and so are all of them where plans are drawn or compared.
 """
 
 from __future__ import annotations
@@ -12,18 +13,19 @@ import json
 import operator
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import zip_longest
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import best_match
 
-from fencepost.conformance.execution.looks import Look, look_of, seen_in
 from fencepost.conformance.execution.outcome import CaseResult, Outcome
 from fencepost.model.revision import Revision
+from fencepost.properties.oracle.fingerprint import Fingerprint, without_names
+from fencepost.traces.files.causes import departures_in
 
 FORMAT = "fencepost-known-failures"
 VERSION = 1
@@ -74,9 +76,9 @@ class KnownFailure:
     cause: str = ""
 
     @property
-    def look(self) -> Look:
-        """What it looks like in any case: the rule, and what is seen but for names and numbers."""
-        return self.rule, seen_in(self.observed)
+    def fingerprint(self) -> Fingerprint:
+        """As far as an entry knows it: to be compared `by_observed`, whatever the case."""
+        return Fingerprint(self.rule, observed=without_names(self.observed))
 
     def shows_as(self, observed: str) -> bool:
         """Whether what was observed is this fault."""
@@ -84,6 +86,34 @@ class KnownFailure:
             return self.observed == observed
         parts = map(re.escape, self.observed.split(ANY_NUMBER))
         return re.fullmatch(_NUMBER.join(parts), observed) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class KnownReasons:
+    """The reasons of known failures, for failures of plans that are no cases of the catalogue.
+
+    `by_observed`: by their fingerprints; `by_cause`: by the departure that they are.
+    """
+
+    by_observed: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    by_cause: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, entries: Iterable[KnownFailure]) -> Self:
+        """Of these entries; of several with one fingerprint, any reason may be the right one."""
+        reasons: dict[tuple[str, str], dict[str, None]] = {}
+        by_cause: dict[str, str] = {}
+        for entry in entries:
+            reasons.setdefault(entry.fingerprint.by_observed, {})[entry.why] = None
+            if entry.cause:  # the shortest reason: others say more of their case than of the cause
+                why = by_cause.get(entry.cause, entry.why)
+                by_cause[entry.cause] = min(why, entry.why, key=len)
+        return cls({key: "; or ".join(whys) for key, whys in reasons.items()}, by_cause)
+
+    def of_cause(self, cause: str) -> str:
+        """The reasons of all departures of a cause; "" where it has none, or one isn't listed."""
+        found = [self.by_cause.get(name) for name in departures_in(cause)]
+        return "; and ".join(why for why in found if why) if all(found) else ""
 
 
 def load(
@@ -145,12 +175,13 @@ def apply(
     by_case: dict[str, list[KnownFailure]] = {}
     for entry in known:
         by_case.setdefault(entry.case, []).append(entry)
-    anywhere = {e.look: e for e in reversed(known) if e.anywhere}
+    anywhere = {e.fingerprint.by_observed: e for e in reversed(known) if e.anywhere}
 
     def applied(result: CaseResult) -> CaseResult:
         entries = by_case.get(result.case.id, [])
         if result.outcome is Outcome.FAIL and not any(e.shows_as(result.observed) for e in entries):
-            general = anywhere.get(look_of(result, revision))
+            fingerprint = result.fingerprint(revision)
+            general = anywhere.get(fingerprint.by_observed) if fingerprint is not None else None
             if general is not None:
                 return _as_known(result, general)
         return _applied(result, entries)

@@ -2,7 +2,8 @@
 
 Decides what is kept of a run and where: `certificate.json`, `junit.xml`, and a trace for each case
 that did not simply pass.  What ran on a virtual clock is the same bytes for the same seed, so
-nothing there tells how long it took.
+nothing there tells how long it took.  The page of a certificate, `index.html`, shows these traces,
+and names each by its place in the folder.
 """
 
 from __future__ import annotations
@@ -18,7 +19,6 @@ from jsonschema.exceptions import best_match
 
 from fencepost.conformance.certify.console import print_certificate
 from fencepost.conformance.certify.junit import junit_xml
-from fencepost.conformance.certify.pages import INDEX, certificate_index
 from fencepost.conformance.certify.summary import broken_versions, certified, left_out, verdict_line
 from fencepost.conformance.execution.outcome import CaseResult, Certificate, Outcome
 from fencepost.conformance.execution.recording_trace import trace_of
@@ -27,6 +27,9 @@ from fencepost.model.table.table import LEVELS
 from fencepost.properties.mutants import catalogue
 from fencepost.properties.oracle.fingerprint import broken_rule
 from fencepost.traces.files.trace_file import TraceFile
+from fencepost.traces.page.certificate_page import certificate_page
+from fencepost.traces.page.trace_data import Shown
+from fencepost.traces.page.verdict_data import case_told
 
 __all__ = [
     "ReportError",
@@ -176,8 +179,7 @@ def _has_trace(result: CaseResult) -> bool:
 
 
 def _case(result: CaseResult, revision: Revision, *, real: bool) -> dict[str, Any]:
-    verdict = result.verdict
-    violation = verdict.violation if verdict is not None else None
+    violation = result.violation
     rule = broken_rule(violation, revision) if violation is not None else None
     document: dict[str, Any] = {
         "id": result.case.id,
@@ -200,3 +202,30 @@ def _case(result: CaseResult, revision: Revision, *, real: bool) -> dict[str, An
 @cache
 def _validator() -> Draft202012Validator:
     return Draft202012Validator(json.loads(SCHEMA_FILE.read_text(encoding="utf-8")))
+
+
+INDEX = "index.html"
+
+
+def certificate_index(document: Mapping[str, Any], traces: Mapping[str, TraceFile]) -> str:
+    """The page of one certificate, with the traces that were written beside it."""
+    return certificate_page([document], [shown(document["cases"], traces)])
+
+
+def certificate_from_folder(document: Mapping[str, Any], folder: Path) -> dict[str, Shown]:
+    """The traces of a certificate that lie in a folder.  Raises TraceFileError for a bad one."""
+    cases = document["cases"]
+    if isinstance(cases, Mapping):
+        return {}  # the short form keeps no traces
+    names = [case["trace"] for case in cases if case["trace"] is not None]
+    found = {n: TraceFile.read(folder / n) for n in names if (folder / n).is_file()}
+    return shown(cases, found)
+
+
+def shown(cases: Any, traces: Mapping[str, TraceFile]) -> dict[str, Shown]:
+    """The traces of cases, by the names of their files."""
+    return {
+        case["trace"]: Shown(traces[case["trace"]], case["id"], case["trace"], case=case_told(case))
+        for case in cases
+        if case["trace"] in traces
+    }

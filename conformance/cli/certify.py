@@ -16,9 +16,13 @@ from fencepost.conformance.catalogue.registry import Entry
 from fencepost.conformance.catalogue.suites import Chosen, find_suite
 from fencepost.conformance.certify.certify import Options, certify
 from fencepost.conformance.certify.known_failures import aliases_of, apply, load
-from fencepost.conformance.certify.pages import INDEX
 from fencepost.conformance.certify.replay import rejudge, replay
-from fencepost.conformance.certify.report import certificate_json, print_certificate, write_report
+from fencepost.conformance.certify.report import (
+    INDEX,
+    certificate_json,
+    print_certificate,
+    write_report,
+)
 from fencepost.conformance.cli.show import console, json_option, report_option, suite_option
 from fencepost.conformance.cli.target_options import known_failures_options, target_options
 from fencepost.conformance.execution.outcome import CaseResult, Outcome

@@ -14,10 +14,16 @@ from fencepost.conformance.certify.report import write_texts
 from fencepost.conformance.cli.certify import jobs_option
 from fencepost.conformance.cli.show import json_option, report_option
 from fencepost.conformance.cli.target_options import target_options
-from fencepost.conformance.compare.compare import Comparison, compare
+from fencepost.conformance.compare.compare import TargetComparison, compare
 from fencepost.conformance.compare.confirm import Confirmed
 from fencepost.conformance.compare.render import compare_json, text
-from fencepost.conformance.compare.search import KINDS, LINGER_S, Stage, Tally, Wish
+from fencepost.conformance.compare.search import (
+    KINDS,
+    LINGER_S,
+    CompareOptions,
+    CompareStage,
+    CompareTally,
+)
 from fencepost.conformance.compare.stages import stage_of, usual_stages, walks_stage
 from fencepost.conformance.runtime.signals import run
 from fencepost.conformance.targets.registry import (
@@ -95,7 +101,7 @@ def compare_command(
     judge = find_revision(revision or revision_for_both(one, other))
     if requests is None and minutes is None:
         requests = _REQUESTS
-    wish = Wish(
+    wish = CompareOptions(
         judge,
         _stages(suite, cases, judge, seed),
         requests,
@@ -118,7 +124,7 @@ def compare_command(
 
 def _stages(
     suite: str | None, globs: tuple[str, ...], revision: Revision, seed: int
-) -> list[Stage]:
+) -> list[CompareStage]:
     if globs:
         chosen = find_suite(suite or CATALOGUE, revision)
         wanted = {entry.id for glob in globs for entry in chosen.matching(glob)}
@@ -132,7 +138,7 @@ def _stages(
     return [walks_stage(suite, revision)] if suite else usual_stages(revision, seed)
 
 
-def _files(found: Comparison) -> dict[str, str]:
+def _files(found: TargetComparison) -> dict[str, str]:
     """What a report holds: the comparison, and both runs of each difference."""
     files = {"compare.json": json.dumps(compare_json(found), indent=1, ensure_ascii=False) + "\n"}
     for number, confirmed in enumerate((*found.differences, *found.unsteady), 1):
@@ -140,7 +146,7 @@ def _files(found: Comparison) -> dict[str, str]:
     return files
 
 
-def _traces(found: Comparison, confirmed: Confirmed, number: int) -> dict[str, str]:
+def _traces(found: TargetComparison, confirmed: Confirmed, number: int) -> dict[str, str]:
     files = {}
     sides = zip(("one", "other"), confirmed.difference.both.results, strict=True)
     for (side, result), origin in zip(sides, (found.one, found.other), strict=True):
@@ -150,7 +156,7 @@ def _traces(found: Comparison, confirmed: Confirmed, number: int) -> dict[str, s
     return files
 
 
-def _progress(tally: Tally) -> None:
+def _progress(tally: CompareTally) -> None:
     """A line on stderr after each batch, where that is a terminal."""
     if sys.stderr.isatty():
         plans = sum(tally.stages.values())

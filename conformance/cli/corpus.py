@@ -265,7 +265,7 @@ def triage_command(
     screen = console()
     for one in found:
         size = f"{one.turns[0]} turns, made smaller: {one.turns[1]}"
-        screen.print(Text(f"{one.traces:,} of {' · '.join(filter(None, one.shape[1:]))}"))
+        screen.print(Text(f"{one.traces:,} of {one.fingerprint}"))
         screen.print(Text(f"  trace {one.trace} of {one.model}, {size}; {one.message}"))
 
 

@@ -20,7 +20,7 @@ from fencepost.conformance.findings.findings import Finding
 from fencepost.conformance.fuzz.corpus import read_corpus, write_corpus
 from fencepost.conformance.fuzz.engine import Budget, Tally
 from fencepost.conformance.fuzz.fuzz import Fuzzed, News, fuzz
-from fencepost.conformance.fuzz.progress import Wish
+from fencepost.conformance.fuzz.progress import FuzzOptions
 from fencepost.conformance.fuzz.report import (
     finding_lines,
     fuzz_json,
@@ -118,7 +118,7 @@ def fuzz_command(
         return load(target, held.provenance().version, lists, aliases_of(held))
 
     def searched(stop: Stop) -> Coroutine[Any, Any, Fuzzed]:
-        wish = Wish(
+        wish = FuzzOptions(
             judge,
             Budget(requests, None if minutes is None else minutes * 60),
             seed,

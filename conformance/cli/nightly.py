@@ -16,8 +16,8 @@ import click
 
 from fencepost.conformance.certify.report import write_texts
 from fencepost.conformance.cli.show import json_option
-from fencepost.conformance.nightly.dedup import NEW, OPEN, Entry
-from fencepost.conformance.nightly.nightly import Night, Part, Wish, run_night
+from fencepost.conformance.nightly.dedup import NEW, OPEN, NightlyBug
+from fencepost.conformance.nightly.nightly import Night, NightOptions, NightPart, run_night
 from fencepost.conformance.nightly.plan import TARGETS, WEIGHTS, targets_of, weights_of
 from fencepost.conformance.nightly.report import NAME, Before, NightReport
 from fencepost.conformance.runtime.signals import run_until_told
@@ -122,7 +122,7 @@ def nightly_command(
     folder = corpus_folder or CorpusFolder.around(Path.cwd())
     earlier = _before(before, report)
     write_texts({}, report, "--report")
-    wish = Wish(
+    wish = NightOptions(
         began=began,
         seed=number,
         seconds=minutes * 60,
@@ -142,7 +142,7 @@ def nightly_command(
             click.echo(line)
             sys.stdout.flush()
 
-    def heard(part: Part) -> None:
+    def heard(part: NightPart) -> None:
         say(f"{part.name}: {part.status} after {part.seconds:.0f} s: {part.said}")
 
     async def searched(stop: Stop) -> Night:
@@ -188,7 +188,7 @@ def _echo(told: NightReport, report: Path) -> None:
     click.echo(f"\n{told.summary()}: {report / 'index.html'}")
 
 
-def _how(entry: Entry) -> str:
+def _how(entry: NightlyBug) -> str:
     if not entry.seen:
         return f"not met tonight, last on {entry.last_night}"
     times = "once" if entry.seen == 1 else f"{entry.seen} times"

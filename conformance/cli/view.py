@@ -9,12 +9,10 @@ from typing import Any
 
 import click
 
-from fencepost.conformance.certify.pages import certificate_from_folder
-from fencepost.conformance.certify.report import write_texts
+from fencepost.conformance.certify.report import certificate_from_folder, write_texts
 from fencepost.conformance.certify.summary import plural
 from fencepost.conformance.cli.show import files_argument
-from fencepost.conformance.fuzz.page import fuzz_index, traces_of
-from fencepost.conformance.fuzz.report import FORMAT
+from fencepost.conformance.fuzz.report import FORMAT, fuzz_index, traces_of
 from fencepost.traces.files.trace_file import TraceFile, TraceFileError
 from fencepost.traces.page.certificate_data import is_certificate
 from fencepost.traces.page.certificate_page import certificate_page

@@ -15,9 +15,9 @@ from typing import Any
 
 from fencepost.conformance.execution.answer_diff import names_of
 from fencepost.conformance.execution.runner import Recording
-from fencepost.conformance.execution.shape import kind_of
-from fencepost.conformance.plans.plan import Ask, Pause
+from fencepost.conformance.plans.plan import Pause, RequestStep
 from fencepost.model.history import Answered, Disconnected, Restarted, Sent
+from fencepost.properties.oracle.fingerprint import kind_of
 from fencepost.traces.text.words import answer_words
 
 _IDS = ("memberId", "leader")
@@ -31,7 +31,7 @@ DROPPED = "was given up"
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class RequestOutcome:
     """What became of one request.
 
     `kind`: in a word or two, without names; `body`: the answer as text, by names; `words`: for
@@ -50,14 +50,14 @@ class Told:
         return self.kind, self.body, self.after
 
 
-def told(recording: Recording | None, *, exact: bool) -> dict[int, Told]:
+def told(recording: Recording | None, *, exact: bool) -> dict[int, RequestOutcome]:
     """By the number of each request in the plan, what became of it.  `exact`: no clock runs."""
     if recording is None:
         return {}
     return dict(_told(recording, exact=exact))
 
 
-def _told(recording: Recording, *, exact: bool) -> Iterator[tuple[int, Told]]:
+def _told(recording: Recording, *, exact: bool) -> Iterator[tuple[int, RequestOutcome]]:
     names = names_of(recording)
     asked = {e.request.id: e for e in recording.history if isinstance(e, Sent)}
     dropped = {
@@ -76,10 +76,10 @@ def _told(recording: Recording, *, exact: bool) -> Iterator[tuple[int, Told]]:
             answered.setdefault(event.answer.id, (event, last))
     for number, step in enumerate(recording.case.steps, start=1):
         request_id = f"r{number}"
-        if not isinstance(step, Ask):
+        if not isinstance(step, RequestStep):
             continue
         if request_id not in asked:
-            yield number, Told(UNSENT, words=UNSENT)
+            yield number, RequestOutcome(UNSENT, words=UNSENT)
         elif request_id in answered:
             event, sent_by_then = answered[request_id]
             request = asked[request_id].request
@@ -88,7 +88,7 @@ def _told(recording: Recording, *, exact: bool) -> Iterator[tuple[int, Told]]:
             waits = _waits_between(recording, number, event.at_ms)
             yield (
                 number,
-                Told(
+                RequestOutcome(
                     CLOSED if body is None else kind_of(body) or "answered",
                     json.dumps(_symbolic(body, names, base), sort_keys=True),
                     answer_words(request.api, body, names),
@@ -98,7 +98,7 @@ def _told(recording: Recording, *, exact: bool) -> Iterator[tuple[int, Told]]:
             )
         else:
             kind = DROPPED if request_id in dropped else WAITS
-            yield number, Told(kind, words=kind)
+            yield number, RequestOutcome(kind, words=kind)
 
 
 def _waits_between(recording: Recording, number: int, at_ms: int) -> int:
@@ -147,7 +147,7 @@ def _symbolic(value: Any, names: Mapping[str, str], base: int, key: str = "") ->
             return value
 
 
-def field_that_differs(one: Told, other: Told) -> str:
+def field_that_differs(one: RequestOutcome, other: RequestOutcome) -> str:
     """The first field in which two answers differ, "" if it is not in the answers."""
     first, second = (json.loads(told.body) if told.body else None for told in (one, other))
     return _first(first, second)

@@ -8,17 +8,15 @@ have it, in this case or, by rule and by what was seen, in another.  What neithe
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from enum import Enum
 
 from fencepost.conformance.certify.known_failures import KnownFailure, aliases_of, load
-from fencepost.conformance.compare.difference import Difference, Taken
+from fencepost.conformance.compare.difference import Taken, TargetDifference
 from fencepost.conformance.execution.explain import signature
-from fencepost.conformance.execution.looks import Look, look_of
 from fencepost.conformance.execution.outcome import CaseResult
 from fencepost.conformance.execution.runner import Recording
-from fencepost.conformance.fuzz.known_failures import known_looks
 from fencepost.conformance.targets.registry import find_revision, kafka_version, revision_for
 from fencepost.conformance.targets.target import Provenance, Target
 from fencepost.model.revision import Gate, Release, Revision
@@ -64,7 +62,7 @@ class Sources:
     def __init__(self, one: Target, other: Target) -> None:
         self._sides = (_side(one), _side(other))
 
-    def of(self, difference: Difference) -> Origins:
+    def of(self, difference: TargetDifference) -> Origins:
         """Where a difference comes from."""
         if difference.taken is Taken.BOTH:
             return None, None
@@ -95,22 +93,21 @@ def _side(target: Target) -> _Side | None:
     if kind == "kafka" and not kafka_version(name).has_new_coordinator:
         number = kafka_version(name).number
     entries = load(name, provenance.version, aliases=aliases_of(target))
-    return _Side(find_revision(profile), number, tuple(entries), known_looks(entries))
+    return _Side(find_revision(profile), number, tuple(entries))
 
 
 @dataclass(frozen=True, slots=True)
 class _Side:
-    """A target's profile, its release if the profile is one, and its list, by look too."""
+    """A target's profile, its release if the profile is one, and its list of known failures."""
 
     profile: Revision
     number: Release
     entries: tuple[KnownFailure, ...]
-    looks: Mapping[Look, KnownFailure]
 
     def origin(self, result: CaseResult) -> Origin | None:
         """What is known of it; None where the target is not wrong."""
         profile = self.profile.name
-        violation = result.verdict.violation if result.verdict is not None else None
+        violation = result.violation
         alike = [result]
         if result.recording is not None:
             if violation is None:
@@ -129,7 +126,11 @@ class _Side:
         for entry in self.entries:
             if entry.case == own.case.id and entry.shows_as(own.observed):
                 return entry
-        return self.looks.get(look_of(own, self.profile))
+        found = own.fingerprint(self.profile)
+        if found is None:
+            return None
+        alike = (e for e in self.entries if e.fingerprint.by_observed == found.by_observed)
+        return next(alike, None)
 
     def _change(self, recording: Recording, wrong: int) -> Origin:
         """The changes without which the profile would do otherwise."""

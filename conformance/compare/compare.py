@@ -12,15 +12,15 @@ from dataclasses import dataclass
 from fencepost.conformance.certify.certify import Options, opened
 from fencepost.conformance.compare.attribution import Sources
 from fencepost.conformance.compare.confirm import Confirmed, Examiner
-from fencepost.conformance.compare.differential import Pair
-from fencepost.conformance.compare.search import Search, Tally, Wish
+from fencepost.conformance.compare.differential import TargetPair
+from fencepost.conformance.compare.search import CompareOptions, CompareTally, DifferenceSearch
 from fencepost.conformance.execution.outcome import EXIT_CODES, Overall
 from fencepost.conformance.targets.target import Provenance, Target
 from fencepost.model.revision import Revision
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class TargetComparison:
     """What came of it.
 
     `differences`: the shortest first; `unsteady`: what did not come again each time; `more`: kinds
@@ -32,7 +32,7 @@ class Comparison:
     revision: Revision
     is_virtual: bool
     seed: int
-    tally: Tally
+    tally: CompareTally
     differences: tuple[Confirmed, ...]
     unsteady: tuple[Confirmed, ...]
     more: int
@@ -50,24 +50,24 @@ class Comparison:
 
 
 @asynccontextmanager
-async def _paired(one: Target, other: Target, wish: Wish) -> AsyncIterator[Pair]:
+async def _paired(one: Target, other: Target, wish: CompareOptions) -> AsyncIterator[TargetPair]:
     options = Options(jobs=wish.jobs, attempts=1, persists=True)
     async with (
         opened(one, wish.revision, options) as first,
         opened(other, wish.revision, options) as second,
     ):
         slower = one if first.hello.clock == "real" else other
-        yield Pair(first, second, slower.hints)
+        yield TargetPair(first, second, slower.hints)
 
 
-async def compare(one: Target, other: Target, wish: Wish) -> Comparison:
+async def compare(one: Target, other: Target, wish: CompareOptions) -> TargetComparison:
     """Run the stages on both until one finds something.  Raises TargetUnavailableError."""
     async with _paired(one, other, wish) as pair:
         sources = Sources(one, other)
-        search = Search(pair, wish, sources)
+        search = DifferenceSearch(pair, wish, sources)
         await search.run()
         examined = await Examiner(pair, wish.revision, sources).examined(search.found, wish.kinds)
-        return Comparison(
+        return TargetComparison(
             one=one.provenance(),
             other=other.provenance(),
             revision=wish.revision,

@@ -14,15 +14,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from fencepost.conformance.compare.attribution import Origins, Sources, better
-from fencepost.conformance.compare.difference import Difference, Gap, Taken, compared
-from fencepost.conformance.compare.differential import Both, Pair
+from fencepost.conformance.compare.difference import Gap, Taken, TargetDifference, compared
+from fencepost.conformance.compare.differential import Both, TargetPair
 from fencepost.conformance.compare.search import Kind
 from fencepost.conformance.findings.confirm import CONFIRMATIONS
 from fencepost.conformance.findings.findings import under
 from fencepost.conformance.plans.normalise import with_steps
 from fencepost.conformance.plans.order import steps_digest, weight
-from fencepost.conformance.plans.plan import Ask, Await, Case
-from fencepost.conformance.plans.shrink.shrink import Minimal, Shown, smallest
+from fencepost.conformance.plans.plan import Await, Case, RequestStep
+from fencepost.conformance.plans.shrink.shrink import Minimal, Reproducer, smallest
 from fencepost.model.revision import Revision
 
 EXAMINE_S = 60.0
@@ -41,7 +41,7 @@ class Confirmed:
     is known of either side.
     """
 
-    difference: Difference
+    difference: TargetDifference
     seen: int
     first: str
     again: int
@@ -58,14 +58,14 @@ class Confirmed:
 class Examiner:
     """Examines kinds of difference, side by side."""
 
-    def __init__(self, pair: Pair, revision: Revision, sources: Sources) -> None:
+    def __init__(self, pair: TargetPair, revision: Revision, sources: Sources) -> None:
         self._pair = pair
         self._hasty = pair.hasty()
         self._revision = revision
         self._sources = sources
 
     async def examined(
-        self, found: dict[Kind, list[Difference]], most: int
+        self, found: dict[Kind, list[TargetDifference]], most: int
     ) -> tuple[Confirmed, ...]:
         """The simplest kinds, each by its simplest difference, the shortest plan first."""
         kinds = [sorted(alike, key=self._weight) for alike in found.values()]
@@ -73,10 +73,10 @@ class Examiner:
         told = await asyncio.gather(*(self._kind(alike) for alike in kinds[:most]))
         return tuple(sorted(told, key=lambda c: self._weight(c.difference)))
 
-    def _weight(self, difference: Difference) -> tuple[tuple[int, ...], str]:
+    def _weight(self, difference: TargetDifference) -> tuple[tuple[int, ...], str]:
         return weight(difference.both.case, self._pair.apis), difference.both.case.id
 
-    async def _kind(self, alike: Sequence[Difference]) -> Confirmed:
+    async def _kind(self, alike: Sequence[TargetDifference]) -> Confirmed:
         until = time.monotonic() + EXAMINE_S
         tried = [await self._confirmed(alike[0], len(alike), until)]
         for difference in alike[1:_CHOICES]:
@@ -86,7 +86,7 @@ class Examiner:
             tried.append(await self._confirmed(difference, len(alike), until))
         return tried[-1] if tried[-1].is_steady else tried[0]
 
-    async def _confirmed(self, difference: Difference, seen: int, until: float) -> Confirmed:
+    async def _confirmed(self, difference: TargetDifference, seen: int, until: float) -> Confirmed:
         case, origins = difference.both.case, self._sources.of(difference)
         work, again = await self._work(difference, until)
         if again < CONFIRMATIONS:
@@ -105,43 +105,43 @@ class Examiner:
             small, seen, case.id, again, CONFIRMATIONS, minimal.is_minimal, origins=origins
         )
 
-    async def _work(self, difference: Difference, until: float) -> tuple[_Work, int]:
+    async def _work(self, difference: TargetDifference, until: float) -> tuple[_Examination, int]:
         """How it is worked on, and how often it shows so; in haste if it shows each time, too.
 
         What comes too late is silence to those who don't wait, and another difference.
         """
         gap = difference.gap
         if difference.is_first_wrong and (gap.field or gap.one != gap.other):
-            hasty = _Work(self._hasty, self._revision, gap, until)
+            hasty = _Examination(self._hasty, self._revision, gap, until)
             if (again := await hasty.again(difference.both.case)) == CONFIRMATIONS:
                 return hasty, again
-        work = _Work(self._pair, self._revision, gap, until)
+        work = _Examination(self._pair, self._revision, gap, until)
         return work, await work.again(difference.both.case)
 
 
-class _Work:
+class _Examination:
     """One difference under examination."""
 
-    def __init__(self, pair: Pair, revision: Revision, gap: Gap, until: float) -> None:
+    def __init__(self, pair: TargetPair, revision: Revision, gap: Gap, until: float) -> None:
         self._pair = pair
         self._revision = revision
         self._gap = gap
         self._until = until
 
-    async def minimal(self, difference: Difference, times: int) -> Minimal[Difference]:
+    async def minimal(self, difference: TargetDifference, times: int) -> Minimal[TargetDifference]:
         """The smallest plan that shows it so often out of so often."""
 
-        async def judge(case: Case) -> Difference | None:
+        async def judge(case: Case) -> TargetDifference | None:
             shown = await self._shown(case, times)
             return shown[0] if None not in shown else None
 
-        first = Shown(difference.both.case, difference)
+        first = Reproducer(difference.both.case, difference)
         left = None if self._pair.is_virtual else self._until - time.monotonic()
         if left is not None and left <= 0:
             return Minimal(first, 0, is_minimal=False)
         cut = _cut(difference)
         if cut is not None and (run := await judge(cut)) is not None:
-            first = Shown(cut, run)
+            first = Reproducer(cut, run)
         return await smallest(
             first, self._pair.apis, judge, at_once=self._pair.at_once, tries=_TRIES, seconds=left
         )
@@ -151,7 +151,7 @@ class _Work:
         shown = await self._shown(case, CONFIRMATIONS)
         return sum(difference is not None for difference in shown)
 
-    async def _shown(self, case: Case, times: int) -> list[Difference | None]:
+    async def _shown(self, case: Case, times: int) -> list[TargetDifference | None]:
         """For each run of a plan the difference, if it is this one."""
         exact = self._pair.is_virtual
         runs = await self._pair.run([case] * times)
@@ -159,11 +159,11 @@ class _Work:
         return [d if d is not None and d.gap == self._gap else None for d in found]
 
 
-def _cut(difference: Difference) -> Case | None:
+def _cut(difference: TargetDifference) -> Case | None:
     """The plan up to the answers that differ; None where that leaves nothing out."""
     case, number = difference.both.case, difference.number
     step = case.steps[number - 1] if number else None
-    if not isinstance(step, Ask):
+    if not isinstance(step, RequestStep):
         return None
     waits = [
         place
@@ -174,7 +174,7 @@ def _cut(difference: Difference) -> Case | None:
     return with_steps(case, case.steps[:end]) if end < len(case.steps) else None
 
 
-def _named(difference: Difference) -> Difference:
+def _named(difference: TargetDifference) -> TargetDifference:
     """The difference with its case under an id that stays while the plan does."""
     both = difference.both
     case = replace(both.case, id=f"differs/{steps_digest(both.case.steps)}", about="")

@@ -13,10 +13,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 
-from fencepost.conformance.compare.answers import Told, field_that_differs, told
+from fencepost.conformance.compare.answers import RequestOutcome, field_that_differs, told
 from fencepost.conformance.compare.differential import Both
 from fencepost.conformance.execution.outcome import CaseResult
-from fencepost.conformance.plans.plan import Ask
+from fencepost.conformance.plans.plan import RequestStep
 from fencepost.model.revision import Revision
 from fencepost.properties.oracle.fingerprint import broken_rule
 
@@ -45,7 +45,7 @@ class Gap:
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class TargetDifference:
     """Two runs that differ.
 
     `number`: of the first request whose answers differ and that a side is wrong about, 0 where the
@@ -55,8 +55,8 @@ class Difference:
 
     both: Both
     number: int
-    one: Mapping[int, Told]
-    other: Mapping[int, Told]
+    one: Mapping[int, RequestOutcome]
+    other: Mapping[int, RequestOutcome]
     taken: Taken
     gap: Gap
 
@@ -76,7 +76,7 @@ class Compared:
     """
 
     both: Both
-    differs: Difference | None = None
+    differs: TargetDifference | None = None
     unknown: str | None = None
     is_choice: bool = False
 
@@ -118,12 +118,12 @@ def _doubt(result: CaseResult) -> str | None:
     return result.verdict.unknown if result.verdict is not None else None
 
 
-def _essence(side: Mapping[int, Told], number: int) -> tuple[str, str, int] | None:
+def _essence(side: Mapping[int, RequestOutcome], number: int) -> tuple[str, str, int] | None:
     found = side.get(number)
     return None if found is None else found.essence
 
 
-def _plain(side: Mapping[int, Told], number: int) -> str:
+def _plain(side: Mapping[int, RequestOutcome], number: int) -> str:
     """What no choice of a leader leads to."""
     found = side.get(number)
     kinds = [] if found is None else found.kind.split(", ")
@@ -139,33 +139,31 @@ def _wrong_at(result: CaseResult) -> int | None:
     """The number of the request that the model doesn't explain; 0 where the target failed."""
     if result.recording is None:
         return 0
-    violation = result.verdict.violation if result.verdict is not None else None
-    return None if violation is None else int(violation.request_id[1:])
+    return None if result.violation is None else int(result.violation.request_id[1:])
 
 
 def _difference(
     both: Both,
     number: int,
-    one: Mapping[int, Told],
-    other: Mapping[int, Told],
+    one: Mapping[int, RequestOutcome],
+    other: Mapping[int, RequestOutcome],
     taken: Taken,
     revision: Revision,
-) -> Difference:
-    here = one.get(number, Told("")), other.get(number, Told(""))
+) -> TargetDifference:
+    here = one.get(number, RequestOutcome("")), other.get(number, RequestOutcome(""))
     step = both.case.steps[number - 1] if number else None
     rules = [_rule(result, revision) for result in both.results]
     gap = Gap(
-        step.api if isinstance(step, Ask) else "",
+        step.api if isinstance(step, RequestStep) else "",
         here[0].kind,
         here[1].kind,
         field_that_differs(*here),
         taken.value,
         (rules[0], rules[1]),
     )
-    return Difference(both, number, one, other, taken, gap)
+    return TargetDifference(both, number, one, other, taken, gap)
 
 
 def _rule(result: CaseResult, revision: Revision) -> str:
-    violation = result.verdict.violation if result.verdict is not None else None
-    rule = None if violation is None else broken_rule(violation, revision)
+    rule = None if result.violation is None else broken_rule(result.violation, revision)
     return "" if rule is None else rule.id

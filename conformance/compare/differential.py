@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from fencepost.conformance.catalogue.registry import Entry
-from fencepost.conformance.certify.certify import STAGGER_S, Suite
+from fencepost.conformance.certify.certify import STAGGER_S, OpenTarget
 from fencepost.conformance.execution.outcome import CaseResult, Outcome
 from fencepost.conformance.execution.runner import unmet_need
 from fencepost.conformance.plans.order import DELAY, Versions
@@ -58,13 +58,13 @@ class Both:
         )
 
 
-class Pair:
+class TargetPair:
     """Two suites as one; they ask only for what both targets have.
 
     `hints`: how the one with a clock is best asked.
     """
 
-    def __init__(self, one: Suite, other: Suite, hints: Hints) -> None:
+    def __init__(self, one: OpenTarget, other: OpenTarget, hints: Hints) -> None:
         self.suites = (one, other)
         self.hints = hints
         self.apis: Versions = _common(one.hello, other.hello)
@@ -146,13 +146,13 @@ class Pair:
                     if suite.config.get(key) != value:
                         yield key
 
-    def hasty(self) -> Pair:
+    def hasty(self) -> TargetPair:
         """The same two, each of which ends a plan as soon as it is wrong."""
         one, other = (
             suite.with_options(replace(suite.options, persists=False, eager=True))
             for suite in self.suites
         )
-        return Pair(one, other, self.hints)
+        return TargetPair(one, other, self.hints)
 
     async def run(self, cases: Sequence[Case]) -> list[Both]:
         """The plans on both sides, once each, side by side where a clock runs."""

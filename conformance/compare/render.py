@@ -12,16 +12,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from fencepost.conformance.certify.summary import plural
-from fencepost.conformance.compare.answers import Told
+from fencepost.conformance.compare.answers import RequestOutcome
 from fencepost.conformance.compare.attribution import Known, Origin
-from fencepost.conformance.compare.compare import Comparison
+from fencepost.conformance.compare.compare import TargetComparison
 from fencepost.conformance.compare.confirm import EXAMINE_S, Confirmed
-from fencepost.conformance.compare.difference import Difference, Taken
-from fencepost.conformance.compare.search import Tally
+from fencepost.conformance.compare.difference import Taken, TargetDifference
+from fencepost.conformance.compare.search import CompareTally
 from fencepost.conformance.execution.answer_diff import names_of
 from fencepost.conformance.execution.outcome import CaseResult
 from fencepost.conformance.plans.describe import step_text
-from fencepost.conformance.plans.plan import Ask, Await, Settle
+from fencepost.conformance.plans.plan import Await, RequestStep, Settle
 from fencepost.model.history import Sent
 from fencepost.traces.text.words import request_words
 
@@ -31,7 +31,7 @@ _LACKS_SHOWN = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class StepRow:
     """A step, numbered: what is done, and what either side answered ("" where nothing is)."""
 
     number: int
@@ -41,7 +41,7 @@ class Line:
     is_first: bool = False
 
 
-def steps_of(difference: Difference) -> list[Line]:
+def steps_of(difference: TargetDifference) -> list[StepRow]:
     """The steps of the plan that somebody can see."""
     steps = difference.both.case.steps
     shown = [n for n, s in enumerate(steps, 1) if not isinstance(s, Await | Settle)]
@@ -49,8 +49,8 @@ def steps_of(difference: Difference) -> list[Line]:
     lines = []
     for number in shown:
         step = steps[number - 1]
-        if not isinstance(step, Ask):
-            lines.append(Line(places[number], step_text(step) + _lasting(difference, number)))
+        if not isinstance(step, RequestStep):
+            lines.append(StepRow(places[number], step_text(step) + _lasting(difference, number)))
             continue
         told = (difference.one.get(number), difference.other.get(number))
         one, other = (_answer(t, number, places) for t in told)
@@ -60,11 +60,11 @@ def steps_of(difference: Difference) -> list[Line]:
                 f"{words} ({detail})"
                 for words, detail in zip((one, other), _details(*told), strict=True)
             )
-        lines.append(Line(places[number], _request(difference, number, step), one, other, first))
+        lines.append(StepRow(places[number], _request(difference, number, step), one, other, first))
     return lines
 
 
-def _lasting(difference: Difference, number: int) -> str:
+def _lasting(difference: TargetDifference, number: int) -> str:
     """How long a step took, where no clock runs, so that it is the same each time."""
     recordings = [result.recording for result in difference.both.results]
     if any(r is None or r.clock != "virtual" or len(r.step_ends) < number for r in recordings):
@@ -74,7 +74,7 @@ def _lasting(difference: Difference, number: int) -> str:
     return f" ({lasted} ms)" if lasted else ""
 
 
-def _details(one: Told | None, other: Told | None) -> tuple[str, str]:
+def _details(one: RequestOutcome | None, other: RequestOutcome | None) -> tuple[str, str]:
     """What tells two answers apart whose words are the same: what else they say, or when."""
     if one is None or other is None:
         return "", ""
@@ -83,18 +83,18 @@ def _details(one: Told | None, other: Told | None) -> tuple[str, str]:
     return _when(one), _when(other)
 
 
-def _when(told: Told) -> str:
+def _when(told: RequestOutcome) -> str:
     return f"after {plural(told.after, 'wait')}" if told.after else "before any wait"
 
 
-def _answer(told: Told | None, number: int, places: dict[int, int]) -> str:
+def _answer(told: RequestOutcome | None, number: int, places: dict[int, int]) -> str:
     if told is None:
         return ""
     later = f", after step {places[told.step]}" if told.step > number else ""
     return f"{told.words}{later}"
 
 
-def _request(difference: Difference, number: int, step: Ask) -> str:
+def _request(difference: TargetDifference, number: int, step: RequestStep) -> str:
     """The request as it was sent, members by name."""
     for result in difference.both.results:
         if result.recording is None:
@@ -109,7 +109,7 @@ def _request(difference: Difference, number: int, step: Ask) -> str:
     return step_text(step)
 
 
-def verdict_of(found: Comparison, difference: Difference) -> str:
+def verdict_of(found: TargetComparison, difference: TargetDifference) -> str:
     """Whose side the model takes, and why."""
     model = f"The model ({found.revision.name})"
     one, other = names(found)
@@ -149,13 +149,13 @@ def origin_of(name: str, origin: Origin) -> str:
             )
 
 
-def names(found: Comparison) -> tuple[str, str]:
+def names(found: TargetComparison) -> tuple[str, str]:
     """What the sides are called: their targets, or apart if that is the same."""
     one, other = found.one.target, found.other.target
     return (one, other) if one != other else (f"{one} (first)", f"{other} (second)")
 
 
-def text(found: Comparison) -> list[str]:
+def text(found: TargetComparison) -> list[str]:
     """The whole comparison, line by line."""
     lines: list[str] = []
     for key, (one, other) in found.unlike_settings.items():
@@ -169,7 +169,7 @@ def text(found: Comparison) -> list[str]:
     return lines
 
 
-def _told(found: Comparison, confirmed: Confirmed) -> Iterator[str]:
+def _told(found: TargetComparison, confirmed: Confirmed) -> Iterator[str]:
     one, other = names(found)
     width = max(len(one), len(other))
     for line in steps_of(confirmed.difference):
@@ -193,7 +193,7 @@ def _told(found: Comparison, confirmed: Confirmed) -> Iterator[str]:
         yield f"A shorter plan may show it, too: {limit} did not suffice to try them all."
 
 
-def _tally(tally: Tally) -> Iterator[str]:
+def _tally(tally: CompareTally) -> Iterator[str]:
     ran = ", ".join(f"{name} {count}" for name, count in tally.stages.items())
     yield f"Plans: {ran}; {tally.requests} requests to each."
     if tally.ended:
@@ -210,7 +210,7 @@ def _tally(tally: Tally) -> Iterator[str]:
         yield f"{len(tally.unknown)} plans of which nothing can be said, as {case}: {why}."
 
 
-def summary(found: Comparison) -> str:
+def summary(found: TargetComparison) -> str:
     """The last line."""
     one, other = names(found)
     count = len(found.differences)
@@ -222,7 +222,7 @@ def summary(found: Comparison) -> str:
     return f"Nothing tells {one} and {other} apart, so far as they were compared."
 
 
-def compare_json(found: Comparison) -> dict[str, Any]:
+def compare_json(found: TargetComparison) -> dict[str, Any]:
     """The whole comparison, for programs."""
     return {
         "one": found.one.target,
@@ -250,7 +250,7 @@ def compare_json(found: Comparison) -> dict[str, Any]:
     }
 
 
-def _difference_json(found: Comparison, confirmed: Confirmed) -> dict[str, Any]:
+def _difference_json(found: TargetComparison, confirmed: Confirmed) -> dict[str, Any]:
     difference = confirmed.difference
     return {
         "case": difference.both.case.id,

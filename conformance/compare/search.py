@@ -14,8 +14,14 @@ from dataclasses import dataclass, field
 
 from fencepost.conformance.certify.summary import plural
 from fencepost.conformance.compare.attribution import Known, Origin, Sources
-from fencepost.conformance.compare.difference import Compared, Difference, Gap, Taken, compared
-from fencepost.conformance.compare.differential import Both, Pair
+from fencepost.conformance.compare.difference import (
+    Compared,
+    Gap,
+    Taken,
+    TargetDifference,
+    compared,
+)
+from fencepost.conformance.compare.differential import Both, TargetPair
 from fencepost.conformance.plans.order import asks_of
 from fencepost.conformance.plans.plan import Case
 from fencepost.model.revision import Revision
@@ -38,15 +44,15 @@ Kind = Gap | tuple[Taken, Origin]
 
 
 @dataclass(frozen=True, slots=True)
-class Stage:
+class CompareStage:
     """Some plans, by name.  `write`: makes them for two targets."""
 
     name: str
-    write: Callable[[Pair], Written]
+    write: Callable[[TargetPair], Written]
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class CompareOptions:
     """What the user asked for.
 
     `requests`: to each target; `seconds`: for the search; None: no limit of this kind.  `kinds`: of
@@ -55,18 +61,18 @@ class Wish:
     """
 
     revision: Revision
-    stages: Sequence[Stage]
+    stages: Sequence[CompareStage]
     requests: int | None = None
     seconds: float | None = None
     jobs: int | None = None
     seed: int = 0
     kinds: int = KINDS
     lingers_s: float | None = LINGER_S
-    told: Callable[[Tally], None] | None = None
+    told: Callable[[CompareTally], None] | None = None
 
 
 @dataclass(slots=True)
-class Tally:
+class CompareTally:
     """What was run: plans by stage, requests to each side, and what came of plans.
 
     `choices`: the answers differed, and the model gives both; `lacking`: what a side lacked;
@@ -84,12 +90,12 @@ class Tally:
     ended: str = ""
 
 
-class Search:
+class DifferenceSearch:
     """A search under way; `found`: the differences so far, by their kind."""
 
-    def __init__(self, pair: Pair, wish: Wish, sources: Sources) -> None:
-        self.tally = Tally()
-        self.found: dict[Kind, list[Difference]] = {}
+    def __init__(self, pair: TargetPair, wish: CompareOptions, sources: Sources) -> None:
+        self.tally = CompareTally()
+        self.found: dict[Kind, list[TargetDifference]] = {}
         self._pair = pair
         self._wish = wish
         self._sources = sources
@@ -103,7 +109,7 @@ class Search:
             if self.found or self.tally.ended:
                 return
 
-    async def _run(self, stage: Stage) -> None:
+    async def _run(self, stage: CompareStage) -> None:
         self.tally.stages[stage.name] = 0
         for batch in self._batches(stage):
             await self._take(stage, batch)
@@ -113,7 +119,7 @@ class Search:
                 self.tally.ended = why
                 return
 
-    def _batches(self, stage: Stage) -> Iterator[list[Case]]:
+    def _batches(self, stage: CompareStage) -> Iterator[list[Case]]:
         """What runs side by side; plans that need something started wait for the others."""
         size = _BATCH_VIRTUAL if self._pair.is_virtual else _BATCH
         batch: list[Case] = []
@@ -165,7 +171,7 @@ class Search:
             return None
         return self._first + self._wish.lingers_s
 
-    async def _take(self, stage: Stage, batch: list[Case]) -> None:
+    async def _take(self, stage: CompareStage, batch: list[Case]) -> None:
         """Run plans and count; on a real clock what stays unknown is tried again."""
         if self._pair.is_virtual:
             for both in await self._pair.run(batch):
@@ -211,7 +217,7 @@ class Search:
     def _lacks(self, what: str) -> None:
         self.tally.lacking[what] = self.tally.lacking.get(what, 0) + 1
 
-    def _kind(self, difference: Difference) -> Kind:
+    def _kind(self, difference: TargetDifference) -> Kind:
         for taken, origin in zip(
             (Taken.OTHER, Taken.ONE), self._sources.of(difference), strict=True
         ):

@@ -10,18 +10,18 @@ from collections.abc import Iterator, Sequence
 
 from fencepost.conformance.catalogue.registry import Entry
 from fencepost.conformance.catalogue.suites import CATALOGUE, find_suite
-from fencepost.conformance.compare.differential import Pair
-from fencepost.conformance.compare.search import Stage
-from fencepost.conformance.fuzz.plans import Ground, Planner
+from fencepost.conformance.compare.differential import TargetPair
+from fencepost.conformance.compare.search import CompareStage
+from fencepost.conformance.fuzz.plans import PlanContext, Planner
 from fencepost.conformance.plans.order import weight
 from fencepost.conformance.plans.plan import Case
 from fencepost.model.revision import Revision
 
 
-def stage_of(name: str, entries: Sequence[Entry]) -> Stage:
+def stage_of(name: str, entries: Sequence[Entry]) -> CompareStage:
     """The cases of a suite."""
 
-    def write(pair: Pair) -> Iterator[Case | str]:
+    def write(pair: TargetPair) -> Iterator[Case | str]:
         cases = []
         for entry in entries:
             case, lacks = pair.written(entry)
@@ -31,42 +31,42 @@ def stage_of(name: str, entries: Sequence[Entry]) -> Stage:
                 cases.append(case)
         yield from sorted(cases, key=lambda c: (not pair.is_near(c), weight(c, pair.apis)))
 
-    return Stage(name, write)
+    return CompareStage(name, write)
 
 
-def walks_stage(name: str, revision: Revision) -> Stage:
+def walks_stage(name: str, revision: Revision) -> CompareStage:
     """A suite that is made when it is needed, the shortest walks first."""
 
-    def write(pair: Pair) -> Iterator[Case | str]:
+    def write(pair: TargetPair) -> Iterator[Case | str]:
         entries = find_suite(name, revision).entries
         lengths = {entry.id: len(entry.case({}, delayed=False).steps) for entry in entries}
         for entry in sorted(entries, key=lambda entry: lengths[entry.id]):
             case, lacks = pair.written(entry)
             yield lacks if case is None else case
 
-    return Stage(name, write)
+    return CompareStage(name, write)
 
 
-def plans_stage(seed: int) -> Stage:
+def plans_stage(seed: int) -> CompareStage:
     """Plans that nobody thought of, as `fuzz` draws them, without end."""
 
-    def write(pair: Pair) -> Iterator[Case | str]:
-        planner = Planner(ground_of(pair), seed)
+    def write(pair: TargetPair) -> Iterator[Case | str]:
+        planner = Planner(plan_context_of_pair(pair), seed)
         while True:
             yield pair.fitted(planner.next().case)
 
-    return Stage("made up", write)
+    return CompareStage("made up", write)
 
 
-def ground_of(pair: Pair) -> Ground:
+def plan_context_of_pair(pair: TargetPair) -> PlanContext:
     """What plans can be made for: what both can do, under settings that both can have."""
     configs = [(wanted, {**pair.suites[0].config, **wanted}) for wanted in pair.choices()]
     lag_ms = max(suite.lag_ms for suite in pair.suites)
     hello = pair.suites[0].hello
-    return Ground(pair.suites[0].revision, hello, pair.hints, lag_ms, configs)
+    return PlanContext(pair.suites[0].revision, hello, pair.hints, lag_ms, configs)
 
 
-def usual_stages(revision: Revision, seed: int) -> list[Stage]:
+def usual_stages(revision: Revision, seed: int) -> list[CompareStage]:
     """The catalogue; then every transition; then what nobody thought of."""
     catalogue = find_suite(CATALOGUE, revision).entries
     return [

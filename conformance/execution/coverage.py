@@ -1,21 +1,28 @@
-"""Which rules a certificate covers, and why not the others.
+"""Which rules a certificate covers, and which a target can't be led to, with the reason.
 
-Decides what can be reached.  A rule counts as covered if every explanation of some passing case
-used it.
+A rule counts as covered if every explanation of some passing case used it.
+
+What is unreachable follows from the rules' own guards: no answer to the questions that the guard
+asks is left once those are taken away that need a version, a setting or a feature which the target
+lacks.  A rule that is reachable by this may still be hard to reach.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from itertools import product
 
-from fencepost.conformance.execution.outcome import CaseResult, Coverage, Outcome
+from fencepost.conformance.execution.outcome import CaseResult, CertificateCoverage, Outcome
+from fencepost.model.coordinator import Config, Hello
 from fencepost.model.revision import Revision
+from fencepost.model.table.expr import Expr, Feature, compile_closure, features_of
+from fencepost.model.table.vocabulary import COORDINATOR, DELAY, ROOM, Availability, Delay, Room
 
 _AVAILABILITY = "no command of adapter protocol 1 makes a coordinator load or move away"
 _UNREACHED = ("-COORDINATOR-LOADING", "-COORDINATOR-ELSEWHERE")
 
 
-def coverage_of(revision: Revision, results: Iterable[CaseResult]) -> Coverage:
+def coverage_of(revision: Revision, results: Iterable[CaseResult]) -> CertificateCoverage:
     """The coverage of these results."""
     results = list(results)
     covered: set[str] = set()
@@ -43,4 +50,68 @@ def coverage_of(revision: Revision, results: Iterable[CaseResult]) -> Coverage:
         else:
             missed.append(rule.id)
     known = [rule.id for _, rule in revision.rules()]
-    return Coverage(tuple(r for r in known if r in covered), tuple(missed), unreachable)
+    return CertificateCoverage(tuple(r for r in known if r in covered), tuple(missed), unreachable)
+
+
+Allowed = Callable[[Feature, Hashable], bool]
+
+_DELAY, _SIZE = "group.initial.rebalance.delay.ms", "group.max.size"
+_FAILOVER = "failover"
+_ROWS = {"LeaveGroup member": "LeaveGroup"}
+
+
+def unreachable(revision: Revision, hello: Hello, configs: Sequence[Config]) -> dict[str, str]:
+    """Rule → why no plan leads a target there that has these abilities and one of these settings.
+
+    A rule that is proved unreachable says so itself.
+    """
+    reasons: dict[str, str] = {}
+    for table, rule in revision.rules():
+        api = _ROWS.get(table.name, table.name)
+        if rule.defensive is not None:
+            reasons[rule.id] = rule.defensive
+        elif table.name == _FAILOVER and "restart" not in hello.features:
+            reasons[rule.id] = "the target can't be made to fail over"
+        elif api in revision.apis and api not in hello.apis:
+            reasons[rule.id] = f"the target has no {api}"
+        else:
+            shut = (
+                why
+                for why, allowed in _wants(api, hello, configs)
+                if not _is_open(rule.guard, allowed)
+            )
+            if (first := next(shut, None)) is not None:
+                reasons[rule.id] = first
+    return reasons
+
+
+def _wants(api: str, hello: Hello, configs: Sequence[Config]) -> Iterator[tuple[str, Allowed]]:
+    """What the target may lack, and which answers are left then."""
+    yield (
+        "nothing that is sent makes a coordinator load or move away",
+        lambda feature, value: feature is not COORDINATOR or value is Availability.HERE,
+    )
+    if (bounds := hello.apis.get(api)) is not None:
+        versions = range(bounds[0], bounds[1] + 1)
+        yield (
+            f"the target has {api} v{bounds[0]} to v{bounds[1]}",
+            lambda feature, value: feature.name != "version" or value in versions,
+        )
+    if not any(config.get(_SIZE) for config in configs):
+        yield (
+            f"the target has no limit ({_SIZE})",
+            lambda feature, value: feature is not ROOM or value is Room.FREE,
+        )
+    if not any(config.get(_DELAY) for config in configs):
+        yield (
+            f"the target has no initial delay ({_DELAY})",
+            lambda feature, value: feature is not DELAY or value is Delay.NONE,
+        )
+
+
+def _is_open(guard: Expr, allowed: Allowed) -> bool:
+    """Whether some allowed answers meet a guard."""
+    features = list({id(f): f for f in features_of(guard)}.values())
+    meets = compile_closure(guard, features)
+    domains = [[v for v in feature.domain if allowed(feature, v)] for feature in features]
+    return any(meets(point) for point in product(*domains))

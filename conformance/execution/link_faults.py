@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from fencepost.conformance.execution.outcome import CaseResult, Outcome
-from fencepost.properties.oracle.verdict import Violation, Wrong
+from fencepost.properties.oracle.verdict import Wrong
 
 SIGHTS = 3
 
@@ -20,22 +20,15 @@ def may_be_the_link(result: CaseResult) -> bool:
     """Whether a failure is such as a bad link makes, too: something late, or cut off."""
     if is_cut_off(result):
         return True
-    violation = _violation(result)
-    return violation is not None and violation.late
+    failed = result.outcome is Outcome.FAIL
+    return failed and result.violation is not None and result.violation.late
 
 
 def is_cut_off(result: CaseResult) -> bool:
     """Whether the target failed altogether, or ended a connection."""
     if result.outcome is not Outcome.FAIL:
         return False
-    violation = _violation(result)
-    return violation is None or violation.wrong is Wrong.CLOSED
-
-
-def _violation(result: CaseResult) -> Violation | None:
-    """What a failed case was found to violate."""
-    failed = result.outcome is Outcome.FAIL
-    return result.verdict.violation if failed and result.verdict is not None else None
+    return result.violation is None or result.violation.wrong is Wrong.CLOSED
 
 
 @dataclass(slots=True)
@@ -77,7 +70,7 @@ class Suspicions:
 
 def _where(result: CaseResult) -> tuple[object, ...]:
     """What was wrong with the answer to which step."""
-    violation = result.verdict and result.verdict.violation
-    if not violation or result.recording is None:
+    violation = result.violation
+    if violation is None or result.recording is None:
         return (result.message,)
     return (violation.wrong, result.recording.labels.get(violation.request_id))

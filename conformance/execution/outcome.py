@@ -15,8 +15,15 @@ from fencepost.conformance.execution.runner import Recording
 from fencepost.conformance.plans.plan import Case
 from fencepost.conformance.targets.target import Provenance
 from fencepost.model.coordinator import Config
+from fencepost.model.revision import Revision
 from fencepost.model.table.table import LEVELS, Level
-from fencepost.properties.oracle.verdict import Verdict
+from fencepost.properties.oracle.fingerprint import (
+    TARGET_FAILED,
+    Fingerprint,
+    fingerprint_of,
+    without_names,
+)
+from fencepost.properties.oracle.verdict import Verdict, Violation
 
 
 class Outcome(Enum):
@@ -29,6 +36,9 @@ class Outcome(Enum):
     UNKNOWN = "unknown"
     UNSUPPORTED = "unsupported"
     SKIPPED = "skipped"
+
+
+_FAILED = {Outcome.FAIL, Outcome.KNOWN_FAILURE, Outcome.STALE_KNOWN_FAILURE}
 
 
 class Overall(Enum):
@@ -67,9 +77,27 @@ class CaseResult:
     notes: tuple[str, ...] = ()
     judged_s: float = 0.0
 
+    @property
+    def violation(self) -> Violation | None:
+        """What the oracle found wrong, whatever the outcome was made of it."""
+        return self.verdict.violation if self.verdict is not None else None
+
+    def fingerprint(self, revision: Revision) -> Fingerprint | None:
+        """The fingerprint of the failure, for the revision that judged; None where nothing failed.
+
+        A known failure has one, too.
+        """
+        if self.outcome not in _FAILED:
+            return None
+        if self.recording is None:
+            return Fingerprint(wrong=TARGET_FAILED, observed=without_names(self.observed))
+        if self.violation is None:
+            return None
+        return fingerprint_of(self.violation, revision, self.recording.history, self.observed)
+
 
 @dataclass(frozen=True, slots=True)
-class Coverage:
+class CertificateCoverage:
     """Rules that every explanation of some case used; and reachable or not, with the reason."""
 
     covered: tuple[str, ...]
@@ -92,7 +120,7 @@ class Certificate:
     advertised: Mapping[str, tuple[int, int]]
     working: Mapping[str, tuple[int, int]]
     results: tuple[CaseResult, ...]
-    coverage: Coverage
+    coverage: CertificateCoverage
     seed: int
     level: Level
     versions: Mapping[str, str]

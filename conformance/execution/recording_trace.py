@@ -8,9 +8,11 @@ from __future__ import annotations
 from fencepost.conformance.execution.answer_diff import names_of
 from fencepost.conformance.execution.explain import explain
 from fencepost.conformance.execution.runner import Recording
-from fencepost.conformance.plans.json_form import case_json
+from fencepost.conformance.plans.json_form import case_from_json, case_json
+from fencepost.conformance.plans.plan import Case
 from fencepost.conformance.targets.target import Provenance
 from fencepost.model.revision import Revision
+from fencepost.model.table.table import Level
 from fencepost.properties.oracle.fingerprint import broken_rule
 from fencepost.properties.oracle.verdict import Verdict, nearest
 from fencepost.traces.files.trace_file import Expected, TraceFile, TraceVerdict
@@ -71,4 +73,22 @@ def verdict_of(
         observed=violation.observed,
         because=rule.because if rule is not None else "",
         message=said,
+    )
+
+
+def recording_of(trace: TraceFile) -> Recording:
+    """What was recorded, as far as a trace keeps it."""
+    if trace.plan is not None:
+        case = case_from_json(dict(trace.plan))
+    else:
+        case = Case(trace.case or "", "", (), Level.MUST, ())
+    return Recording(
+        case=case,
+        config=trace.config,
+        clock=trace.clock,
+        lag_ms=trace.lag_ms,
+        patience_ms=trace.lag_ms,
+        history=list(trace.events),
+        senders=dict(trace.senders),
+        names=dict(trace.names),
     )

@@ -15,12 +15,12 @@ from typing import Any
 from fencepost.conformance.execution.incremental_judge import SELDOM_S, Listener
 from fencepost.conformance.plans.bind import Knowledge
 from fencepost.conformance.plans.plan import (
-    Ask,
     Await,
     Case,
     Disconnect,
     Pause,
     ProtocolOf,
+    RequestStep,
     Restart,
     Settle,
     Step,
@@ -116,7 +116,7 @@ class CaseRun:
         self._unjudged_cap = timers if self._virtual else patience
         self._now = 0
         self._origin = time.monotonic()
-        self._open: dict[str, Ask] = {}
+        self._open: dict[str, RequestStep] = {}
         self._bodies: dict[str, dict[str, Any]] = {}
         self.recording = Recording(case, config, hello.clock, lag, patience, written_for_ms=lag)
 
@@ -156,7 +156,7 @@ class CaseRun:
 
     async def _step(self, step: Step, number: int) -> None:
         match step:
-            case Ask():
+            case RequestStep():
                 await self._ask(step, number)
             case Await():
                 await self._await(step.labels)
@@ -189,7 +189,7 @@ class CaseRun:
         for request_id in dropped.dropped:
             self._open.pop(request_id, None)
 
-    async def _ask(self, step: Ask, number: int) -> None:
+    async def _ask(self, step: RequestStep, number: int) -> None:
         version, body = asked(step, self._hello, self._knowledge)
         request_id = f"r{number}"
         connection = step.connection or step.who
@@ -305,7 +305,7 @@ class CaseRun:
             await self._let_pass(self._times.margin)
 
 
-def asked(step: Ask, hello: Hello, knowledge: Knowledge) -> tuple[int, dict[str, Any]]:
+def asked(step: RequestStep, hello: Hello, knowledge: Knowledge) -> tuple[int, dict[str, Any]]:
     """The version and body that a request has for a target, by what its sender knows.
 
     Raises CaseUnsupportedError where the target hasn't, or the version can't.

@@ -3,34 +3,34 @@
 Decides how long a try may take, and how many run side by side.  A violation ends its plan where it
 is seen, so a smaller plan that shows it takes hardly longer than the one before; what takes much
 longer is given up, and run to its end only where nothing else is left to try.  On a real clock a
-smaller plan leaves no more to chance than the one that failed did.  All of it ends when
-the time is up, with what there is by then.
+smaller plan leaves no more to chance than the one that failed did.  It begins with the steps up to
+the wrong answer, and with short timeouts, so that later runs are quick.  All of it ends when the
+time is up, with what there is by then.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 
-from fencepost.conformance.certify.certify import Suite
+from fencepost.conformance.certify.certify import OpenTarget
 from fencepost.conformance.execution.outcome import CaseResult
-from fencepost.conformance.execution.shape import Shape, shape_of
-from fencepost.conformance.findings.prefix import beginnings
-from fencepost.conformance.plans.normalise import races
+from fencepost.conformance.plans.normalise import asking, races, with_steps
 from fencepost.conformance.plans.order import DELAY, asks_of
-from fencepost.conformance.plans.plan import Case
+from fencepost.conformance.plans.plan import Await, Case, Ms, RequestStep
 from fencepost.conformance.plans.shrink.shrink import (
     AT_ONCE,
     TRIES,
     GivenUpError,
     Minimal,
-    Shown,
+    Reproducer,
     smallest,
 )
 from fencepost.conformance.runtime.backpressure import kept_up
+from fencepost.properties.oracle.fingerprint import Fingerprint
 from fencepost.properties.workers.cancellation import Stop
 
 CONFIRMATIONS = 3
@@ -58,7 +58,7 @@ class Examination:
 
     def __init__(
         self,
-        suite: Suite,
+        suite: OpenTarget,
         *,
         tries: int = TRIES,
         seconds: float | None = None,
@@ -107,8 +107,8 @@ class Examination:
 
         `times`: how often a smaller one must fail to be taken.  Raises ValueError for no failure.
         """
-        shape = shape_of(failure, self.revision)
-        if shape is None:
+        fingerprint = failure.fingerprint(self.revision)
+        if fingerprint is None:
             raise ValueError(f"{failure.case.id} did not fail, so nothing can be minimised")
         most = max(_LEAST_S, 2 * _seen_after(failure))
         whole = self_contained(failure, self.suite)
@@ -117,7 +117,7 @@ class Examination:
         async def judge(case: Case, most_s: float | None) -> CaseResult | None:
             if not self._virtual and not races(case.steps) <= loose:
                 return None  # what it shows would hang on luck
-            return await self._shows(case, shape, times, most_s)
+            return await self._shows(case, fingerprint, times, most_s)
 
         async def quick(case: Case) -> CaseResult | None:
             nonlocal most
@@ -131,7 +131,7 @@ class Examination:
 
         begin = beginnings(whole, failure)
         return await smallest(
-            Shown(whole, failure),
+            Reproducer(whole, failure),
             self.suite.hello.apis,
             quick,
             patient=patient,
@@ -146,8 +146,10 @@ class Examination:
             return 1
         return min(_SLOW_AT_ONCE if most_s > _SLOW_S else AT_ONCE, self.suite.places)
 
-    async def confirmed(self, case: Case, shape: Shape, took_s: float) -> tuple[int, int]:
-        """How often a case failed in this shape, of how many further runs; 0 of 0: no time.
+    async def confirmed(
+        self, case: Case, fingerprint: Fingerprint, took_s: float
+    ) -> tuple[int, int]:
+        """How often a case failed with this fingerprint, of how many further runs; 0 of 0: no time.
 
         `took_s`: how long it took before.
         """
@@ -158,23 +160,25 @@ class Examination:
                 if failed < runs or not runs:
                     async with asyncio.timeout(most):
                         results = await self._run([case] * times, None)
-                    failed += sum(shape_of(result, self.revision) == shape for result in results)
+                    failed += sum(
+                        result.fingerprint(self.revision) == fingerprint for result in results
+                    )
                     runs += times
         return failed, runs
 
-    async def is_steady(self, failure: CaseResult, shape: Shape) -> bool:
+    async def is_steady(self, failure: CaseResult, fingerprint: Fingerprint) -> bool:
         """Whether the plan that failed fails each time."""
         case = self_contained(failure, self.suite)
-        return await self._shows(case, shape, CONFIRMATIONS, None) is not None
+        return await self._shows(case, fingerprint, CONFIRMATIONS, None) is not None
 
     async def _shows(
-        self, case: Case, shape: Shape, times: int, most_s: float | None
+        self, case: Case, fingerprint: Fingerprint, times: int, most_s: float | None
     ) -> CaseResult | None:
         """The first of some runs, if all show it.  Raises GivenUpError after so long."""
-        if shape.api and shape.api not in {ask.api for ask in asks_of(case.steps)}:
+        if fingerprint.api and fingerprint.api not in {ask.api for ask in asks_of(case.steps)}:
             return None
         results = await self._run([case] * times, most_s)
-        same = all(shape_of(result, self.revision) == shape for result in results)
+        same = all(result.fingerprint(self.revision) == fingerprint for result in results)
         return results[0] if same else None
 
     async def _run(self, cases: Sequence[Case], most_s: float | None) -> list[CaseResult]:
@@ -201,11 +205,11 @@ class Examination:
 
 def _seen_after(failure: CaseResult) -> float:
     """After how many seconds of its plan a failure was seen."""
-    violation = failure.verdict.violation if failure.verdict is not None else None
+    violation = failure.violation
     return failure.seconds if violation is None else violation.at_ms / 1000
 
 
-def self_contained(failure: CaseResult, suite: Suite) -> Case:
+def self_contained(failure: CaseResult, suite: OpenTarget) -> Case:
     """The case with the setting that it was run under, where a case can have its own.
 
     It asks for no rule, since it is not there to pass.
@@ -215,3 +219,46 @@ def self_contained(failure: CaseResult, suite: Suite) -> Case:
         return case
     config = {DELAY: failure.recording.config.get(DELAY), **case.needs.config}
     return replace(case, needs=replace(case.needs, config=config))
+
+
+_SHORT = {Ms("rebalance"): Ms("short rebalance"), Ms("formation"): Ms("short rebalance")}
+_SHORTER = {**_SHORT, Ms("session"): Ms("short session")}
+_TIMEOUTS = {"session_timeout_ms", "rebalance_timeout_ms"}
+
+
+def beginnings(case: Case, failure: CaseResult) -> list[Case]:
+    """Plans that may show the same and are better to begin with, the best first.
+
+    `failure`: of a run of these steps.
+    """
+    head = _head(case, failure)
+    found = [*_hurried(head), head, *_hurried(case)]
+    return [plan for n, plan in enumerate(found) if plan != case and plan not in found[:n]]
+
+
+def _head(case: Case, failure: CaseResult) -> Case:
+    """The plan up to the step at whose end what is wrong had been seen, and its answer."""
+    violation = failure.violation
+    recording = failure.recording
+    if violation is None or recording is None:
+        return case
+    before = sum(end < violation.at_ms for end in recording.step_ends)
+    label = recording.labels[violation.request_id]
+    asked = next(n for n, step in enumerate(case.steps) if getattr(step, "label", "") == label)
+    head = case.steps[: max(before, asked) + 1]
+    if not any(isinstance(step, Await) and label in step.labels for step in head):
+        head = (*head, Await((label,)))
+    return with_steps(case, head)
+
+
+def _hurried(case: Case) -> Iterator[Case]:
+    for short in (_SHORTER, _SHORT):
+
+        def hurried(ask: RequestStep, short: dict[Ms, Ms] = short) -> RequestStep:
+            said = {
+                name: short.get(value, value) if name in _TIMEOUTS else value
+                for name, value in ask.fields.items()
+            }
+            return replace(ask, fields=said)
+
+        yield asking(case, hurried)

@@ -1,9 +1,9 @@
 """From failures to findings: one for each fault, minimised, confirmed, explained.
 
-Decides what is worth telling.  Failures of one shape are one finding, and the simplest of them is
-minimised against the target.  The result is run again; what doesn't fail every time is kept apart
-as flaky, with its rate, for it may be the weather; what there was no time for is kept apart, too,
-as it was met.  Known shapes are only counted.
+Decides what is worth telling.  Failures with one fingerprint are one finding, and the simplest of
+them is minimised against the target.  The result is run again; what doesn't fail every time is kept
+apart as flaky, with its rate, for it may be the weather; what there was no time for is kept apart,
+too, as it was met.  Known fingerprints are only counted.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from fencepost.conformance.certify.certify import Suite
+from fencepost.conformance.certify.certify import OpenTarget
 from fencepost.conformance.certify.replay import sound_trace
 from fencepost.conformance.execution.explain import explained
 from fencepost.conformance.execution.outcome import CaseResult
-from fencepost.conformance.execution.shape import Shape, shape_of
 from fencepost.conformance.findings.confirm import CONFIRMATIONS, Examination
 from fencepost.conformance.plans.order import steps_digest, weight
 from fencepost.conformance.plans.plan import Case
 from fencepost.conformance.plans.shrink.shrink import Minimal
 from fencepost.model.revision import Revision
 from fencepost.model.table.table import LEVELS, Level
+from fencepost.properties.oracle.fingerprint import Fingerprint
 from fencepost.traces.files.trace_file import TraceFile
 
 
@@ -31,14 +31,14 @@ from fencepost.traces.files.trace_file import TraceFile
 class Finding:
     """One fault of a target.
 
-    `result`: of the run that showed it; `seen`: how many failures had this shape, `first`: the case
-    of the one that was minimised; `failed` of `runs` more runs failed in the same shape; `tried`:
-    how many plans it took; `is_minimal`: no step can be left out.  With no more runs nobody knows
-    whether it comes again.
+    `result`: of the run that showed it; `seen`: how many failures had this fingerprint, `first`:
+    the case of the one that was minimised; `failed` of `runs` more runs failed with the same
+    fingerprint; `tried`: how many plans it took; `is_minimal`: no step can be left out.  With no
+    more runs nobody knows whether it comes again.
     """
 
     result: CaseResult
-    shape: Shape
+    fingerprint: Fingerprint
     seen: int
     first: str
     failed: int
@@ -72,13 +72,13 @@ class Findings:
     """What a search came to.
 
     `findings`: what comes each time; `flaky`: what doesn't; `unconfirmed`: what was not tried
-    again; `known`: how often known shapes were seen.
+    again; `known`: how often known fingerprints were seen.
     """
 
     findings: tuple[Finding, ...] = ()
     flaky: tuple[Finding, ...] = ()
     unconfirmed: tuple[Finding, ...] = ()
-    known: Mapping[Shape, int] = field(default_factory=dict)
+    known: Mapping[Fingerprint, int] = field(default_factory=dict)
 
     @property
     def all(self) -> tuple[Finding, ...]:
@@ -90,38 +90,38 @@ class Findings:
         return _sorted([f for f in self.all if f not in others], self.known)
 
 
-Told = Callable[[Finding], None]
+OnFinding = Callable[[Finding], None]
 
 
 async def findings_from(
     failures: Sequence[CaseResult],
     examination: Examination,
     *,
-    known: Collection[Shape] = (),
+    known: Collection[Fingerprint] = (),
     level: Level = Level.SHOULD,
-    told: Told | None = None,
+    told: OnFinding | None = None,
 ) -> Findings:
     """The distinct faults among failed cases, the simplest plan first.
 
-    `known`: shapes that are only counted; `level`: less binding failures are left out; `told`: is
-    told each as soon as it is confirmed, and then those that there was no time for.
+    `known`: fingerprints that are only counted; `level`: less binding failures are left out;
+    `told`: is told each as soon as it is confirmed, and then those that there was no time for.
     """
     suite = examination.suite
-    shapes = _shapes(failures, suite, level)
-    counted = Counter({s: len(rs) for s, rs in shapes.items() if s in known})
+    grouped = _by_fingerprint(failures, suite, level)
+    counted = Counter({one: len(alike) for one, alike in grouped.items() if one in known})
 
-    async def examined(shape: Shape, results: Sequence[CaseResult]) -> Finding:
+    async def examined(fingerprint: Fingerprint, results: Sequence[CaseResult]) -> Finding:
         async with examination.turn() as has_time:
             if not has_time:
-                return _raw(shape, results)
-            finding = await finding_of(shape, results, examination)
+                return _raw(fingerprint, results)
+            finding = await finding_of(fingerprint, results, examination)
         if told is not None and finding.runs:
             told(finding)
         return finding
 
-    new = [(shape, results) for shape, results in shapes.items() if shape not in known]
-    found = list(await asyncio.gather(*(examined(*each) for each in new)))
-    found.sort(key=lambda f: (weight(f.case, suite.hello.apis), f.shape))
+    new = [examined(one, alike) for one, alike in grouped.items() if one not in known]
+    found = list(await asyncio.gather(*new))
+    found.sort(key=lambda f: (weight(f.case, suite.hello.apis), f.fingerprint))
     findings = _sorted(found, counted)
     if told is not None:
         for finding in findings.unconfirmed:
@@ -129,13 +129,13 @@ async def findings_from(
     return findings
 
 
-def unexamined(failures: Sequence[CaseResult], suite: Suite, level: Level) -> Findings:
+def unexamined(failures: Sequence[CaseResult], suite: OpenTarget, level: Level) -> Findings:
     """The distinct faults among failed cases, as they were met."""
-    found = [_raw(shape, results) for shape, results in _shapes(failures, suite, level).items()]
-    return _sorted(found)
+    grouped = _by_fingerprint(failures, suite, level)
+    return _sorted([_raw(one, alike) for one, alike in grouped.items()])
 
 
-def _sorted(found: Sequence[Finding], known: Mapping[Shape, int] | None = None) -> Findings:
+def _sorted(found: Sequence[Finding], known: Mapping[Fingerprint, int] | None = None) -> Findings:
     return Findings(
         tuple(f for f in found if f.runs and not f.is_flaky),
         tuple(f for f in found if f.is_flaky),
@@ -144,36 +144,36 @@ def _sorted(found: Sequence[Finding], known: Mapping[Shape, int] | None = None) 
     )
 
 
-def _shapes(
-    failures: Sequence[CaseResult], suite: Suite, level: Level
-) -> dict[Shape, list[CaseResult]]:
-    """The failures of each shape, the simplest first; and so the shapes."""
+def _by_fingerprint(
+    failures: Sequence[CaseResult], suite: OpenTarget, level: Level
+) -> dict[Fingerprint, list[CaseResult]]:
+    """The failures with each fingerprint; both in the order of the simplest plan."""
 
     def simplest(result: CaseResult) -> tuple[tuple[int, ...], str]:
         return weight(result.case, suite.hello.apis), result.case.id
 
-    shapes: dict[Shape, list[CaseResult]] = {}
+    grouped: dict[Fingerprint, list[CaseResult]] = {}
     for result in sorted(failures, key=simplest):
-        shape = shape_of(result, suite.revision)
-        if shape is not None and LEVELS.index(result.level) <= LEVELS.index(level):
-            shapes.setdefault(shape, []).append(result)
-    return shapes
+        fingerprint = result.fingerprint(suite.revision)
+        if fingerprint is not None and LEVELS.index(result.level) <= LEVELS.index(level):
+            grouped.setdefault(fingerprint, []).append(result)
+    return grouped
 
 
 async def finding_of(
-    shape: Shape, results: Sequence[CaseResult], examination: Examination
+    fingerprint: Fingerprint, results: Sequence[CaseResult], examination: Examination
 ) -> Finding:
-    """The first of some failures of one shape, made small and tried again."""
+    """The first of some failures with one fingerprint, made small and tried again."""
     first = results[0]
     minimal = await examination.minimised(first)
-    failed, runs = await examination.confirmed(*_again(minimal, shape))
-    if failed < runs and await examination.is_steady(first, shape):
+    failed, runs = await examination.confirmed(*_again(minimal, fingerprint))
+    if failed < runs and await examination.is_steady(first, fingerprint):
         # It was made so small that it fails by luck; what is taken must fail each time.
         minimal = await examination.minimised(first, times=CONFIRMATIONS)
-        failed, runs = await examination.confirmed(*_again(minimal, shape))
+        failed, runs = await examination.confirmed(*_again(minimal, fingerprint))
     return Finding(
-        result=_named(minimal.shown.run, minimal.shown.case, shape),
-        shape=shape,
+        result=_named(minimal.shown.run, minimal.shown.case, fingerprint),
+        fingerprint=fingerprint,
         seen=len(results),
         first=first.case.id,
         failed=failed,
@@ -183,16 +183,18 @@ async def finding_of(
     )
 
 
-def _again(minimal: Minimal[CaseResult], shape: Shape) -> tuple[Case, Shape, float]:
-    return minimal.shown.case, shape, minimal.shown.run.seconds
+def _again(
+    minimal: Minimal[CaseResult], fingerprint: Fingerprint
+) -> tuple[Case, Fingerprint, float]:
+    return minimal.shown.case, fingerprint, minimal.shown.run.seconds
 
 
-def _raw(shape: Shape, results: Sequence[CaseResult]) -> Finding:
+def _raw(fingerprint: Fingerprint, results: Sequence[CaseResult]) -> Finding:
     """As it was met: neither small nor tried again."""
     first = results[0]
     return Finding(
-        result=_named(first, first.case, shape),
-        shape=shape,
+        result=_named(first, first.case, fingerprint),
+        fingerprint=fingerprint,
         seen=len(results),
         first=first.case.id,
         failed=0,
@@ -202,10 +204,10 @@ def _raw(shape: Shape, results: Sequence[CaseResult]) -> Finding:
     )
 
 
-def _named(result: CaseResult, case: Case, shape: Shape) -> CaseResult:
+def _named(result: CaseResult, case: Case, fingerprint: Fingerprint) -> CaseResult:
     """The result of a minimal case under an id that stays while the plan does."""
-    name = f"found/{steps_digest(case.steps)}-{shape.rule or shape.wrong}"
-    return under(result, replace(case, id=name, about=str(shape)))
+    name = f"found/{steps_digest(case.steps)}-{fingerprint.rule or fingerprint.wrong}"
+    return under(result, replace(case, id=name, about=str(fingerprint)))
 
 
 def under(result: CaseResult, case: Case) -> CaseResult:
@@ -216,6 +218,6 @@ def under(result: CaseResult, case: Case) -> CaseResult:
     return replace(result, case=case, recording=recording)
 
 
-def trace_of_finding(finding: Finding, suite: Suite, *, seed: int) -> TraceFile | None:
+def trace_of_finding(finding: Finding, suite: OpenTarget, *, seed: int) -> TraceFile | None:
     """The evidence, which `fencepost replay` takes; None where the target failed and left none."""
     return sound_trace(finding.result, suite.revision, suite.provenance(), seed=seed)

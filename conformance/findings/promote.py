@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from fencepost.conformance.certify.replay import rejudge
-from fencepost.conformance.execution.recording_trace import verdict_of
-from fencepost.conformance.findings.findings_page import recording_of
+from fencepost.conformance.execution.recording_trace import recording_of, verdict_of
 from fencepost.conformance.targets.registry import find_revision
-from fencepost.traces.files.corpus_index import CorpusFolder, origin_of, sameness_of, shape_of_trace
+from fencepost.properties.oracle.fingerprint import origin_of
+from fencepost.traces.files.corpus_index import CorpusFolder, bug_of_trace, fingerprint_of_trace
 from fencepost.traces.files.trace_file import TraceFile, TraceFileError, TraceVerdict
 
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
@@ -49,7 +49,7 @@ def adopt(
         raise TraceFileError(
             "the trace", "verdict", "is unknown, which shows nothing", "record it again"
         )
-    same = corpus.same_bugs().get(sameness_of(trace))
+    same = corpus.same_bugs().get(bug_of_trace(trace))
     if same is not None:
         raise TraceFileError(
             "the trace",
@@ -110,8 +110,8 @@ def _words(verdict: TraceVerdict) -> str:
 
 def _default_name(trace: TraceFile) -> str:
     """Whose it is, and what is wrong."""
-    shape = shape_of_trace(trace)
-    what = trace.case or "run" if shape is None else str(shape)
+    fingerprint = fingerprint_of_trace(trace)
+    what = trace.case or "run" if fingerprint is None else str(fingerprint)
     origin = origin_of(str(trace.provenance.get("target")))
     whole = _NO_WORD.sub("-", f"{origin} {what}".lower()).strip("-")
     return whole[:_LONGEST].rstrip("-")

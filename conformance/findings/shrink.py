@@ -1,16 +1,15 @@
 """Shrink: the smallest trace that still shows what a trace shows, on any target.
 
-Decides what must stay the same while steps go: the shape of the failure.  How it is made small and
-tried again is as `fuzz` has it, and so is its end on a real clock.
+Decides what must stay the same while steps go: the fingerprint of the failure.  How it is made
+small and tried again is as `fuzz` has it, and so is its end on a real clock.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from fencepost.conformance.certify.certify import Options, Suite, opened
+from fencepost.conformance.certify.certify import OpenTarget, Options, opened
 from fencepost.conformance.certify.replay import sound_trace
-from fencepost.conformance.execution.shape import shape_of
 from fencepost.conformance.findings.confirm import Examination
 from fencepost.conformance.findings.findings import finding_of, under
 from fencepost.conformance.plans.json_form import case_from_json
@@ -57,8 +56,8 @@ async def shrink(trace: TraceFile, target: Target, *, seconds: float = SECONDS) 
     async with opened(target, find_revision(trace.revision), Options(eager=True)) as suite:
         first = with_settings(case, trace, suite)
         (failure,) = await suite.try_cases([first])
-        shape = shape_of(failure, suite.revision)
-        if shape is None:
+        fingerprint = failure.fingerprint(suite.revision)
+        if fingerprint is None:
             raise TraceFileError(
                 "the trace",
                 "plan",
@@ -68,7 +67,7 @@ async def shrink(trace: TraceFile, target: Target, *, seconds: float = SECONDS) 
             )
         examination = Examination(suite, seconds=seconds)
         async with examination.limited():
-            found = await finding_of(shape, [failure], examination)
+            found = await finding_of(fingerprint, [failure], examination)
         named = replace(found.case, id=case.id, about=case.about)
         smaller = sound_trace(under(found.result, named), suite.revision, suite.provenance())
         if smaller is None:
@@ -94,7 +93,7 @@ def plan_of(trace: TraceFile) -> Case:
     return replace(case_from_json(dict(trace.plan)), rules=())
 
 
-def with_settings(case: Case, trace: TraceFile, suite: Suite) -> Case:
+def with_settings(case: Case, trace: TraceFile, suite: OpenTarget) -> Case:
     """The case under the settings that it was recorded under, where they can be chosen."""
     if not suite.chooses_settings:
         return case

@@ -19,7 +19,7 @@ from fencepost.conformance.execution.recording_trace import trace_of
 from fencepost.conformance.findings.findings import under
 from fencepost.conformance.findings.shrink import Shrunk, plan_of, with_settings
 from fencepost.conformance.plans.plan import Case
-from fencepost.conformance.plans.shrink.shrink import Shown, smallest
+from fencepost.conformance.plans.shrink.shrink import Reproducer, smallest
 from fencepost.conformance.runtime.provenance import own_version
 from fencepost.conformance.targets.in_process import (
     InProcessCoordinator,
@@ -52,7 +52,7 @@ async def shrink_property(trace: TraceFile, one: Property) -> Shrunk:
             "speaks of more than a trace shows",
             f"`fencepost check {trace.revision}` finds the shortest run that breaks it",
         )
-    case, target = plan_of(trace), _Watched(_origin(trace), one)
+    case, target = plan_of(trace), _PropertyTarget(_origin(trace), one)
     judging = find_revision(trace.revision)
     async with opened(target, judging, Options(persists=True)) as suite:
 
@@ -69,7 +69,7 @@ async def shrink_property(trace: TraceFile, one: Property) -> Shrunk:
                 f"does not break {one.id} on {target.name}",
                 "name a property that it breaks; `fencepost properties` lists all",
             )
-        minimal = await smallest(Shown(first, run), suite.hello.apis, judge)
+        minimal = await smallest(Reproducer(first, run), suite.hello.apis, judge)
         found = under(minimal.shown.run, replace(minimal.shown.case, id=case.id))
         assert found.recording is not None  # noqa: S101  (it was judged by its recording)
         sentence = broken_properties(found.recording.history, [one]).get(one.id) or denied(one)
@@ -98,14 +98,14 @@ def _origin(trace: TraceFile) -> Revision:
     return find_revision(name.removeprefix("model").removeprefix(":") or DEFAULT_REVISION)
 
 
-class _Watched(InProcessTarget):
+class _PropertyTarget(InProcessTarget):
     """A model of which a property is asked; its scopes are used one after the other."""
 
     def __init__(self, revision: Revision, one: Property) -> None:
         super().__init__(f"model:{revision.name}", revision, own_version())
         self._of = revision
         self._property = one
-        self._watching = _Watching(revision, one)
+        self._watching = _PropertyModel(revision, one)
 
     def sentence(self, result: CaseResult) -> str:
         """What is wrong, of the case that was run last; "" for nothing."""
@@ -122,11 +122,11 @@ class _Watched(InProcessTarget):
     ) -> AsyncIterator[AsyncCoordinator]:
         """A fresh model."""
         del label, isolated, restarts
-        self._watching = _Watching(self._of, self._property)
+        self._watching = _PropertyModel(self._of, self._property)
         yield InProcessCoordinator(self._watching)
 
 
-class _Watching(ModelCoordinator):
+class _PropertyModel(ModelCoordinator):
     """A model that asks a property of its groups after each call; `said`: what was wrong first."""
 
     def __init__(self, revision: Revision, one: Property) -> None:

@@ -13,7 +13,7 @@ from random import Random
 from typing import Any, NamedTuple
 
 from fencepost.conformance.catalogue.script import BOTH, RENEWED, ROUNDROBIN, subscription
-from fencepost.conformance.plans.plan import Ask, AssignmentsToAll, GenerationOf, IdOf, Ms
+from fencepost.conformance.plans.plan import AssignmentsToAll, GenerationOf, IdOf, Ms, RequestStep
 from fencepost.model.coordinator import Config
 from fencepost.model.messages.messages import (
     CommitPartition,
@@ -45,7 +45,7 @@ class About(NamedTuple):
 Draw = Callable[[Random, About], Any]
 
 
-class Edge(NamedTuple):
+class BoundaryValue(NamedTuple):
     """A value at an edge: its field, what it is called, how it is drawn, how rare it is."""
 
     field: str
@@ -97,92 +97,96 @@ def _twice_to_self(random: Random, about: About) -> Any:
 _MIN, _MAX = "group.min.session.timeout.ms", "group.max.session.timeout.ms"
 _ONE = subscription("t")
 
-EDGES: tuple[Edge, ...] = (
-    Edge("group_id", "empty", _of("")),
-    Edge("group_id", "elsewhere", lambda _, about: about.elsewhere),
-    Edge("group_id", "long", _of(_LONG)),
-    Edge("group_id", "unicode", _of(_FOREIGN)),
-    Edge("member_id", "empty", _of("")),
-    Edge("member_id", "unknown", _of("stranger")),
-    Edge("member_id", "other's", _other),
-    Edge("member_id", "earlier", lambda _, about: IdOf(about.who, back=1)),
-    Edge("member_id", "long", _of(_LONGER)),
-    Edge("member_id", "unicode", _of(_FOREIGN)),
-    Edge("group_instance_id", "none", _of(None)),
-    Edge("group_instance_id", "empty", _of("")),
-    Edge("group_instance_id", "A", _of("A")),
-    Edge("group_instance_id", "B", _of("B")),
-    Edge("group_instance_id", "nobody's", _of("Z")),
-    Edge("group_instance_id", "long", _of(_LONG)),
-    Edge("group_instance_id", "unicode", _of(_FOREIGN)),
-    Edge("generation_id", "next", lambda _, about: GenerationOf(about.who, plus=1)),
-    Edge("generation_id", "earlier", lambda _, about: GenerationOf(about.who, plus=-1)),
-    Edge("generation_id", "none", _of(-1)),
-    Edge("generation_id", "0", _of(0)),
-    Edge("generation_id", "largest", _of(_INT_MAX)),
-    Edge("generation_id", "least", _of(_INT_MIN)),
-    Edge("session_timeout_ms", "-1", _of(-1)),
-    Edge("session_timeout_ms", "0", _of(0)),
-    Edge("session_timeout_ms", "1", _of(1)),
-    Edge("session_timeout_ms", "below the least", _setting(_MIN, -1)),
-    Edge("session_timeout_ms", "the least", _setting(_MIN, 0)),
-    Edge("session_timeout_ms", "the most", _setting(_MAX, 0)),
-    Edge("session_timeout_ms", "above the most", _setting(_MAX, 1)),
-    Edge("session_timeout_ms", "largest", _of(_INT_MAX)),
-    Edge("session_timeout_ms", "least number", _of(_INT_MIN)),
-    Edge("rebalance_timeout_ms", "-1", _of(-1), rare=True),
-    Edge("rebalance_timeout_ms", "0", _of(0), rare=True),
-    Edge("rebalance_timeout_ms", "1", _of(1), rare=True),
-    Edge("rebalance_timeout_ms", "short", _of(Ms("short rebalance"))),
-    Edge("rebalance_timeout_ms", "largest", _of(_INT_MAX)),
-    Edge("protocol_type", "empty", _of("")),
-    Edge("protocol_type", "another", _of("connect")),
-    Edge("protocol_name", "another", _of("sticky")),
-    Edge("protocol_name", "empty", _of("")),
-    Edge("protocols", "none", _of(())),
-    Edge("protocols", "another", _offers(*ROUNDROBIN)),
-    Edge("protocols", "both", _offers(*BOTH)),
-    Edge("protocols", "both turned", _offers(*reversed(BOTH))),
-    Edge("protocols", "renewed", _offers(*RENEWED)),
-    Edge("protocols", "twice", _offers(("range", _ONE), ("range", subscription("u")))),
-    Edge("protocols", "no metadata", _offers(("range", b""))),
-    Edge("protocols", "many", _offers(("range", _ONE), *((f"p{i}", b"") for i in range(50)))),
-    Edge("protocols", "large", _offers(("range", _ONE + b"\0" * _LARGE)), rare=True),
-    Edge("assignments", "none", _of(())),
-    Edge(
+EDGES: tuple[BoundaryValue, ...] = (
+    BoundaryValue("group_id", "empty", _of("")),
+    BoundaryValue("group_id", "elsewhere", lambda _, about: about.elsewhere),
+    BoundaryValue("group_id", "long", _of(_LONG)),
+    BoundaryValue("group_id", "unicode", _of(_FOREIGN)),
+    BoundaryValue("member_id", "empty", _of("")),
+    BoundaryValue("member_id", "unknown", _of("stranger")),
+    BoundaryValue("member_id", "other's", _other),
+    BoundaryValue("member_id", "earlier", lambda _, about: IdOf(about.who, back=1)),
+    BoundaryValue("member_id", "long", _of(_LONGER)),
+    BoundaryValue("member_id", "unicode", _of(_FOREIGN)),
+    BoundaryValue("group_instance_id", "none", _of(None)),
+    BoundaryValue("group_instance_id", "empty", _of("")),
+    BoundaryValue("group_instance_id", "A", _of("A")),
+    BoundaryValue("group_instance_id", "B", _of("B")),
+    BoundaryValue("group_instance_id", "nobody's", _of("Z")),
+    BoundaryValue("group_instance_id", "long", _of(_LONG)),
+    BoundaryValue("group_instance_id", "unicode", _of(_FOREIGN)),
+    BoundaryValue("generation_id", "next", lambda _, about: GenerationOf(about.who, plus=1)),
+    BoundaryValue("generation_id", "earlier", lambda _, about: GenerationOf(about.who, plus=-1)),
+    BoundaryValue("generation_id", "none", _of(-1)),
+    BoundaryValue("generation_id", "0", _of(0)),
+    BoundaryValue("generation_id", "largest", _of(_INT_MAX)),
+    BoundaryValue("generation_id", "least", _of(_INT_MIN)),
+    BoundaryValue("session_timeout_ms", "-1", _of(-1)),
+    BoundaryValue("session_timeout_ms", "0", _of(0)),
+    BoundaryValue("session_timeout_ms", "1", _of(1)),
+    BoundaryValue("session_timeout_ms", "below the least", _setting(_MIN, -1)),
+    BoundaryValue("session_timeout_ms", "the least", _setting(_MIN, 0)),
+    BoundaryValue("session_timeout_ms", "the most", _setting(_MAX, 0)),
+    BoundaryValue("session_timeout_ms", "above the most", _setting(_MAX, 1)),
+    BoundaryValue("session_timeout_ms", "largest", _of(_INT_MAX)),
+    BoundaryValue("session_timeout_ms", "least number", _of(_INT_MIN)),
+    BoundaryValue("rebalance_timeout_ms", "-1", _of(-1), rare=True),
+    BoundaryValue("rebalance_timeout_ms", "0", _of(0), rare=True),
+    BoundaryValue("rebalance_timeout_ms", "1", _of(1), rare=True),
+    BoundaryValue("rebalance_timeout_ms", "short", _of(Ms("short rebalance"))),
+    BoundaryValue("rebalance_timeout_ms", "largest", _of(_INT_MAX)),
+    BoundaryValue("protocol_type", "empty", _of("")),
+    BoundaryValue("protocol_type", "another", _of("connect")),
+    BoundaryValue("protocol_name", "another", _of("sticky")),
+    BoundaryValue("protocol_name", "empty", _of("")),
+    BoundaryValue("protocols", "none", _of(())),
+    BoundaryValue("protocols", "another", _offers(*ROUNDROBIN)),
+    BoundaryValue("protocols", "both", _offers(*BOTH)),
+    BoundaryValue("protocols", "both turned", _offers(*reversed(BOTH))),
+    BoundaryValue("protocols", "renewed", _offers(*RENEWED)),
+    BoundaryValue("protocols", "twice", _offers(("range", _ONE), ("range", subscription("u")))),
+    BoundaryValue("protocols", "no metadata", _offers(("range", b""))),
+    BoundaryValue(
+        "protocols", "many", _offers(("range", _ONE), *((f"p{i}", b"") for i in range(50)))
+    ),
+    BoundaryValue("protocols", "large", _offers(("range", _ONE + b"\0" * _LARGE)), rare=True),
+    BoundaryValue("assignments", "none", _of(())),
+    BoundaryValue(
         "assignments",
         "to a stranger",
         _of((SyncAssignment(member_id="stranger", assignment=b"s"),)),
     ),
-    Edge("assignments", "twice", _twice_to_self),
-    Edge(
+    BoundaryValue("assignments", "twice", _twice_to_self),
+    BoundaryValue(
         "assignments",
         "large",
         lambda _, about: AssignmentsToAll(about.who, b"\0" * _LARGE),
         rare=True,
     ),
-    Edge("topics", "none", _of(())),
-    Edge("topics", "missing", lambda r, _: (_commit("missing", r.randrange(9)),)),
-    Edge("topics", "two", lambda r, _: (_commit("t", r.randrange(9)), _commit("missing", 1))),
-    Edge("topics", "offset 0", _of((_commit("t", 0),))),
-    Edge("topics", "largest offset", _of((_commit("t", 2**63 - 1),))),
-    Edge("topics", "metadata", _of((_commit("t", 5, _FOREIGN),))),
-    Edge("topics", "no metadata", _of((_commit("t", 6, None),))),
-    Edge("fetched", "nothing", _of(())),
-    Edge("fetched", "everything", _of(None)),
-    Edge("fetched", "missing", _of((FetchTopic(name="missing", partition_indexes=(0,)),))),
-    Edge("groups", "none", _of(())),
-    Edge("groups", "empty", _of(("",))),
-    Edge("groups", "both", lambda _, about: (about.home, about.elsewhere)),
-    Edge("groups", "unknown", _of(("nowhere",))),
-    Edge("states_filter", "Stable", _of(("Stable",))),
-    Edge("states_filter", "Empty", _of(("Empty", "Dead"))),
-    Edge("states_filter", "unknown", _of(("Nonsense",))),
-    Edge("types_filter", "classic", _of(("classic",))),
-    Edge("types_filter", "another", _of(("consumer",))),
+    BoundaryValue("topics", "none", _of(())),
+    BoundaryValue("topics", "missing", lambda r, _: (_commit("missing", r.randrange(9)),)),
+    BoundaryValue(
+        "topics", "two", lambda r, _: (_commit("t", r.randrange(9)), _commit("missing", 1))
+    ),
+    BoundaryValue("topics", "offset 0", _of((_commit("t", 0),))),
+    BoundaryValue("topics", "largest offset", _of((_commit("t", 2**63 - 1),))),
+    BoundaryValue("topics", "metadata", _of((_commit("t", 5, _FOREIGN),))),
+    BoundaryValue("topics", "no metadata", _of((_commit("t", 6, None),))),
+    BoundaryValue("fetched", "nothing", _of(())),
+    BoundaryValue("fetched", "everything", _of(None)),
+    BoundaryValue("fetched", "missing", _of((FetchTopic(name="missing", partition_indexes=(0,)),))),
+    BoundaryValue("groups", "none", _of(())),
+    BoundaryValue("groups", "empty", _of(("",))),
+    BoundaryValue("groups", "both", lambda _, about: (about.home, about.elsewhere)),
+    BoundaryValue("groups", "unknown", _of(("nowhere",))),
+    BoundaryValue("states_filter", "Stable", _of(("Stable",))),
+    BoundaryValue("states_filter", "Empty", _of(("Empty", "Dead"))),
+    BoundaryValue("states_filter", "unknown", _of(("Nonsense",))),
+    BoundaryValue("types_filter", "classic", _of(("classic",))),
+    BoundaryValue("types_filter", "another", _of(("consumer",))),
 )
 
-_BY_FIELD: Mapping[str, tuple[Edge, ...]] = {
+_BY_FIELD: Mapping[str, tuple[BoundaryValue, ...]] = {
     field: tuple(edge for edge in EDGES if edge.field == field)
     for field in dict.fromkeys(edge.field for edge in EDGES)
 }
@@ -192,7 +196,7 @@ _ONLY = {"groups": "DescribeGroups", "topics": "OffsetCommit"}
 """Fields of one name that mean something else in another API."""
 
 
-def draw_edge(random: Random, api: str, fields: Iterable[str]) -> Edge | None:
+def draw_edge(random: Random, api: str, fields: Iterable[str]) -> BoundaryValue | None:
     """An edge of one of these fields of a request; None where none of them has any."""
     bent = [f for f in fields if f in _BY_FIELD and _ONLY.get(f, api) == api]
     if not bent:
@@ -204,7 +208,7 @@ def draw_edge(random: Random, api: str, fields: Iterable[str]) -> Edge | None:
     return edge
 
 
-def is_about_nobodys_group(ask: Ask) -> bool:
+def is_about_nobodys_group(ask: RequestStep) -> bool:
     """Whether a request is about what the group of no name holds.
 
     That group has the same name for everybody who shares a broker, so it may hold anything.

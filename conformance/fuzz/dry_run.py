@@ -14,11 +14,11 @@ from dataclasses import dataclass, field
 from fencepost.conformance.execution.runner import CaseUnsupportedError, asked, pause_ms
 from fencepost.conformance.plans.bind import Knowledge
 from fencepost.conformance.plans.plan import (
-    Ask,
     Await,
     Case,
     Disconnect,
     Pause,
+    RequestStep,
     Restart,
     Settle,
     Step,
@@ -34,30 +34,30 @@ from fencepost.model.state.group import Group
 from fencepost.model.state.work import Outcome
 
 Pair = tuple[str, str]
-Shape = tuple[object, ...]
-"""A group without names, bytes and numbers, see `shape_of`."""
+GroupShape = tuple[object, ...]
+"""A group without names, bytes and numbers, see `group_shape`."""
 
 _MANY = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Act:
+class PlannedStep:
     """Something that is done; `hurry`: what comes next does not wait for it; `word`: its kind."""
 
-    step: Ask | Pause | Disconnect | Restart
+    step: RequestStep | Pause | Disconnect | Restart
     hurry: bool = False
     word: str = ""
 
 
 @dataclass(slots=True)
-class Reached:
+class PlanCoverage:
     """What a plan comes to: the rules that fire, pairs of them in a group, the states of groups."""
 
     rules: set[str] = field(default_factory=set)
     pairs: set[Pair] = field(default_factory=set)
-    states: set[Shape] = field(default_factory=set)
+    states: set[GroupShape] = field(default_factory=set)
 
-    def add(self, other: Reached) -> int:
+    def add(self, other: PlanCoverage) -> int:
         """Take in another's; how much of it is new."""
         before = self.size
         self.rules |= other.rules
@@ -71,12 +71,12 @@ class Reached:
         return len(self.rules) + len(self.pairs) + len(self.states)
 
 
-class _Watched(RunningModel):
+class _RecordingModel(RunningModel):
     """A running model that notes which rules fire in which group, and what becomes of it."""
 
     def __init__(self, machine: Machine) -> None:
         super().__init__(machine)
-        self.reached = Reached()
+        self.reached = PlanCoverage()
         self.last_rules: tuple[str, ...] = ()
         self._last: dict[str, str] = {}
 
@@ -91,10 +91,10 @@ class _Watched(RunningModel):
         if last is not None:
             self._last[group_id] = last
         self.last_rules = outcome.rules
-        reached.states.add(shape_of(outcome.group))
+        reached.states.add(group_shape(outcome.group))
 
 
-class Rehearsal:
+class DryRun:
     """A plan in the making, played on the model as it grows."""
 
     def __init__(self, revision: Revision, hello: Hello, config: Config, times: Times) -> None:
@@ -102,16 +102,16 @@ class Rehearsal:
         self.times = times
         self.knowledge = Knowledge(times)
         self.steps: list[Step] = []
-        self.acts: list[Act] = []
+        self.acts: list[PlannedStep] = []
         self.requests = 0
         self._revision = revision
-        self._model = _Watched(Machine(revision, config))
-        self._asked: dict[str, tuple[Ask, Mapping[str, object]]] = {}
+        self._model = _RecordingModel(Machine(revision, config))
+        self._asked: dict[str, tuple[RequestStep, Mapping[str, object]]] = {}
         self._parked: dict[str, str] = {}
         self._unread: dict[str, str] = {}
 
     @property
-    def reached(self) -> Reached:
+    def reached(self) -> PlanCoverage:
         """What the plan has come to."""
         return self._model.reached
 
@@ -128,11 +128,11 @@ class Rehearsal:
         """Whether a request is parked there."""
         return connection in self._parked
 
-    def play(self, act: Act) -> bool:
+    def play(self, act: PlannedStep) -> bool:
         """Add an act to the plan, if it can be done now; whether it could."""
         step = act.step
         match step:
-            case Ask():
+            case RequestStep():
                 played = self._ask(step, hurry=act.hurry)
                 if played is None:
                     return False
@@ -165,7 +165,7 @@ class Rehearsal:
     def _now(self) -> int:
         return self._model.now_ms
 
-    def _ask(self, step: Ask, *, hurry: bool) -> Ask | None:
+    def _ask(self, step: RequestStep, *, hurry: bool) -> RequestStep | None:
         connection = step.connection or step.who
         if connection in self._parked:
             return None
@@ -214,21 +214,21 @@ class Rehearsal:
         self._unread = {label: c for label, c in self._unread.items() if c != step.who}
 
 
-def acts_of(case: Case) -> list[Act]:
+def acts_of(case: Case) -> list[PlannedStep]:
     """What is done in a plan, without its waits; in a hurry where none follows."""
     acts = []
     for step, after in zip(case.steps, (*case.steps[1:], Settle()), strict=True):
         if not isinstance(step, Await | Settle):
-            hurry = isinstance(step, Ask) and not isinstance(after, Await | Settle)
-            acts.append(Act(step, hurry, step.api if isinstance(step, Ask) else ""))
+            hurry = isinstance(step, RequestStep) and not isinstance(after, Await | Settle)
+            acts.append(PlannedStep(step, hurry, step.api if isinstance(step, RequestStep) else ""))
     return acts
 
 
-def shape_of(group: Group | None) -> Shape:
+def group_shape(group: Group | None) -> GroupShape:
     """A group as far as rules can tell it apart: one, two or more of a kind of member are told."""
     if group is None:
         return ("absent",)
-    kinds: dict[Shape, int] = {}
+    kinds: dict[GroupShape, int] = {}
     for member in group.members:
         kind = (
             member.is_static,

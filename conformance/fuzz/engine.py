@@ -16,12 +16,12 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
-from fencepost.conformance.certify.certify import Suite
+from fencepost.conformance.certify.certify import OpenTarget
 from fencepost.conformance.execution.link_faults import is_cut_off
 from fencepost.conformance.execution.outcome import CaseResult, Outcome
-from fencepost.conformance.fuzz.dry_run import Reached
-from fencepost.conformance.fuzz.plans import SETTINGS, Ground, Plan, Planner
-from fencepost.conformance.plans.plan import Ask, Case
+from fencepost.conformance.fuzz.dry_run import PlanCoverage
+from fencepost.conformance.fuzz.plans import SETTINGS, Plan, PlanContext, Planner
+from fencepost.conformance.plans.plan import Case, RequestStep
 from fencepost.conformance.runtime.backpressure import kept_up
 from fencepost.conformance.runtime.cpu_time import started_s
 from fencepost.conformance.targets.target import Target
@@ -48,7 +48,7 @@ _KEPT_EACH = 4
 WORK = ("drawing plans", "judging", "sending and reading")
 """What our own processor time goes to."""
 
-Told = Callable[["Tally"], None]
+OnTally = Callable[["Tally"], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ class Tally:
     requests: int = 0
     words: Counter[str] = field(default_factory=Counter)
     outcomes: Counter[Outcome] = field(default_factory=Counter)
-    covered: Reached = field(default_factory=Reached)
+    covered: PlanCoverage = field(default_factory=PlanCoverage)
     novel: list[Case] = field(default_factory=list)
     failures: dict[tuple[str, str], list[CaseResult]] = field(default_factory=dict)
     unknown: Counter[str] = field(default_factory=Counter)
@@ -140,7 +140,7 @@ def _sent(result: CaseResult) -> int:
 
 
 def _length(result: CaseResult) -> tuple[int, str]:
-    return sum(isinstance(step, Ask) for step in result.case.steps), result.case.id
+    return sum(isinstance(step, RequestStep) for step in result.case.steps), result.case.id
 
 
 class Fuzzer:
@@ -149,17 +149,17 @@ class Fuzzer:
     def __init__(
         self,
         target: Target,
-        suite: Suite,
+        suite: OpenTarget,
         planner: Planner,
         tally: Tally,
-        looks_like: Callable[[CaseResult], tuple[str, str] | None],
-        told: Told | None = None,
+        key_of: Callable[[CaseResult], tuple[str, str] | None],
+        told: OnTally | None = None,
     ) -> None:
         self._target = target
         self._suite = suite
         self._planner = planner
         self._tally = tally
-        self._looks_like = looks_like
+        self._key_of = key_of
         self._told = told
         self._planned = 0
         self._results: dict[int, tuple[Plan, CaseResult]] = {}
@@ -255,7 +255,7 @@ class Fuzzer:
                 return
             plan, result = self._results.pop(number)
             self._next = number + 1
-            self._tally.add(plan, result, self._looks_like(result))
+            self._tally.add(plan, result, self._key_of(result))
             if self._told is not None:
                 self._told(self._tally)
 
@@ -292,7 +292,7 @@ def suspects(victims: Iterable[CaseResult]) -> list[Case]:
     return [result.case for result in ordered[:_SUSPECTS]]
 
 
-async def ground_of(target: Target, suite: Suite) -> Ground:
+async def plan_context_of(target: Target, suite: OpenTarget) -> PlanContext:
     """What plans can be made for: a target's abilities, and the settings that it can be given."""
     configs: list[tuple[dict[str, int | None], Config]] = []
     if suite.hello.clock == "virtual":
@@ -300,7 +300,7 @@ async def ground_of(target: Target, suite: Suite) -> Ground:
             for settings in SETTINGS:
                 with contextlib.suppress(UnsupportedError):
                     configs.append((dict(settings), (await coordinator.reset(settings)).config))
-    return Ground(
+    return PlanContext(
         suite.revision,
         suite.hello,
         target.hints,

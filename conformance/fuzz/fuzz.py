@@ -13,11 +13,10 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from fencepost.conformance.certify.certify import Options, Suite, opened
+from fencepost.conformance.certify.certify import OpenTarget, Options, opened
+from fencepost.conformance.execution.coverage import unreachable
 from fencepost.conformance.execution.link_faults import is_cut_off
 from fencepost.conformance.execution.outcome import EXIT_CODES, Overall
-from fencepost.conformance.execution.reachable import unreachable
-from fencepost.conformance.execution.shape import shape_of
 from fencepost.conformance.findings.confirm import Examination
 from fencepost.conformance.findings.findings import (
     Finding,
@@ -28,7 +27,7 @@ from fencepost.conformance.findings.findings import (
 )
 from fencepost.conformance.fuzz.engine import Tally
 from fencepost.conformance.fuzz.jobs import other_jobs
-from fencepost.conformance.fuzz.progress import LEVEL, Course, Wish
+from fencepost.conformance.fuzz.progress import LEVEL, FuzzOptions, FuzzProgress
 from fencepost.conformance.plans.plan import Case
 from fencepost.conformance.runtime.unavailable import TargetUnavailableError
 from fencepost.conformance.targets.target import Provenance, Target
@@ -51,7 +50,7 @@ class Fuzzed:
     """What came of it.
 
     `known`: how often listed failures were met, by their reason; `listed`: a finding for each
-    look that is listed, and those that have the cause of one, with its reason; `unreachable`: rules
+    reason that was met, and those that have the cause of one, with its reason; `unreachable`: rules
     that this target can't be led to, with the reason; `traces`: the evidence of each finding;
     `gave_up`: why the search ended early, or ""; `stopped`: somebody ended it.
     """
@@ -107,12 +106,12 @@ class News:
 SILENT = News()
 
 
-async def fuzz(open_target: Callable[[], Target], wish: Wish, news: News = SILENT) -> Fuzzed:
+async def fuzz(open_target: Callable[[], Target], wish: FuzzOptions, news: News = SILENT) -> Fuzzed:
     """Search until the budget is spent, then examine what was found; `news` hears of it.
 
     Raises TargetUnavailableError if the target can't be opened.
     """
-    course = Course(wish)
+    course = FuzzProgress(wish)
     suspects: list[Case] | None = []
     fuzzed: Fuzzed | None = None
     while suspects is not None:
@@ -129,7 +128,7 @@ async def fuzz(open_target: Callable[[], Target], wish: Wish, news: News = SILEN
 
 
 async def _session(
-    course: Course, target: Target, suite: Suite, suspects: Sequence[Case], news: News
+    course: FuzzProgress, target: Target, suite: OpenTarget, suspects: Sequence[Case], news: News
 ) -> tuple[Fuzzed, list[Case] | None]:
     """Run plans while the target lives, then examine what was found; else who may be to blame.
 
@@ -166,7 +165,7 @@ async def _session(
     return await _examined(course, suite, fuzzed, news), None
 
 
-async def _examined(course: Course, suite: Suite, fuzzed: Fuzzed, news: News) -> Fuzzed:
+async def _examined(course: FuzzProgress, suite: OpenTarget, fuzzed: Fuzzed, news: News) -> Fuzzed:
     """All that failed made small, tried again, and told."""
     wish = course.wish
     news.searched(fuzzed)
@@ -182,7 +181,7 @@ async def _examined(course: Course, suite: Suite, fuzzed: Fuzzed, news: News) ->
         trace = trace_of_finding(finding, suite, seed=wish.seed)
         if trace is not None:
             traces[finding.case.id] = trace
-            why = course.known.reason(cause_of(trace)) or why
+            why = course.known.of_cause(cause_of(trace)) or why
         reasons[finding.case.id] = why
         news.found(finding, why, trace)
 
@@ -203,8 +202,8 @@ async def _examined(course: Course, suite: Suite, fuzzed: Fuzzed, news: News) ->
         return [met(finding) for finding in old.all]
 
     failures = course.failures()
-    shapes = {shape_of(result, suite.revision) for result in failures}
-    passed = {shape for shape in shapes if shape and str(shape) in wish.passed_over}
+    fingerprints = {result.fingerprint(suite.revision) for result in failures}
+    passed = {one for one in fingerprints if one and str(one) in wish.passed_over}
     async with examination.limited():
         new, old = await asyncio.gather(
             findings_from(failures, examination, known=passed, level=LEVEL, told=tell), of_listed()
@@ -222,7 +221,7 @@ async def _examined(course: Course, suite: Suite, fuzzed: Fuzzed, news: News) ->
     )
 
 
-def _examine_s(wish: Wish, tally: Tally) -> float:
+def _examine_s(wish: FuzzOptions, tally: Tally) -> float:
     """As long as the search took, or as was wished for."""
     return max(_EXAMINE_S, tally.seconds) if wish.examine_s is None else wish.examine_s
 
@@ -235,14 +234,14 @@ def _told_raw(fuzzed: Fuzzed, news: News) -> Fuzzed:
     return fuzzed
 
 
-async def _questioned(course: Course, suite: Suite, suspects: Sequence[Case]) -> None:
+async def _questioned(course: FuzzProgress, suite: OpenTarget, suspects: Sequence[Case]) -> None:
     """Try those again that may have ended the target, where it can be alone with the target."""
     alone = [replace(case, isolated=True) for case in suspects]
     for start in range(0, len(alone), _SUSPECTS_AT_ONCE):
         results = await suite.try_cases(alone[start : start + _SUSPECTS_AT_ONCE])
         for result in results:
-            look = course.looks_like(result)
-            if look is not None:
-                course.tally.keep(look, result)
+            key = course.key_of(result)
+            if key is not None:
+                course.tally.keep(key, result)
         if any(is_cut_off(result) for result in results):
             return

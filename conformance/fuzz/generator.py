@@ -14,10 +14,9 @@ from random import Random
 from typing import Any
 
 from fencepost.conformance.catalogue.script import RANGE
-from fencepost.conformance.fuzz.boundary_values import About, Edge, draw_edge
-from fencepost.conformance.fuzz.dry_run import Act, Rehearsal
+from fencepost.conformance.fuzz.boundary_values import About, BoundaryValue, draw_edge
+from fencepost.conformance.fuzz.dry_run import DryRun, PlannedStep
 from fencepost.conformance.plans.plan import (
-    Ask,
     AssignmentsIfLeader,
     AssignmentsToAll,
     Disconnect,
@@ -26,6 +25,7 @@ from fencepost.conformance.plans.plan import (
     Ms,
     Pause,
     ProtocolOf,
+    RequestStep,
     Restart,
     instance_of,
 )
@@ -72,7 +72,7 @@ _LONG_PAUSES: tuple[tuple[float, Pause], ...] = (
 
 
 @dataclass(frozen=True, slots=True)
-class Cast:
+class Participants:
     """Who takes part in a plan: each member and the group that it belongs to."""
 
     homes: Mapping[str, str]
@@ -88,7 +88,7 @@ def home_of(who: str) -> str:
     return "h" if who in _ELSEWHERE else "g"
 
 
-def draw_cast(random: Random, config: Config) -> Cast:
+def draw_cast(random: Random, config: Config) -> Participants:
     """Some processes of one or two instances and some dynamic members; at times a second group."""
     few = random.choice([2, 3, len(_PROCESSES)])
     statics = random.sample(_PROCESSES, random.randint(0, few))
@@ -96,19 +96,19 @@ def draw_cast(random: Random, config: Config) -> Cast:
     homes = dict.fromkeys([*statics, *dynamics], "g")
     if random.random() < _TWO_GROUPS:
         homes |= {who: home_of(who) for who in _ELSEWHERE}
-    return Cast(homes, config)
+    return Participants(homes, config)
 
 
 class Drawer:
     """Draws acts for one rehearsal."""
 
-    def __init__(self, random: Random, rehearsal: Rehearsal, cast: Cast) -> None:
+    def __init__(self, random: Random, rehearsal: DryRun, cast: Participants) -> None:
         self._random = random
         self._rehearsal = rehearsal
         self._cast = cast
         self._virtual = rehearsal.hello.clock == "virtual"
 
-    def draw(self) -> Act:
+    def draw(self) -> PlannedStep:
         """An act; its word says what it is, and in what it is odd."""
         random = self._random
         who = self._somebody()
@@ -116,17 +116,17 @@ class Drawer:
             return self._of_one_who_waits(who)
         chance = random.random()
         if chance < 0.06:
-            return Act(self._pause(), word="pause")
+            return PlannedStep(self._pause(), word="pause")
         if chance < 0.08:
-            return Act(Disconnect(who), word="disconnect")
+            return PlannedStep(Disconnect(who), word="disconnect")
         if chance < 0.08 + _RESTART and "restart" in self._rehearsal.hello.features:
-            return Act(Restart(), word="restart")
+            return PlannedStep(Restart(), word="restart")
         again = self._again(who) if chance > 1 - _AGAIN else None
         return again or self._request(who, self._kind(who))
 
-    def bent(self, act: Act) -> Act | None:
+    def bent(self, act: PlannedStep) -> PlannedStep | None:
         """The same request with a field at an edge; None where it has no such field."""
-        if not isinstance(act.step, Ask):
+        if not isinstance(act.step, RequestStep):
             return None
         who = act.step.who
         edge = draw_edge(self._random, act.step.api, act.step.fields)
@@ -135,16 +135,16 @@ class Drawer:
         fields = {**act.step.fields, edge.field: edge.draw(self._random, self._about(who))}
         return replace(act, step=replace(act.step, fields=fields), word=f"{act.step.api} {edge.id}")
 
-    def _of_one_who_waits(self, who: str) -> Act:
+    def _of_one_who_waits(self, who: str) -> PlannedStep:
         """Most likely time passes; or it loses patience; or it asks on a second connection."""
         random = self._random
         chance = random.random()
         if chance < 0.3:
-            return Act(self._pause(), word="pause")
+            return PlannedStep(self._pause(), word="pause")
         if chance < 0.5:
-            return Act(Disconnect(who), word="disconnect")
+            return PlannedStep(Disconnect(who), word="disconnect")
         if self._rehearsal.waits(who + _SECOND):
-            return Act(Disconnect(who + _SECOND), word="disconnect")
+            return PlannedStep(Disconnect(who + _SECOND), word="disconnect")
         return self._request(who, self._kind(who), who + _SECOND)
 
     def _somebody(self) -> str:
@@ -167,18 +167,18 @@ class Drawer:
         pauses = [pause for _, pause in choices]
         return self._random.choices(pauses, [weight for weight, _ in choices])[0]
 
-    def _again(self, who: str) -> Act | None:
+    def _again(self, who: str) -> PlannedStep | None:
         """Something that it asked before, word for word, at times on another connection."""
         earlier = [
             act.step
             for act in self._rehearsal.acts
-            if isinstance(act.step, Ask) and act.step.who == who
+            if isinstance(act.step, RequestStep) and act.step.who == who
         ]
         if not earlier:
             return None
         ask = self._random.choice(earlier)
         connection = self._random.choice([None, who + _SECOND])
-        return Act(replace(ask, connection=connection), word=f"{ask.api} as before")
+        return PlannedStep(replace(ask, connection=connection), word=f"{ask.api} as before")
 
     def _seat(self, who: str) -> Member | None:
         """What it is in its group, as far as it knows its id."""
@@ -214,7 +214,7 @@ class Drawer:
         kinds = list(weights)
         return self._random.choices(kinds, [weights[kind] for kind in kinds])[0]
 
-    def _request(self, who: str, kind: str, connection: str | None = None) -> Act:
+    def _request(self, who: str, kind: str, connection: str | None = None) -> PlannedStep:
         random = self._random
         api = _API[kind]
         bounds = self._rehearsal.hello.apis.get(api)
@@ -232,12 +232,12 @@ class Drawer:
         if "fetched" in fields:
             fields = _fetching(fields, version)
         fields = {name: value for name, value in fields.items() if name in carried}
-        ask = Ask("", sender, api, fields, version, connection=connection)
-        return Act(ask, random.random() < _HURRY, word)
+        ask = RequestStep("", sender, api, fields, version, connection=connection)
+        return PlannedStep(ask, random.random() < _HURRY, word)
 
     def _bend(
         self, who: str, kind: str, fields: dict[str, Any]
-    ) -> tuple[dict[str, Any], Edge | None]:
+    ) -> tuple[dict[str, Any], BoundaryValue | None]:
         random = self._random
         if kind in {"leave", "remove", "batch"}:
             edge = draw_edge(random, _API[kind], ("member_id", "group_instance_id", "group_id"))

@@ -13,10 +13,10 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 
-from fencepost.conformance.certify.certify import Options, Suite, opened
+from fencepost.conformance.certify.certify import OpenTarget, Options, opened
 from fencepost.conformance.certify.known_failures import KnownFailure
 from fencepost.conformance.fuzz.engine import Budget, Tally
-from fencepost.conformance.fuzz.progress import Course, Wish
+from fencepost.conformance.fuzz.progress import FuzzOptions, FuzzProgress
 from fencepost.conformance.plans.plan import Case
 from fencepost.conformance.targets.registry import TargetOptions, find_revision, find_target
 from fencepost.conformance.targets.target import Target
@@ -50,7 +50,7 @@ class OtherJobs:
     running: tuple[asyncio.Task[Failure | None], ...] = ()
     found: tuple[list[Share], ...] = ()
 
-    async def join(self, course: Course) -> list[Case] | None:
+    async def join(self, course: FuzzProgress) -> list[Case] | None:
         """Wait for all, and add what they found; None, or who may have ended their target.
 
         Raises what a fuzzer raises, and WorkerLostError.
@@ -68,7 +68,9 @@ class OtherJobs:
 
 
 @asynccontextmanager
-async def other_jobs(course: Course, target: Target, suite: Suite) -> AsyncIterator[OtherJobs]:
+async def other_jobs(
+    course: FuzzProgress, target: Target, suite: OpenTarget
+) -> AsyncIterator[OtherJobs]:
     """Run the other fuzzers of this run while the body does; they end with it."""
     wish = course.wish
     if wish.jobs == 1 or course.tally.died:
@@ -107,7 +109,7 @@ async def other_jobs(course: Course, target: Target, suite: Suite) -> AsyncItera
         await asyncio.gather(*running, return_exceptions=True)
 
 
-def _shared(target: Target, suite: Suite, wish: Wish) -> tuple[str, TargetOptions]:
+def _shared(target: Target, suite: OpenTarget, wish: FuzzOptions) -> tuple[str, TargetOptions]:
     """What the others open: the broker that this process started, or one of their own."""
     address = getattr(target, "address", None)
     if isinstance(address, str):
@@ -117,7 +119,7 @@ def _shared(target: Target, suite: Suite, wish: Wish) -> tuple[str, TargetOption
 
 async def _fuzz(given: Assignment, stop: Stop, tell: Tell) -> None:
     """In a worker: search, and report the share of the sum."""
-    wish = Wish(
+    wish = FuzzOptions(
         find_revision(given.revision),
         given.budget,
         given.seed,
@@ -125,7 +127,7 @@ async def _fuzz(given: Assignment, stop: Stop, tell: Tell) -> None:
         given.corpus,
         stop=stop,
     )
-    course = Course(wish)
+    course = FuzzProgress(wish)
     target = find_target(given.target, given.options)
     async with opened(target, wish.revision, Options(attempts=1)) as suite:
         to_blame = await course.searched(target, suite, await course.arrived(target, suite))

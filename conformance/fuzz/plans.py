@@ -16,10 +16,24 @@ from dataclasses import dataclass, field, replace
 from random import Random
 
 from fencepost.conformance.fuzz.boundary_values import is_about_nobodys_group
-from fencepost.conformance.fuzz.dry_run import Act, Reached, Rehearsal, acts_of, shape_of
-from fencepost.conformance.fuzz.generator import Cast, Drawer, draw_cast, home_of
+from fencepost.conformance.fuzz.dry_run import (
+    DryRun,
+    PlanCoverage,
+    PlannedStep,
+    acts_of,
+    group_shape,
+)
+from fencepost.conformance.fuzz.generator import Drawer, Participants, draw_cast, home_of
 from fencepost.conformance.plans.json_form import step_json
-from fencepost.conformance.plans.plan import Ask, Case, Needs, Restart, Step, Times, times_for
+from fencepost.conformance.plans.plan import (
+    Case,
+    Needs,
+    RequestStep,
+    Restart,
+    Step,
+    Times,
+    times_for,
+)
 from fencepost.conformance.targets.target import Hints
 from fencepost.model.coordinator import Config, Hello
 from fencepost.model.revision import Revision
@@ -47,7 +61,7 @@ SETTINGS: tuple[Mapping[str, int | None], ...] = (
 
 
 @dataclass(frozen=True, slots=True)
-class Ground:
+class PlanContext:
     """What plans are made for: who judges, what the target can do, and its clock.
 
     `configs`: settings that a plan may ask for, each with what is in force then.
@@ -73,7 +87,7 @@ class Plan:
 
     case: Case
     words: tuple[str, ...]
-    reached: Reached
+    reached: PlanCoverage
     requests: int
     is_novel: bool
 
@@ -82,7 +96,7 @@ class Plan:
 class _Kept:
     """A plan of the corpus: its acts and the settings that it asks for."""
 
-    acts: tuple[Act, ...]
+    acts: tuple[PlannedStep, ...]
     wanted: Mapping[str, int | None]
 
 
@@ -90,10 +104,10 @@ class _Kept:
 class Planner:
     """Makes plans, one after the other.  `known`: plans to begin with."""
 
-    ground: Ground
+    ground: PlanContext
     seed: int
     known: Iterable[Case] = ()
-    reached: Reached = field(default_factory=Reached)
+    reached: PlanCoverage = field(default_factory=PlanCoverage)
     _random: Random = field(init=False)
     _corpus: list[_Kept] = field(default_factory=list)
     _seen: Counter[object] = field(default_factory=Counter)
@@ -130,7 +144,7 @@ class Planner:
         number = len(self._corpus)
         return self._corpus[int(number * max(self._random.random(), self._random.random()))]
 
-    def _mutated(self, acts: list[Act]) -> list[Act]:
+    def _mutated(self, acts: list[PlannedStep]) -> list[PlannedStep]:
         random = self._random
         at = random.randrange(len(acts))
         match random.randrange(6):
@@ -151,17 +165,17 @@ class Planner:
             case _:
                 return [*acts[: at + 1], acts[at], *acts[at + 1 :]]
 
-    def _played(self, acts: Sequence[Act], wanted: Mapping[str, int | None], *, more: int) -> Plan:
+    def _played(
+        self, acts: Sequence[PlannedStep], wanted: Mapping[str, int | None], *, more: int
+    ) -> Plan:
         """These acts as far as they can be done, and some more that are drawn."""
         random = self._random
         config = self._config(wanted)
-        rehearsal = Rehearsal(
-            self.ground.revision, self._hello(), config, self.ground.times(config)
-        )
+        rehearsal = DryRun(self.ground.revision, self._hello(), config, self.ground.times(config))
         cast = draw_cast(random, config)
-        known = [act.step.who for act in acts if isinstance(act.step, Ask)]
+        known = [act.step.who for act in acts if isinstance(act.step, RequestStep)]
         homes = {**{who: home_of(who) for who in known if who != "admin"}, **cast.homes}
-        drawer = Drawer(random, rehearsal, Cast(homes, config))
+        drawer = Drawer(random, rehearsal, Participants(homes, config))
         bend = random.randrange(len(acts)) if acts and more and random.random() < _BENT else -1
         for number, act in enumerate(acts[: 2 * _LONGEST]):
             bent = drawer.bent(act) if number == bend else None
@@ -170,13 +184,13 @@ class Planner:
             self._play(rehearsal, self._unusual(drawer, rehearsal))
         return self._finished(rehearsal, wanted)
 
-    def _play(self, rehearsal: Rehearsal, act: Act) -> None:
+    def _play(self, rehearsal: DryRun, act: PlannedStep) -> None:
         """Add an act, if it can be done, and means the same for everybody who shares the target."""
         shared = self.ground.hello.clock == "real"
-        if not (shared and isinstance(act.step, Ask) and is_about_nobodys_group(act.step)):
+        if not (shared and isinstance(act.step, RequestStep) and is_about_nobodys_group(act.step)):
             rehearsal.play(act)
 
-    def _unusual(self, drawer: Drawer, rehearsal: Rehearsal) -> Act:
+    def _unusual(self, drawer: Drawer, rehearsal: DryRun) -> PlannedStep:
         """An act that was not drawn often in a group like this one, if chance gives one soon."""
         act, seen = self._drawn(drawer, rehearsal)
         for _ in range(_REDRAWS):
@@ -185,10 +199,10 @@ class Planner:
             act, seen = self._drawn(drawer, rehearsal)
         return act
 
-    def _drawn(self, drawer: Drawer, rehearsal: Rehearsal) -> tuple[Act, int]:
+    def _drawn(self, drawer: Drawer, rehearsal: DryRun) -> tuple[PlannedStep, int]:
         act = drawer.draw()
-        home = home_of(act.step.who) if isinstance(act.step, Ask) else "g"
-        key = shape_of(rehearsal.group(home)), act.word
+        home = home_of(act.step.who) if isinstance(act.step, RequestStep) else "g"
+        key = group_shape(rehearsal.group(home)), act.word
         self._seen[key] += 1
         return act, self._seen[key]
 
@@ -207,7 +221,7 @@ class Planner:
                 return config
         return self.ground.configs[0][1]
 
-    def _finished(self, rehearsal: Rehearsal, wanted: Mapping[str, int | None]) -> Plan:
+    def _finished(self, rehearsal: DryRun, wanted: Mapping[str, int | None]) -> Plan:
         steps = rehearsal.end()
         known = any(wanted == settings for settings, _ in self.ground.configs)
         needs = Needs(config=dict(wanted if known else self.ground.configs[0][0]))
@@ -224,7 +238,7 @@ class Planner:
         is_novel = self.reached.add(rehearsal.reached) > 0
         if is_novel and rehearsal.acts:
             self._corpus.append(_Kept(tuple(rehearsal.acts), needs.config))
-        words = tuple(act.word for act in rehearsal.acts if isinstance(act.step, Ask))
+        words = tuple(act.word for act in rehearsal.acts if isinstance(act.step, RequestStep))
         return Plan(case, words, rehearsal.reached, rehearsal.requests, is_novel)
 
 
@@ -239,7 +253,7 @@ def is_risky(steps: Iterable[Step]) -> bool:
     for step in steps:
         if isinstance(step, Restart):
             return True
-        if isinstance(step, Ask) and step.api == "JoinGroup":
+        if isinstance(step, RequestStep) and step.api == "JoinGroup":
             offered = step.fields.get("protocols") or ()
             if not offered or len({offer.name for offer in offered}) < len(offered):
                 return True

@@ -10,13 +10,11 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 
-from fencepost.conformance.certify.certify import Suite
-from fencepost.conformance.certify.known_failures import KnownFailure
-from fencepost.conformance.execution.looks import Look, look_of
+from fencepost.conformance.certify.certify import OpenTarget
+from fencepost.conformance.certify.known_failures import KnownFailure, KnownReasons
 from fencepost.conformance.execution.outcome import CaseResult, Outcome
-from fencepost.conformance.fuzz.engine import Budget, Fuzzer, Tally, Told, ground_of
-from fencepost.conformance.fuzz.known_failures import LISTED, Listed
-from fencepost.conformance.fuzz.plans import Ground, Planner
+from fencepost.conformance.fuzz.engine import Budget, Fuzzer, OnTally, Tally, plan_context_of
+from fencepost.conformance.fuzz.plans import PlanContext, Planner
 from fencepost.conformance.plans.plan import Case
 from fencepost.conformance.targets.registry import TargetOptions
 from fencepost.conformance.targets.target import Target
@@ -27,19 +25,22 @@ from fencepost.properties.workers.cancellation import Stop
 LEVEL = Level.SHOULD
 """The least binding level that counts."""
 
+LISTED = "listed"
+"""Instead of a rule, where what follows is the reason of a listed failure."""
+
 ListOf = Callable[[Target], Sequence[KnownFailure]]
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class FuzzOptions:
     """What the user asked for.
 
     `known`: the known failures of a target that is open; `corpus`: plans to begin with; `told`: is
     shown the tally as it grows.  `jobs`: processes that search; with more than one, `target` and
     `options` say what the others open.  `examine_s`: how long failures are examined, on a real
     clock; None: in proportion to the search.  `stop`: ends the search, and then the examination.
-    `passed_over`: shapes, in words, that are only counted; `examines_listed`: or listed failures
-    are told as they were met.
+    `passed_over`: fingerprints, in words, that are only counted; `examines_listed`: or listed
+    failures are told as they were met.
     """
 
     revision: Revision
@@ -47,7 +48,7 @@ class Wish:
     seed: int = 0
     known: ListOf = lambda _: ()
     corpus: Iterable[Case] = ()
-    told: Told | None = None
+    told: OnTally | None = None
     jobs: int = 1
     target: str = ""
     options: TargetOptions = field(default_factory=TargetOptions)
@@ -58,26 +59,31 @@ class Wish:
 
 
 @dataclass(slots=True)
-class Course:
+class FuzzProgress:
     """A run on its way: what is kept when the target has to be opened again."""
 
-    wish: Wish
+    wish: FuzzOptions
     tally: Tally = field(default_factory=Tally)
     planner: Planner | None = None
-    known: Listed = field(default_factory=Listed)
+    known: KnownReasons = field(default_factory=KnownReasons)
     met: Counter[str] = field(default_factory=Counter)
 
-    def looks_like(self, result: CaseResult) -> Look | None:
-        """What a failure looks like, new or listed; None for anything else."""
+    def key_of(self, result: CaseResult) -> tuple[str, str] | None:
+        """What failures are counted by: rule and observed words, or that it is listed, and why.
+
+        None for what is no failure.
+        """
         if result.outcome is not Outcome.FAIL:
             return None
         if LEVELS.index(result.level) > LEVELS.index(LEVEL):
             return None
-        look = look_of(result, self.wish.revision)
-        if (why := self.known.looks.get(look)) is not None:
+        fingerprint = result.fingerprint(self.wish.revision)
+        if fingerprint is None:
+            return None
+        if (why := self.known.by_observed.get(fingerprint.by_observed)) is not None:
             self.met[why] += 1
             return LISTED, why
-        return look
+        return fingerprint.by_observed
 
     def failures(self) -> list[CaseResult]:
         """The new failures."""
@@ -103,7 +109,9 @@ class Course:
             None if seconds is None else seconds - self.tally.seconds,
         )
 
-    async def searched(self, target: Target, suite: Suite, ground: Ground) -> list[Case] | None:
+    async def searched(
+        self, target: Target, suite: OpenTarget, ground: PlanContext
+    ) -> list[Case] | None:
         """Run plans until the budget is spent or an end is wished: None.
 
         Or the target died: who may be to blame.
@@ -111,10 +119,10 @@ class Course:
         if self.planner is None:
             self.planner = Planner(ground, self.wish.seed, self.wish.corpus)
         self.planner.ground = ground
-        fuzzer = Fuzzer(target, suite, self.planner, self.tally, self.looks_like, self.wish.told)
+        fuzzer = Fuzzer(target, suite, self.planner, self.tally, self.key_of, self.wish.told)
         return await self.wish.stop.cut(fuzzer.run(self.budget()))
 
-    async def arrived(self, target: Target, suite: Suite) -> Ground:
+    async def arrived(self, target: Target, suite: OpenTarget) -> PlanContext:
         """A target was opened: what is known of it, and what plans can be made for it."""
-        self.known = Listed.of(self.wish.known(target))
-        return await ground_of(target, suite)
+        self.known = KnownReasons.of(self.wish.known(target))
+        return await plan_context_of(target, suite)

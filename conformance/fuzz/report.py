@@ -1,27 +1,27 @@
 """What a fuzz run says: lines for people, JSON for programs, files for whoever looks into it.
 
 Decides the words and the figures.  On a virtual clock all of it is the same for the same seed, so
-how long it took is told only where the clock is real.
+how long it took is told only where the clock is real.  The page is made from the JSON of the run.
 """
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from fencepost.conformance.certify.pages import INDEX
-from fencepost.conformance.certify.report import trace_name, write_texts
+from fencepost.conformance.certify.report import INDEX, trace_name, write_texts
 from fencepost.conformance.execution.outcome import Outcome
 from fencepost.conformance.findings.findings import Finding
 from fencepost.conformance.fuzz.engine import Tally
 from fencepost.conformance.fuzz.fuzz import Fuzzed
-from fencepost.conformance.fuzz.page import fuzz_index
 from fencepost.model.revision import Revision
 from fencepost.traces.files.causes import cause_of, cause_sentence
 from fencepost.traces.files.trace_file import TraceFile
+from fencepost.traces.page.findings_page import Group, Told, findings_page
+from fencepost.traces.page.trace_data import Shown
 
 FORMAT = "fencepost-fuzz"
 VERSION = 1
@@ -78,9 +78,9 @@ def fuzz_json(fuzzed: Fuzzed) -> dict[str, Any]:
 def _finding(finding: Finding, fuzzed: Fuzzed) -> dict[str, Any]:
     return {
         "case": finding.case.id,
-        "rule": finding.shape.rule,
+        "rule": finding.fingerprint.rule,
         "level": finding.result.level.value,
-        "shape": str(finding.shape),
+        "shape": str(finding.fingerprint),
         "message": finding.sentence,
         "cause": _cause(fuzzed.traces.get(finding.case.id)),
         "seen": finding.seen,
@@ -206,7 +206,7 @@ def finding_lines(
         again = "not tried again"
     small = "" if finding.is_minimal else "; not minimal"
     yield ""
-    yield f"{kind} {number}: {finding.shape} (seen {_times(finding.seen)}; {again}{small})"
+    yield f"{kind} {number}: {finding.fingerprint} (seen {_times(finding.seen)}; {again}{small})"
     if why:
         yield f"Known: {why}."
     yield finding.sentence
@@ -258,3 +258,58 @@ def write_report(fuzzed: Fuzzed, directory: Path) -> None:
 def write_trace(case: str, trace: TraceFile, directory: Path) -> None:
     """Write the trace of one finding.  Raises ReportError."""
     write_texts({trace_name(case): trace.text()}, directory, "--report")
+
+
+_KINDS = {
+    "findings": ("violations", "fail"),
+    "flaky": ("violations that don't come each time", "unknown"),
+    "unconfirmed": ("violations that nobody tried again", "unknown"),
+    "known_findings": ("known failures", "known-failure"),
+}
+_LONGEST = 60_000
+
+
+def fuzz_index(document: Mapping[str, Any], traces: Mapping[str, TraceFile]) -> str:
+    """The page of a run.  `traces`: by the names of their files."""
+    groups = [
+        Group(title, outcome, [_told(row) for row in document.get(key, ())])
+        for key, (title, outcome) in _KINDS.items()
+    ]
+    shown = {name: Shown(t, t.case or name, name, _LONGEST) for name, t in sorted(traces.items())}
+    made = f"{document['implementation']} {document['version']}".strip()
+    counts = ", ".join(f"{len(group.findings)} {group.title}" for group in groups if group.findings)
+    heading = f"{document['target']} ({made}): {counts or 'no violation found'}"
+    outcome = ("holds", "violated", "unknown")[document["exit_code"]]
+    return findings_page(heading, outcome, list(_facts(document)), groups, shown)
+
+
+def traces_of(document: Mapping[str, Any], folder: Path) -> dict[str, TraceFile]:
+    """The traces of a run that lie in a folder.  Raises TraceFileError for a bad one."""
+    rows = [row for key in _KINDS for row in document.get(key, ())]
+    names = [row["trace"] for row in rows if row["trace"] is not None]
+    return {name: TraceFile.read(folder / name) for name in names if (folder / name).is_file()}
+
+
+def _told(row: Mapping[str, Any]) -> Told:
+    seen = "seen once" if row["seen"] == 1 else f"seen {row['seen']} times"
+    if row["runs"]:
+        seen += f"; failed {row['failed']} of {row['runs']} times more"
+    sentence = row["message"] + (f" Known: {row['known']}." if row.get("known") else "")
+    if row.get("cause"):
+        sentence += f" {cause_sentence(row['cause'])}"
+    rule = row["rule"] or "no rule"
+    return Told(row["shape"], rule, row["level"], sentence, seen, row["trace"])
+
+
+def _facts(document: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    covered = document["coverage"]
+    rules, never = len(covered["rules"]), len(covered["never"])
+    yield "judged by", document["revision"]
+    yield "seed", str(document["seed"])
+    yield "sent", f"{document['requests']:,} requests in {document['plans']:,} plans"
+    yield "rules reached", f"{rules} of {rules + never} that can be"
+    yield "coverage", f"{covered['pairs']:,} pairs of rules, {covered['states']:,} states"
+    outcomes = ", ".join(f"{count:,} {word}" for word, count in document["outcomes"].items())
+    yield "plans", outcomes or "none"
+    if document["gave_up"]:
+        yield "ended early", document["gave_up"]

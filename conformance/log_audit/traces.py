@@ -26,7 +26,7 @@ _OUTCOMES = {"holds": EXPLAINED, "violated": VIOLATED, "unknown": UNKNOWN}
 
 
 @dataclass(frozen=True, slots=True)
-class Audited:
+class AuditedTrace:
     """A trace and what came of it."""
 
     path: Path
@@ -57,7 +57,7 @@ class Audited:
 
 def audit_traces(
     paths: Iterable[Path], revision: str | None, groups: frozenset[str]
-) -> list[Audited]:
+) -> list[AuditedTrace]:
     """The traces that name one of the groups (any, if there are none), judged today.
 
     `revision`: who judges instead of the file's.  Raises TraceFileError.
@@ -69,22 +69,22 @@ def audit_traces(
             continue
         if revision is not None:
             trace = replace(trace, revision=revision)
-        found.append(Audited(path, replace(trace, verdict=rejudge(trace).today)))
+        found.append(AuditedTrace(path, replace(trace, verdict=rejudge(trace).today)))
     return found
 
 
-def worst(audited: Sequence[Audited]) -> str:
+def worst(audited: Sequence[AuditedTrace]) -> str:
     """The worst outcome of some."""
     outcomes = {row.outcome for row in audited}
     return next((o for o in (VIOLATED, UNKNOWN) if o in outcomes), EXPLAINED)
 
 
-def traces_json(audited: Sequence[Audited]) -> str:
+def traces_json(audited: Sequence[AuditedTrace]) -> str:
     """All rows."""
     return json.dumps({"traces": [row.to_json() for row in audited]}, indent=1)
 
 
-def write_traces(audited: Sequence[Audited], folder: Path) -> None:
+def write_traces(audited: Sequence[AuditedTrace], folder: Path) -> None:
     """The files of `--report`."""
     shown = [Shown(row.trace, row.path.stem, str(row.path)) for row in audited]
     texts = {

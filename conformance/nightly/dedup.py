@@ -1,11 +1,11 @@
 """What the night's shards see, and which of it is one: the same bug found by eight is one entry.
 
 Decides what is new.  A bug is the known cause of a failure in one implementation (all versions of
-Kafka are one), or, where no cause is known, its shape; a failure without a trace is put down to the
-cause of another of its shape.  It is new unless it is listed as a known failure, is in the corpus,
-or was open after the night before; what was open and is not met tonight stays open, for it may only
-need more luck.  What was not sure and is now is new, since nobody has looked at it; what isn't met
-again for a week is forgotten, if it never was sure: then it was the weather.
+Kafka are one), or, where no cause is known, its fingerprint; a failure without a trace is put down
+to the cause of another with its fingerprint.  It is new unless it is listed as a known failure, is
+in the corpus, or was open after the night before; what was open and is not met tonight stays open,
+for it may only need more luck.  What was not sure and is now is new, since nobody has looked at it;
+what isn't met again for a week is forgotten, if it never was sure: then it was the weather.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from typing import Any
 
+from fencepost.properties.oracle.fingerprint import Bug, bug_of
 from fencepost.traces.files.causes import cause_of_text
-from fencepost.traces.files.corpus_index import Sameness, origin_of
 
 NEW, OPEN, ADOPTED, KNOWN = "new", "open", "adopted", "known"
 STATUSES = (NEW, OPEN, ADOPTED, KNOWN)
@@ -33,11 +33,11 @@ _FORGOTTEN = timedelta(days=7)
 
 
 @dataclass(frozen=True, slots=True)
-class Sighting:
+class ShardFinding:
     """One shard's finding.
 
-    `known`: why it is listed as a known failure, or ""; `trace`: the text of its file, or None;
-    `cause`: the known departures that explain it, or "".
+    `shape`: its fingerprint in words; `known`: why it is listed as a known failure, or ""; `trace`:
+    the text of its file, or None; `cause`: the known departures that explain it, or "".
     """
 
     target: str
@@ -54,24 +54,24 @@ class Sighting:
     cause: str = ""
 
     @property
-    def look(self) -> Sameness:
-        """How it looks, whatever its cause."""
-        return origin_of(self.target), self.shape
+    def by_fingerprint(self) -> Bug:
+        """The bug as it is known by its fingerprint alone, whatever its cause."""
+        return bug_of(self.target, self.shape)
 
     @property
-    def bug(self) -> Sameness:
+    def bug(self) -> Bug:
         """What it has in common with other sightings of the same bug."""
-        return origin_of(self.target), self.cause or self.shape
+        return bug_of(self.target, self.shape, self.cause)
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class NightlyBug:
     """One bug, as the report tells it.
 
-    `cause`: the known departures that explain it, or ""; `shapes`: how it looked on any night, and
-    `shape` in the sighting that is told; `why`: the reason that it is listed with, or the name of
-    the trace in the corpus; `seen`: how often tonight, by all shards, 0 for one that was only open
-    before; `trace`: the name of a file beside the report.
+    `cause`: the known departures that explain it, or ""; `shapes`: its fingerprints, in words, of
+    all nights, and `shape` that of the sighting that is told; `why`: the reason that it is listed
+    with, or the name of the trace in the corpus; `seen`: how often tonight, by all shards, 0 for
+    one that was only open before; `trace`: the name of a file beside the report.
     """
 
     origin: str
@@ -93,27 +93,27 @@ class Entry:
     trace: str | None
 
     @property
-    def bug(self) -> Sameness:
+    def bug(self) -> Bug:
         """As a sighting's."""
-        return self.origin, self.cause or self.shape
+        return bug_of(self.origin, self.shape, self.cause)
 
     @property
-    def looks(self) -> frozenset[Sameness]:
-        """As a sighting's, on any night."""
-        return frozenset((self.origin, shape) for shape in self.shapes)
+    def by_fingerprints(self) -> frozenset[Bug]:
+        """As a sighting's, for each fingerprint of any night."""
+        return frozenset(bug_of(self.origin, shape) for shape in self.shapes)
 
     def to_json(self) -> dict[str, Any]:
         """For the report."""
         return {name: _plain(getattr(self, name)) for name in self.__slots__}
 
     @classmethod
-    def from_json(cls, row: Mapping[str, Any]) -> Entry:
+    def from_json(cls, row: Mapping[str, Any]) -> NightlyBug:
         """As a report says it."""
         lists = {name: tuple(row[name]) for name in ("shapes", "shards", "targets")}
         return cls(**{**row, **lists})
 
 
-def with_cause(sighting: Sighting) -> Sighting:
+def with_cause(sighting: ShardFinding) -> ShardFinding:
     """The same, with the cause of what its trace shows."""
     if sighting.trace is None:
         return sighting
@@ -121,12 +121,12 @@ def with_cause(sighting: Sighting) -> Sighting:
 
 
 def entries_of(
-    sightings: Iterable[Sighting],
+    sightings: Iterable[ShardFinding],
     *,
     tonight: str,
-    corpus: Mapping[Sameness, str],
-    before: Sequence[Entry],
-) -> list[Entry]:
+    corpus: Mapping[Bug, str],
+    before: Sequence[NightlyBug],
+) -> list[NightlyBug]:
     """An entry for each bug, the most urgent first.
 
     `corpus`: the bugs of its traces, with their names; `before`: the entries of the night before.
@@ -134,7 +134,7 @@ def entries_of(
     was_open = {e.bug: e for e in before if e.status in {NEW, OPEN}}
     found = _by_bug(list(sightings), before)
     entries = [_entry(bug, alike, tonight, corpus, was_open) for bug, alike in found.items()]
-    explained = {look for entry in entries if entry.cause for look in entry.looks}
+    explained = {bug for entry in entries if entry.cause for bug in entry.by_fingerprints}
     entries += [
         replace(entry, status=OPEN, seen=0, shards=())
         for bug, entry in was_open.items()
@@ -144,26 +144,27 @@ def entries_of(
 
 
 def _by_bug(
-    sightings: Sequence[Sighting], before: Sequence[Entry]
-) -> dict[Sameness, list[Sighting]]:
-    """The sightings of each bug; one without a trace goes to what explains its look, if anything.
+    sightings: Sequence[ShardFinding], before: Sequence[NightlyBug]
+) -> dict[Bug, list[ShardFinding]]:
+    """The sightings of each bug.
 
-    A trace of that look tells, tonight's rather than an earlier night's; one that nothing explains
-    rather than one whose cause is known.
+    One without a trace goes to the bug of another with its fingerprint: tonight's rather than an
+    earlier night's, and one that nothing explains rather than one whose cause is known.
     """
-    bugs = {look: entry.bug for entry in before if entry.cause for look in entry.looks}
+    bugs = {known: e.bug for e in before if e.cause for known in e.by_fingerprints}
     traced = [sighting for sighting in sightings if sighting.trace is not None]
-    bugs |= {s.look: s.bug for s in sorted(traced, key=lambda s: s.cause, reverse=True)}
-    found: dict[Sameness, list[Sighting]] = {}
+    by_cause = sorted(traced, key=lambda s: s.cause, reverse=True)
+    bugs |= {s.by_fingerprint: s.bug for s in by_cause}
+    found: dict[Bug, list[ShardFinding]] = {}
     for sighting in sightings:
-        bug = sighting.bug if sighting.trace else bugs.get(sighting.look, sighting.bug)
+        bug = sighting.bug if sighting.trace else bugs.get(sighting.by_fingerprint, sighting.bug)
         found.setdefault(bug, []).append(sighting)
     return found
 
 
-def trace_texts(entries: Iterable[Entry], sightings: Iterable[Sighting]) -> dict[str, str]:
+def trace_texts(entries: Iterable[NightlyBug], sightings: Iterable[ShardFinding]) -> dict[str, str]:
     """The texts of the traces that were seen tonight, by the names that entries have for them."""
-    best: dict[Sameness, str] = {}
+    best: dict[Bug, str] = {}
     for sighting in sorted(sightings, key=_best):
         if sighting.trace is not None:
             best.setdefault(sighting.bug, sighting.trace)
@@ -171,12 +172,12 @@ def trace_texts(entries: Iterable[Entry], sightings: Iterable[Sighting]) -> dict
 
 
 def _entry(
-    bug: Sameness,
-    alike: Sequence[Sighting],
+    bug: Bug,
+    alike: Sequence[ShardFinding],
     tonight: str,
-    corpus: Mapping[Sameness, str],
-    was_open: Mapping[Sameness, Entry],
-) -> Entry:
+    corpus: Mapping[Bug, str],
+    was_open: Mapping[Bug, NightlyBug],
+) -> NightlyBug:
     best = min(alike, key=_best)
     listed = {s.target: s.known for s in alike if s.known}
     earlier = was_open.get(bug)
@@ -190,7 +191,7 @@ def _entry(
     else:
         is_surer = earlier is None or (best.sure == EACH_TIME and earlier.sure != EACH_TIME)
         status, why = (NEW if is_surer else OPEN), ""
-    return Entry(
+    return NightlyBug(
         origin=origin,
         cause=cause,
         shape=best.shape,
@@ -211,25 +212,25 @@ def _entry(
     )
 
 
-def _trace_name(best: Sighting, earlier: Entry | None) -> str | None:
+def _trace_name(best: ShardFinding, earlier: NightlyBug | None) -> str | None:
     if best.trace is not None:
         return f"traces/{_file_name(best.bug)}.json"
     return None if earlier is None else earlier.trace
 
 
-def _is_forgotten(entry: Entry, tonight: str) -> bool:
+def _is_forgotten(entry: NightlyBug, tonight: str) -> bool:
     """Whether something that never was sure hasn't been met for long."""
     gone = date.fromisoformat(tonight) - date.fromisoformat(entry.last_night)
     return entry.sure != EACH_TIME and gone >= _FORGOTTEN
 
 
-def _best(sighting: Sighting) -> tuple[int, bool, int, str]:
+def _best(sighting: ShardFinding) -> tuple[int, bool, int, str]:
     """The sighting to tell: the surest, with a trace, the shortest."""
     size = len(sighting.trace or "")
     return SURENESS.index(sighting.sure), sighting.trace is None, size, sighting.shard
 
 
-def _urgency(entry: Entry) -> tuple[int, bool, int, str, str]:
+def _urgency(entry: NightlyBug) -> tuple[int, bool, int, str, str]:
     return (
         STATUSES.index(entry.status),
         not entry.seen,
@@ -239,7 +240,7 @@ def _urgency(entry: Entry) -> tuple[int, bool, int, str, str]:
     )
 
 
-def _file_name(bug: Sameness) -> str:
+def _file_name(bug: Bug) -> str:
     return _NO_WORD.sub("-", " ".join(bug).lower()).strip("-")[:_LONGEST].rstrip("-")
 
 

@@ -14,7 +14,7 @@ from datetime import datetime
 from pathlib import Path
 from zlib import crc32
 
-from fencepost.conformance.nightly.dedup import Sighting, with_cause
+from fencepost.conformance.nightly.dedup import ShardFinding, with_cause
 from fencepost.conformance.nightly.plan import (
     MODEL,
     MUTANTS,
@@ -25,12 +25,20 @@ from fencepost.conformance.nightly.plan import (
     why_not,
 )
 from fencepost.conformance.nightly.property_tests import Tested, run_tests, why_no_tests
-from fencepost.conformance.nightly.search import Bite, Covered, Hunt, Search, Seen, hunt, search
-from fencepost.conformance.nightly.traces import Making, make_traces
+from fencepost.conformance.nightly.search import (
+    MutantResult,
+    MutantTask,
+    SearchTask,
+    ShardCoverage,
+    ShardReport,
+    hunt,
+    search,
+)
+from fencepost.conformance.nightly.traces import TracesTask, make_traces
 from fencepost.properties.mutants.catalogue import MUTANTS as ALL_MUTANTS
+from fencepost.properties.oracle.fingerprint import Bug, origin_of
 from fencepost.properties.workers.cancellation import Stop
 from fencepost.properties.workers.pool import Task, run_tasks
-from fencepost.traces.files.corpus_index import Sameness, origin_of
 
 DONE, CUT, SKIPPED, FAILED, UNAVAILABLE = "done", "cut short", "skipped", "failed", "unavailable"
 _REPORT_S = 60.0
@@ -47,7 +55,7 @@ _FEW_MUTANTS = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class NightOptions:
     """What the user asked for.
 
     `report`: an absolute path; `root`: the checkout, or whatever folder one is in; `named`: whether
@@ -66,8 +74,8 @@ class Wish:
     named: bool = False
     jobs: int = 1
     requests: int | None = None
-    corpus: Mapping[Sameness, str] | None = None
-    open_bugs: frozenset[Sameness] = frozenset()
+    corpus: Mapping[Bug, str] | None = None
+    open_bugs: frozenset[Bug] = frozenset()
 
     @property
     def tonight(self) -> str:
@@ -75,14 +83,14 @@ class Wish:
         return self.began.date().isoformat()
 
     def known_well(self, target: str) -> frozenset[str]:
-        """The shapes of a target's bugs that nobody needs to look at tonight."""
+        """The fingerprints of a target's bugs that nobody needs to look at tonight."""
         origin = origin_of(target)
         bugs = {*(self.corpus or {}), *self.open_bugs}
-        return frozenset(shape for whose, shape in bugs if whose == origin)
+        return frozenset(what for whose, what in bugs if whose == origin)
 
 
 @dataclass(slots=True)
-class Part:
+class NightPart:
     """What became of a part: in words; `share`: the seconds that it was given."""
 
     name: str
@@ -93,23 +101,23 @@ class Part:
 
 
 @dataclass(slots=True)
-class Looked:
+class TargetTotals:
     """What was searched in a target, by all its shards."""
 
     version: str = ""
     plans: int = 0
     requests: int = 0
     unknown: int = 0
-    covered: Covered = field(default_factory=Covered)
+    covered: ShardCoverage = field(default_factory=ShardCoverage)
 
-    def add(self, seen: Seen) -> None:
+    def add(self, seen: ShardReport) -> None:
         """One more shard."""
         self.version = seen.version or self.version
         self.plans += seen.plans
         self.requests += seen.requests
         self.unknown += seen.unknown
         mine, theirs = self.covered, seen.covered
-        self.covered = Covered(
+        self.covered = ShardCoverage(
             mine.rules | theirs.rules,
             mine.pairs | theirs.pairs,
             mine.states | theirs.states,
@@ -121,26 +129,26 @@ class Looked:
 class Night:
     """What was seen so far."""
 
-    wish: Wish
-    parts: list[Part] = field(default_factory=list)
-    sightings: list[Sighting] = field(default_factory=list)
-    looked: dict[str, Looked] = field(default_factory=dict)
-    bites: list[Bite] = field(default_factory=list)
+    wish: NightOptions
+    parts: list[NightPart] = field(default_factory=list)
+    sightings: list[ShardFinding] = field(default_factory=list)
+    looked: dict[str, TargetTotals] = field(default_factory=dict)
+    bites: list[MutantResult] = field(default_factory=list)
     stopped: bool = False
     seconds: float = 0.0
 
 
-Heard = Callable[[Part], None]
+OnPart = Callable[[NightPart], None]
 
 
-async def run_night(wish: Wish, stop: Stop, heard: Heard = lambda _: None) -> Night:
+async def run_night(wish: NightOptions, stop: Stop, heard: OnPart = lambda _: None) -> Night:
     """Run all parts; `heard` hears of each as it ends."""
     night = Night(wish)
     began = time.monotonic()
     until = began + wish.seconds - min(_REPORT_S, wish.seconds / 10)
     schedule = Schedule(weights_of(wish.parts, wish.targets), until)
     for name in weights_of(wish.parts, wish.targets):
-        part = Part(name)
+        part = NightPart(name)
         start = time.monotonic()
         part.share = schedule.begin(name, start)
         if not part.share or not await _ran(night, part, stop):
@@ -153,7 +161,7 @@ async def run_night(wish: Wish, stop: Stop, heard: Heard = lambda _: None) -> Ni
     return night
 
 
-async def _ran(night: Night, part: Part, stop: Stop) -> bool:
+async def _ran(night: Night, part: NightPart, stop: Stop) -> bool:
     """Run a part; False where an end was wished for before."""
     if stop.asked:
         return False
@@ -167,14 +175,14 @@ def _is_over(stop: Stop) -> bool:
     return stop.asked
 
 
-async def _run(night: Night, part: Part, stop: Stop) -> None:
+async def _run(night: Night, part: NightPart, stop: Stop) -> None:
     match part.name:
         case name if name == MODEL:
             await _model(night, part, stop)
         case name if name == MUTANTS:
             await _mutants(night, part, stop)
         case name if name == TRACES:
-            making = Making(TRACES, _seed(night, part), traces=night.wish.requests)
+            making = TracesTask(TRACES, _seed(night, part), traces=night.wish.requests)
             await _look(night, part, stop, [Task(TRACES, make_traces, making, part.share)])
         case name if name == TESTS:
             await _tests(night, part, stop)
@@ -182,10 +190,10 @@ async def _run(night: Night, part: Part, stop: Stop) -> None:
             await _target(night, part, stop)
 
 
-async def _model(night: Night, part: Part, stop: Stop) -> None:
+async def _model(night: Night, part: NightPart, stop: Stop) -> None:
     searched = part.share * _MODEL_SEARCHED
     shards = [
-        Search(
+        SearchTask(
             f"{MODEL} {n + 1}",
             MODEL,
             _seed(night, part, n),
@@ -198,13 +206,13 @@ async def _model(night: Night, part: Part, stop: Stop) -> None:
     await _look(night, part, stop, [Task(s.shard, search, s, part.share) for s in shards])
 
 
-async def _target(night: Night, part: Part, stop: Stop) -> None:
+async def _target(night: Night, part: NightPart, stop: Stop) -> None:
     missing = "" if night.wish.named else why_not(part.name)
     if missing:
         part.status, part.said = SKIPPED, missing
         return
     left = part.share - min(_START_S, part.share / 3)
-    given = Search(
+    given = SearchTask(
         part.name,
         part.name,
         _seed(night, part),
@@ -224,7 +232,7 @@ async def _look(night: Night, part: Part, stop: Stop, tasks: Sequence[Task]) -> 
     looked = Looked()
     for seen in mine:
         night.sightings += map(with_cause, seen.sightings)
-        night.looked.setdefault(seen.target, Looked()).add(seen)
+        night.looked.setdefault(seen.target, TargetTotals()).add(seen)
         looked.add(seen)
     missing = [seen.unavailable for seen in mine if seen.unavailable]
     wrong = [seen.trouble for seen in mine if seen.trouble]
@@ -243,7 +251,7 @@ async def _look(night: Night, part: Part, stop: Stop, tasks: Sequence[Task]) -> 
         part.status, part.said = FAILED, f"{part.said}; {'; '.join(wrong)}"
 
 
-async def _mutants(night: Night, part: Part, stop: Stop) -> None:
+async def _mutants(night: Night, part: NightPart, stop: Stop) -> None:
     seed, jobs = _seed(night, part), night.wish.jobs
     names = [name for name, mutant in ALL_MUTANTS.items() if mutant.visible]
     first = night.wish.seed * _FEW_MUTANTS % len(names)
@@ -252,7 +260,7 @@ async def _mutants(night: Night, part: Part, stop: Stop) -> None:
         Task(
             f"{MUTANTS} {n + 1}",
             hunt,
-            Hunt(tuple(turned[n::jobs]), seed, part.share, night.wish.requests),
+            MutantTask(tuple(turned[n::jobs]), seed, part.share, night.wish.requests),
             part.share,
         )
         for n in range(jobs)
@@ -268,7 +276,7 @@ async def _mutants(night: Night, part: Part, stop: Stop) -> None:
         part.status, part.said = FAILED, f"{part.said}; {'; '.join(wrong)}"
 
 
-async def _tests(night: Night, part: Part, stop: Stop) -> None:
+async def _tests(night: Night, part: NightPart, stop: Stop) -> None:
     wish = night.wish
     missing = why_no_tests(wish.root)
     if missing:
@@ -286,6 +294,6 @@ async def _tests(night: Night, part: Part, stop: Stop) -> None:
         part.status, part.said = FAILED, f"{part.said}; {tested.trouble}"
 
 
-def _seed(night: Night, part: Part, shard: int = 0) -> int:
+def _seed(night: Night, part: NightPart, shard: int = 0) -> int:
     """Of a shard: the same whatever else the night does."""
     return (night.wish.seed * _SHARDS + crc32(part.name.encode()) % _SHARDS) * _SHARDS + shard

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from fencepost.conformance.nightly.dedup import EACH_TIME, Sighting
+from fencepost.conformance.nightly.dedup import EACH_TIME, ShardFinding
 from fencepost.conformance.runtime.toolchain.child import Child
 from fencepost.model.table.table import Level
 from fencepost.properties.workers.cancellation import Stop
@@ -41,7 +41,7 @@ class Tested:
     was running when time was over.
     """
 
-    sightings: tuple[Sighting, ...] = ()
+    sightings: tuple[ShardFinding, ...] = ()
     ran: tuple[str, ...] = ()
     files: int = 0
     cut: str = ""
@@ -75,7 +75,7 @@ async def run_tests(
     files = files_of(root, seed)
     until = time.monotonic() + seconds
     ran: list[str] = []
-    sightings: list[Sighting] = []
+    sightings: list[ShardFinding] = []
     trouble: list[str] = []
     for file in files:
         left = until - time.monotonic()
@@ -144,5 +144,5 @@ async def _result(waiting: asyncio.Task[int]) -> int | None:
         return None
 
 
-def _sighting(test: str, why: str, shard: str, seed: int) -> Sighting:
-    return Sighting(TARGET, "", Level.MUST.value, test, why, 1, EACH_TIME, shard, seed)
+def _sighting(test: str, why: str, shard: str, seed: int) -> ShardFinding:
+    return ShardFinding(TARGET, "", Level.MUST.value, test, why, 1, EACH_TIME, shard, seed)

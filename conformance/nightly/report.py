@@ -18,13 +18,19 @@ from typing import Any, Self
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import best_match
 
-from fencepost.conformance.certify.pages import INDEX
-from fencepost.conformance.certify.report import ReportError, write_texts
+from fencepost.conformance.certify.report import INDEX, ReportError, write_texts
 from fencepost.conformance.execution.outcome import EXIT_CODES, EXIT_UNAVAILABLE, Overall
-from fencepost.conformance.nightly.dedup import EACH_TIME, NEW, OPEN, Entry, entries_of, trace_texts
-from fencepost.conformance.nightly.nightly import FAILED, UNAVAILABLE, Looked, Night
+from fencepost.conformance.nightly.dedup import (
+    EACH_TIME,
+    NEW,
+    OPEN,
+    NightlyBug,
+    entries_of,
+    trace_texts,
+)
+from fencepost.conformance.nightly.nightly import FAILED, UNAVAILABLE, Night, TargetTotals
 from fencepost.conformance.runtime.provenance import own_version
-from fencepost.traces.files.corpus_index import Sameness
+from fencepost.properties.oracle.fingerprint import Bug
 from fencepost.traces.files.trace_file import TraceFile, TraceFileError
 from fencepost.traces.page.nightly_page import nightly_page
 from fencepost.traces.page.trace_data import Shown
@@ -41,16 +47,16 @@ class Before:
     """What is kept of the night before: its name, its entries, its coverage by target."""
 
     night: str
-    entries: tuple[Entry, ...]
+    entries: tuple[NightlyBug, ...]
     coverage: Mapping[str, Mapping[str, Any]]
 
-    def told_well(self) -> frozenset[Sameness]:
-        """What the bugs look like that are open, and of which all is known."""
+    def told_well(self) -> frozenset[Bug]:
+        """The bugs that are open and of which all is known, by each of their fingerprints."""
         return frozenset(
-            look
+            bug
             for entry in self.entries
             if entry.status in {NEW, OPEN} and entry.sure == EACH_TIME and entry.trace
-            for look in entry.looks
+            for bug in entry.by_fingerprints
         )
 
     @classmethod
@@ -70,7 +76,7 @@ class Before:
             )
         return cls(
             document["night"],
-            tuple(Entry.from_json(row) for row in document["entries"]),
+            tuple(NightlyBug.from_json(row) for row in document["entries"]),
             {row["target"]: row for row in document["coverage"]},
         )
 
@@ -81,7 +87,7 @@ class NightReport:
 
     night: Night
     before: Before | None
-    entries: tuple[Entry, ...]
+    entries: tuple[NightlyBug, ...]
 
     @classmethod
     def of(cls, night: Night, before: Before | None) -> Self:
@@ -95,7 +101,7 @@ class NightReport:
         return cls(night, before, tuple(entries))
 
     @property
-    def new(self) -> tuple[Entry, ...]:
+    def new(self) -> tuple[NightlyBug, ...]:
         """What nobody knew yesterday."""
         return tuple(entry for entry in self.entries if entry.status == NEW)
 
@@ -186,7 +192,9 @@ class NightReport:
         )
 
 
-def _shown(entries: Sequence[Entry], texts: Mapping[str, str], folder: Path) -> dict[str, Shown]:
+def _shown(
+    entries: Sequence[NightlyBug], texts: Mapping[str, str], folder: Path
+) -> dict[str, Shown]:
     """The traces for the page: tonight's, and those of earlier nights that still lie there."""
     found: dict[str, Shown] = {}
     for entry in entries:
@@ -219,7 +227,7 @@ def _mutants(night: Night) -> dict[str, Any]:
 
 
 def _coverage(
-    name: str, looked: Looked, before: Mapping[str, Mapping[str, Any]] | None
+    name: str, looked: TargetTotals, before: Mapping[str, Mapping[str, Any]] | None
 ) -> dict[str, Any]:
     covered = looked.covered
     was = (before or {}).get(name)

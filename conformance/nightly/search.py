@@ -21,8 +21,8 @@ from fencepost.conformance.certify.known_failures import KnownFailure, aliases_o
 from fencepost.conformance.findings.findings import Finding
 from fencepost.conformance.fuzz.engine import Budget, Tally
 from fencepost.conformance.fuzz.fuzz import Fuzzed, News, fuzz
-from fencepost.conformance.fuzz.progress import Wish
-from fencepost.conformance.nightly.dedup import EACH_TIME, SOMETIMES, UNTRIED, Sighting
+from fencepost.conformance.fuzz.progress import FuzzOptions
+from fencepost.conformance.nightly.dedup import EACH_TIME, SOMETIMES, UNTRIED, ShardFinding
 from fencepost.conformance.runtime.unavailable import TargetUnavailableError
 from fencepost.conformance.targets.registry import (
     TargetOptions,
@@ -33,7 +33,7 @@ from fencepost.conformance.targets.registry import (
 from fencepost.conformance.targets.target import Target
 from fencepost.model.table.table import Level
 from fencepost.properties.mutants.mutant import PREFIX
-from fencepost.properties.oracle.fingerprint import Shape
+from fencepost.properties.oracle.fingerprint import Fingerprint
 from fencepost.properties.workers.cancellation import Stop
 from fencepost.properties.workers.pool import Tell
 from fencepost.traces.files.trace_file import TraceFile
@@ -46,12 +46,12 @@ _LEAST_S = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class Search:
+class SearchTask:
     """What to search, with which seed.
 
     `seconds`: how long, and `examine_s`: for what was found, on a real clock; `requests`: at most,
-    None: any number; `passed_over`: shapes that are only counted, since they are known well;
-    `logs`: a folder for the logs of what is started.
+    None: any number; `passed_over`: fingerprints, in words, that are only counted, since they are
+    known well; `logs`: a folder for the logs of what is started.
     """
 
     shard: str
@@ -65,7 +65,7 @@ class Search:
 
 
 @dataclass(frozen=True, slots=True)
-class Covered:
+class ShardCoverage:
     """What a shard showed of the model; pairs and states as texts."""
 
     rules: frozenset[str] = frozenset()
@@ -76,12 +76,12 @@ class Covered:
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class ShardReport:
     """What a shard tells; `unavailable`: why the target isn't to be had, or ""."""
 
     target: str
-    sightings: tuple[Sighting, ...] = ()
-    covered: Covered = field(default_factory=Covered)
+    sightings: tuple[ShardFinding, ...] = ()
+    covered: ShardCoverage = field(default_factory=ShardCoverage)
     version: str = ""
     plans: int = 0
     requests: int = 0
@@ -90,7 +90,7 @@ class Seen:
     unavailable: str = ""
 
 
-async def search(given: Search, stop: Stop, tell: Tell) -> None:
+async def search(given: SearchTask, stop: Stop, tell: Tell) -> None:
     """Search a target, and tell what was seen."""
     revision = find_revision(revision_for(given.target))
     options = TargetOptions(logs=given.logs)
@@ -98,7 +98,7 @@ async def search(given: Search, stop: Stop, tell: Tell) -> None:
     def known(held: Target) -> Sequence[KnownFailure]:
         return load(given.target, held.provenance().version, (), aliases_of(held))
 
-    wish = Wish(
+    wish = FuzzOptions(
         revision,
         Budget(given.requests, given.seconds),
         given.seed,
@@ -117,7 +117,7 @@ async def search(given: Search, stop: Stop, tell: Tell) -> None:
     except* TargetUnavailableError as group:
         why = str(_first(group))
     if fuzzed is not None:
-        tell(Seen(given.target, tuple(_counted(given, fuzzed)), trouble=fuzzed.gave_up))
+        tell(ShardReport(given.target, tuple(_counted(given, fuzzed)), trouble=fuzzed.gave_up))
     elif why:
         telling.lost(why)
     else:
@@ -148,11 +148,11 @@ async def _up_to_an_end(fuzzing: Coroutine[Any, Any, Fuzzed], stop: Stop) -> Fuz
 class _Telling(News):
     """Tells at once what there is, so that whatever ends the process takes little along."""
 
-    def __init__(self, given: Search, tell: Tell) -> None:
+    def __init__(self, given: SearchTask, tell: Tell) -> None:
         self._given = given
         self._tell = tell
         self._met: Fuzzed | None = None
-        self._told: set[Shape] = set()
+        self._told: set[Fingerprint] = set()
 
     def searched(self, fuzzed: Fuzzed) -> None:
         """The search is over."""
@@ -160,9 +160,9 @@ class _Telling(News):
         tally, provenance = fuzzed.tally, fuzzed.provenance
         covered = tally.covered
         self._tell(
-            Seen(
+            ShardReport(
                 self._given.target,
-                covered=Covered(
+                covered=ShardCoverage(
                     frozenset(covered.rules),
                     frozenset(map(repr, covered.pairs)),
                     frozenset(map(repr, covered.states)),
@@ -177,7 +177,7 @@ class _Telling(News):
 
     def found(self, finding: Finding, why: str, trace: TraceFile | None) -> None:
         """A finding."""
-        self._told.add(finding.shape)
+        self._told.add(finding.fingerprint)
         self._say(_sighting(self._given, finding, why, trace))
 
     def rest(self) -> None:
@@ -185,28 +185,30 @@ class _Telling(News):
         if self._met is None:
             return
         for finding in self._met.findings.all:
-            if finding.shape not in self._told:
+            if finding.fingerprint not in self._told:
                 self._say(_sighting(self._given, finding, "", None))
 
     def lost(self, why: str) -> None:
         """The target can't be reached: not at all, or not any more."""
         self.rest()
         if self._met is None:
-            self._tell(Seen(self._given.target, unavailable=why))
+            self._tell(ShardReport(self._given.target, unavailable=why))
         else:
-            self._tell(Seen(self._given.target, trouble=why))
+            self._tell(ShardReport(self._given.target, trouble=why))
 
-    def _say(self, sighting: Sighting) -> None:
-        self._tell(Seen(self._given.target, (sighting,)))
+    def _say(self, sighting: ShardFinding) -> None:
+        self._tell(ShardReport(self._given.target, (sighting,)))
 
 
-def _sighting(given: Search, finding: Finding, why: str, trace: TraceFile | None) -> Sighting:
+def _sighting(
+    given: SearchTask, finding: Finding, why: str, trace: TraceFile | None
+) -> ShardFinding:
     sure = UNTRIED if not finding.runs else SOMETIMES if finding.is_flaky else EACH_TIME
-    return Sighting(
+    return ShardFinding(
         given.target,
-        finding.shape.rule,
+        finding.fingerprint.rule,
         finding.result.level.value,
-        str(finding.shape),
+        str(finding.fingerprint),
         finding.sentence,
         finding.seen,
         sure,
@@ -217,15 +219,15 @@ def _sighting(given: Search, finding: Finding, why: str, trace: TraceFile | None
     )
 
 
-def _counted(given: Search, fuzzed: Fuzzed) -> Iterator[Sighting]:
+def _counted(given: SearchTask, fuzzed: Fuzzed) -> Iterator[ShardFinding]:
     """What was passed over: its report is an earlier one's."""
-    for shape, seen in fuzzed.findings.known.items():
-        level = fuzzed.revision.rule(shape.rule).level if shape.rule else Level.MUST
-        yield Sighting(
+    for fingerprint, seen in fuzzed.findings.known.items():
+        level = fuzzed.revision.rule(fingerprint.rule).level if fingerprint.rule else Level.MUST
+        yield ShardFinding(
             given.target,
-            shape.rule,
+            fingerprint.rule,
             level.value,
-            str(shape),
+            str(fingerprint),
             "",
             seen,
             UNTRIED,
@@ -235,7 +237,7 @@ def _counted(given: Search, fuzzed: Fuzzed) -> Iterator[Sighting]:
 
 
 @dataclass(frozen=True, slots=True)
-class Bite:
+class MutantResult:
     """Whether a mutant was found, and after how many requests and seconds."""
 
     mutant: str
@@ -245,7 +247,7 @@ class Bite:
 
 
 @dataclass(frozen=True, slots=True)
-class Hunt:
+class MutantTask:
     """Mutants to look for, one after the other, in so many seconds.
 
     `requests`: to each at most, in one go; None: any number, in as many goes as there is time for.
@@ -257,14 +259,14 @@ class Hunt:
     requests: int | None = None
 
 
-async def hunt(given: Hunt, stop: Stop, tell: Tell) -> None:
+async def hunt(given: MutantTask, stop: Stop, tell: Tell) -> None:
     """Look for each mutant, and tell of each that was looked for.
 
     Each gets its even share of the time, which most don't need; what they leave is for those that
     were not found, with another seed.
     """
     until = time.monotonic() + given.seconds
-    missed = {name: Bite(name, found=False) for name in given.mutants}
+    missed = {name: MutantResult(name, found=False) for name in given.mutants}
     goes = count() if given.requests is None else range(1)
     for go in goes:
         if not missed or not await _gone_through(missed, given.seed + go, given, until, stop, tell):
@@ -275,7 +277,12 @@ async def hunt(given: Hunt, stop: Stop, tell: Tell) -> None:
 
 
 async def _gone_through(
-    missed: dict[str, Bite], seed: int, given: Hunt, until: float, stop: Stop, tell: Tell
+    missed: dict[str, MutantResult],
+    seed: int,
+    given: MutantTask,
+    until: float,
+    stop: Stop,
+    tell: Tell,
 ) -> bool:
     """One go at each that is missed; False if an end was wished for."""
     names = tuple(missed)
@@ -291,7 +298,7 @@ async def _gone_through(
     return True
 
 
-async def _bitten(before: Bite, seed: int, budget: Budget, stop: Stop) -> Bite:
+async def _bitten(before: MutantResult, seed: int, budget: Budget, stop: Stop) -> MutantResult:
     """One more go at a mutant."""
     target = PREFIX + before.mutant
     began = time.monotonic()
@@ -301,10 +308,10 @@ async def _bitten(before: Bite, seed: int, budget: Budget, stop: Stop) -> Bite:
             if tally.failures:
                 mine.ask()
 
-        wish = Wish(find_revision(revision_for(target)), budget, seed, told=found, stop=mine)
+        wish = FuzzOptions(find_revision(revision_for(target)), budget, seed, told=found, stop=mine)
         fuzzed = await fuzz(lambda: find_target(target, TargetOptions()), wish)
     tally = fuzzed.tally
-    return Bite(
+    return MutantResult(
         before.mutant,
         found=bool(tally.failures),
         requests=before.requests + tally.requests,

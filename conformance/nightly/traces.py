@@ -14,10 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fencepost.conformance.nightly.dedup import EACH_TIME, Sighting
-from fencepost.conformance.nightly.search import Covered, Seen
+from fencepost.conformance.nightly.dedup import EACH_TIME, ShardFinding
+from fencepost.conformance.nightly.search import ShardCoverage, ShardReport
 from fencepost.model.table.table import Level
-from fencepost.properties.oracle.fingerprint import Shape
 from fencepost.properties.workers.cancellation import Stop
 from fencepost.properties.workers.pool import Tell
 
@@ -31,7 +30,7 @@ _BATCH = 400
 
 
 @dataclass(frozen=True, slots=True)
-class Making:
+class TracesTask:
     """Traces to make of a model: seeds from this one on; `traces`: at most, None: any number."""
 
     shard: str
@@ -40,12 +39,12 @@ class Making:
     traces: int | None = None
 
 
-async def make_traces(given: Making, stop: Stop, tell: Tell) -> None:
+async def make_traces(given: TracesTask, stop: Stop, tell: Tell) -> None:
     """Make and judge batches of traces until an end is wished for, and tell of each."""
     try:
         import pyarrow as pa  # noqa: F401, PLC0415  (an extra)
     except ImportError:
-        tell(Seen(TARGET, unavailable="Arrow is missing: pip install 'fencepost[corpus]'"))
+        tell(ShardReport(TARGET, unavailable="Arrow is missing: pip install 'fencepost[corpus]'"))
         return
     made = 0
     while not stop.asked and (given.traces is None or made < given.traces):
@@ -55,7 +54,7 @@ async def make_traces(given: Making, stop: Stop, tell: Tell) -> None:
         await asyncio.sleep(0)  # whoever wishes an end is heard now
 
 
-def _batch(given: Making, seed: int, traces: int) -> Seen:
+def _batch(given: TracesTask, seed: int, traces: int) -> ShardReport:
     from fencepost.traces.pipeline.corpus import commands  # noqa: PLC0415
     from fencepost.traces.pipeline.corpus.corpus import recipe_of  # noqa: PLC0415
     from fencepost.traces.pipeline.corpus.engine import Local  # noqa: PLC0415
@@ -72,10 +71,10 @@ def _batch(given: Making, seed: int, traces: int) -> Seen:
         commands.check(engine, corpus, JUDGE)
         items = commands.cover(engine, corpus).to_pylist()
         found = commands.triaged(engine, corpus, JUDGE)
-    return Seen(
+    return ShardReport(
         TARGET,
         tuple(_sighting(given, seed, one) for one in found),
-        Covered(_of("rule", items), _of("pair", items), _of("state", items)),
+        ShardCoverage(_of("rule", items), _of("pair", items), _of("state", items)),
         plans=traces,
     )
 
@@ -84,14 +83,13 @@ def _of(kind: str, items: Sequence[Mapping[str, Any]]) -> frozenset[str]:
     return frozenset(row["item"] for row in items if row["kind"] == kind)
 
 
-def _sighting(given: Making, seed: int, one: Triaged) -> Sighting:
-    shape = Shape(*one.shape[1:])
+def _sighting(given: TracesTask, seed: int, one: Triaged) -> ShardFinding:
     level = None if one.file is None else one.file.verdict.level
-    return Sighting(
+    return ShardFinding(
         "model",
-        shape.rule,
+        one.fingerprint.rule,
         level or Level.MUST.value,
-        str(shape) or f"the judge failed: {one.message}",
+        str(one.fingerprint) or f"the judge failed: {one.message}",
         one.message,
         one.traces,
         EACH_TIME,

@@ -26,7 +26,7 @@ from fencepost.model.messages.shapes import Message
 
 
 @dataclass(slots=True)
-class Told:
+class MemberKnowledge:
     """What one member was told: its ids in order, generation, protocol, who leads, the members."""
 
     ids: list[str] = field(default_factory=list)
@@ -42,12 +42,12 @@ class Knowledge:
 
     def __init__(self, times: Times) -> None:
         self._times = times
-        self._told: dict[str, Told] = {}
+        self._told: dict[str, MemberKnowledge] = {}
         self.names: dict[str, str] = {}
 
-    def told(self, who: str) -> Told:
+    def told(self, who: str) -> MemberKnowledge:
         """What this member knows."""
-        return self._told.setdefault(who, Told())
+        return self._told.setdefault(who, MemberKnowledge())
 
     def learn(self, who: str, api: str, body: Mapping[str, Any], sent: Mapping[str, Any]) -> None:
         """An answer was read by the member that asked."""

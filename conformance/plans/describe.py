@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from fencepost.conformance.plans.plan import (
-    Ask,
     AssignmentsIfLeader,
     AssignmentsToAll,
     Await,
@@ -15,6 +14,7 @@ from fencepost.conformance.plans.plan import (
     Ms,
     Pause,
     ProtocolOf,
+    RequestStep,
     Restart,
     Settle,
     Step,
@@ -39,7 +39,7 @@ _TELLING = {
 def step_text(step: Step) -> str:
     """One step in words."""
     match step:
-        case Ask():
+        case RequestStep():
             version = f" v{step.version}" if step.version is not None else ""
             if step.at_most is not None:
                 version = f" up to v{step.at_most}"

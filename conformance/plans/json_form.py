@@ -14,7 +14,6 @@ from collections.abc import Mapping
 from typing import Any, TypeVar
 
 from fencepost.conformance.plans.plan import (
-    Ask,
     AssignmentsIfLeader,
     AssignmentsToAll,
     Await,
@@ -26,6 +25,7 @@ from fencepost.conformance.plans.plan import (
     Needs,
     Pause,
     ProtocolOf,
+    RequestStep,
     Restart,
     Settle,
     Step,
@@ -95,7 +95,7 @@ def case_from_json(document: Any) -> Case:
 def step_json(step: Step, path: str = "$") -> dict[str, Any]:
     """One step as JSON.  Raises PlanError."""
     match step:
-        case Ask():
+        case RequestStep():
             return {
                 "do": "ask",
                 "label": step.label,
@@ -158,11 +158,11 @@ def step_from_json(document: Any, path: str = "$") -> Step:
             return Settle()
 
 
-def _ask(read: _Object, path: str) -> Ask:
+def _ask(read: _Object, path: str) -> RequestStep:
     api = read.text("api")
     if api not in ALL_APIS:
         raise PlanError(f"{path}.api", f"is {api!r}, none of {', '.join(ALL_APIS)}")
-    return Ask(
+    return RequestStep(
         read.text("label"),
         read.text("who"),
         api,

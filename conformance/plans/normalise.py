@@ -13,7 +13,6 @@ from typing import Any
 
 from fencepost.conformance.plans.order import connection_of
 from fencepost.conformance.plans.plan import (
-    Ask,
     AssignmentsIfLeader,
     AssignmentsToAll,
     Await,
@@ -23,6 +22,7 @@ from fencepost.conformance.plans.plan import (
     IdOf,
     Pause,
     ProtocolOf,
+    RequestStep,
     Restart,
     Settle,
     Step,
@@ -34,7 +34,7 @@ Steps = tuple[Step, ...]
 
 def tidied(steps: Steps) -> Steps:
     """The steps without what refers to nothing."""
-    joiners = {s.who for s in steps if isinstance(s, Ask) and s.api.startswith("JoinGroup")}
+    joiners = {s.who for s in steps if isinstance(s, RequestStep) and s.api.startswith("JoinGroup")}
     return tuple(_tidied(steps, joiners))
 
 
@@ -48,9 +48,9 @@ def put(case: Case, place: int, step: Step) -> Case:
     return with_steps(case, (*case.steps[:place], step, *case.steps[place + 1 :]))
 
 
-def asking(case: Case, change: Callable[[Ask], Ask]) -> Case:
+def asking(case: Case, change: Callable[[RequestStep], RequestStep]) -> Case:
     """The case with a change made to each request."""
-    steps = (change(step) if isinstance(step, Ask) else step for step in case.steps)
+    steps = (change(step) if isinstance(step, RequestStep) else step for step in case.steps)
     return with_steps(case, tuple(steps))
 
 
@@ -59,7 +59,7 @@ def _tidied(steps: Steps, joiners: set[str]) -> Iterator[Step]:
     used: set[str] = set()
     for step in steps:
         match step:
-            case Ask():
+            case RequestStep():
                 waiting.add(step.label)
                 used.add(connection_of(step))
                 yield replace(step, fields={k: _of(v, joiners) for k, v in step.fields.items()})
@@ -116,7 +116,7 @@ def overlaps(steps: Steps) -> frozenset[tuple[str, str]]:
     open_on: dict[str, str] = {}
     for step in steps:
         match step:
-            case Ask():
+            case RequestStep():
                 on = connection_of(step)
                 if on in open_on:
                     found.add((open_on[on], step.label))
@@ -139,7 +139,7 @@ def races(steps: Steps) -> frozenset[tuple[str, str]]:
     loose: set[str] = set()
     for step in steps:
         match step:
-            case Ask(label=label):
+            case RequestStep(label=label):
                 found.update((before, label) for before in loose)
                 loose.add(label)
             case Await(labels=labels):

@@ -17,7 +17,6 @@ from typing import Any
 
 from fencepost.conformance.plans.json_form import step_json
 from fencepost.conformance.plans.plan import (
-    Ask,
     Case,
     Disconnect,
     GenerationOf,
@@ -25,6 +24,7 @@ from fencepost.conformance.plans.plan import (
     Ms,
     Pause,
     ProtocolOf,
+    RequestStep,
     Step,
     instance_of,
 )
@@ -107,9 +107,9 @@ def steps_digest(steps: tuple[Step, ...]) -> str:
     return hashlib.sha256(steps_key(steps).encode()).hexdigest()[:_DIGEST]
 
 
-def asks_of(steps: tuple[Step, ...]) -> list[Ask]:
+def asks_of(steps: tuple[Step, ...]) -> list[RequestStep]:
     """The requests."""
-    return [step for step in steps if isinstance(step, Ask)]
+    return [step for step in steps if isinstance(step, RequestStep)]
 
 
 def rank(time: Ms) -> int:
@@ -117,7 +117,7 @@ def rank(time: Ms) -> int:
     return WAITS.index(time.name) + 1
 
 
-def version_of(ask: Ask, apis: Versions) -> int:
+def version_of(ask: RequestStep, apis: Versions) -> int:
     """The version in which a target of these versions is asked."""
     if ask.version is not None:
         return ask.version
@@ -125,7 +125,7 @@ def version_of(ask: Ask, apis: Versions) -> int:
     return highest if ask.at_most is None else min(highest, ask.at_most)
 
 
-def connection_of(ask: Ask) -> str:
+def connection_of(ask: RequestStep) -> str:
     """The connection that a request goes over."""
     return ask.connection or ask.who
 
@@ -135,7 +135,7 @@ def members_of_plan(steps: tuple[Step, ...]) -> list[str]:
     names: list[str] = []
     for step in steps:
         match step:
-            case Ask():
+            case RequestStep():
                 names += (step.who, connection_of(step))
             case Disconnect():
                 names.append(step.who)
@@ -174,7 +174,7 @@ def _named(said: Any, key: str) -> Iterator[str]:
             yield from _named({f.name: getattr(said, f.name) for f in fields(said)}, key)
 
 
-def usual(ask: Ask) -> dict[str, Any]:
+def usual(ask: RequestStep) -> dict[str, Any]:
     """What a well-kept client says, for the fields where that can be told from the sender alone."""
     says: dict[str, Any] = {"member_id": IdOf(ask.who), "generation_id": GenerationOf(ask.who)}
     if ask.api == "JoinGroup":
@@ -187,7 +187,7 @@ def usual(ask: Ask) -> dict[str, Any]:
     return says
 
 
-def oddness(ask: Ask) -> int:
+def oddness(ask: RequestStep) -> int:
     """In how many ways a request is not just what a well-kept client says."""
     says, odd = usual(ask), 0
     for name, value in ask.fields.items():

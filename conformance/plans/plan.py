@@ -78,7 +78,7 @@ class ProtocolOf:
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
+class RequestStep:
     """Send a request.  `fields`: the message's attributes, values or references.
 
     `version` None: the highest that the target knows, up to `below` exclusive if given.
@@ -131,7 +131,7 @@ class Restart:
     """The coordinator fails over."""
 
 
-Step = Ask | Await | Pause | Settle | Disconnect | Restart
+Step = RequestStep | Await | Pause | Settle | Disconnect | Restart
 
 
 @dataclass(frozen=True, slots=True)

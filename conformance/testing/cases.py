@@ -49,7 +49,7 @@ def entry_of(name: str, program: Program, hello: Hello) -> Entry:
     virtual = hello.clock == "virtual"
 
     def write(script: Script) -> None:
-        writer = _Writer(script, hello)
+        writer = _CaseWriter(script, hello)
         for move in program.moves:
             writer.move(move)
         writer.wait_for(*writer.names)
@@ -69,7 +69,7 @@ def entry_of(name: str, program: Program, hello: Hello) -> Entry:
 
 
 @dataclass(slots=True)
-class _Writer:
+class _CaseWriter:
     """Writes moves; `names`: what the process in each seat of the cast is called now."""
 
     script: Script

@@ -22,7 +22,7 @@ from hypothesis import settings as hypothesis_settings
 from fencepost.conformance.targets.in_process import InProcessCoordinator
 from fencepost.conformance.targets.registry import TargetOptions, find_revision, find_target
 from fencepost.conformance.targets.target import Hints, Provenance, Target
-from fencepost.conformance.testing.runs import Court, Ran
+from fencepost.conformance.testing.runs import ProgramRun, ProgramRunner
 from fencepost.conformance.testing.search import ALL, Searched, search_quickly, search_side_by_side
 from fencepost.model.coordinator import Coordinator
 from fencepost.model.table.table import Level
@@ -132,7 +132,7 @@ def machine_against(
             """Fails with the shortest program that is answered wrongly."""
             __tracebackhide__ = True
             chosen = settings or hypothesis_settings()
-            with Court(target, judge, level=level, coverage=self.coverage) as court:
+            with ProgramRunner(target, judge, level=level, coverage=self.coverage) as court:
                 look = search_quickly if court.is_quick else search_side_by_side
                 searched: Searched = look(court, chosen, doings)
                 said = self.coverage.text(judge)
@@ -151,10 +151,10 @@ def check_programs(
     revision: str = "kafka-4",
     level: Level = Level.SHOULD,
     traces: Path = TRACES,
-) -> Sequence[Ran]:
+) -> Sequence[ProgramRun]:
     """Run known programs, regressions for example.  Raises ViolationError for the first."""
     __tracebackhide__ = True
-    with Court(target_of(held), find_revision(revision), level=level) as court:
+    with ProgramRunner(target_of(held), find_revision(revision), level=level) as court:
         results = court.run(programs)
         failing = next((ran for ran in results if ran.fails), None)
         report = _report(court, failing, traces) if failing is not None else ""
@@ -172,7 +172,7 @@ def target_of(held: Held) -> Target:
     return FactoryTarget(held)
 
 
-def _report(court: Court, ran: Ran, traces: Path) -> str:
+def _report(court: ProgramRunner, ran: ProgramRun, traces: Path) -> str:
     lines = ["this program was answered wrongly:", "", court.report(ran), ""]
     lines += ["As code:", f"    {ran.program.text}"]
     trace = court.trace(ran)

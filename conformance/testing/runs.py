@@ -17,7 +17,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Self
 
-from fencepost.conformance.certify.certify import Options, Suite, opened
+from fencepost.conformance.certify.certify import OpenTarget, Options, opened
 from fencepost.conformance.certify.replay import sound_trace
 from fencepost.conformance.execution.answer_diff import names_of
 from fencepost.conformance.execution.explain import explain
@@ -40,7 +40,7 @@ _REQUEST = re.compile(r"(?P<id>r\d+) \((?P<api>\S+) v\d+\)")
 
 
 @dataclass(frozen=True, slots=True)
-class Ran:
+class ProgramRun:
     """A program that was run: its result, and the history properties that its answers break."""
 
     program: Program
@@ -54,8 +54,7 @@ class Ran:
 
         A connection that is closed may be another program's doing, where several run side by side.
         """
-        verdict = self.result.verdict
-        violation = verdict.violation if verdict is not None else None
+        violation = self.result.violation
         wrong = None if violation is None else violation.wrong
         if wrong in {Wrong.CLOSED, Wrong.DEVIATION}:
             return 3
@@ -64,7 +63,7 @@ class Ran:
         return 1 if violation is not None and violation.level is Level.MUST else 2
 
 
-class Court:
+class ProgramRunner:
     """A target that is open and is given programs; for `with`, from code that is not async.
 
     Raises TargetUnavailableError when it is entered.
@@ -83,7 +82,7 @@ class Court:
         self.level = level
         self.coverage = Coverage() if coverage is None else coverage
         self._numbers = itertools.count(1)
-        self._suite: Future[Suite] = Future()
+        self._suite: Future[OpenTarget] = Future()
         self._ended: asyncio.Event | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread = threading.Thread(target=self._live, name="fencepost court", daemon=True)
@@ -116,7 +115,7 @@ class Court:
             await self._ended.wait()
 
     @property
-    def suite(self) -> Suite:
+    def suite(self) -> OpenTarget:
         """The target, open."""
         self._running()
         return self._suite.result()
@@ -131,7 +130,7 @@ class Court:
         """Whether the clock is virtual, so that a program takes no time."""
         return self.suite.hello.clock == "virtual"
 
-    def run(self, programs: Sequence[Program]) -> list[Ran]:
+    def run(self, programs: Sequence[Program]) -> list[ProgramRun]:
         """Run these, side by side where the target allows it; results in the same order."""
         hello = self.suite.hello
         entries = [entry_of(f"program {next(self._numbers)}", p, hello) for p in programs]
@@ -139,7 +138,7 @@ class Court:
         results = running.result()
         return [self._ran(p, result) for p, result in zip(programs, results, strict=True)]
 
-    def _ran(self, program: Program, result: CaseResult) -> Ran:
+    def _ran(self, program: Program, result: CaseResult) -> ProgramRun:
         recording = result.recording
         broken: dict[str, str] = {}
         if recording is not None and not recording.moved:
@@ -148,9 +147,9 @@ class Court:
             self.coverage.add(result.verdict.used)
         grave = LEVELS.index(result.level) <= LEVELS.index(self.level)
         wrong = result.outcome is Outcome.FAIL and grave
-        return Ran(program, result, broken, wrong or bool(broken))
+        return ProgramRun(program, result, broken, wrong or bool(broken))
 
-    def report(self, ran: Ran) -> str:
+    def report(self, ran: ProgramRun) -> str:
         """What went wrong: what was done and answered, what was due and why; members by name."""
         lines = []
         result = ran.result
@@ -164,7 +163,7 @@ class Court:
             lines.append(f"By answers alone, {name} is broken: {said_so.rstrip('.')}.")
         return "\n".join(lines)
 
-    def trace(self, ran: Ran) -> TraceFile | None:
+    def trace(self, ran: ProgramRun) -> TraceFile | None:
         """The evidence; None where the target failed and left none."""
         return sound_trace(ran.result, self.revision, self.target.provenance())
 

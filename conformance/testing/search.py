@@ -13,8 +13,8 @@ from itertools import combinations
 
 from hypothesis import HealthCheck, Phase, event, given, seed, settings, target
 
-from fencepost.conformance.testing.runs import Court, Ran
-from fencepost.properties.checking.shrinking import shrunk
+from fencepost.conformance.testing.runs import ProgramRun, ProgramRunner
+from fencepost.properties.checking.shrinking import shrunk, without
 from fencepost.properties.stateful.programs import DOINGS, Move, Program, plainer
 from fencepost.properties.stateful.strategies import programs
 
@@ -35,20 +35,20 @@ _PAIRED = 8
 class Searched:
     """What a search found (None: nothing), and how many programs it ran."""
 
-    found: Ran | None
+    found: ProgramRun | None
     examples: int
 
 
-class _FoundError(AssertionError):
+class _FailureFoundError(AssertionError):
     """A program that fails."""
 
 
-def search_quickly(court: Court, chosen: settings, doings: Sequence[str] = ALL) -> Searched:
+def search_quickly(court: ProgramRunner, chosen: settings, doings: Sequence[str] = ALL) -> Searched:
     """By Hypothesis, one long program after the other, where a program takes no time."""
-    failing: list[Ran] = []
+    failing: list[ProgramRun] = []
     tried = 0
 
-    def run(program: Program) -> Ran:
+    def run(program: Program) -> ProgramRun:
         nonlocal tried
         tried += 1
         return court.run([program])[0]
@@ -63,23 +63,23 @@ def search_quickly(court: Court, chosen: settings, doings: Sequence[str] = ALL) 
     @given(programs(min_moves=_LONG, max_moves=_LONGEST, doings=doings))
     def judged(program: Program) -> None:
         if failing:
-            raise _FoundError  # Hypothesis asks again for what it has been shown
+            raise _FailureFoundError  # Hypothesis asks again for what it has been shown
         ran = run(program)
         event(ran.result.outcome.value)
         used = ran.result.verdict.used if ran.result.verdict is not None else frozenset()
         target(float(len(used)), label="rules used")
         if ran.fails:
             failing.append(ran)
-            raise _FoundError
+            raise _FailureFoundError
 
     try:
         judged()
-    except _FoundError:
+    except _FailureFoundError:
         return Searched(_shrunk(failing[0], run), tried)
     return Searched(None, tried)
 
 
-def _shrunk(first: Ran, run: Callable[[Program], Ran]) -> Ran:
+def _shrunk(first: ProgramRun, run: Callable[[Program], ProgramRun]) -> ProgramRun:
     """Made shorter, one attempt after the other."""
     best = first
 
@@ -96,7 +96,9 @@ def _shrunk(first: Ran, run: Callable[[Program], Ran]) -> Ran:
     return at_once if at_once.fails and at_once.gravity <= first.gravity else best
 
 
-def search_side_by_side(court: Court, chosen: settings, doings: Sequence[str] = ALL) -> Searched:
+def search_side_by_side(
+    court: ProgramRunner, chosen: settings, doings: Sequence[str] = ALL
+) -> Searched:
     """In batches, where a program takes seconds."""
     tried = 0
     for batch in _batches(chosen, doings):
@@ -143,7 +145,7 @@ def _drawn(
     return list(found)
 
 
-def _shorter(court: Court, best: Ran) -> tuple[Ran, int]:
+def _shorter(court: ProgramRunner, best: ProgramRun) -> tuple[ProgramRun, int]:
     """The shortest that still fails, and how many were run."""
     tried = {best.program}
     while candidates := [p for p in dict.fromkeys(_below(best.program)) if p not in tried]:
@@ -165,13 +167,13 @@ def _below(program: Program) -> Iterator[Program]:
         yield program._replace(moves=(one,))
     for size in (len(moves) // 2, 2, 1):
         for at in range(len(moves) - size + 1) if 0 < size < len(moves) else ():
-            yield program._replace(moves=(*moves[:at], *moves[at + size :]))
+            yield program._replace(moves=without(moves, at, at + size))
     odd = [at for at, move in enumerate(moves) if move.odd]
     for at in odd[:_PLAINER]:
         yield program._replace(moves=(*moves[:at], moves[at]._replace(odd=""), *moves[at + 1 :]))
 
 
-def _size(ran: Ran) -> tuple[int, int, int, int]:
+def _size(ran: ProgramRun) -> tuple[int, int, int, int]:
     """Grave faults first, among those the most ordinary, shortest and plainest program."""
     moves = ran.program.moves
     odd = sum(bool(move.odd) for move in moves)

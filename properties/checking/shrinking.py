@@ -1,8 +1,9 @@
-"""Make a list shorter that still shows something, always in the same way.
+"""Shrink a list: the shortest that still fails, found in the same way each time.
 
-Decides when to stop: when leaving out any one item, or any two, or putting a simpler one in the
-place of any, no longer shows it.  Deterministic, whatever found the list: the same list shrinks to
-the same.
+It ends when no item and no two items can be left out, and no item can be replaced by a simpler one.
+The same list shrinks to the same result.  Test plans have more ways to become smaller, and are
+shrunk side by side: see `fencepost.conformance.plans.shrink.shrink`, which leaves out steps by the
+functions here.
 """
 
 from __future__ import annotations
@@ -15,6 +16,23 @@ T = TypeVar("T")
 
 Shows = Callable[[Sequence[T]], Sequence[T] | None]
 """A list → what of it shows it (a part of it, or all), or None if it doesn't."""
+
+
+def without(items: Sequence[T], start: int, stop: int) -> tuple[T, ...]:
+    """The items but for those from `start` up to, and not including, `stop`."""
+    return (*items[:start], *items[stop:])
+
+
+def without_runs(items: Sequence[T], size: int) -> Iterator[tuple[T, ...]]:
+    """The items without each run of so many, which don't overlap; the last run first."""
+    for stop in range(len(items), 0, -size):
+        yield without(items, max(0, stop - size), stop)
+
+
+def without_pairs(items: Sequence[T]) -> Iterator[tuple[T, ...]]:
+    """The items without each two of them, the first two first."""
+    for one, two in combinations(range(len(items)), 2):
+        yield (*items[:one], *items[one + 1 : two], *items[two + 1 :])
 
 
 def shrunk(
@@ -77,17 +95,17 @@ class _Shrinking(Generic[T]):
         while size:
             place = len(self.best) - size
             while place >= 0 and self.left > 0:
-                self.take((*self.best[:place], *self.best[place + size :]))
+                self.take(without(self.best, place, place + size))
                 place = min(place - 1, len(self.best) - size)
             size //= 2
         return self.best != began
 
     def without_two(self) -> bool:
         """Leave out two items that need one another."""
-        for i, j in combinations(range(len(self.best)), 2):
+        for shorter in without_pairs(self.best):
             if self.left <= 0:
                 return False
-            if self.take((*self.best[:i], *self.best[i + 1 : j], *self.best[j + 1 :])):
+            if self.take(shorter):
                 return True
         return False
 

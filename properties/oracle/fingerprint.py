@@ -1,17 +1,25 @@
-"""What is broken where a history is wrong: the rule, and the shape of the failure.
+"""The fingerprint of a failure, and the three ways in which two failures are compared.
 
-Decides when two failures are one.  The same rule is broken by the same kind of request in the same
-way, and what came is of the same kind: its error codes, whether it leads, the field that differs.
-Names, generations, numbers and times are left out, since they change with every step that goes.
+Equal fingerprints (`==`): the same rule is broken by the same kind of request in the same way, and
+the answer is of the same kind.  A plan is made smaller, failures are grouped, and findings are
+confirmed by this.  Names, generations, numbers and times are left out, since they change with every
+step that is left out.
+
+The same `by_observed`: the same rule, and the same observed words without names and numbers.  A
+list of known failures holds no more than these, so it is compared by them.
+
+The same `bug_of`: the same implementation, and the same known cause or, where no cause is known,
+the same fingerprint.  The corpus and the nightly report count bugs by this.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
+from fencepost.model.history import Event, Sent
 from fencepost.model.revision import Revision
 from fencepost.model.table.errors import error_name
 from fencepost.model.table.table import Rule
@@ -20,19 +28,62 @@ from fencepost.properties.oracle.verdict import Violation, Wrong, nearest
 _FIELD = re.compile(r"[A-Za-z.]+")
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Shape:
-    """Rule ("" for none), API, the way of being wrong, and what was seen, without names."""
+_SENDER = re.compile(r"^\S+ (?P<api>[A-Z][A-Za-z]+)(?: #(?:\d+|\*))?: ")
+_LIST = re.compile(r"\[[^\[\]]*\]")
+_NUMBER = re.compile(r"-?\b\d+\b")
+_MEMBER = re.compile(r"\b(?:[A-Z]\d|[a-z])\b(?: \(id \d+\))?")
 
-    rule: str
-    api: str
-    wrong: str
-    seen: str
+TARGET_FAILED = "TARGET-FAILED"
+"""`wrong` where the target itself failed, rather than answered wrong."""
+
+Bug = tuple[str, str]
+"""An implementation, and the known cause of a failure or its fingerprint in words."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Fingerprint:
+    """What stays the same wherever the same fault is seen.
+
+    `rule`: the broken rule's id, "" for none; `api`: of the request; `wrong`: the name of a `Wrong`
+    or another word for how it failed; `seen`: the kind of the answer, without names and numbers;
+    `observed`: the observed words without names and numbers, which `==` does not compare.
+    """
+
+    rule: str = ""
+    api: str = ""
+    wrong: str = ""
+    seen: str = ""
+    observed: str = field(default="", compare=False)
 
     def __str__(self) -> str:
         """In words, for a list."""
         parts = (self.rule, self.api, self.wrong, self.seen)
         return " · ".join(part for part in parts if part)
+
+    @property
+    def by_observed(self) -> tuple[str, str]:
+        """The rule and the observed words: what an entry of a list of known failures holds."""
+        return self.rule, self.observed
+
+
+def origin_of(target: str) -> str:
+    """The implementation that a target's name means: all versions of Kafka are one."""
+    return "kafka" if target.startswith("kafka:") else target
+
+
+def bug_of(target: str, fingerprint: Fingerprint | str, cause: str = "") -> Bug:
+    """The bug that a failure of a target shows.
+
+    `fingerprint`: the record, or its words; `cause`: the known departures that explain it, or "".
+    """
+    return origin_of(target), cause or str(fingerprint)
+
+
+def without_names(observed: str) -> str:
+    """Observed words without the names of members, lists of them, and numbers."""
+    text = _SENDER.sub(lambda found: f"{found['api']}: ", observed)
+    text = _LIST.sub("[…]", text)
+    return _NUMBER.sub("…", _MEMBER.sub("…", text))
 
 
 def broken_rule(violation: Violation, revision: Revision) -> Rule | None:
@@ -47,10 +98,23 @@ def broken_rule(violation: Violation, revision: Revision) -> Rule | None:
     return None
 
 
-def shape_of_violation(violation: Violation, revision: Revision, api: str) -> Shape:
-    """The shape of a violation of a revision by the answer to a request of this API."""
+def fingerprint_of(
+    violation: Violation, revision: Revision, history: Iterable[Event], observed: str = ""
+) -> Fingerprint:
+    """The fingerprint of a violation of a revision.
+
+    `history`: where the request is found; `observed`: the violation's observed words, if known.
+    """
     rule = broken_rule(violation, revision)
-    return Shape(rule.id if rule is not None else "", api, violation.wrong.name, _seen(violation))
+    asked = (event.request for event in history if isinstance(event, Sent))
+    api = next((request.api for request in asked if request.id == violation.request_id), "")
+    return Fingerprint(
+        rule.id if rule is not None else "",
+        api,
+        violation.wrong.name,
+        _seen(violation),
+        without_names(observed),
+    )
 
 
 def _seen(violation: Violation) -> str:

@@ -16,14 +16,13 @@ from pathlib import Path
 from support.places import ROOT
 
 from fencepost.conformance.catalogue import ENTRIES
-from fencepost.conformance.certify.certify import Options, Suite, opened
+from fencepost.conformance.certify.certify import OpenTarget, Options, opened
 from fencepost.conformance.certify.replay import sound_trace
 from fencepost.conformance.execution.outcome import CaseResult, Outcome
-from fencepost.conformance.execution.shape import shape_of
 from fencepost.conformance.findings.findings import under
 from fencepost.conformance.plans.order import DELAY
 from fencepost.conformance.plans.plan import Case
-from fencepost.conformance.plans.shrink.shrink import Shown, smallest
+from fencepost.conformance.plans.shrink.shrink import Reproducer, smallest
 from fencepost.conformance.runtime.provenance import own_version
 from fencepost.conformance.targets.in_process import InProcessTarget
 from fencepost.model.revisions.base import KAFKA_4
@@ -63,28 +62,28 @@ async def _trace_of_mutant(mutant: Mutant) -> TraceFile:
     return trace
 
 
-async def _smallest(failure: CaseResult, suite: Suite) -> CaseResult:
+async def _smallest(failure: CaseResult, suite: OpenTarget) -> CaseResult:
     """As small as it gets with the delay that it has; with none, all would be over at once."""
-    shape, delay = shape_of(failure, suite.revision), failure.case.needs.config.get(DELAY)
+    fingerprint, delay = failure.fingerprint(suite.revision), failure.case.needs.config.get(DELAY)
 
     async def judge(case: Case) -> CaseResult | None:
         if case.needs.config.get(DELAY) != delay:
             return None
         (result,) = await suite.try_cases([case])
-        return result if shape_of(result, suite.revision) == shape else None
+        return result if result.fingerprint(suite.revision) == fingerprint else None
 
-    minimal = await smallest(Shown(failure.case, failure), suite.hello.apis, judge)
+    minimal = await smallest(Reproducer(failure.case, failure), suite.hello.apis, judge)
     return minimal.shown.run
 
 
-async def _settled(failure: CaseResult, suite: Suite) -> CaseResult:
+async def _settled(failure: CaseResult, suite: OpenTarget) -> CaseResult:
     """The same failure under the first of these settings that it is one with."""
-    case, shape = failure.case, shape_of(failure, suite.revision)
+    case, fingerprint = failure.case, failure.fingerprint(suite.revision)
     for settings in SETTINGS:
         config = {**settings, **case.needs.config}
         tried = replace(case, needs=replace(case.needs, config=config), rules=())
         (result,) = await suite.try_cases([tried])
-        if shape_of(result, suite.revision) == shape:
+        if result.fingerprint(suite.revision) == fingerprint:
             return result
     return failure
 

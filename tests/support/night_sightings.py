@@ -9,8 +9,8 @@ from typing import Any
 
 from support.places import ROOT
 
-from fencepost.conformance.nightly.dedup import EACH_TIME, Sighting, entries_of
-from fencepost.conformance.nightly.nightly import Wish
+from fencepost.conformance.nightly.dedup import EACH_TIME, ShardFinding, entries_of
+from fencepost.conformance.nightly.nightly import NightOptions
 from fencepost.conformance.nightly.plan import TARGETS
 
 TONIGHT, BEFORE = "2026-03-02", "2026-03-01"
@@ -18,8 +18,8 @@ LONG_S = 300.0
 MUTANT = "mutant:empty-group-unlisted"
 
 
-def sighting(shard: str = "mock", **fields: Any) -> Sighting:
-    seen = Sighting(
+def sighting(shard: str = "mock", **fields: Any) -> ShardFinding:
+    seen = ShardFinding(
         "mock", "HEARTBEAT-STABLE", "MUST", "a shape", "It is wrong.", 1, EACH_TIME, shard, 7
     )
     return replace(seen, **fields)
@@ -30,12 +30,12 @@ def finding(name: str) -> str:
     return path.read_text(encoding="utf-8")
 
 
-def wish(folder: Path, **fields: Any) -> Wish:
+def wish(folder: Path, **fields: Any) -> NightOptions:
     began = datetime(2026, 3, 2, 23, tzinfo=UTC)
-    made = Wish(began, 5, LONG_S, folder, folder, (TARGETS,), (MUTANT,), named=True)
+    made = NightOptions(began, 5, LONG_S, folder, folder, (TARGETS,), (MUTANT,), named=True)
     return replace(made, **fields)
 
 
-def statuses(*sightings: Sighting, **fields: Any) -> list[str]:
+def statuses(*sightings: ShardFinding, **fields: Any) -> list[str]:
     whole = {"tonight": TONIGHT, "corpus": {}, "before": ()} | fields
     return [entry.status for entry in entries_of(sightings, **whole)]

@@ -14,7 +14,12 @@ from fencepost.conformance.catalogue.registry import Entry, Registry
 from fencepost.conformance.catalogue.script import Script
 from fencepost.conformance.execution.answer_diff import signature
 from fencepost.conformance.execution.explain import explain
-from fencepost.conformance.execution.outcome import CaseResult, Certificate, Coverage, Outcome
+from fencepost.conformance.execution.outcome import (
+    CaseResult,
+    Certificate,
+    CertificateCoverage,
+    Outcome,
+)
 from fencepost.conformance.execution.runner import CaseRun, Recording
 from fencepost.conformance.plans.plan import Case
 from fencepost.conformance.targets.in_process import InProcessCoordinator, ModelCoordinator
@@ -211,7 +216,7 @@ def certificate(*results: CaseResult, **changes: Any) -> Certificate:
         advertised={**apis, "JoinGroup": (0, 11)},
         working={**apis, "JoinGroup": (0, 9)},
         results=results,
-        coverage=Coverage(
+        coverage=CertificateCoverage(
             ("JOIN-STATIC-EMPTY-NEW",), ("SYNC-STABLE",), {"JOIN-GROUP-DEAD": "never"}
         ),
         seed=7,

@@ -1,9 +1,8 @@
-"""The corpus of committed traces: what its index says, and which traces are one.
+"""The corpus of committed traces: what its index says, and which traces show the same bug.
 
-Decides when two traces show the same bug: they came from the same implementation, and their
-failures have the same known cause, or, where no cause is known, the same shape.  A trace that holds
-has no shape; it is the same as its very copy.
-The index is made from the traces alone, in an order that doesn't hang on when they came.
+Bugs are compared as `fencepost.properties.oracle.fingerprint` says; a trace that holds shows none,
+and is the same as its very copy.  The index is made from the traces alone, in an order that does
+not depend on when they came.
 """
 
 from __future__ import annotations
@@ -19,9 +18,8 @@ from typing import Any, Self
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import best_match
 
-from fencepost.model.history import Sent
 from fencepost.properties.mutants.catalogue import find_revision
-from fencepost.properties.oracle.fingerprint import Shape, shape_of_violation
+from fencepost.properties.oracle.fingerprint import Bug, Fingerprint, bug_of, fingerprint_of
 from fencepost.traces.files.causes import cause_of
 from fencepost.traces.files.trace_file import TraceFile, TraceFileError, read_document
 from fencepost.traces.text.words import with_names
@@ -37,31 +35,23 @@ KINDS = ("mutant", "recorded", "finding", "adopted")
 """In the order of the index."""
 
 Row = dict[str, Any]
-Sameness = tuple[str, str]
 
 
-def shape_of_trace(trace: TraceFile) -> Shape | None:
-    """The shape of the failure that a trace shows, judged today; None where it shows none."""
+def fingerprint_of_trace(trace: TraceFile) -> Fingerprint | None:
+    """The fingerprint of the failure that a trace shows, judged today; None where it shows none."""
     violation = trace.judge().violation
     if violation is None:
         return None
-    asked = (e.request for e in trace.events if isinstance(e, Sent))
-    api = next((r.api for r in asked if r.id == violation.request_id), "")
-    return shape_of_violation(violation, find_revision(trace.revision), api)
+    return fingerprint_of(violation, find_revision(trace.revision), trace.events)
 
 
-def origin_of(target: str) -> str:
-    """The implementation that a target's name means: all versions of Kafka are one."""
-    return "kafka" if target.startswith("kafka:") else target
-
-
-def sameness_of(trace: TraceFile) -> Sameness:
-    """What two traces of one bug have in common: the cause, where it is known, or the shape."""
-    shape = shape_of_trace(trace)
-    if shape is None:
+def bug_of_trace(trace: TraceFile) -> Bug:
+    """The bug that a trace shows; of a trace that holds, a digest of its steps."""
+    fingerprint = fingerprint_of_trace(trace)
+    if fingerprint is None:
         steps = json.dumps(trace.to_json()["steps"], sort_keys=True)
         return "", hashlib.sha256(steps.encode()).hexdigest()
-    return origin_of(str(trace.provenance.get("target"))), cause_of(trace) or str(shape)
+    return bug_of(str(trace.provenance.get("target")), fingerprint, cause_of(trace))
 
 
 def row_of(
@@ -140,14 +130,14 @@ class CorpusFolder:
         """Where a trace lies."""
         return self.top / str(row["file"])
 
-    def same_bugs(self) -> dict[Sameness, str]:
+    def same_bugs(self) -> dict[Bug, str]:
         """What is in it already, with the name of the first that shows it.
 
         Raises TraceFileError.
         """
-        found: dict[Sameness, str] = {}
+        found: dict[Bug, str] = {}
         for row in self.rows:
-            found.setdefault(sameness_of(TraceFile.read(self.path_of(row))), row["name"])
+            found.setdefault(bug_of_trace(TraceFile.read(self.path_of(row))), row["name"])
         return found
 
     def with_adopted(self, name: str, trace: TraceFile) -> Path:

@@ -8,7 +8,6 @@ members; last what the requests say.  Whether the plan still shows anything is a
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from itertools import combinations
 
 from fencepost.conformance.plans.normalise import overlaps, with_steps
 from fencepost.conformance.plans.order import (
@@ -20,7 +19,7 @@ from fencepost.conformance.plans.order import (
     steps_key,
     weight,
 )
-from fencepost.conformance.plans.plan import Ask, Case, Disconnect, Step
+from fencepost.conformance.plans.plan import Case, Disconnect, RequestStep, Step
 from fencepost.conformance.plans.shrink.simplify import (
     lower_versions,
     no_delay,
@@ -34,6 +33,7 @@ from fencepost.conformance.plans.shrink.unify import (
     own_connections,
     plain_names,
 )
+from fencepost.properties.checking.shrinking import without_pairs, without_runs
 
 _PAIRED = 16
 """Of longer plans no two steps are left out together: there are too many."""
@@ -79,11 +79,11 @@ def _one_group(case: Case, apis: Versions) -> Iterator[Case]:
 
 
 def _is_about(step: Step, group: str) -> bool:
-    return not isinstance(step, Ask) or group in groups_of_plan((step,))
+    return not isinstance(step, RequestStep) or group in groups_of_plan((step,))
 
 
 def _is_about_alone(step: Step, group: str) -> bool:
-    return isinstance(step, Ask) and groups_of_plan((step,)) == [group]
+    return isinstance(step, RequestStep) and groups_of_plan((step,)) == [group]
 
 
 def _without_members(case: Case, apis: Versions) -> Iterator[Case]:
@@ -95,7 +95,7 @@ def _without_members(case: Case, apis: Versions) -> Iterator[Case]:
 
 def _is_by(step: Step, name: str) -> bool:
     match step:
-        case Ask():
+        case RequestStep():
             return name in {step.who, connection_of(step)}
         case Disconnect(who=who):
             return who == name
@@ -108,26 +108,21 @@ def _chunks(case: Case, apis: Versions) -> Iterator[Case]:
     del apis
     size = len(case.steps) // 2
     while size > 1:
-        for end in range(len(case.steps), 0, -size):
-            kept = (*case.steps[: max(0, end - size)], *case.steps[end:])
-            yield with_steps(case, kept)
+        yield from (with_steps(case, kept) for kept in without_runs(case.steps, size))
         size //= 2
 
 
 def _singles(case: Case, apis: Versions) -> Iterator[Case]:
     """Without each step, the last first."""
     del apis
-    for place in reversed(range(len(case.steps))):
-        yield with_steps(case, (*case.steps[:place], *case.steps[place + 1 :]))
+    yield from (with_steps(case, kept) for kept in without_runs(case.steps, 1))
 
 
 def _pairs(case: Case, apis: Versions) -> Iterator[Case]:
     """Without two steps that need one another."""
     del apis
     if len(case.steps) <= _PAIRED:
-        for one, two in combinations(range(len(case.steps)), 2):
-            kept = (*case.steps[:one], *case.steps[one + 1 : two], *case.steps[two + 1 :])
-            yield with_steps(case, kept)
+        yield from (with_steps(case, kept) for kept in without_pairs(case.steps))
 
 
 EDITS: tuple[Edit, ...] = (

@@ -34,7 +34,7 @@ _MOMENT_S = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class Shown(Generic[T]):
+class Reproducer(Generic[T]):
     """A plan that shows what is looked for, and the run that showed it."""
 
     case: Case
@@ -56,13 +56,13 @@ class GivenUpError(Exception):
 class Minimal(Generic[T]):
     """The smallest that was found, how many plans were tried, and whether nothing was left out."""
 
-    shown: Shown[T]
+    shown: Reproducer[T]
     tried: int
     is_minimal: bool
 
 
 async def smallest(
-    first: Shown[T],
+    first: Reproducer[T],
     apis: Versions,
     judge: Judge[T],
     *,
@@ -79,7 +79,7 @@ async def smallest(
     `begin`: plans to begin with, if they show it, the first rather than the others; `seconds`: at
     most; `stop`: ends it early.
     """
-    work = _Work(first, apis, judge, patient or judge, at_once, tries)
+    work = _PlanShrinking(first, apis, judge, patient or judge, at_once, tries)
     ended = None
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(seconds):
@@ -87,12 +87,12 @@ async def smallest(
     return Minimal(work.best, work.tried, ended is not None and work.tried < tries)
 
 
-class _Work(Generic[T]):
+class _PlanShrinking(Generic[T]):
     """One minimisation under way; `best` always shows it."""
 
     def __init__(
         self,
-        first: Shown[T],
+        first: Reproducer[T],
         apis: Versions,
         judge: Judge[T],
         patient: Judge[T],
@@ -158,7 +158,7 @@ class _Work(Generic[T]):
             await _decided(runs)
             for place, running in enumerate(runs):
                 if running.done() and (run := running.result()) is not None:
-                    self.best = Shown(cases[place], run)
+                    self.best = Reproducer(cases[place], run)
                     return place
         finally:
             for running in runs:

@@ -21,7 +21,7 @@ from fencepost.conformance.plans.order import (
     usual,
     version_of,
 )
-from fencepost.conformance.plans.plan import Ask, Case, Ms, Pause, ProtocolOf
+from fencepost.conformance.plans.plan import Case, Ms, Pause, ProtocolOf, RequestStep
 from fencepost.model.messages.draft_messages import ALL_APIS
 from fencepost.model.messages.shapes import wire_fields
 
@@ -53,13 +53,13 @@ def no_delay(case: Case, apis: Versions) -> Iterator[Case]:
 
 def lower_versions(case: Case, apis: Versions) -> Iterator[Case]:
     """All requests of an API in a lower version, the lowest first; then each by itself."""
-    asked = {step.api: step for step in case.steps if isinstance(step, Ask)}
+    asked = {step.api: step for step in case.steps if isinstance(step, RequestStep)}
     for api in asked:
         low, high = apis.get(api, (0, 0))
         for version in range(low, high):
             yield asking(case, partial(_lowered, api=api, version=version, apis=apis))
     for place, step in enumerate(case.steps):
-        if isinstance(step, Ask):
+        if isinstance(step, RequestStep):
             for version in range(apis.get(step.api, (0, 0))[0], version_of(step, apis)):
                 if _can_say(step, version):
                     yield put(case, place, replace(step, version=version, at_most=None))
@@ -71,7 +71,7 @@ def fitted(case: Case, apis: Versions) -> Case:
     That a sync repeats the protocol is for the coordinator to check, so it may go.
     """
 
-    def low_enough(ask: Ask) -> Ask:
+    def low_enough(ask: RequestStep) -> RequestStep:
         if ask.api not in apis:
             return ask
         if ask.api == "SyncGroup" and apis[ask.api][1] < _PROTOCOL_SINCE:
@@ -82,13 +82,13 @@ def fitted(case: Case, apis: Versions) -> Case:
     return asking(case, low_enough)
 
 
-def _lowered(ask: Ask, api: str, version: int, apis: Versions) -> Ask:
+def _lowered(ask: RequestStep, api: str, version: int, apis: Versions) -> RequestStep:
     if ask.api != api or version_of(ask, apis) <= version or not _can_say(ask, version):
         return ask
     return replace(ask, version=version, at_most=None)
 
 
-def _can_say(ask: Ask, version: int) -> bool:
+def _can_say(ask: RequestStep, version: int) -> bool:
     """Whether a version has the fields of a request; a leave may still find another way."""
     forms = dict(wire_fields(ALL_APIS[ask.api].request))
     return ask.api == "LeaveGroup" or all(
@@ -102,16 +102,16 @@ def plain_bodies(case: Case, apis: Versions) -> Iterator[Case]:
     del apis
     yield asking(case, _as_usual)
     for place, step in enumerate(case.steps):
-        if isinstance(step, Ask):
+        if isinstance(step, RequestStep):
             yield put(case, place, _as_usual(step))
     for place, step in enumerate(case.steps):
-        if isinstance(step, Ask):
+        if isinstance(step, RequestStep):
             for said in _plainer(step):
                 yield put(case, place, replace(step, fields=said))
     yield asking(case, _offering_nothing)
 
 
-def _plainer(ask: Ask) -> Iterator[dict[str, Any]]:
+def _plainer(ask: RequestStep) -> Iterator[dict[str, Any]]:
     says = usual(ask)
     kind = {f.name: f for f in fields(ALL_APIS[ask.api].request)}
     for name, value in ask.fields.items():
@@ -129,12 +129,12 @@ def _plainer(ask: Ask) -> Iterator[dict[str, Any]]:
                 yield {**ask.fields, name: (*value[:at], *value[at + 1 :])}
 
 
-def _as_usual(ask: Ask) -> Ask:
+def _as_usual(ask: RequestStep) -> RequestStep:
     says = usual(ask)
     return replace(ask, fields={name: says.get(name, said) for name, said in ask.fields.items()})
 
 
-def _offering_nothing(ask: Ask) -> Ask:
+def _offering_nothing(ask: RequestStep) -> RequestStep:
     if "protocols" not in ask.fields:
         return ask
     return replace(ask, fields={**ask.fields, "protocols": PROTOCOLS})

@@ -22,13 +22,13 @@ from fencepost.conformance.plans.order import (
     plainly_named,
 )
 from fencepost.conformance.plans.plan import (
-    Ask,
     AssignmentsIfLeader,
     Case,
     Disconnect,
     GenerationOf,
     IdOf,
     ProtocolOf,
+    RequestStep,
     Step,
     instance_of,
 )
@@ -44,7 +44,7 @@ def merged_groups(case: Case, apis: Versions) -> Iterator[Case]:
                 yield asking(case, partial(_moved, group=group, other=other))
 
 
-def _moved(ask: Ask, group: str, other: str) -> Ask:
+def _moved(ask: RequestStep, group: str, other: str) -> RequestStep:
     """The request about another group."""
 
     def named(value: Any, name: str) -> Any:
@@ -87,7 +87,7 @@ def own_connections(case: Case, apis: Versions) -> Iterator[Case]:
     """Each member over its own connection."""
     del apis
     for place, step in enumerate(case.steps):
-        if isinstance(step, Ask) and step.connection is not None:
+        if isinstance(step, RequestStep) and step.connection is not None:
             yield put(case, place, replace(step, connection=None))
 
 
@@ -112,7 +112,7 @@ def renamed(case: Case, members: Mapping[str, str], instances: Mapping[str, str]
 
     def step(old: Step) -> Step:
         match old:
-            case Ask():
+            case RequestStep():
                 said = {name: value(v) for name, v in old.fields.items()}
                 if (instance := said.get("group_instance_id")) is not None:
                     said["group_instance_id"] = instances.get(instance, instance)

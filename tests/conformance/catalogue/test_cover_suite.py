@@ -13,7 +13,7 @@ import pytest
 from support.command import program
 from support.runs import KAFKA_4, LEVELS
 
-from fencepost.conformance.catalogue.cover_suite import Covered, covered
+from fencepost.conformance.catalogue.cover_suite import CoverSuite, covered
 from fencepost.conformance.catalogue.registry import Entry
 from fencepost.conformance.catalogue.suites import CATALOGUE, find_suite
 from fencepost.conformance.certify.certify import Options, certify
@@ -21,7 +21,7 @@ from fencepost.conformance.certify.known_failures import entries_from
 from fencepost.conformance.cli.cli import main
 from fencepost.conformance.execution.outcome import CaseResult, Outcome, Overall
 from fencepost.conformance.plans.json_form import case_from_json, case_json
-from fencepost.conformance.plans.plan import Ask, Disconnect
+from fencepost.conformance.plans.plan import Disconnect, RequestStep
 from fencepost.conformance.runtime.signals import run as run_loop
 from fencepost.conformance.targets.in_process import InProcessTarget
 from fencepost.model.history import Answered, Sent
@@ -45,12 +45,12 @@ all of them in the documents' tests."""
 
 
 @pytest.fixture(scope="module")
-def cover() -> Covered:
+def cover() -> CoverSuite:
     return covered("cover", KAFKA_4)
 
 
 @pytest.fixture(scope="module")
-def pairs() -> Covered:
+def pairs() -> CoverSuite:
     return covered("pairs", KAFKA_4)
 
 
@@ -103,7 +103,7 @@ def as_unfolded(graph: ControllableGraph, walk: Walk) -> list[tuple[str, Any, An
 
 
 @pytest.mark.parametrize("cast", COVER_SCOPES, ids=lambda cast: cast.name)
-def test_a_plan_is_answered_as_its_walk_says(pairs: Covered, cast: Any) -> None:
+def test_a_plan_is_answered_as_its_walk_says(pairs: CoverSuite, cast: Any) -> None:
     (suite,) = [made for known, made in pairs.casts if known is cast]
     before = [len(made.walks) for known, made in pairs.casts]
     begin = sum(before[: [known for known, _ in pairs.casts].index(cast)])
@@ -114,23 +114,23 @@ def test_a_plan_is_answered_as_its_walk_says(pairs: Covered, cast: Any) -> None:
         assert told(result.recording.history) == as_unfolded(suite.graph, walk)
 
 
-def test_a_plan_survives_being_written_down(pairs: Covered) -> None:
+def test_a_plan_survives_being_written_down(pairs: CoverSuite) -> None:
     for entry in pairs.entries:
         case = entry.case(LEVELS, delayed=False)
         assert case_from_json(json.loads(json.dumps(case_json(case)))) == case
 
 
-def test_nobody_is_named_by_an_id_in_a_plan(pairs: Covered) -> None:
+def test_nobody_is_named_by_an_id_in_a_plan(pairs: CoverSuite) -> None:
     strangers = {
         step.fields["member_id"]
         for entry in pairs.entries
         for step in entry.case(LEVELS, delayed=False).steps
-        if isinstance(step, Ask) and isinstance(step.fields.get("member_id"), str)
+        if isinstance(step, RequestStep) and isinstance(step.fields.get("member_id"), str)
     }
     assert strangers == {"", "strange"}
 
 
-def test_a_case_says_what_it_needs(cover: Covered) -> None:
+def test_a_case_says_what_it_needs(cover: CoverSuite) -> None:
     for entry in cover.entries:
         steps = entry.case(LEVELS, delayed=False).steps
         cuts = any(isinstance(step, Disconnect) for step in steps)
@@ -140,7 +140,7 @@ def test_a_case_says_what_it_needs(cover: Covered) -> None:
 # Ids.
 
 
-def test_ids_say_what_is_done_and_not_where_it_stands(cover: Covered, pairs: Covered) -> None:
+def test_ids_say_what_is_done_and_not_where_it_stands(cover: CoverSuite, pairs: CoverSuite) -> None:
     ids = [entry.id for suite in (cover, pairs) for entry in suite.entries]
 
     assert len(set(ids)) == len(ids)
@@ -175,7 +175,7 @@ def test_a_broken_model_is_caught(suite: str, name: str) -> None:
     assert found.message
 
 
-def test_a_wrong_answer_of_a_rare_rule_is_caught(cover: Covered) -> None:
+def test_a_wrong_answer_of_a_rare_rule_is_caught(cover: CoverSuite) -> None:
     rule_id = "SYNC-ILLEGAL-GENERATION"
     rare = [entry for entry in cover.entries if rule_id in entry.rules]
     liar = answers_otherwise(rule_id, Error.FENCED_INSTANCE_ID)
@@ -244,7 +244,7 @@ def test_a_failure_of_a_suite_can_be_known(run: Run, tmp_path: Path) -> None:
     assert run("certify", target, *some, "--known-failures", str(listed))[0] == 0
 
 
-def test_suites_are_listed_and_explained(run: Run, pairs: Covered) -> None:
+def test_suites_are_listed_and_explained(run: Run, pairs: CoverSuite) -> None:
     name = pairs.entries[0].id
     listed = run("cases", "--suite", "pairs", "--json")[1]
     assert [case["id"] for case in json.loads(listed)] == [e.id for e in pairs.entries]

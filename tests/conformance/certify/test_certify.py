@@ -18,7 +18,7 @@ from fencepost.conformance.catalogue import entry
 from fencepost.conformance.catalogue.registry import Entry, Registry
 from fencepost.conformance.catalogue.script import Script
 from fencepost.conformance.certify import certify as certifying
-from fencepost.conformance.certify.certify import Options, Suite, certify
+from fencepost.conformance.certify.certify import OpenTarget, Options, certify
 from fencepost.conformance.execution.latency_monitor import LEAST_LAG_MS, LagMeter
 from fencepost.conformance.execution.outcome import CaseResult, Certificate, Outcome, Overall
 from fencepost.conformance.execution.realtime_verdict import verdict_of
@@ -193,9 +193,9 @@ def verdict_and_lag(
     return verdict_of(recording, KAFKA_4, meter), recording.lag_ms
 
 
-def suite_with(meter: LagMeter) -> Suite:
+def suite_with(meter: LagMeter) -> OpenTarget:
     hello = Hello("a target", "0", "real", KAFKA_4.apis)
-    return Suite(RealClockTarget(), KAFKA_4, hello, QUICK, Options(), meter, LEAST_LAG_MS)
+    return OpenTarget(RealClockTarget(), KAFKA_4, hello, QUICK, Options(), meter, LEAST_LAG_MS)
 
 
 def test_in_time() -> None:

@@ -18,12 +18,12 @@ from fencepost.conformance.catalogue.registry import Registry
 from fencepost.conformance.catalogue.script import Script
 from fencepost.conformance.cli.cli import main
 from fencepost.conformance.compare.attribution import Known, Origin
-from fencepost.conformance.compare.compare import Comparison, compare
+from fencepost.conformance.compare.compare import TargetComparison, compare
 from fencepost.conformance.compare.difference import Taken
 from fencepost.conformance.compare.render import compare_json, text
-from fencepost.conformance.compare.search import Stage, Wish
+from fencepost.conformance.compare.search import CompareOptions, CompareStage
 from fencepost.conformance.compare.stages import plans_stage, stage_of
-from fencepost.conformance.plans.plan import Ask
+from fencepost.conformance.plans.plan import RequestStep
 from fencepost.conformance.targets.in_process import (
     InProcessCoordinator,
     InProcessTarget,
@@ -39,13 +39,15 @@ ZOMBIE = "HEARTBEAT-INSTANCE-FENCED/zombie-beats"
 LATE = "SYNC-PHASE-EXPIRED/nobody-syncs-in-the-first-generation"
 
 
-def of(*cases: str) -> Stage:
+def of(*cases: str) -> CompareStage:
     return stage_of("catalogue", [entry(case) for case in cases])
 
 
-def compared(one: Target | str, other: Target | str, *stages: Stage, **options: Any) -> Comparison:
+def compared(
+    one: Target | str, other: Target | str, *stages: CompareStage, **options: Any
+) -> TargetComparison:
     sides = [find_target(t, TargetOptions()) if isinstance(t, str) else t for t in (one, other)]
-    return run_at_once(compare(sides[0], sides[1], Wish(KAFKA_4, stages, **options)))
+    return run_at_once(compare(sides[0], sides[1], CompareOptions(KAFKA_4, stages, **options)))
 
 
 class Lying(InProcessTarget):
@@ -82,7 +84,7 @@ def test_the_difference_of_two_releases_and_who_is_right() -> None:
     assert "The model (kafka-4) takes the side of model. model:kafka-2.6: A1's Heartbeat" in said
     assert "(rule HEARTBEAT-INSTANCE-UNMAPPED, MUST)" in said
     assert said.count("← they differ") == 1
-    asks = [step for step in told.difference.both.case.steps if isinstance(step, Ask)]
+    asks = [step for step in told.difference.both.case.steps if isinstance(step, RequestStep)]
     assert [ask.api for ask in asks] == ["JoinGroup", "Heartbeat"]
 
 

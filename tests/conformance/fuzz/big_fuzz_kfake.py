@@ -20,11 +20,11 @@ from support.runs import KAFKA_4
 from fencepost.conformance.certify.certify import Options, opened
 from fencepost.conformance.certify.replay import replay
 from fencepost.conformance.execution.outcome import CaseResult
-from fencepost.conformance.execution.shape import Shape, shape_of
 from fencepost.conformance.plans.json_form import case_from_json
 from fencepost.conformance.plans.normalise import races
 from fencepost.conformance.plans.shrink.edits import single_steps
 from fencepost.conformance.targets.registry import TargetOptions, find_target
+from fencepost.properties.oracle.fingerprint import Fingerprint
 from fencepost.traces.files.trace_file import TraceFile
 
 pytestmark = pytest.mark.skipif(shutil.which("go") is None, reason="needs Go")
@@ -61,8 +61,8 @@ def traces(report: Path) -> list[TraceFile]:
 
 
 def test_at_least_five_distinct_violations_are_found(report: Path) -> None:
-    shapes = [finding["shape"] for finding in findings(report)]
-    assert len(set(shapes)) >= FEWEST
+    fingerprints = [finding["fingerprint"] for finding in findings(report)]
+    assert len(set(fingerprints)) >= FEWEST
     assert len(traces(report)) >= FEWEST
 
 
@@ -76,7 +76,7 @@ def test_no_step_of_any_can_be_left_out(report: Path) -> None:
     plans = [trace.plan for trace in traces(report)]
     cases = [case_from_json(dict(plan)) for plan in plans if plan is not None]
 
-    async def run() -> list[tuple[Shape | None, list[CaseResult]]]:
+    async def run() -> list[tuple[Fingerprint | None, list[CaseResult]]]:
         async with opened(find_target("kfake", TargetOptions()), KAFKA_4, Options()) as suite:
             ran = []
             for case in cases:
@@ -84,9 +84,9 @@ def test_no_step_of_any_can_be_left_out(report: Path) -> None:
                 loose = races(case.steps)
                 tried = [c for c in single_steps(case) if races(c.steps) <= loose]
                 smaller = await suite.try_cases(tried)
-                ran.append((shape_of(whole, KAFKA_4), smaller))
+                ran.append((whole.fingerprint(KAFKA_4), smaller))
             return ran
 
-    for case, (shape, smaller) in zip(cases, asyncio.run(run()), strict=True):
-        assert shape is not None, case.id
-        assert shape not in [shape_of(result, KAFKA_4) for result in smaller], case.id
+    for case, (fingerprint, smaller) in zip(cases, asyncio.run(run()), strict=True):
+        assert fingerprint is not None, case.id
+        assert fingerprint not in [result.fingerprint(KAFKA_4) for result in smaller], case.id

@@ -8,9 +8,14 @@ from typing import Any
 
 import pytest
 
-from fencepost.conformance.fuzz.dry_run import Act, Reached, Rehearsal, acts_of, shape_of
+from fencepost.conformance.fuzz.dry_run import (
+    DryRun,
+    PlanCoverage,
+    PlannedStep,
+    acts_of,
+    group_shape,
+)
 from fencepost.conformance.plans.plan import (
-    Ask,
     Await,
     Case,
     Disconnect,
@@ -18,6 +23,7 @@ from fencepost.conformance.plans.plan import (
     IdOf,
     Ms,
     Pause,
+    RequestStep,
     Restart,
     Settle,
     times_for,
@@ -31,15 +37,15 @@ from fencepost.model.table.table import Level
 _SHORT = Ms("short rebalance")
 
 
-def rehearsal(**settings: Any) -> Rehearsal:
+def rehearsal(**settings: Any) -> DryRun:
     config = Machine(KAFKA_4, {"group.initial.rebalance.delay.ms": 0, **settings}).config
     hello = ModelCoordinator(KAFKA_4).hello()
-    return Rehearsal(KAFKA_4, hello, config, times_for(config, lag_ms=0))
+    return DryRun(KAFKA_4, hello, config, times_for(config, lag_ms=0))
 
 
-def ask(who: str, api: str, *, version: int | None = None, **fields: Any) -> Ask:
+def ask(who: str, api: str, *, version: int | None = None, **fields: Any) -> RequestStep:
     said = {"group_id": "g", "member_id": IdOf(who), **fields}
-    return Ask("", who, api, said, version)
+    return RequestStep("", who, api, said, version)
 
 
 def join(
@@ -48,8 +54,8 @@ def join(
     *,
     version: int | None = None,
     rebalance: Ms | int = _SHORT,
-) -> Act:
-    return Act(
+) -> PlannedStep:
+    return PlannedStep(
         ask(
             who,
             "JoinGroup",
@@ -63,12 +69,12 @@ def join(
     )
 
 
-def sync(who: str) -> Act:
-    return Act(ask(who, "SyncGroup", version=4, generation_id=GenerationOf(who)))
+def sync(who: str) -> PlannedStep:
+    return PlannedStep(ask(who, "SyncGroup", version=4, generation_id=GenerationOf(who)))
 
 
-def beat(who: str) -> Act:
-    return Act(ask(who, "Heartbeat", generation_id=GenerationOf(who)))
+def beat(who: str) -> PlannedStep:
+    return PlannedStep(ask(who, "Heartbeat", generation_id=GenerationOf(who)))
 
 
 def test_rules_pairs_and_states_are_those_of_the_run() -> None:
@@ -97,7 +103,7 @@ def test_what_is_answered_is_waited_for_and_what_is_parked_settles() -> None:
     assert not made.play(beat("B1"))  # its connection is taken
     made.play(join("A1", "A"))
     kinds = [type(step) for step in made.end()]
-    assert kinds == [Ask, Await, Ask, Settle, Ask, Await]
+    assert kinds == [RequestStep, Await, RequestStep, Settle, RequestStep, Await]
     both = made.end()[-1]
     assert isinstance(both, Await)
     assert {label.split()[0] for label in both.labels} == {"A1", "B1"}
@@ -106,36 +112,47 @@ def test_what_is_answered_is_waited_for_and_what_is_parked_settles() -> None:
 def test_a_hurry_is_not_waited_for_until_it_must_be() -> None:
     made = rehearsal()
     first = join("A1", "A")
-    made.play(Act(first.step, hurry=True))
+    made.play(PlannedStep(first.step, hurry=True))
     made.play(join("B1", "B"))
     made.play(beat("A1"))
-    assert [type(step) for step in made.end()] == [Ask, Ask, Await, Ask, Await]
+    assert [type(step) for step in made.end()] == [
+        RequestStep,
+        RequestStep,
+        Await,
+        RequestStep,
+        Await,
+    ]
 
 
 def test_a_dropped_connection_is_not_waited_for() -> None:
     made = rehearsal()
-    made.play(Act(join("A1", "A").step, hurry=True))
-    made.play(Act(Disconnect("A1")))
-    assert [type(step) for step in made.end()] == [Ask, Disconnect]
+    made.play(PlannedStep(join("A1", "A").step, hurry=True))
+    made.play(PlannedStep(Disconnect("A1")))
+    assert [type(step) for step in made.end()] == [RequestStep, Disconnect]
 
 
 def test_time_passes_and_timers_fire() -> None:
     made = rehearsal()
     made.play(join("A1", "A"))
-    made.play(Act(Pause((Ms("short session"),))))
+    made.play(PlannedStep(Pause((Ms("short session"),))))
     assert "SYNC-PHASE-EXPIRED" in made.reached.rules
-    assert shape_of(made.group("g"))[0] == "Empty"
+    assert group_shape(made.group("g"))[0] == "Empty"
 
 
 def test_no_failover_where_the_target_has_none() -> None:
     made = rehearsal()
     made.hello = replace(made.hello, features=frozenset())
-    assert not made.play(Act(Restart()))
+    assert not made.play(PlannedStep(Restart()))
 
 
 def test_acts_of_a_case_make_the_same_case() -> None:
     made = rehearsal()
-    for act in (join("A1", "A"), Act(sync("A1").step, hurry=True), beat("A1"), join("B1", "B")):
+    for act in (
+        join("A1", "A"),
+        PlannedStep(sync("A1").step, hurry=True),
+        beat("A1"),
+        join("B1", "B"),
+    ):
         made.play(act)
     case = Case("c", "", (), Level.MUST, made.end())
     again = rehearsal()
@@ -146,21 +163,21 @@ def test_acts_of_a_case_make_the_same_case() -> None:
 
 @pytest.mark.parametrize(("more", "size"), [({"a"}, 0), ({"b"}, 1)])
 def test_only_what_is_new_counts(more: set[str], size: int) -> None:
-    seen = Reached(rules={"a"})
-    assert seen.add(Reached(rules=more)) == size
+    seen = PlanCoverage(rules={"a"})
+    assert seen.add(PlanCoverage(rules=more)) == size
 
 
 def test_the_shape_of_a_group_forgets_names_and_numbers() -> None:
-    def shape(act: Act, times: int = 1) -> object:
+    def shape(act: PlannedStep, times: int = 1) -> object:
         made = rehearsal()
         for _ in range(times):
             made.play(act)
-        return shape_of(made.group("g"))
+        return group_shape(made.group("g"))
 
     assert shape(join("A1", "A")) == shape(join("B1", "B"))
     assert shape(join("A1", "A"), 1) == shape(join("A1", "A"), 3)  # in another generation
     assert shape(join("A1", "A")) != shape(join("a", version=3))
-    assert shape_of(None) == ("absent",)
+    assert group_shape(None) == ("absent",)
 
 
 @pytest.mark.parametrize("rebalance", [0, -1, -(2**31)])
@@ -168,6 +185,6 @@ def test_a_rebalance_of_no_time_is_not_put_off_for_ever_at_one_instant(rebalance
     made = rehearsal()
     for act in (join("A1", "A", rebalance=rebalance), sync("A1"), join("a", version=3)):
         made.play(act)
-    made.play(Act(ask("a", "LeaveGroup", version=2)))
-    made.play(Act(Pause((Ms("short session"),))))
-    assert shape_of(made.group("g"))[0] == "Empty"
+    made.play(PlannedStep(ask("a", "LeaveGroup", version=2)))
+    made.play(PlannedStep(Pause((Ms("short session"),))))
+    assert group_shape(made.group("g"))[0] == "Empty"

@@ -8,15 +8,18 @@ from dataclasses import replace
 
 import pytest
 
-from fencepost.conformance.certify.known_failures import SCHEMA_FILE, KnownFailure, load
+from fencepost.conformance.certify.known_failures import (
+    SCHEMA_FILE,
+    KnownFailure,
+    KnownReasons,
+    load,
+)
 from fencepost.conformance.certify.report import trace_name
 from fencepost.conformance.findings.findings import Finding
 from fencepost.conformance.fuzz.engine import Budget
 from fencepost.conformance.fuzz.fuzz import SILENT, Fuzzed, News, fuzz
-from fencepost.conformance.fuzz.known_failures import Listed
-from fencepost.conformance.fuzz.page import fuzz_index
-from fencepost.conformance.fuzz.progress import Wish
-from fencepost.conformance.fuzz.report import fuzz_json, lines
+from fencepost.conformance.fuzz.progress import FuzzOptions
+from fencepost.conformance.fuzz.report import fuzz_index, fuzz_json, lines
 from fencepost.conformance.targets.in_process import InProcessTarget
 from fencepost.model.revisions.base import KAFKA_4
 from fencepost.properties.mutants.departures import DEPARTURES, departed
@@ -36,7 +39,7 @@ LEAVE = KnownFailure(
 
 def searched(name: str, *known: KnownFailure, news: News = SILENT) -> Fuzzed:
     revision = departed(KAFKA_4, [DEPARTURES[name]])
-    wish = Wish(KAFKA_4, Budget(3000), 1, known=lambda _: known)
+    wish = FuzzOptions(KAFKA_4, Budget(3000), 1, known=lambda _: known)
     return asyncio.run(fuzz(lambda: InProcessTarget("departed", revision, "0"), wish, news))
 
 
@@ -74,12 +77,12 @@ def test_what_has_the_cause_of_a_listed_failure_is_known_whatever_it_looks_like(
     assert searched("protocol-twice", elsewhere).exit_code() == 1
 
 
-def test_a_look_that_two_entries_share_has_the_reason_of_its_cause() -> None:
+def test_a_fingerprint_that_two_entries_share_has_the_reason_of_its_cause() -> None:
     other = replace(LEAVE, why="another fault that looks like it", cause="")
-    listed = Listed.of([other, LEAVE])
-    assert list(listed.looks.values()) == [f"{other.why}; or {LEAVE.why}"]
-    assert listed.reason("pending-leave") == LEAVE.why
-    assert listed.reason("pending-leave + parked-sync") == listed.reason("") == ""
+    listed = KnownReasons.of([other, LEAVE])
+    assert list(listed.by_observed.values()) == [f"{other.why}; or {LEAVE.why}"]
+    assert listed.of_cause("pending-leave") == LEAVE.why
+    assert listed.of_cause("pending-leave + parked-sync") == listed.of_cause("") == ""
     fuzzed = searched("pending-leave", other, LEAVE)
     assert {why for why, _ in fuzzed.listed} == {LEAVE.why}
 

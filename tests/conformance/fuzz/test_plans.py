@@ -9,9 +9,9 @@ import pytest
 
 from fencepost.conformance.catalogue.script import RANGE, ROUNDROBIN, Script
 from fencepost.conformance.fuzz.boundary_values import EDGES
-from fencepost.conformance.fuzz.plans import SETTINGS, Ground, Planner, is_risky
+from fencepost.conformance.fuzz.plans import SETTINGS, PlanContext, Planner, is_risky
 from fencepost.conformance.plans.json_form import case_from_json, case_json
-from fencepost.conformance.plans.plan import Ask, Await, Disconnect, Restart
+from fencepost.conformance.plans.plan import Await, Disconnect, RequestStep, Restart
 from fencepost.conformance.targets.in_process import ModelCoordinator
 from fencepost.conformance.targets.target import Hints
 from fencepost.model.coordinator import Hello
@@ -25,7 +25,7 @@ REAL = replace(HELLO, clock="real", features=frozenset({"disconnect"}))
 def planner(seed: int = 1, hello: Hello = HELLO) -> Planner:
     lag_ms = 0 if hello.clock == "virtual" else 300
     configs = [(s, Machine(KAFKA_4, s).config) for s in SETTINGS]
-    return Planner(Ground(KAFKA_4, hello, Hints(), lag_ms, configs), seed)
+    return Planner(PlanContext(KAFKA_4, hello, Hints(), lag_ms, configs), seed)
 
 
 def test_the_same_seed_draws_the_same_plans() -> None:
@@ -46,7 +46,7 @@ def test_plans_are_well_formed_and_survive_json(hello: Hello) -> None:
         busy: set[str] = set()
         connections: dict[str, str] = {}
         for step in plan.case.steps:
-            if isinstance(step, Ask):
+            if isinstance(step, RequestStep):
                 connection = step.connection or step.who
                 assert connection not in busy, plan.case.id
                 asked.add(step.label)
@@ -85,7 +85,7 @@ def test_every_edge_is_asked_for() -> None:
 def test_every_version_and_all_kinds_of_fault_are_drawn() -> None:
     made = planner(2)
     steps = [step for _ in range(250) for step in made.next().case.steps]
-    asks = [step for step in steps if isinstance(step, Ask)]
+    asks = [step for step in steps if isinstance(step, RequestStep)]
     for api, (low, high) in HELLO.apis.items():
         if api in {ask.api for ask in asks}:
             assert {ask.version for ask in asks if ask.api == api} == set(range(low, high + 1))
@@ -100,7 +100,9 @@ def test_nobody_asks_a_shared_broker_what_the_group_of_no_name_holds() -> None:
         made = planner(1, hello)
         steps = [step for _ in range(150) for step in made.next().case.steps]
         return any(
-            isinstance(step, Ask) and step.api == "OffsetCommit" and not step.fields["group_id"]
+            isinstance(step, RequestStep)
+            and step.api == "OffsetCommit"
+            and not step.fields["group_id"]
             for step in steps
         )
 

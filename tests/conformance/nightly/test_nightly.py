@@ -14,7 +14,7 @@ from support.night_sightings import LONG_S, MUTANT, wish
 
 from fencepost.conformance.cli.cli import main
 from fencepost.conformance.nightly.dedup import NEW, OPEN
-from fencepost.conformance.nightly.nightly import CUT, DONE, SKIPPED, Part, run_night
+from fencepost.conformance.nightly.nightly import CUT, DONE, SKIPPED, NightPart, run_night
 from fencepost.conformance.nightly.plan import (
     FIRST_TARGETS,
     OTHER_TARGETS,
@@ -69,10 +69,10 @@ async def test_an_end_that_is_wished_for_leaves_a_report(tmp_path: Path) -> None
 
 async def test_a_part_that_is_ended_is_called_so(tmp_path: Path) -> None:
     stop = Stop()
-    parts: list[Part] = []
+    parts: list[NightPart] = []
     asked = wish(tmp_path, targets=("model", MUTANT), requests=50)
 
-    def heard(part: Part) -> None:
+    def heard(part: NightPart) -> None:
         parts.append(part)
         stop.ask()
 

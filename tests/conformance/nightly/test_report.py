@@ -11,26 +11,28 @@ from support.committed import committed
 from support.night_sightings import sighting, wish
 
 from fencepost.conformance.certify.report import ReportError
-from fencepost.conformance.nightly.dedup import SOMETIMES, UNTRIED, Sighting
+from fencepost.conformance.nightly.dedup import SOMETIMES, UNTRIED, ShardFinding
 from fencepost.conformance.nightly.nightly import (
     DONE,
     FAILED,
     SKIPPED,
     UNAVAILABLE,
-    Looked,
     Night,
-    Part,
+    NightPart,
+    TargetTotals,
 )
 from fencepost.conformance.nightly.report import SCHEMA_FILE, Before, NightReport
-from fencepost.conformance.nightly.search import Covered
+from fencepost.conformance.nightly.search import ShardCoverage
 
 
 def report(
-    folder: Path, *found: Sighting, before: Before | None = None, **parts: str
+    folder: Path, *found: ShardFinding, before: Before | None = None, **parts: str
 ) -> NightReport:
     night = Night(wish(folder), sightings=list(found))
-    night.parts = [Part(name, status) for name, status in (parts or {"mock": DONE}).items()]
-    night.looked["mock"] = Looked(covered=Covered(frozenset({"A", "B"}), frozenset({"A B"})))
+    night.parts = [NightPart(name, status) for name, status in (parts or {"mock": DONE}).items()]
+    night.looked["mock"] = TargetTotals(
+        covered=ShardCoverage(frozenset({"A", "B"}), frozenset({"A B"}))
+    )
     return NightReport.of(night, before)
 
 
@@ -55,7 +57,7 @@ def report(
     ],
 )
 def test_the_exit_code_says_what_is_new(
-    tmp_path: Path, found: list[Sighting], part: str, code: int, summary: str
+    tmp_path: Path, found: list[ShardFinding], part: str, code: int, summary: str
 ) -> None:
     told = report(tmp_path, *found, mock=part)
     assert (told.exit_code(), told.summary()) == (code, summary)
@@ -69,7 +71,7 @@ def test_the_next_night_is_compared_with_it(tmp_path: Path) -> None:
     Draft202012Validator(json.loads(SCHEMA_FILE.read_text("utf-8"))).validate(document)
     before = Before.read(tmp_path / "nightly.json")
     second = report(tmp_path, before=before)
-    second.night.looked["mock"].covered = Covered(frozenset({"B", "C"}), frozenset())
+    second.night.looked["mock"].covered = ShardCoverage(frozenset({"B", "C"}), frozenset())
     assert second.exit_code() == 0
     assert second.summary() == "nothing new; 1 still open"
     (row,) = second.to_json()["coverage"]

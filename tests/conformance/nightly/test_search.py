@@ -17,31 +17,38 @@ from fencepost.conformance.nightly.property_tests import (
     run_tests,
     why_no_tests,
 )
-from fencepost.conformance.nightly.search import Bite, Hunt, Search, Seen, hunt, search
-from fencepost.conformance.nightly.traces import Making, make_traces
+from fencepost.conformance.nightly.search import (
+    MutantResult,
+    MutantTask,
+    SearchTask,
+    ShardReport,
+    hunt,
+    search,
+)
+from fencepost.conformance.nightly.traces import TracesTask, make_traces
 from fencepost.properties.workers.cancellation import Stop
 from fencepost.traces.files.trace_file import TraceFile
 
 
 async def test_mutants_are_hunted_until_they_are_found() -> None:
-    bites: list[Bite] = []
+    bites: list[MutantResult] = []
     names = ("generation-not-counted", "empty-group-unlisted")
-    await hunt(Hunt(names, 5, LONG_S, 3000), Stop(), bites.append)
+    await hunt(MutantTask(names, 5, LONG_S, 3000), Stop(), bites.append)
     assert [(bite.mutant, bite.found) for bite in bites] == [(name, True) for name in names]
     assert all(bite.requests < 3000 for bite in bites)
 
 
 async def test_a_mutant_that_is_not_found_is_told() -> None:
-    bites: list[Bite] = []
-    await hunt(Hunt(("replace-loses-assignment",), 5, LONG_S, 20), Stop(), bites.append)
+    bites: list[MutantResult] = []
+    await hunt(MutantTask(("replace-loses-assignment",), 5, LONG_S, 20), Stop(), bites.append)
     assert [bite.found for bite in bites] == [False]
 
 
 async def test_traces_of_the_model_hold_and_those_of_a_mutant_do_not() -> None:
     pytest.importorskip("pyarrow")
     for model, finds in (("kafka-4", False), ("mutant:zombie-heartbeats", True)):
-        told: list[Seen] = []
-        await make_traces(Making("traces", 3, model, traces=60), Stop(), told.append)
+        told: list[ShardReport] = []
+        await make_traces(TracesTask("traces", 3, model, traces=60), Stop(), told.append)
         (seen,) = told
         assert seen.plans == 60
         assert seen.covered.rules
@@ -119,9 +126,9 @@ def test_what_failed_is_read_although_the_end_is_missing() -> None:
     assert failed_in("tests/test_a.py::test_one PASSED [100%]\n") == []
 
 
-async def searched(stop: Stop, seconds: float, requests: int) -> list[Seen]:
-    told: list[Seen] = []
-    await search(Search("s", MUTANT, 5, seconds, seconds, requests), stop, told.append)
+async def searched(stop: Stop, seconds: float, requests: int) -> list[ShardReport]:
+    told: list[ShardReport] = []
+    await search(SearchTask("s", MUTANT, 5, seconds, seconds, requests), stop, told.append)
     return told
 
 
@@ -144,13 +151,13 @@ async def test_what_was_met_is_told_although_there_is_no_end(
     monkeypatch.setattr("fencepost.conformance.fuzz.fuzz.findings_from", endless)
     monkeypatch.setattr("fencepost.conformance.nightly.search._LAST_S", 0.01)
     stop = Stop()
-    told: list[Seen] = []
+    told: list[ShardReport] = []
 
-    def tell(seen: Seen) -> None:
+    def tell(seen: ShardReport) -> None:
         told.append(seen)
         stop.ask()
 
-    await search(Search("s", MUTANT, 5, LONG_S, LONG_S, 150), stop, tell)
+    await search(SearchTask("s", MUTANT, 5, LONG_S, LONG_S, 150), stop, tell)
     sightings = [one for seen in told for one in seen.sightings]
     assert sightings
     assert {(one.sure, one.trace) for one in sightings} == {(UNTRIED, None)}

@@ -15,7 +15,6 @@ from fencepost.conformance.plans.json_form import (
     step_json,
 )
 from fencepost.conformance.plans.plan import (
-    Ask,
     Disconnect,
     GenerationOf,
     IdOf,
@@ -23,6 +22,7 @@ from fencepost.conformance.plans.plan import (
     Needs,
     Pause,
     ProtocolOf,
+    RequestStep,
     Restart,
     Settle,
     Step,
@@ -54,7 +54,7 @@ def test_there_are_cases() -> None:
         Settle(),
         Disconnect("A1"),
         Pause((Ms("session"), Ms("short rebalance")), 3, minus=True),
-        Ask(
+        RequestStep(
             "A1 SyncGroup 1",
             "A1",
             "SyncGroup",
@@ -137,6 +137,6 @@ def test_what_is_missing_is_named(key: str) -> None:
 
 
 def test_what_has_no_json_form_is_refused() -> None:
-    step = Ask("x", "A1", "Heartbeat", {"member_id": object()})
+    step = RequestStep("x", "A1", "Heartbeat", {"member_id": object()})
     with pytest.raises(PlanError, match=r"fields\.member_id: object"):
         step_json(step)

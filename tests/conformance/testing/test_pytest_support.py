@@ -26,7 +26,7 @@ from fencepost.conformance.testing.pytest_support import (
     machine_against,
     target_of,
 )
-from fencepost.conformance.testing.runs import Court
+from fencepost.conformance.testing.runs import ProgramRunner
 from fencepost.conformance.testing.search import search_quickly, search_side_by_side
 from fencepost.model.coordinator import Answer, Send
 from fencepost.model.revisions import revisions
@@ -142,7 +142,7 @@ def test_programs_over_a_group_of_no_name_are_listed_once() -> None:
 def test_side_by_side_finds_and_shortens_too() -> None:
     """What is done under a real clock; here against one that takes no time."""
     coverage = Coverage()
-    with Court(FactoryTarget(never_fences), KAFKA_4, coverage=coverage) as court:
+    with ProgramRunner(FactoryTarget(never_fences), KAFKA_4, coverage=coverage) as court:
         searched = search_side_by_side(court, settings(FEW, max_examples=60))
 
     assert searched.found is not None
@@ -153,7 +153,7 @@ def test_side_by_side_finds_and_shortens_too() -> None:
 
 def test_the_same_profile_finds_the_same() -> None:
     def search() -> Sequence[object]:
-        with Court(FactoryTarget(never_fences), KAFKA_4) as court:
+        with ProgramRunner(FactoryTarget(never_fences), KAFKA_4) as court:
             searched = search_quickly(court, settings(FEW, max_examples=100))
         assert searched.found is not None
         return searched.found.program, searched.examples
@@ -168,7 +168,7 @@ def test_what_nobody_knows_is_refused_at_once() -> None:
 
 def test_a_court_that_is_not_open_says_so() -> None:
     with pytest.raises(RuntimeError, match="use it in `with`"):
-        Court(target_of("model"), KAFKA_4).run([TWO_PROCESSES])
+        ProgramRunner(target_of("model"), KAFKA_4).run([TWO_PROCESSES])
 
 
 def ten_lines() -> str:

@@ -8,7 +8,7 @@ from support.places import ROOT
 
 from fencepost.properties.mutants.departures import DEPARTURES
 from fencepost.traces.files.causes import cause_of, cause_sentence
-from fencepost.traces.files.corpus_index import sameness_of
+from fencepost.traces.files.corpus_index import bug_of_trace
 from fencepost.traces.files.trace_file import TraceFile
 
 FINDINGS = sorted((ROOT / "docs" / "findings").glob("*.json"))
@@ -40,8 +40,8 @@ def test_two_looks_of_one_cause_are_the_same_bug() -> None:
         TraceFile.read(next(path for path in MUTANTS if path.stem == name)) for name in SESSION_KEPT
     )
     same = replace(other, provenance={**other.provenance, "target": one.provenance["target"]})
-    assert sameness_of(one) == sameness_of(same) == (one.provenance["target"], "restart-session")
-    assert sameness_of(other) != sameness_of(one)
+    assert bug_of_trace(one) == bug_of_trace(same) == (one.provenance["target"], "restart-session")
+    assert bug_of_trace(other) != bug_of_trace(one)
 
 
 def test_causes_are_told_in_words_with_their_pages() -> None:

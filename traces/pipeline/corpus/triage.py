@@ -1,8 +1,8 @@
 """Triage: violations that are one, the smallest of each, made smaller, as trace files.
 
-Decides what is looked at by people.  Violations of one rule in one shape are a group; of a group
-the shortest trace is taken, of several the first, and acts are left out as long as the verdict has
-the same shape.  A checker that failed is a group by its error, and is told as it is.
+Violations with one fingerprint are a group; of a group the shortest trace is taken, of several the
+first, and acts are left out as long as the verdict has the same fingerprint.  A checker that failed
+is a group by its error, and is reported as it is.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ import pyarrow.compute as pc
 from fencepost.properties.checking.random_walk import Walk, WalkChoice, simpler
 from fencepost.properties.checking.shrinking import shrunk
 from fencepost.properties.mutants.catalogue import find_revision
+from fencepost.properties.oracle.fingerprint import Fingerprint
 from fencepost.traces.files.run_trace import run_trace
 from fencepost.traces.files.trace_file import TraceFile
 from fencepost.traces.pipeline.corpus.corpus import Shard
@@ -31,7 +32,8 @@ from fencepost.traces.pipeline.corpus.verdicts import ERROR, PROPERTY, VIOLATED,
 from fencepost.traces.pipeline.storage.manifest import CorpusError
 from fencepost.traces.pipeline.storage.rows import Row
 
-ALIKE = ("outcome", "rule", "api", "wrong", "seen")
+_FINGERPRINT = ("rule", "api", "wrong", "seen")
+ALIKE = ("outcome", *_FINGERPRINT)
 MERGE = Merge(ALIKE, ("traces",), ("smallest", "message"))
 _NUMBERS = 1 << 40
 _ATTEMPTS = 2_000
@@ -57,7 +59,7 @@ class Groups:
         smallest: dict[tuple[str, ...], int] = {}
         message: dict[tuple[str, ...], str] = {}
         for row in rows_of(bad):
-            key = tuple(row[name] or "" for name in ALIKE)
+            key = row["outcome"], *_words(row)
             count[key] += 1
             size = row["turns"] * _NUMBERS + row["trace"]
             smallest[key] = min(size, smallest.get(key, size))
@@ -90,11 +92,14 @@ class Drawn:
 class Triaged:
     """A group with its smallest trace.
 
-    `traces`: how many are like it; `trace`: the number of the smallest; `model`: that it is of;
-    `turns`: how long it was, and how long it is now; `file`: None where the checker failed.
+    `outcome`: whether the trace is violated or its checker failed; `fingerprint`: of the violation,
+    or the error in `wrong`; `traces`: how many are like it; `trace`: the number of the smallest;
+    `model`: that it is of; `turns`: how long it was, and how long it is now; `file`: None where the
+    checker failed.
     """
 
-    shape: tuple[str, ...]
+    outcome: str
+    fingerprint: Fingerprint
     traces: int
     trace: int
     model: str
@@ -105,14 +110,14 @@ class Triaged:
     @property
     def name(self) -> str:
         """Of its file, without what follows the dot."""
-        words = [word for word in self.shape[1:] if word]
-        plain = "-".join(re.sub(r"[^A-Za-z0-9]+", "-", word).strip("-") for word in words)
-        return plain[:_LONGEST_NAME] or ERROR
+        plain = re.sub(r"[^A-Za-z0-9]+", "-", str(self.fingerprint))
+        return plain.strip("-")[:_LONGEST_NAME] or ERROR
 
     def to_json(self) -> dict[str, Any]:
         """For programs."""
         return {
-            **dict(zip(ALIKE, self.shape, strict=True)),
+            "outcome": self.outcome,
+            **{name: getattr(self.fingerprint, name) for name in _FINGERPRINT},
             "traces": self.traces,
             "smallest": self.trace,
             "model": self.model,
@@ -125,31 +130,32 @@ class Triaged:
 def triaged(corpus: Corpus, judged_by: str, groups: pa.Table) -> list[Triaged]:
     """Each group's smallest trace, made smaller.  The most frequent group comes first."""
     found = [_triaged(corpus, judged_by, row) for row in rows_of(groups)]
-    return sorted(found, key=lambda one: (-one.traces, one.shape))
+    return sorted(found, key=lambda one: (-one.traces, one.outcome, one.fingerprint))
 
 
 def _triaged(corpus: Corpus, judged_by: str, group: Row) -> Triaged:
     turns, number = divmod(group["smallest"], _NUMBERS)
     shard = _shard_of(corpus, number)
-    shape = tuple(group[name] for name in ALIKE)
+    fingerprint = Fingerprint(*_words(group))
     before = after = turns
     file = None
     if group["outcome"] == VIOLATED:
         table = corpus.table(shard)
         row = next(rows_of(table.filter(pc.equal(table["trace"], number))))
         begun = Drawn(shard.source.name, row["scope"], choices_of(row["turns"]))
-        small = smaller(begun, judged_by, shape)
+        small = smaller(begun, judged_by, fingerprint)
         after = len(small.choices)
         walk = small.walk()
         file = run_trace(
             walk.ground.worlds,
             walk.run(),
             judged_by=find_revision(judged_by),
-            message=group["message"] if shape[3] == PROPERTY else "",
+            message=group["message"] if fingerprint.wrong == PROPERTY else "",
             provenance={"seed": corpus.recipe.seed, "trace": number},
         )
     return Triaged(
-        shape,
+        group["outcome"],
+        fingerprint,
         group["traces"],
         number,
         shard.source.name,
@@ -159,6 +165,12 @@ def _triaged(corpus: Corpus, judged_by: str, group: Row) -> Triaged:
     )
 
 
+def _words(row: Row) -> tuple[str, str, str, str]:
+    """The columns of a fingerprint, "" for null."""
+    rule, api, wrong, seen = (row.get(name) or "" for name in _FINGERPRINT)
+    return rule, api, wrong, seen
+
+
 def _shard_of(corpus: Corpus, number: int) -> Shard:
     for shard in corpus.shards:
         if number in shard.traces:
@@ -166,14 +178,14 @@ def _shard_of(corpus: Corpus, number: int) -> Shard:
     raise CorpusError(f"{corpus.place}: no shard has trace {number}; make the corpus anew")
 
 
-def smaller(begun: Drawn, judged_by: str, shape: tuple[str, ...]) -> Drawn:
-    """The same with acts as few and simple as still have a verdict of this shape."""
+def smaller(begun: Drawn, judged_by: str, fingerprint: Fingerprint) -> Drawn:
+    """The same with acts as few and simple as still have a verdict with this fingerprint."""
 
     def shows(tried: Sequence[WalkChoice]) -> Sequence[WalkChoice] | None:
         walk = replace(begun, choices=tuple(tried)).walk()
         verdict = checker(judged_by).row(row_of(walk, begun.scope) | {"turns": len(tried)})
-        same = tuple(verdict.get(name) or "" for name in ALIKE) == shape
-        return walk.choices if same else None
+        is_same = verdict["outcome"] == VIOLATED and Fingerprint(*_words(verdict)) == fingerprint
+        return walk.choices if is_same else None
 
     plain = partial(simpler, clients=SCOPES[begun.scope].clients)
     return replace(begun, choices=shrunk(begun.choices, shows, plain, attempts=_ATTEMPTS))

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
-from fencepost.model.history import Event, Sent
+from fencepost.model.history import Event
 from fencepost.model.revision import Revision
 from fencepost.model.state.group import Group
 from fencepost.properties.checking.evaluator import excused_rules
@@ -21,7 +21,7 @@ from fencepost.properties.claims.registry import PROPERTIES
 from fencepost.properties.logic.formula_closure import Closure
 from fencepost.properties.logic.property import Property, PropertyKind
 from fencepost.properties.mutants.catalogue import find_revision
-from fencepost.properties.oracle.fingerprint import shape_of_violation
+from fencepost.properties.oracle.fingerprint import fingerprint_of
 from fencepost.properties.oracle.oracle import Oracle
 from fencepost.properties.oracle.verdict import Verdict
 from fencepost.properties.worlds.abstraction import AbstractGroup, abstract_group, compiled
@@ -108,16 +108,14 @@ class Checker:
                 "broken": broken,
                 "message": first or verdict.unknown or "",
             }
-        asked = (e.request for e in events if isinstance(e, Sent))
-        api = next((r.api for r in asked if r.id == violation.request_id), "")
-        shape = shape_of_violation(violation, self.revision, api)
+        fingerprint = fingerprint_of(violation, self.revision, events)
         return {
             "outcome": VIOLATED,
             "level": violation.level.value,
-            "rule": shape.rule,
-            "api": shape.api,
-            "wrong": shape.wrong,
-            "seen": shape.seen,
+            "rule": fingerprint.rule,
+            "api": fingerprint.api,
+            "wrong": fingerprint.wrong,
+            "seen": fingerprint.seen,
             "request": violation.request_id,
             "decided_by": list(violation.decided_by),
             "broken": broken,

@@ -15,18 +15,16 @@ from support.runs import KAFKA_4, Liar
 from fencepost.conformance.catalogue import ENTRIES, entry
 from fencepost.conformance.catalogue.registry import Entry, Registry
 from fencepost.conformance.catalogue.script import Script
-from fencepost.conformance.certify.certify import Options, Suite, opened
+from fencepost.conformance.certify.certify import OpenTarget, Options, opened
 from fencepost.conformance.cli.cli import main
 from fencepost.conformance.execution.outcome import CaseResult, Outcome
-from fencepost.conformance.execution.shape import Shape, shape_of
-from fencepost.conformance.findings.confirm import Examination
+from fencepost.conformance.findings.confirm import Examination, beginnings
 from fencepost.conformance.findings.findings import (
     Finding,
     Findings,
     findings_from,
     trace_of_finding,
 )
-from fencepost.conformance.findings.prefix import beginnings
 from fencepost.conformance.plans.normalise import overlaps, races, tidied
 from fencepost.conformance.plans.order import (
     asks_of,
@@ -37,10 +35,17 @@ from fencepost.conformance.plans.order import (
 )
 from fencepost.conformance.plans.plan import Await, Case, Settle
 from fencepost.conformance.plans.shrink.edits import single_steps
-from fencepost.conformance.plans.shrink.shrink import GivenUpError, Judge, Minimal, Shown, smallest
+from fencepost.conformance.plans.shrink.shrink import (
+    GivenUpError,
+    Judge,
+    Minimal,
+    Reproducer,
+    smallest,
+)
 from fencepost.conformance.targets.in_process import InProcessCoordinator, InProcessTarget
 from fencepost.conformance.targets.registry import find_revision
 from fencepost.model.coordinator import Answer, AsyncCoordinator, Send
+from fencepost.properties.oracle.fingerprint import Fingerprint
 from fencepost.properties.workers.cancellation import Stop
 
 T = TypeVar("T")
@@ -76,7 +81,7 @@ def in_the_thick_of_it(s: Script) -> None:
 (THICK,) = NOISY.entries
 
 
-def with_suite(target: InProcessTarget, work: Callable[[Suite], Coroutine[Any, Any, T]]) -> T:
+def with_suite(target: InProcessTarget, work: Callable[[OpenTarget], Coroutine[Any, Any, T]]) -> T:
     """Work with a target that is open."""
 
     async def run() -> T:
@@ -94,18 +99,18 @@ def mutant(name: str) -> InProcessTarget:
 def failed(name: str) -> tuple[CaseResult, ...]:
     """The cases of the catalogue that a mutant fails."""
 
-    async def work(suite: Suite) -> tuple[CaseResult, ...]:
+    async def work(suite: OpenTarget) -> tuple[CaseResult, ...]:
         return tuple(await failures(suite, ENTRIES))
 
     return with_suite(mutant(name), work)
 
 
-async def failures(suite: Suite, entries: tuple[Entry, ...]) -> list[CaseResult]:
+async def failures(suite: OpenTarget, entries: tuple[Entry, ...]) -> list[CaseResult]:
     return [r for r in await suite.run(entries) if r.outcome is Outcome.FAIL]
 
 
 def found(target: InProcessTarget, entries: tuple[Entry, ...], **options: Any) -> Findings:
-    async def work(suite: Suite) -> Findings:
+    async def work(suite: OpenTarget) -> Findings:
         return await findings_from(await failures(suite, entries), Examination(suite), **options)
 
     return with_suite(target, work)
@@ -113,7 +118,7 @@ def found(target: InProcessTarget, entries: tuple[Entry, ...], **options: Any) -
 
 def test_a_long_noisy_plan_becomes_as_short_as_the_catalogues_case() -> None:
     (finding,) = found(mutant("kafka-8500"), (THICK,)).findings
-    assert finding.shape.rule == "JOIN-STATIC-EMPTY-PREPARING"
+    assert finding.fingerprint.rule == "JOIN-STATIC-EMPTY-PREPARING"
     written = entry("JOIN-PHASE-DELAY-OVER/restart-does-not-extend-the-delay")
     shortest = written.case({}, delayed=True)
     assert len(finding.case.steps) <= len(shortest.steps)
@@ -126,31 +131,31 @@ def test_a_long_noisy_plan_becomes_as_short_as_the_catalogues_case() -> None:
 def test_no_step_of_a_finding_can_be_left_out(name: str) -> None:
     results = failed(name)
 
-    async def work(suite: Suite) -> list[tuple[Shape, list[Shape | None]]]:
+    async def work(suite: OpenTarget) -> list[tuple[Fingerprint, list[Fingerprint | None]]]:
         findings = await findings_from(results, Examination(suite))
         assert findings.findings
         return [
-            (f.shape, [shape_of(r, KAFKA_4) for r in await suite.try_cases(smaller(f))])
+            (f.fingerprint, [r.fingerprint(KAFKA_4) for r in await suite.try_cases(smaller(f))])
             for f in findings.findings
         ]
 
     def smaller(finding: Finding) -> list[Case]:
         return list(single_steps(finding.case))
 
-    for shape, without_one in with_suite(mutant(name), work):
+    for fingerprint, without_one in with_suite(mutant(name), work):
         assert without_one
-        assert shape not in without_one
+        assert fingerprint not in without_one
 
 
 def test_failures_of_one_shape_are_one_finding() -> None:
     results = failed("tansu-same-id")
 
-    async def work(suite: Suite) -> Findings:
+    async def work(suite: OpenTarget) -> Findings:
         return await findings_from([*results, *results], Examination(suite))
 
     count, findings = len(results), with_suite(mutant("tansu-same-id"), work)
-    shapes = [finding.shape for finding in findings.findings]
-    assert len(set(shapes)) == len(shapes) < count
+    fingerprints = [finding.fingerprint for finding in findings.findings]
+    assert len(set(fingerprints)) == len(fingerprints) < count
     assert sum(finding.seen for finding in findings.findings) == 2 * count
     lengths = [len(finding.case.steps) for finding in findings.findings]
     assert lengths == sorted(lengths)
@@ -159,16 +164,16 @@ def test_failures_of_one_shape_are_one_finding() -> None:
 def test_a_known_shape_is_only_counted() -> None:
     target = mutant("kafka-8500")
     (first, *_) = found(target, (THICK,)).findings
-    again = found(target, (THICK,), known={first.shape})
+    again = found(target, (THICK,), known={first.fingerprint})
     assert again.findings == ()
-    assert again.known == {first.shape: 1}
+    assert again.known == {first.fingerprint: 1}
 
 
 def test_the_same_plan_shrinks_to_the_same_bytes() -> None:
     results = failed("kafka-9801")
 
     def text() -> list[str]:
-        async def work(suite: Suite) -> list[str]:
+        async def work(suite: OpenTarget) -> list[str]:
             findings = await findings_from(results, Examination(suite))
             traces = [trace_of_finding(f, suite, seed=1) for f in findings.findings]
             return [trace.text() for trace in traces if trace is not None]
@@ -181,7 +186,7 @@ def test_the_same_plan_shrinks_to_the_same_bytes() -> None:
 
 
 def test_a_trace_of_a_finding_replays(tmp_path: Path) -> None:
-    async def work(suite: Suite) -> None:
+    async def work(suite: OpenTarget) -> None:
         results = await failures(suite, (THICK,))
         (finding,) = (await findings_from(results, Examination(suite))).findings
         trace = trace_of_finding(finding, suite, seed=0)
@@ -231,7 +236,7 @@ def test_what_fails_one_time_in_three_is_flaky_with_its_rate() -> None:
     assert findings.findings == ()
     (flaky,) = findings.flaky
     assert (flaky.failed, flaky.runs) == (3, 9)
-    assert flaky.shape.api == "Heartbeat"
+    assert flaky.fingerprint.api == "Heartbeat"
 
 
 def test_versions_and_bodies_are_plain() -> None:
@@ -272,11 +277,11 @@ def test_what_is_not_waited_for_is_left_to_chance() -> None:
 
 
 def test_what_passed_has_no_shape() -> None:
-    async def work(suite: Suite) -> list[Shape | None]:
+    async def work(suite: OpenTarget) -> list[Fingerprint | None]:
         results = await suite.run((THICK,))
         with pytest.raises(ValueError, match="did not fail"):
             await Examination(suite).minimised(results[0])
-        return [shape_of(result, KAFKA_4) for result in results]
+        return [result.fingerprint(KAFKA_4) for result in results]
 
     assert with_suite(InProcessTarget("model", KAFKA_4, "0"), work) == [None]
 
@@ -298,7 +303,7 @@ def test_what_was_given_up_is_asked_about_again_with_patience() -> None:
         return judged
 
     async def run(patient: Judge[str] | None) -> Minimal[str]:
-        whole = Shown(case, "shown")
+        whole = Reproducer(case, "shown")
         return await smallest(whole, KAFKA_4.apis, judge(gives_up=True), patient=patient)
 
     hasty = asyncio.run(run(None))
@@ -318,7 +323,7 @@ def test_an_end_that_is_wished_for_keeps_what_there_is() -> None:
         return "shown"
 
     async def run() -> Minimal[str]:
-        return await smallest(Shown(case, "shown"), KAFKA_4.apis, judge, stop=stop)
+        return await smallest(Reproducer(case, "shown"), KAFKA_4.apis, judge, stop=stop)
 
     minimal = asyncio.run(run())
     assert not minimal.is_minimal

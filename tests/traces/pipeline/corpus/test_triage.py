@@ -21,13 +21,22 @@ def test_each_shape_has_its_smallest_trace_made_smaller(tmp_path: Path) -> None:
     assert sum(one.traces for one in found) == len(bad)
     assert len({one.name for one in found}) == len(found)
     for one in found:
-        alike = [r for r in bad if (r["rule"], r["wrong"]) == (one.shape[1], one.shape[3])]
-        assert one.turns[0] == min(row["turns"] for row in alike if row["seen"] == one.shape[4])
+        alike = [
+            r
+            for r in bad
+            if (r["rule"], r["wrong"]) == (one.fingerprint.rule, one.fingerprint.wrong)
+        ]
+        assert one.turns[0] == min(
+            row["turns"] for row in alike if row["seen"] == one.fingerprint.seen
+        )
         assert one.turns[1] <= one.turns[0]
         assert one.file is not None
         one.file.write(tmp_path / "one.json")
         read = TraceFile.read(tmp_path / "one.json")
         violation = read.judge().violation
         assert violation is not None
-        assert (read.verdict.rule, violation.wrong.name) == (one.shape[1], one.shape[3])
+        assert (read.verdict.rule, violation.wrong.name) == (
+            one.fingerprint.rule,
+            one.fingerprint.wrong,
+        )
     assert min(one.turns[1] for one in found) < 5

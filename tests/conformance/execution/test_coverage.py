@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from fencepost.conformance.execution.reachable import unreachable
+from fencepost.conformance.execution.coverage import unreachable
 from fencepost.conformance.targets.in_process import ModelCoordinator
 from fencepost.model.coordinator import Config
 from fencepost.model.machine.machine import Machine

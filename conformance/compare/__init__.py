@@ -1,0 +1,1 @@
+"""Compare: run the same plans against two targets, and report where they differ."""

@@ -1,0 +1,1 @@
+"""Run one case against a target, judge what was recorded, and explain the verdict."""

@@ -1,0 +1,1 @@
+"""Fuzz: draw random plans, run them against a target, and report what fails."""

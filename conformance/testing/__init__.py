@@ -1,0 +1,1 @@
+"""For users of pytest and Hypothesis: random programs that are run against a target."""
