@@ -225,11 +225,11 @@ async def _target(night: Night, part: NightPart, stop: Stop) -> None:
     await _look(night, part, stop, [Task(part.name, search, given, part.share)])
 
 
-async def _look(night: Night, part: Part, stop: Stop, tasks: Sequence[Task]) -> None:
+async def _look(night: Night, part: NightPart, stop: Stop, tasks: Sequence[Task]) -> None:
     """Run searches, and say what came of them."""
-    mine: list[Seen] = []
+    mine: list[ShardReport] = []
     lost = await run_tasks(tasks, mine.append, stop, jobs=night.wish.jobs)
-    looked = Looked()
+    looked = TargetTotals()
     for seen in mine:
         night.sightings += map(with_cause, seen.sightings)
         night.looked.setdefault(seen.target, TargetTotals()).add(seen)

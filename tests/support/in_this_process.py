@@ -22,7 +22,7 @@ def invoke(*arguments: str) -> Ran:
     with redirect_stdout(out), redirect_stderr(err), pytest.raises(SystemExit) as ended:
         main(list(arguments))
     code = ended.value.code
-    said = (stream.buffer.getvalue().decode() for stream in (out, err))  # type: ignore[attr-defined]
+    said = (stream.buffer.getvalue().decode() for stream in (out, err))
     return Ran(code if isinstance(code, int) else 0, *said)
 
 
