@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fencepost.model.revision import Change, Difference, Drop, derive
+from fencepost.model.revision import Difference, DropRule, SetRule, derive
 from fencepost.model.revisions.base import KAFKA_4, RULES
 from fencepost.model.rules import join
 from fencepost.model.table.effects import Do, Echo
@@ -32,9 +32,11 @@ def _comment_rows(where: str, row_4_1: str) -> tuple[Difference, ...]:
         because="the instance is mapped to another member id",
     )
     return (
-        Change(_J, RULES["JOIN-DYNAMIC-EMPTY"].but(guard=join.EMPTY_DYNAMIC), f"{where}, {_ROW_3}"),
-        Drop(_J, "JOIN-DYNAMIC-EMPTY-LEGACY", f"{where}, {_ROW_3}"),
-        Change(
+        SetRule(
+            _J, RULES["JOIN-DYNAMIC-EMPTY"].but(guard=join.EMPTY_DYNAMIC), f"{where}, {_ROW_3}"
+        ),
+        DropRule(_J, "JOIN-DYNAMIC-EMPTY-LEGACY", f"{where}, {_ROW_3}"),
+        SetRule(
             _J,
             Rule(
                 "JOIN-KNOWN",
@@ -45,7 +47,7 @@ def _comment_rows(where: str, row_4_1: str) -> tuple[Difference, ...]:
             ),
             f"{where}, {_ROW_1}",
         ),
-        Change(
+        SetRule(
             _J,
             Rule(
                 "JOIN-KNOWN-INSTANCE",
@@ -56,9 +58,9 @@ def _comment_rows(where: str, row_4_1: str) -> tuple[Difference, ...]:
             ),
             f"{where}, {row_4_1}",
         ),
-        Change(_J, mismatch, f"{where}, {row_4_1}"),
+        SetRule(_J, mismatch, f"{where}, {row_4_1}"),
         *(
-            Drop(_J, rule_id, f"{where}, rows 1 and {row_4_1}")
+            DropRule(_J, rule_id, f"{where}, rows 1 and {row_4_1}")
             for rule_id in (
                 "JOIN-MEMBER-COMPLETING-SAME",
                 "JOIN-MEMBER-COMPLETING-CHANGED",
@@ -78,7 +80,7 @@ COMMENT_TABLE_1 = derive(
     "the first comment: a mapped instance is told the stored member id",
     (
         *_comment_rows(_COMMENT_1, "row 4: known with instance: match, or mismatch"),
-        Change(
+        SetRule(
             _J,
             Rule(
                 "JOIN-INSTANCE-UNMAPPED",
@@ -89,7 +91,7 @@ COMMENT_TABLE_1 = derive(
             ),
             f"{_COMMENT_1}, row 4: not in the map is no match",
         ),
-        Change(
+        SetRule(
             _J,
             Rule(
                 "JOIN-UNKNOWN-INSTANCE",
@@ -100,7 +102,7 @@ COMMENT_TABLE_1 = derive(
             ),
             f"{_COMMENT_1}, row 5: unknown with instance, as without",
         ),
-        Change(
+        SetRule(
             _J,
             Rule(
                 "JOIN-STATIC-EMPTY-MAPPED",
@@ -114,7 +116,7 @@ COMMENT_TABLE_1 = derive(
             f"{_COMMENT_1}, row 6: empty with a mapped instance",
         ),
         *(
-            Drop(_J, rule_id, f"{_COMMENT_1}, row 6: empty with a mapped instance")
+            DropRule(_J, rule_id, f"{_COMMENT_1}, row 6: empty with a mapped instance")
             for rule_id in (
                 "JOIN-STATIC-EMPTY-PREPARING",
                 "JOIN-STATIC-EMPTY-COMPLETING",
@@ -133,9 +135,9 @@ _ROW_61 = f"{_COMMENT_2}, row 6.1: a mapped instance is given the old assignment
 _UNKNOWN_MAPPED = all_of(MID.among(Mid.UNKNOWN), INST.among(Inst.OTHER))
 
 
-def _row(rule_id: str, guard: Expr, effect: tuple[Do, ...], passage: str, why: str) -> Change:
+def _row(rule_id: str, guard: Expr, effect: tuple[Do, ...], passage: str, why: str) -> SetRule:
     rule = Rule(rule_id, guard, effect, source=passage, because=why)
-    return Change(_J, rule, passage)
+    return SetRule(_J, rule, passage)
 
 
 _UPGRADE = "a dynamic member may become static by bringing an instance"
@@ -161,7 +163,7 @@ COMMENT_TABLE_2 = derive(
             _ROW_42,
             _UPGRADE,
         ),
-        Drop(_J, "JOIN-INSTANCE-UNMAPPED", _ROW_42),
+        DropRule(_J, "JOIN-INSTANCE-UNMAPPED", _ROW_42),
         _row(
             "JOIN-UNKNOWN-MAPPED",
             all_of(_UNKNOWN_MAPPED, _SETTLED),
@@ -197,6 +199,6 @@ COMMENT_TABLE_2 = derive(
             _ROW_61,
             _RESTART,
         ),
-        Drop(_J, "JOIN-STATIC-EMPTY-STABLE-SELECTION", _ROW_61),
+        DropRule(_J, "JOIN-STATIC-EMPTY-STABLE-SELECTION", _ROW_61),
     ),
 )

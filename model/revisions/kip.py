@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fencepost.model.revision import Change, derive
+from fencepost.model.revision import SetRule, derive
 from fencepost.model.revisions.base import KAFKA_4, RULES
 from fencepost.model.rules import join
 from fencepost.model.rules import sources as src
@@ -28,7 +28,7 @@ KIP_345 = derive(
     "kip-345",
     "the accepted text, strictly: where Kafka knows a further cause or error, the KIP rules",
     (
-        Change(
+        SetRule(
             _J,
             RULES["JOIN-STATIC-EMPTY-STABLE-SELECTION"].but(
                 effect=RULES["JOIN-STATIC-EMPTY-STABLE"].effect,
@@ -36,9 +36,9 @@ KIP_345 = derive(
             ),
             f"{src.KIP_JOIN}: the reply is immediate when the group is stable",
         ),
-        Change(_J, _only_dynamic("JOIN-MEMBER-COMPLETING-CHANGED"), _CAUSES),
-        Change(_J, _only_dynamic("JOIN-FOLLOWER-STABLE-CHANGED"), _CAUSES),
-        Change(
+        SetRule(_J, _only_dynamic("JOIN-MEMBER-COMPLETING-CHANGED"), _CAUSES),
+        SetRule(_J, _only_dynamic("JOIN-FOLLOWER-STABLE-CHANGED"), _CAUSES),
+        SetRule(
             _J,
             Rule(
                 "JOIN-STATIC-CHANGED",
@@ -54,7 +54,7 @@ KIP_345 = derive(
             ),
             _CAUSES,
         ),
-        Change(
+        SetRule(
             _J,
             Rule(
                 "JOIN-PENDING-INSTANCE",
@@ -65,7 +65,7 @@ KIP_345 = derive(
             ),
             f"{src.KIP_JOIN}: the member id must match the stored one",
         ),
-        Change(
+        SetRule(
             _J,
             Rule(
                 "JOIN-PENDING-INSTANCE-UNMAPPED",
@@ -76,12 +76,12 @@ KIP_345 = derive(
             ),
             f"{src.KIP_JOIN}: static members are never pending",
         ),
-        Change(
+        SetRule(
             _J,
             RULES["JOIN-GROUP-FULL"].but(effect=()),
             f"{src.KIP_ROLLING}: a member is removed only by its session timeout",
         ),
-        Change(
+        SetRule(
             "LeaveGroup",
             RULES["LEAVE-GROUP-ABSENT"].but(
                 effect=(),
@@ -91,7 +91,7 @@ KIP_345 = derive(
             ),
             f"{src.KIP_COMMAND}: error 2",
         ),
-        Change(
+        SetRule(
             "sync phase",
             RULES["SYNC-PHASE-EXPIRED"].but(
                 guard=LATE.among(Late.DYNAMIC),
@@ -100,7 +100,7 @@ KIP_345 = derive(
             ),
             f"{src.KIP_ROLLING}: a member is removed only by its session timeout",
         ),
-        Change(
+        SetRule(
             "sync phase",
             Rule(
                 "SYNC-PHASE-STATIC",
