@@ -8,10 +8,10 @@ from fencepost.model.messages.draft_messages import MEMBER_NAME, TUPLE_LIST, TWO
 from fencepost.model.revision import Revision, SetRule, derive
 from fencepost.model.revisions.base import KAFKA_4, RULES, versions
 from fencepost.model.rules import draft_leave
+from fencepost.model.table.cells import FOLLOWER, LEADER, when
 from fencepost.model.table.effects import Do
 from fencepost.model.table.expr import all_of
 from fencepost.model.table.table import Rule
-from fencepost.model.table.vocabulary import ROLE, Role
 
 _J = "JoinGroup"
 
@@ -24,7 +24,7 @@ MEMBER_NAME_DRAFT = derive(
         SetRule(
             _J,
             RULES["JOIN-STATIC-EMPTY-STABLE"].but(
-                guard=all_of(RULES["JOIN-STATIC-EMPTY-STABLE"].guard, ROLE.among(Role.FOLLOWER)),
+                guard=all_of(RULES["JOIN-STATIC-EMPTY-STABLE"].guard, when(role=FOLLOWER)),
                 because="an old member that rejoins does not change the group's state",
                 source=_NAME_PASSAGE,
             ),
@@ -34,7 +34,7 @@ MEMBER_NAME_DRAFT = derive(
             _J,
             Rule(
                 "JOIN-STATIC-EMPTY-STABLE-LEADER",
-                all_of(RULES["JOIN-STATIC-EMPTY-STABLE"].guard, ROLE.among(Role.LEADER)),
+                all_of(RULES["JOIN-STATIC-EMPTY-STABLE"].guard, when(role=LEADER)),
                 (Do.REPLACE_HOLDER, Do.REBALANCE, Do.PARK_JOIN),
                 source=_NAME_PASSAGE,
                 because="a leader that rejoins causes a rebalance, also when it restarted",
