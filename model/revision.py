@@ -21,7 +21,7 @@ Distortion = Callable[[Message], Message]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Change:
+class SetRule:
     """A rule in a table is replaced (same id) or added, because of a passage."""
 
     table: str
@@ -30,7 +30,7 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
-class Drop:
+class DropRule:
     """A rule of a table no longer applies, because of a passage."""
 
     table: str
@@ -38,7 +38,7 @@ class Drop:
     passage: str
 
 
-Difference = Change | Drop
+Difference = SetRule | DropRule
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -114,9 +114,9 @@ def derive(
 
 
 def _apply(table: Table, difference: Difference) -> Table:
-    dropped = isinstance(difference, Drop)
-    rule_id = difference.rule_id if isinstance(difference, Drop) else difference.rule.id
-    new = () if isinstance(difference, Drop) else (difference.rule,)
+    dropped = isinstance(difference, DropRule)
+    rule_id = difference.rule_id if isinstance(difference, DropRule) else difference.rule.id
+    new = () if isinstance(difference, DropRule) else (difference.rule,)
 
     def changed(rules: tuple[Rule, ...]) -> tuple[Rule, ...]:
         return tuple(r for old in rules for r in (new if old.id == rule_id else (old,)))

@@ -18,7 +18,7 @@ from fencepost.conformance.catalogue.suites import CATALOGUE, NAMES, find_suite
 from fencepost.conformance.cli.property_words import explain_property
 from fencepost.conformance.plans.describe import step_text
 from fencepost.conformance.targets.registry import DEFAULT_REVISION, find_revision
-from fencepost.model.revision import Drop, Revision
+from fencepost.model.revision import DropRule, Revision
 from fencepost.model.revisions import revisions
 from fencepost.model.table.table import Level, Rule, Table
 from fencepost.properties.claims.registry import PROPERTIES
@@ -239,7 +239,7 @@ def _revision_json(revision: Revision) -> dict[str, Any]:
         before = {rule.id for _, rule in find_revision(revision.base).rules()}
     rows = []
     for difference in revision.differences:
-        if isinstance(difference, Drop):
+        if isinstance(difference, DropRule):
             change, rule_id = "drops", difference.rule_id
         else:
             rule_id = difference.rule.id

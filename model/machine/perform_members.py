@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fencepost.model.messages.messages import JoinGroupRequest, JoinGroupResponse, SyncGroupResponse
 from fencepost.model.state.fast_replace import replace
-from fencepost.model.state.group import SESSION, Delay, Member
+from fencepost.model.state.group import SESSION, InitialDelay, Member
 from fencepost.model.state.work import Work
 from fencepost.model.table.errors import Error
 
@@ -71,7 +71,7 @@ def _add(work: Work, member_id: str, group_instance_id: str | None) -> None:
     if group.leader is None:
         group = replace(group, leader=member_id)
     if group.delay is not None:
-        group = replace(group, delay=Delay(group.delay.remaining_ms, somebody_came=True))
+        group = replace(group, delay=InitialDelay(group.delay.remaining_ms, somebody_came=True))
     work.group = group
     work.set_timer(SESSION, member_id, NEW_MEMBER_TIMEOUT_MS)
     work.caller = member_id

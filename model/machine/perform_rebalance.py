@@ -11,7 +11,16 @@ from fencepost.model.messages.messages import (
     SyncGroupResponse,
 )
 from fencepost.model.state.fast_replace import replace
-from fencepost.model.state.group import JOIN, SESSION, SYNC, Delay, Group, Member, Offset, Parked
+from fencepost.model.state.group import (
+    JOIN,
+    SESSION,
+    SYNC,
+    Group,
+    InitialDelay,
+    Member,
+    Offset,
+    ParkedRequest,
+)
 from fencepost.model.state.work import Work
 from fencepost.model.table.errors import Error
 from fencepost.model.table.vocabulary import GroupState
@@ -36,7 +45,7 @@ def rebalance(work: Work, initial_delay_ms: int) -> None:
     rebalance_ms = work.group.rebalance_timeout_ms()
     delay = None
     if group.state is GroupState.EMPTY:
-        delay = Delay(max(rebalance_ms - initial_delay_ms, 0), somebody_came=False)
+        delay = InitialDelay(max(rebalance_ms - initial_delay_ms, 0), somebody_came=False)
         rebalance_ms = initial_delay_ms
     members = tuple(replace(m, owes_sync=False) for m in work.group.members)
     work.group = replace(
@@ -50,7 +59,7 @@ def extend_delay(work: Work, initial_delay_ms: int) -> None:
     assert work.group.delay is not None
     remaining = work.group.delay.remaining_ms
     left = max(remaining - initial_delay_ms, 0)
-    work.group = replace(work.group, delay=Delay(left, somebody_came=False))
+    work.group = replace(work.group, delay=InitialDelay(left, somebody_came=False))
     work.set_timer(JOIN, "", min(initial_delay_ms, remaining))
 
 
@@ -149,7 +158,7 @@ def park_join(work: Work) -> None:
     if member.joining is not None:
         work.emit(member.joining.request_id, None)
     assert work.request is not None
-    parked = Parked(work.request.id, work.request.version)
+    parked = ParkedRequest(work.request.id, work.request.version)
     work.group = work.group.with_member(replace(member, joining=parked))
 
 
@@ -159,7 +168,7 @@ def park_sync(work: Work) -> None:
     if member.syncing is not None:
         work.emit(member.syncing.request_id, None)
     assert work.request is not None
-    parked = Parked(work.request.id, work.request.version)
+    parked = ParkedRequest(work.request.id, work.request.version)
     work.group = work.group.with_member(replace(member, syncing=parked))
 
 

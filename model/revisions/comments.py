@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
-from fencepost.model.revision import Change, Difference, Drop, derive
+from fencepost.model.revision import Difference, DropRule, SetRule, derive
 from fencepost.model.revisions.base import KAFKA_4, RULES
 from fencepost.model.rules import join
+from fencepost.model.table.cells import (
+    COMPLETING,
+    EMPTY,
+    MEMBER,
+    NONE,
+    OTHER,
+    OWN,
+    PREPARING,
+    STABLE,
+    UNKNOWN,
+    UNMAPPED,
+    when,
+)
 from fencepost.model.table.effects import Do, Echo
 from fencepost.model.table.errors import Error
-from fencepost.model.table.expr import Expr, all_of
+from fencepost.model.table.expr import Expr
 from fencepost.model.table.table import Rule
-from fencepost.model.table.vocabulary import INST, MID, STATE, GroupState, Inst, Mid
 
 _J = "JoinGroup"
-_STATIC_CALLER = all_of(MID.among(Mid.MEMBER), INST.among(Inst.OWN))
-_DYNAMIC_CALLER = all_of(MID.among(Mid.MEMBER), INST.among(Inst.NONE))
-_SETTLED = STATE.among(GroupState.COMPLETING, GroupState.STABLE)
-_PREPARING = STATE.among(GroupState.PREPARING)
-_EMPTY_MAPPED = all_of(MID.among(Mid.EMPTY), INST.among(Inst.OTHER))
+_SETTLED = (COMPLETING, STABLE)
 
 _ROW_1 = "row 1: known, no instance: rebalance"
 _ROW_3 = "row 3: empty, no instance: a new id with MEMBER_ID_REQUIRED"
@@ -26,39 +34,43 @@ def _comment_rows(where: str, row_4_1: str) -> tuple[Difference, ...]:
     """What both comment tables have in common."""
     mismatch = Rule(
         "JOIN-INSTANCE-FENCED",
-        all_of(MID.among(Mid.MEMBER), INST.among(Inst.OTHER)),
+        when(mid=MEMBER, inst=OTHER),
         answer=Error.MEMBER_ID_MISMATCH,
         source=where,
         because="the instance is mapped to another member id",
     )
     return (
-        Change(_J, RULES["JOIN-DYNAMIC-EMPTY"].but(guard=join.EMPTY_DYNAMIC), f"{where}, {_ROW_3}"),
-        Drop(_J, "JOIN-DYNAMIC-EMPTY-LEGACY", f"{where}, {_ROW_3}"),
-        Change(
+        SetRule(
+            _J,
+            RULES["JOIN-DYNAMIC-EMPTY"].but(guard=when(mid=EMPTY, inst=NONE)),
+            f"{where}, {_ROW_3}",
+        ),
+        DropRule(_J, "JOIN-DYNAMIC-EMPTY-LEGACY", f"{where}, {_ROW_3}"),
+        SetRule(
             _J,
             Rule(
                 "JOIN-KNOWN",
-                all_of(_DYNAMIC_CALLER, _SETTLED),
+                when(mid=MEMBER, inst=NONE, state=_SETTLED),
                 join.REJOIN,
                 source=where,
                 because="a known member without an instance always causes a rebalance",
             ),
             f"{where}, {_ROW_1}",
         ),
-        Change(
+        SetRule(
             _J,
             Rule(
                 "JOIN-KNOWN-INSTANCE",
-                all_of(_STATIC_CALLER, _SETTLED),
+                when(mid=MEMBER, inst=OWN, state=_SETTLED),
                 (Do.ANSWER_CURRENT,),
                 source=where,
                 because="a known member that matches the map is given its old assignment",
             ),
             f"{where}, {row_4_1}",
         ),
-        Change(_J, mismatch, f"{where}, {row_4_1}"),
+        SetRule(_J, mismatch, f"{where}, {row_4_1}"),
         *(
-            Drop(_J, rule_id, f"{where}, rows 1 and {row_4_1}")
+            DropRule(_J, rule_id, f"{where}, rows 1 and {row_4_1}")
             for rule_id in (
                 "JOIN-MEMBER-COMPLETING-SAME",
                 "JOIN-MEMBER-COMPLETING-CHANGED",
@@ -71,40 +83,39 @@ def _comment_rows(where: str, row_4_1: str) -> tuple[Difference, ...]:
 
 
 _COMMENT_1 = "KIP-345's page, first comment table"
-_UNMAPPED_KNOWN = all_of(MID.among(Mid.MEMBER), INST.among(Inst.UNMAPPED))
 COMMENT_TABLE_1 = derive(
     KAFKA_4,
     "comment-table-1",
     "the first comment: a mapped instance is told the stored member id",
     (
         *_comment_rows(_COMMENT_1, "row 4: known with instance: match, or mismatch"),
-        Change(
+        SetRule(
             _J,
             Rule(
                 "JOIN-INSTANCE-UNMAPPED",
-                _UNMAPPED_KNOWN,
+                when(mid=MEMBER, inst=UNMAPPED),
                 answer=Error.MEMBER_ID_MISMATCH,
                 source=_COMMENT_1,
                 because="the map has no such entry, so the id doesn't match it",
             ),
             f"{_COMMENT_1}, row 4: not in the map is no match",
         ),
-        Change(
+        SetRule(
             _J,
             Rule(
                 "JOIN-UNKNOWN-INSTANCE",
-                all_of(MID.among(Mid.UNKNOWN), INST.among(Inst.UNMAPPED, Inst.OTHER)),
+                when(mid=UNKNOWN, inst=(UNMAPPED, OTHER)),
                 answer=Error.UNKNOWN_MEMBER_ID,
                 source=_COMMENT_1,
                 because="an unknown id is refused, with an instance or without",
             ),
             f"{_COMMENT_1}, row 5: unknown with instance, as without",
         ),
-        Change(
+        SetRule(
             _J,
             Rule(
                 "JOIN-STATIC-EMPTY-MAPPED",
-                _EMPTY_MAPPED,
+                when(mid=EMPTY, inst=OTHER),
                 (Do.HAND_OUT_HOLDER,),
                 Error.MEMBER_ID_REQUIRED,
                 source=_COMMENT_1,
@@ -114,7 +125,7 @@ COMMENT_TABLE_1 = derive(
             f"{_COMMENT_1}, row 6: empty with a mapped instance",
         ),
         *(
-            Drop(_J, rule_id, f"{_COMMENT_1}, row 6: empty with a mapped instance")
+            DropRule(_J, rule_id, f"{_COMMENT_1}, row 6: empty with a mapped instance")
             for rule_id in (
                 "JOIN-STATIC-EMPTY-PREPARING",
                 "JOIN-STATIC-EMPTY-COMPLETING",
@@ -130,12 +141,11 @@ _ROW_42 = f"{_COMMENT_2}, row 4.2: a known member becomes static"
 _ROW_51 = f"{_COMMENT_2}, row 5.1: an unknown id with a mapped instance replaces the holder"
 _ROW_52 = f"{_COMMENT_2}, row 5.2: an unknown id with an unmapped instance is added"
 _ROW_61 = f"{_COMMENT_2}, row 6.1: a mapped instance is given the old assignment"
-_UNKNOWN_MAPPED = all_of(MID.among(Mid.UNKNOWN), INST.among(Inst.OTHER))
 
 
-def _row(rule_id: str, guard: Expr, effect: tuple[Do, ...], passage: str, why: str) -> Change:
+def _row(rule_id: str, guard: Expr, effect: tuple[Do, ...], passage: str, why: str) -> SetRule:
     rule = Rule(rule_id, guard, effect, source=passage, because=why)
-    return Change(_J, rule, passage)
+    return SetRule(_J, rule, passage)
 
 
 _UPGRADE = "a dynamic member may become static by bringing an instance"
@@ -149,54 +159,54 @@ COMMENT_TABLE_2 = derive(
         *_comment_rows(_COMMENT_2, "row 4.1: known with instance: match, or mismatch"),
         _row(
             "JOIN-UPGRADE",
-            all_of(_UNMAPPED_KNOWN, _SETTLED),
+            when(mid=MEMBER, inst=UNMAPPED, state=_SETTLED),
             (Do.MAP_CALLER, Do.ANSWER_CURRENT),
             _ROW_42,
             _UPGRADE,
         ),
         _row(
             "JOIN-UPGRADE-PREPARING",
-            all_of(_UNMAPPED_KNOWN, _PREPARING),
+            when(mid=MEMBER, inst=UNMAPPED, state=PREPARING),
             (Do.MAP_CALLER, Do.UPDATE_MEMBER, Do.PARK_JOIN),
             _ROW_42,
             _UPGRADE,
         ),
-        Drop(_J, "JOIN-INSTANCE-UNMAPPED", _ROW_42),
+        DropRule(_J, "JOIN-INSTANCE-UNMAPPED", _ROW_42),
         _row(
             "JOIN-UNKNOWN-MAPPED",
-            all_of(_UNKNOWN_MAPPED, _SETTLED),
+            when(mid=UNKNOWN, inst=OTHER, state=_SETTLED),
             (Do.REPLACE_HOLDER_AS_SENT, Do.ANSWER_CURRENT),
             _ROW_51,
             _TAKEOVER,
         ),
         _row(
             "JOIN-UNKNOWN-MAPPED-PREPARING",
-            all_of(_UNKNOWN_MAPPED, _PREPARING),
+            when(mid=UNKNOWN, inst=OTHER, state=PREPARING),
             (Do.REPLACE_HOLDER_AS_SENT, Do.PARK_JOIN),
             _ROW_51,
             _TAKEOVER,
         ),
         _row(
             "JOIN-UNKNOWN-UNMAPPED",
-            all_of(MID.among(Mid.UNKNOWN), INST.among(Inst.UNMAPPED)),
+            when(mid=UNKNOWN, inst=UNMAPPED),
             (Do.ADD_STATIC_AS_SENT, Do.REBALANCE, Do.PARK_JOIN),
             _ROW_52,
             "a removed consumer that comes back is taken for a new member",
         ),
         _row(
             "JOIN-STATIC-EMPTY-COMPLETING",
-            all_of(_EMPTY_MAPPED, STATE.among(GroupState.COMPLETING)),
+            when(mid=EMPTY, inst=OTHER, state=COMPLETING),
             (Do.REPLACE_HOLDER, Do.ANSWER_CURRENT),
             _ROW_61,
             _RESTART,
         ),
         _row(
             "JOIN-STATIC-EMPTY-STABLE",
-            all_of(_EMPTY_MAPPED, STATE.among(GroupState.STABLE)),
+            when(mid=EMPTY, inst=OTHER, state=STABLE),
             (Do.REPLACE_HOLDER, Do.PERSIST, Do.ANSWER_CURRENT),
             _ROW_61,
             _RESTART,
         ),
-        Drop(_J, "JOIN-STATIC-EMPTY-STABLE-SELECTION", _ROW_61),
+        DropRule(_J, "JOIN-STATIC-EMPTY-STABLE-SELECTION", _ROW_61),
     ),
 )

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 from fencepost.model.messages.draft_messages import MEMBER_NAME, TUPLE_LIST, TWO_LIST
-from fencepost.model.revision import Change, Revision, derive
+from fencepost.model.revision import Revision, SetRule, derive
 from fencepost.model.revisions.base import KAFKA_4, RULES, versions
 from fencepost.model.rules import draft_leave
+from fencepost.model.table.cells import FOLLOWER, LEADER, when
 from fencepost.model.table.effects import Do
 from fencepost.model.table.expr import all_of
 from fencepost.model.table.table import Rule
-from fencepost.model.table.vocabulary import ROLE, Role
 
 _J = "JoinGroup"
 
@@ -21,20 +21,20 @@ MEMBER_NAME_DRAFT = derive(
     "member-name-draft",
     "the early draft: MEMBER_NAME in JoinGroup alone, nothing to fence other requests with",
     (
-        Change(
+        SetRule(
             _J,
             RULES["JOIN-STATIC-EMPTY-STABLE"].but(
-                guard=all_of(RULES["JOIN-STATIC-EMPTY-STABLE"].guard, ROLE.among(Role.FOLLOWER)),
+                guard=all_of(RULES["JOIN-STATIC-EMPTY-STABLE"].guard, when(role=FOLLOWER)),
                 because="an old member that rejoins does not change the group's state",
                 source=_NAME_PASSAGE,
             ),
             _NAME_PASSAGE,
         ),
-        Change(
+        SetRule(
             _J,
             Rule(
                 "JOIN-STATIC-EMPTY-STABLE-LEADER",
-                all_of(RULES["JOIN-STATIC-EMPTY-STABLE"].guard, ROLE.among(Role.LEADER)),
+                all_of(RULES["JOIN-STATIC-EMPTY-STABLE"].guard, when(role=LEADER)),
                 (Do.REPLACE_HOLDER, Do.REBALANCE, Do.PARK_JOIN),
                 source=_NAME_PASSAGE,
                 because="a leader that rejoins causes a rebalance, also when it restarted",
@@ -54,7 +54,7 @@ def _leave_draft(name: str, about: str, api: str) -> Revision:
     draft = derive(KAFKA_4, name, about, (), {**KAFKA_4.apis, "LeaveGroup": (0, 2), api: (3, 3)})
     batch = draft_leave.BATCH
     passage = draft_leave.PASSAGE
-    added = tuple(Change(batch.name, rule, passage) for rule in batch.rules())
+    added = tuple(SetRule(batch.name, rule, passage) for rule in batch.rules())
     return replace(draft, tables={**draft.tables, batch.name: batch}, differences=added)
 
 

@@ -2,24 +2,34 @@
 
 from __future__ import annotations
 
-from fencepost.model.revision import Change, derive
+from fencepost.model.revision import SetRule, derive
 from fencepost.model.revisions.base import KAFKA_4, RULES
-from fencepost.model.rules import join
 from fencepost.model.rules import sources as src
+from fencepost.model.table.cells import (
+    CHANGED,
+    COMPLETING,
+    FOLLOWER,
+    MEMBER,
+    NONE,
+    OTHER,
+    OWN,
+    PENDING,
+    STABLE,
+    UNMAPPED,
+    when,
+)
 from fencepost.model.table.effects import Do
 from fencepost.model.table.errors import Error
-from fencepost.model.table.expr import all_of
+from fencepost.model.table.expr import all_of, any_of
 from fencepost.model.table.table import Rule
-from fencepost.model.table.vocabulary import INST, LATE, MID, STATE, GroupState, Inst, Late, Mid
+from fencepost.model.table.vocabulary import Late
 
 _J = "JoinGroup"
-_STATIC_CALLER = all_of(MID.among(Mid.MEMBER), INST.among(Inst.OWN))
-_SETTLED = STATE.among(GroupState.COMPLETING, GroupState.STABLE)
 
 
 def _only_dynamic(rule_id: str) -> Rule:
     rule = RULES[rule_id]
-    return rule.but(guard=all_of(rule.guard, INST.among(Inst.NONE)))
+    return rule.but(guard=all_of(rule.guard, when(inst=NONE)))
 
 
 _CAUSES = f'{src.KIP_BACKGROUND}: the four causes of a rebalance under "Static Membership"'
@@ -28,7 +38,7 @@ KIP_345 = derive(
     "kip-345",
     "the accepted text, strictly: where Kafka knows a further cause or error, the KIP rules",
     (
-        Change(
+        SetRule(
             _J,
             RULES["JOIN-STATIC-EMPTY-STABLE-SELECTION"].but(
                 effect=RULES["JOIN-STATIC-EMPTY-STABLE"].effect,
@@ -36,17 +46,15 @@ KIP_345 = derive(
             ),
             f"{src.KIP_JOIN}: the reply is immediate when the group is stable",
         ),
-        Change(_J, _only_dynamic("JOIN-MEMBER-COMPLETING-CHANGED"), _CAUSES),
-        Change(_J, _only_dynamic("JOIN-FOLLOWER-STABLE-CHANGED"), _CAUSES),
-        Change(
+        SetRule(_J, _only_dynamic("JOIN-MEMBER-COMPLETING-CHANGED"), _CAUSES),
+        SetRule(_J, _only_dynamic("JOIN-FOLLOWER-STABLE-CHANGED"), _CAUSES),
+        SetRule(
             _J,
             Rule(
                 "JOIN-STATIC-CHANGED",
                 all_of(
-                    _STATIC_CALLER,
-                    join.SUBSCRIPTION_CHANGED,
-                    _SETTLED,
-                    join.NOT_LEADER_IN_STABLE,
+                    when(mid=MEMBER, inst=OWN, subscription=CHANGED, state=(COMPLETING, STABLE)),
+                    any_of(when(role=FOLLOWER), when(state=COMPLETING)),
                 ),
                 (Do.UPDATE_MEMBER, Do.ANSWER_CURRENT),
                 source=_CAUSES,
@@ -54,34 +62,34 @@ KIP_345 = derive(
             ),
             _CAUSES,
         ),
-        Change(
+        SetRule(
             _J,
             Rule(
                 "JOIN-PENDING-INSTANCE",
-                all_of(MID.among(Mid.PENDING), INST.among(Inst.OTHER)),
+                when(mid=PENDING, inst=OTHER),
                 answer=Error.FENCED_INSTANCE_ID,
                 source=src.KIP_JOIN,
                 because="a member id that is given must be the one that the instance is mapped to",
             ),
             f"{src.KIP_JOIN}: the member id must match the stored one",
         ),
-        Change(
+        SetRule(
             _J,
             Rule(
                 "JOIN-PENDING-INSTANCE-UNMAPPED",
-                all_of(MID.among(Mid.PENDING), INST.among(Inst.UNMAPPED)),
+                when(mid=PENDING, inst=UNMAPPED),
                 answer=Error.UNKNOWN_MEMBER_ID,
                 source=src.KIP_JOIN,
                 because="a static member is never pending, and the instance has no member",
             ),
             f"{src.KIP_JOIN}: static members are never pending",
         ),
-        Change(
+        SetRule(
             _J,
             RULES["JOIN-GROUP-FULL"].but(effect=()),
             f"{src.KIP_ROLLING}: a member is removed only by its session timeout",
         ),
-        Change(
+        SetRule(
             "LeaveGroup",
             RULES["LEAVE-GROUP-ABSENT"].but(
                 effect=(),
@@ -91,20 +99,20 @@ KIP_345 = derive(
             ),
             f"{src.KIP_COMMAND}: error 2",
         ),
-        Change(
+        SetRule(
             "sync phase",
             RULES["SYNC-PHASE-EXPIRED"].but(
-                guard=LATE.among(Late.DYNAMIC),
+                guard=when(late=Late.DYNAMIC),
                 effect=(Do.REMOVE_UNSYNCED_DYNAMIC, Do.REBALANCE),
                 because="only dynamic members go for a missing sync; a static one has its session",
             ),
             f"{src.KIP_ROLLING}: a member is removed only by its session timeout",
         ),
-        Change(
+        SetRule(
             "sync phase",
             Rule(
                 "SYNC-PHASE-STATIC",
-                LATE.among(Late.STATIC),
+                when(late=Late.STATIC),
                 source=src.KIP_ROLLING,
                 because="a static member that never syncs stays until its session ends",
             ),

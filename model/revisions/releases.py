@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fencepost.model.revision import Change, Gate, Release, Revision, derive
+from fencepost.model.revision import Gate, Release, Revision, SetRule, derive
 from fencepost.model.revisions.base import KAFKA_4, RULES, versions
 from fencepost.model.rules import sources as src
 from fencepost.model.table.effects import Do
@@ -14,7 +14,7 @@ GATES = (
         (4, 0, 0),
         "a commit of version 9 to a group that doesn't exist is an error of its own",
         (
-            Change(
+            SetRule(
                 "OffsetCommit",
                 RULES["COMMIT-GROUP-NOT-FOUND"].but(answer=Error.ILLEGAL_GENERATION),
                 "KIP-848 (OffsetCommit version 9), as the new coordinator has it",
@@ -25,26 +25,26 @@ GATES = (
         (2, 8, 1),
         "a member that never syncs is removed (KAFKA-12890)",
         (
-            Change(
+            SetRule(
                 "join phase",
                 RULES["JOIN-PHASE-ALL-JOINED"].but(effect=(Do.COMPLETE_JOIN,)),
                 src.KAFKA_12890,
             ),
-            Change(
+            SetRule(
                 "join phase",
                 RULES["JOIN-PHASE-DELAY-OVER"].but(
                     effect=(Do.REMOVE_ABSENT_DYNAMIC, Do.COMPLETE_JOIN)
                 ),
                 src.KAFKA_12890,
             ),
-            Change(
+            SetRule(
                 "join phase",
                 RULES["JOIN-PHASE-EXPIRED"].but(
                     effect=(Do.REMOVE_ABSENT_DYNAMIC, Do.COMPLETE_JOIN)
                 ),
                 src.KAFKA_12890,
             ),
-            Change(
+            SetRule(
                 "sync phase",
                 RULES["SYNC-PHASE-EXPIRED"].but(
                     level=Level.MAY, defensive="no wait for syncs before 2.8.1"
@@ -57,7 +57,7 @@ GATES = (
         (2, 6, 1),
         "a heartbeat between join and sync is a heartbeat (KAFKA-10134)",
         (
-            Change(
+            SetRule(
                 "Heartbeat",
                 RULES["HEARTBEAT-COMPLETING"].but(
                     effect=(),

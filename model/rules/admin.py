@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from fencepost.model.rules import common
 from fencepost.model.rules import sources as src
+from fencepost.model.table.cells import ABSENT, COMPLETING, DEAD, PREPARING, STABLE, when
 from fencepost.model.table.effects import Do
 from fencepost.model.table.errors import Error
-from fencepost.model.table.expr import all_of, negate
+from fencepost.model.table.expr import negate
 from fencepost.model.table.table import Level, Rule, Table
 from fencepost.model.table.vocabulary import COORDINATOR, STATE, GroupState, version_feature
 
 DESCRIBE_VERSION = version_feature(6)
-_NOBODY = STATE.among(GroupState.ABSENT)
-_DEAD = STATE.among(GroupState.DEAD)
 
 DESCRIBE = Table(
     "DescribeGroups",
@@ -21,7 +20,7 @@ DESCRIBE = Table(
     (
         Rule(
             "DESCRIBE-ABSENT-LEGACY",
-            all_of(_NOBODY, DESCRIBE_VERSION.below(6)),
+            when(state=ABSENT, version=DESCRIBE_VERSION.below(6)),
             (Do.ANSWER_DESCRIPTION,),
             Error.NONE,
             level=Level.SHOULD,
@@ -30,7 +29,7 @@ DESCRIBE = Table(
         ),
         Rule(
             "DESCRIBE-ABSENT",
-            all_of(_NOBODY, DESCRIBE_VERSION.at_least(6)),
+            when(state=ABSENT, version=DESCRIBE_VERSION.at_least(6)),
             (Do.ANSWER_DESCRIPTION,),
             Error.GROUP_ID_NOT_FOUND,
             level=Level.SHOULD,
@@ -39,7 +38,7 @@ DESCRIBE = Table(
         ),
         Rule(
             "DESCRIBE-DEAD",
-            _DEAD,
+            when(state=DEAD),
             (Do.ANSWER_DESCRIPTION,),
             Error.NONE,
             level=Level.SHOULD,
@@ -49,7 +48,7 @@ DESCRIBE = Table(
         ),
         Rule(
             "DESCRIBE-STABLE",
-            STATE.among(GroupState.STABLE),
+            when(state=STABLE),
             (Do.ANSWER_DESCRIPTION,),
             Error.NONE,
             source=f"{src.KIP_PUBLIC}; {src.KAFKA_ADMIN}",
@@ -57,7 +56,7 @@ DESCRIBE = Table(
         ),
         Rule(
             "DESCRIBE-UNSTABLE",
-            STATE.among(GroupState.EMPTY, GroupState.PREPARING, GroupState.COMPLETING),
+            when(state=(GroupState.EMPTY, PREPARING, COMPLETING)),
             (Do.ANSWER_DESCRIPTION,),
             Error.NONE,
             source=f"{src.KIP_PUBLIC}; {src.KAFKA_ADMIN}",
@@ -83,7 +82,7 @@ LIST = Table(
     (
         Rule(
             "LIST-GROUP",
-            negate(STATE.among(GroupState.ABSENT, GroupState.DEAD)),
+            negate(when(state=(ABSENT, DEAD))),
             (Do.ANSWER_LISTED,),
             Error.NONE,
             level=Level.SHOULD,
@@ -92,7 +91,7 @@ LIST = Table(
         ),
         Rule(
             "LIST-NO-GROUP",
-            STATE.among(GroupState.ABSENT, GroupState.DEAD),
+            when(state=(ABSENT, DEAD)),
             (Do.ANSWER_UNLISTED,),
             Error.NONE,
             level=Level.SHOULD,

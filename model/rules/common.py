@@ -7,21 +7,13 @@ guards and reasons agree everywhere.
 from __future__ import annotations
 
 from fencepost.model.rules import sources as src
+from fencepost.model.table.cells import ABSENT, DEAD, EMPTY, OTHER, PENDING, UNKNOWN, UNMAPPED, when
 from fencepost.model.table.errors import Error
 from fencepost.model.table.table import Level, Rule
 from fencepost.model.table.vocabulary import (
-    COORDINATOR,
-    GENERATION,
-    GROUP_ID,
-    INST,
-    MID,
-    STATE,
     Availability,
     Generation,
     GroupId,
-    GroupState,
-    Inst,
-    Mid,
 )
 
 
@@ -36,7 +28,7 @@ def entry_checks(
     return (
         Rule(
             f"{prefix}-GROUP-ID-INVALID",
-            GROUP_ID.among(*bad),
+            when(group_id=bad),
             answer=Error.INVALID_GROUP_ID,
             level=Level.SHOULD,
             source=src.KAFKA_CHECKS,
@@ -45,7 +37,7 @@ def entry_checks(
         ),
         Rule(
             f"{prefix}-COORDINATOR-LOADING",
-            COORDINATOR.among(Availability.LOADING),
+            when(coordinator=Availability.LOADING),
             answer=while_loading,
             level=Level.SHOULD,
             source=src.KAFKA_CHECKS,
@@ -53,7 +45,7 @@ def entry_checks(
         ),
         Rule(
             f"{prefix}-COORDINATOR-ELSEWHERE",
-            COORDINATOR.among(Availability.ELSEWHERE),
+            when(coordinator=Availability.ELSEWHERE),
             answer=Error.NOT_COORDINATOR,
             level=Level.SHOULD,
             source=src.KAFKA_CHECKS,
@@ -66,7 +58,7 @@ def absent(prefix: str) -> Rule:
     """A member's request to a group that doesn't exist."""
     return Rule(
         f"{prefix}-GROUP-ABSENT",
-        STATE.among(GroupState.ABSENT),
+        when(state=ABSENT),
         answer=Error.UNKNOWN_MEMBER_ID,
         source=src.KAFKA_CHECKS,
         because="a group that doesn't exist has no members",
@@ -77,7 +69,7 @@ def dead(prefix: str) -> Rule:
     """A request to a group that is being unloaded."""
     return Rule(
         f"{prefix}-GROUP-DEAD",
-        STATE.among(GroupState.DEAD),
+        when(state=DEAD),
         answer=Error.COORDINATOR_NOT_AVAILABLE,
         level=Level.SHOULD,
         source=src.KAFKA_CHECKS,
@@ -91,21 +83,21 @@ def validate(prefix: str) -> tuple[Rule, ...]:
     return (
         Rule(
             f"{prefix}-INSTANCE-UNMAPPED",
-            INST.among(Inst.UNMAPPED),
+            when(inst=UNMAPPED),
             answer=Error.UNKNOWN_MEMBER_ID,
             source=src.KAFKA_VALIDATE,
             because="the instance has no member, so nobody can speak for it",
         ),
         Rule(
             f"{prefix}-INSTANCE-FENCED",
-            INST.among(Inst.OTHER),
+            when(inst=OTHER),
             answer=Error.FENCED_INSTANCE_ID,
             source=src.KIP_JOIN,
             because="the instance is mapped to another member id, so the caller is a zombie",
         ),
         Rule(
             f"{prefix}-UNKNOWN-MEMBER",
-            MID.among(Mid.EMPTY, Mid.PENDING, Mid.UNKNOWN),
+            when(mid=(EMPTY, PENDING, UNKNOWN)),
             answer=Error.UNKNOWN_MEMBER_ID,
             source=src.KAFKA_VALIDATE,
             because="the id is of no member; a pending id is none yet",
@@ -117,7 +109,7 @@ def illegal_generation(prefix: str) -> Rule:
     """A member that speaks of another generation."""
     return Rule(
         f"{prefix}-ILLEGAL-GENERATION",
-        GENERATION.among(Generation.NEGATIVE, Generation.BEFORE, Generation.AFTER),
+        when(generation=(Generation.NEGATIVE, Generation.BEFORE, Generation.AFTER)),
         answer=Error.ILLEGAL_GENERATION,
         source=src.KAFKA_VALIDATE,
         because="the member speaks of a generation that isn't the group's",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fencepost.model.rules import common
 from fencepost.model.rules import sources as src
+from fencepost.model.table.cells import COMPLETING, PREPARING, STABLE, when
 from fencepost.model.table.effects import Do
 from fencepost.model.table.errors import Error
 from fencepost.model.table.table import Rule, Table
@@ -14,7 +15,6 @@ from fencepost.model.table.vocabulary import (
     INST,
     MID,
     STATE,
-    GroupState,
 )
 
 CHECKS = (
@@ -28,7 +28,7 @@ CHECKS = (
 ROWS = (
     Rule(
         "HEARTBEAT-PREPARING",
-        STATE.among(GroupState.PREPARING),
+        when(state=PREPARING),
         (Do.RESTART_SESSION,),
         Error.REBALANCE_IN_PROGRESS,
         source=src.KAFKA_HEARTBEAT,
@@ -36,7 +36,7 @@ ROWS = (
     ),
     Rule(
         "HEARTBEAT-COMPLETING",
-        STATE.among(GroupState.COMPLETING),
+        when(state=COMPLETING),
         (Do.RESTART_SESSION,),
         Error.NONE,
         source=src.KAFKA_HEARTBEAT,
@@ -44,7 +44,7 @@ ROWS = (
     ),
     Rule(
         "HEARTBEAT-STABLE",
-        STATE.among(GroupState.STABLE),
+        when(state=STABLE),
         (Do.RESTART_SESSION,),
         Error.NONE,
         source=src.KAFKA_HEARTBEAT,

@@ -9,9 +9,27 @@ from __future__ import annotations
 
 from fencepost.model.rules import common
 from fencepost.model.rules import sources as src
+from fencepost.model.table.cells import (
+    ABSENT,
+    CHANGED,
+    COMPLETING,
+    EMPTY,
+    FOLLOWER,
+    LEADER,
+    MEMBER,
+    NONE,
+    OTHER,
+    OWN,
+    PENDING,
+    PREPARING,
+    STABLE,
+    UNCHANGED,
+    UNKNOWN,
+    UNMAPPED,
+    when,
+)
 from fencepost.model.table.effects import Do, Echo
 from fencepost.model.table.errors import Error
-from fencepost.model.table.expr import all_of, any_of
 from fencepost.model.table.table import Level, Rule, Table
 from fencepost.model.table.vocabulary import (
     COORDINATOR,
@@ -25,33 +43,21 @@ from fencepost.model.table.vocabulary import (
     SESSION,
     STATE,
     SUBSCRIPTION,
-    Change,
-    GroupState,
-    Inst,
-    Mid,
     Offer,
     Range,
-    Role,
     Room,
     version_feature,
 )
 
 VERSION = version_feature(9)
 
-EMPTY_MID = MID.among(Mid.EMPTY)
-MEMBER = all_of(MID.among(Mid.MEMBER), INST.among(Inst.NONE, Inst.OWN))
-DYNAMIC = INST.among(Inst.NONE)
-EMPTY_DYNAMIC = all_of(EMPTY_MID, DYNAMIC)
-SUBSCRIPTION_CHANGED = SUBSCRIPTION.among(Change.CHANGED)
-NOT_LEADER_IN_STABLE = any_of(ROLE.among(Role.FOLLOWER), STATE.among(GroupState.COMPLETING))
-MAPPED_ELSEWHERE = INST.among(Inst.OTHER)
 REJOIN = (Do.UPDATE_MEMBER, Do.REBALANCE, Do.PARK_JOIN)
 
 CHECKS = (
     *common.entry_checks("JOIN"),
     Rule(
         "JOIN-SESSION-TIMEOUT-INVALID",
-        SESSION.among(Range.OUTSIDE),
+        when(session=Range.OUTSIDE),
         answer=Error.INVALID_SESSION_TIMEOUT,
         level=Level.SHOULD,
         source=f"{src.KIP_SERVER_CONFIG}; {src.KAFKA_CHECKS}",
@@ -59,14 +65,14 @@ CHECKS = (
     ),
     Rule(
         "JOIN-GROUP-ABSENT",
-        all_of(STATE.among(GroupState.ABSENT), MID.among(Mid.UNKNOWN)),
+        when(state=ABSENT, mid=UNKNOWN),
         answer=Error.UNKNOWN_MEMBER_ID,
         source=src.KAFKA_CHECKS,
         because="only an empty member id creates a group; any other id is of a member that is gone",
     ),
     Rule(
         "JOIN-GROUP-FULL",
-        ROOM.among(Room.FULL),
+        when(room=Room.FULL),
         (Do.REMOVE_CALLER,),
         Error.GROUP_MAX_SIZE_REACHED,
         level=Level.SHOULD,
@@ -77,7 +83,7 @@ CHECKS = (
     common.dead("JOIN"),
     Rule(
         "JOIN-PROTOCOLS-INCONSISTENT",
-        OFFER.among(Offer.UNSUPPORTED),
+        when(offer=Offer.UNSUPPORTED),
         (Do.CREATE_GROUP,),
         Error.INCONSISTENT_GROUP_PROTOCOL,
         level=Level.SHOULD,
@@ -89,7 +95,7 @@ CHECKS = (
 ROWS = (
     Rule(
         "JOIN-DYNAMIC-EMPTY",
-        all_of(EMPTY_MID, DYNAMIC, VERSION.at_least(4)),
+        when(mid=EMPTY, inst=NONE, version=VERSION.at_least(4)),
         (Do.HAND_OUT_PENDING,),
         Error.MEMBER_ID_REQUIRED,
         source=src.KIP_394,
@@ -98,66 +104,56 @@ ROWS = (
     ),
     Rule(
         "JOIN-DYNAMIC-EMPTY-LEGACY",
-        all_of(EMPTY_MID, DYNAMIC, VERSION.below(4)),
+        when(mid=EMPTY, inst=NONE, version=VERSION.below(4)),
         (Do.ADD_DYNAMIC, Do.REBALANCE, Do.PARK_JOIN),
         source=src.KIP_JOIN,
         because="up to version 3 a new member is added at once",
     ),
     Rule(
         "JOIN-STATIC-EMPTY-NEW",
-        all_of(EMPTY_MID, INST.among(Inst.UNMAPPED)),
+        when(mid=EMPTY, inst=UNMAPPED),
         (Do.ADD_STATIC, Do.REBALANCE, Do.PARK_JOIN),
         source=src.KIP_JOIN,
         because="an unmapped instance is a new static member: added at once, never pending",
     ),
     Rule(
         "JOIN-STATIC-EMPTY-PREPARING",
-        all_of(EMPTY_MID, MAPPED_ELSEWHERE, STATE.among(GroupState.PREPARING)),
+        when(mid=EMPTY, inst=OTHER, state=PREPARING),
         (Do.REPLACE_HOLDER, Do.PARK_JOIN),
         source=src.KIP_JOIN,
         because="a mapped instance that joins with an empty id replaces its holder, who is fenced",
     ),
     Rule(
         "JOIN-STATIC-EMPTY-COMPLETING",
-        all_of(EMPTY_MID, MAPPED_ELSEWHERE, STATE.among(GroupState.COMPLETING)),
+        when(mid=EMPTY, inst=OTHER, state=COMPLETING),
         (Do.REPLACE_HOLDER, Do.REBALANCE, Do.PARK_JOIN),
         source=f"{src.KIP_JOIN}; {src.KAFKA_9801}",
         because="the holder is replaced, and the leader's assignment would still name the old id",
     ),
     Rule(
         "JOIN-STATIC-EMPTY-STABLE",
-        all_of(
-            EMPTY_MID,
-            MAPPED_ELSEWHERE,
-            STATE.among(GroupState.STABLE),
-            SELECTION.among(Change.UNCHANGED),
-        ),
+        when(mid=EMPTY, inst=OTHER, state=STABLE, selection=UNCHANGED),
         (Do.REPLACE_HOLDER, Do.PERSIST, Do.ANSWER_RESTARTED),
         source=f"{src.KIP_JOIN}; {src.KIP_NON_GOAL}; {src.KIP_814}",
         because="a static member that restarts in a stable group keeps its place, no rebalance",
     ),
     Rule(
         "JOIN-STATIC-EMPTY-STABLE-SELECTION",
-        all_of(
-            EMPTY_MID,
-            MAPPED_ELSEWHERE,
-            STATE.among(GroupState.STABLE),
-            SELECTION.among(Change.CHANGED),
-        ),
+        when(mid=EMPTY, inst=OTHER, state=STABLE, selection=CHANGED),
         (Do.REPLACE_HOLDER, Do.REBALANCE, Do.PARK_JOIN),
         source=src.KAFKA_JOIN,
         because="what all now share selects another protocol, so assignments must be remade",
     ),
     Rule(
         "JOIN-PENDING",
-        all_of(MID.among(Mid.PENDING), DYNAMIC),
+        when(mid=PENDING, inst=NONE),
         (Do.ADMIT_PENDING, Do.REBALANCE, Do.PARK_JOIN),
         source=src.KIP_394,
         because="the id that was handed out is used, so its client becomes a member",
     ),
     Rule(
         "JOIN-PENDING-INSTANCE",
-        all_of(MID.among(Mid.PENDING), INST.among(Inst.UNMAPPED, Inst.OTHER)),
+        when(mid=PENDING, inst=(UNMAPPED, OTHER)),
         answer=Error.UNKNOWN_SERVER_ERROR,
         level=Level.MAY,
         source=src.KAFKA_JOIN,
@@ -166,73 +162,63 @@ ROWS = (
     ),
     Rule(
         "JOIN-INSTANCE-UNMAPPED",
-        all_of(MID.among(Mid.MEMBER, Mid.UNKNOWN), INST.among(Inst.UNMAPPED)),
+        when(mid=(MEMBER, UNKNOWN), inst=UNMAPPED),
         answer=Error.UNKNOWN_MEMBER_ID,
         source=f"{src.KIP_JOIN}; {src.KAFKA_VALIDATE}",
         because="an id that is given must be the instance's, and the instance has none",
     ),
     Rule(
         "JOIN-INSTANCE-FENCED",
-        all_of(MID.among(Mid.MEMBER, Mid.UNKNOWN), MAPPED_ELSEWHERE),
+        when(mid=(MEMBER, UNKNOWN), inst=OTHER),
         answer=Error.FENCED_INSTANCE_ID,
         source=src.KIP_JOIN,
         because="the instance is mapped to another member id, so the caller is a zombie",
     ),
     Rule(
         "JOIN-UNKNOWN-MEMBER",
-        all_of(MID.among(Mid.UNKNOWN), DYNAMIC),
+        when(mid=UNKNOWN, inst=NONE),
         answer=Error.UNKNOWN_MEMBER_ID,
         source=src.KAFKA_VALIDATE,
         because="the id is of no member of the group",
     ),
     Rule(
         "JOIN-MEMBER-PREPARING",
-        all_of(MEMBER, STATE.among(GroupState.PREPARING)),
+        when(mid=MEMBER, inst=(NONE, OWN), state=PREPARING),
         REJOIN,
         source=src.KIP_BACKGROUND,
         because="a member rejoins while a rebalance is prepared",
     ),
     Rule(
         "JOIN-MEMBER-COMPLETING-SAME",
-        all_of(MEMBER, STATE.among(GroupState.COMPLETING), SUBSCRIPTION.among(Change.UNCHANGED)),
+        when(mid=MEMBER, inst=(NONE, OWN), state=COMPLETING, subscription=UNCHANGED),
         (Do.ANSWER_CURRENT,),
         source=src.KAFKA_JOIN,
         because="nothing changed, so the member is told the generation again",
     ),
     Rule(
         "JOIN-MEMBER-COMPLETING-CHANGED",
-        all_of(MEMBER, STATE.among(GroupState.COMPLETING), SUBSCRIPTION.among(Change.CHANGED)),
+        when(mid=MEMBER, inst=(NONE, OWN), state=COMPLETING, subscription=CHANGED),
         REJOIN,
         source=src.KAFKA_JOIN,
         because="a changed subscription needs a new assignment",
     ),
     Rule(
         "JOIN-LEADER-STABLE",
-        all_of(MEMBER, ROLE.among(Role.LEADER), STATE.among(GroupState.STABLE)),
+        when(mid=MEMBER, inst=(NONE, OWN), role=LEADER, state=STABLE),
         REJOIN,
         source=src.KIP_BACKGROUND,
         because="a leader that rejoins under its id may have seen new topics",
     ),
     Rule(
         "JOIN-FOLLOWER-STABLE-CHANGED",
-        all_of(
-            MEMBER,
-            ROLE.among(Role.FOLLOWER),
-            STATE.among(GroupState.STABLE),
-            SUBSCRIPTION.among(Change.CHANGED),
-        ),
+        when(mid=MEMBER, inst=(NONE, OWN), role=FOLLOWER, state=STABLE, subscription=CHANGED),
         REJOIN,
         source=src.KAFKA_JOIN,
         because="a changed subscription needs a new assignment",
     ),
     Rule(
         "JOIN-FOLLOWER-STABLE-SAME",
-        all_of(
-            MEMBER,
-            ROLE.among(Role.FOLLOWER),
-            STATE.among(GroupState.STABLE),
-            SUBSCRIPTION.among(Change.UNCHANGED),
-        ),
+        when(mid=MEMBER, inst=(NONE, OWN), role=FOLLOWER, state=STABLE, subscription=UNCHANGED),
         (Do.ANSWER_CURRENT,),
         source=src.KIP_BACKGROUND,
         because="a follower that rejoins unchanged does not disturb the group",

@@ -7,9 +7,23 @@ from __future__ import annotations
 
 from fencepost.model.rules import common
 from fencepost.model.rules import sources as src
+from fencepost.model.table.cells import (
+    ABSENT,
+    COMPLETING,
+    EMPTY,
+    MEMBER,
+    NONE,
+    OTHER,
+    OWN,
+    PENDING,
+    PREPARING,
+    STABLE,
+    UNKNOWN,
+    UNMAPPED,
+    when,
+)
 from fencepost.model.table.effects import Do
 from fencepost.model.table.errors import Error
-from fencepost.model.table.expr import all_of
 from fencepost.model.table.table import Rule, Table
 from fencepost.model.table.vocabulary import (
     COORDINATOR,
@@ -18,8 +32,6 @@ from fencepost.model.table.vocabulary import (
     MID,
     STATE,
     GroupState,
-    Inst,
-    Mid,
     version_feature,
 )
 
@@ -29,14 +41,14 @@ CHECKS = (
     *common.entry_checks("LEAVE"),
     Rule(
         "LEAVE-GROUP-ABSENT-LEGACY",
-        all_of(STATE.among(GroupState.ABSENT), VERSION.below(3)),
+        when(state=ABSENT, version=VERSION.below(3)),
         answer=Error.UNKNOWN_MEMBER_ID,
         source=src.KAFKA_CHECKS,
         because="a group that doesn't exist has no members",
     ),
     Rule(
         "LEAVE-GROUP-ABSENT",
-        all_of(STATE.among(GroupState.ABSENT), VERSION.at_least(3)),
+        when(state=ABSENT, version=VERSION.at_least(3)),
         (Do.ANSWER_ROWS_UNKNOWN,),
         Error.NONE,
         source=src.KAFKA_CHECKS,
@@ -48,9 +60,7 @@ CHECKS = (
 ROWS = (
     Rule(
         "LEAVE-ROWS",
-        STATE.among(
-            GroupState.EMPTY, GroupState.PREPARING, GroupState.COMPLETING, GroupState.STABLE
-        ),
+        when(state=(GroupState.EMPTY, PREPARING, COMPLETING, STABLE)),
         (Do.ANSWER_ROWS,),
         Error.NONE,
         source=src.KIP_LEAVE,
@@ -60,11 +70,6 @@ ROWS = (
 
 TABLE = Table("LeaveGroup", (VERSION, GROUP_ID, COORDINATOR, STATE), CHECKS, ROWS)
 
-_REBALANCING = STATE.among(GroupState.COMPLETING, GroupState.STABLE)
-_PREPARING = STATE.among(GroupState.PREPARING)
-_VALID = all_of(MID.among(Mid.MEMBER), INST.among(Inst.NONE, Inst.OWN))
-_BY_INSTANCE = all_of(MID.among(Mid.EMPTY), INST.among(Inst.OTHER))
-_NAMED = MID.among(Mid.MEMBER, Mid.UNKNOWN)
 
 MEMBER_TABLE = Table(
     "LeaveGroup member",
@@ -73,14 +78,14 @@ MEMBER_TABLE = Table(
     (
         Rule(
             "LEAVE-MEMBER-NOBODY",
-            all_of(MID.among(Mid.EMPTY), INST.among(Inst.NONE, Inst.UNMAPPED)),
+            when(mid=EMPTY, inst=(NONE, UNMAPPED)),
             answer=Error.UNKNOWN_MEMBER_ID,
             source=src.KIP_LEAVE,
             because="the row names nobody who is a member",
         ),
         Rule(
             "LEAVE-MEMBER-BY-INSTANCE",
-            all_of(_BY_INSTANCE, _REBALANCING),
+            when(mid=EMPTY, inst=OTHER, state=(COMPLETING, STABLE)),
             (Do.REMOVE_HOLDER, Do.REBALANCE),
             Error.NONE,
             source=f"{src.KIP_LEAVE}; {src.KIP_SCALE_DOWN}",
@@ -88,7 +93,7 @@ MEMBER_TABLE = Table(
         ),
         Rule(
             "LEAVE-MEMBER-BY-INSTANCE-PREPARING",
-            all_of(_BY_INSTANCE, _PREPARING),
+            when(mid=EMPTY, inst=OTHER, state=PREPARING),
             (Do.REMOVE_HOLDER,),
             Error.NONE,
             source=f"{src.KIP_LEAVE}; {src.KIP_SCALE_DOWN}",
@@ -96,7 +101,7 @@ MEMBER_TABLE = Table(
         ),
         Rule(
             "LEAVE-MEMBER-PENDING",
-            MID.among(Mid.PENDING),
+            when(mid=PENDING),
             (Do.REMOVE_PENDING,),
             Error.NONE,
             source=src.KIP_394,
@@ -104,28 +109,28 @@ MEMBER_TABLE = Table(
         ),
         Rule(
             "LEAVE-MEMBER-INSTANCE-UNMAPPED",
-            all_of(_NAMED, INST.among(Inst.UNMAPPED)),
+            when(mid=(MEMBER, UNKNOWN), inst=UNMAPPED),
             answer=Error.UNKNOWN_MEMBER_ID,
             source=src.KIP_LEAVE,
             because="the instance has no member",
         ),
         Rule(
             "LEAVE-MEMBER-INSTANCE-FENCED",
-            all_of(_NAMED, INST.among(Inst.OTHER)),
+            when(mid=(MEMBER, UNKNOWN), inst=OTHER),
             answer=Error.FENCED_INSTANCE_ID,
             source=src.KIP_LEAVE,
             because="a member is removed only if the given id is its own; a zombie evicts nobody",
         ),
         Rule(
             "LEAVE-MEMBER-UNKNOWN",
-            all_of(MID.among(Mid.UNKNOWN), INST.among(Inst.NONE)),
+            when(mid=UNKNOWN, inst=NONE),
             answer=Error.UNKNOWN_MEMBER_ID,
             source=src.KAFKA_VALIDATE,
             because="the id is of no member",
         ),
         Rule(
             "LEAVE-MEMBER",
-            all_of(_VALID, _REBALANCING),
+            when(mid=MEMBER, inst=(NONE, OWN), state=(COMPLETING, STABLE)),
             (Do.REMOVE_MEMBER, Do.REBALANCE),
             Error.NONE,
             source=f"{src.KIP_LEAVE}; {src.KIP_SWITCH}",
@@ -133,7 +138,7 @@ MEMBER_TABLE = Table(
         ),
         Rule(
             "LEAVE-MEMBER-PREPARING",
-            all_of(_VALID, _PREPARING),
+            when(mid=MEMBER, inst=(NONE, OWN), state=PREPARING),
             (Do.REMOVE_MEMBER,),
             Error.NONE,
             source=f"{src.KIP_LEAVE}; {src.KIP_SWITCH}",

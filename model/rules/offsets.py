@@ -4,9 +4,19 @@ from __future__ import annotations
 
 from fencepost.model.rules import common
 from fencepost.model.rules import sources as src
+from fencepost.model.table.cells import (
+    ABSENT,
+    COMPLETING,
+    DEAD,
+    EMPTY,
+    NONE,
+    PREPARING,
+    STABLE,
+    when,
+)
 from fencepost.model.table.effects import Do
 from fencepost.model.table.errors import Error
-from fencepost.model.table.expr import all_of, negate
+from fencepost.model.table.expr import negate
 from fencepost.model.table.table import Level, Rule, Table
 from fencepost.model.table.vocabulary import (
     COORDINATOR,
@@ -18,25 +28,19 @@ from fencepost.model.table.vocabulary import (
     TOPICS,
     Generation,
     GroupState,
-    Inst,
-    Mid,
     version_feature,
 )
 
 COMMIT_VERSION = version_feature(9)
-_ABSENT = STATE.among(GroupState.ABSENT)
-_NOT_NEGATIVE = GENERATION.among(Generation.BEFORE, Generation.EQUAL, Generation.AFTER)
-_ANONYMOUS = all_of(
-    GENERATION.among(Generation.NEGATIVE), MID.among(Mid.EMPTY), INST.among(Inst.NONE)
-)
-_BY_HAND = all_of(STATE.among(GroupState.EMPTY), GENERATION.among(Generation.NEGATIVE))
+_NOT_NEGATIVE = (Generation.BEFORE, Generation.EQUAL, Generation.AFTER)
+
 COMMIT = Table(
     "OffsetCommit",
     (COMMIT_VERSION, TOPICS, GROUP_ID, COORDINATOR, STATE, MID, INST, GENERATION),
     (
         Rule(
             "COMMIT-TOPICS-UNKNOWN",
-            TOPICS.among(True),
+            when(topics=True),
             answer=Error.UNKNOWN_TOPIC_OR_PARTITION,
             level=Level.SHOULD,
             source=src.KAFKA_COMMIT,
@@ -46,7 +50,7 @@ COMMIT = Table(
         common.dead("COMMIT"),
         Rule(
             "COMMIT-GROUP-NOT-FOUND",
-            all_of(_ABSENT, _NOT_NEGATIVE, COMMIT_VERSION.at_least(9)),
+            when(state=ABSENT, generation=_NOT_NEGATIVE, version=COMMIT_VERSION.at_least(9)),
             answer=Error.GROUP_ID_NOT_FOUND,
             level=Level.SHOULD,
             source="KIP-848 (OffsetCommit version 9); seen on Kafka 4.1.1",
@@ -54,14 +58,14 @@ COMMIT = Table(
         ),
         Rule(
             "COMMIT-GROUP-ABSENT-GENERATION",
-            all_of(_ABSENT, _NOT_NEGATIVE, COMMIT_VERSION.below(9)),
+            when(state=ABSENT, generation=_NOT_NEGATIVE, version=COMMIT_VERSION.below(9)),
             answer=Error.ILLEGAL_GENERATION,
             source=src.KAFKA_COMMIT,
             because="a group that doesn't exist has no generation",
         ),
         Rule(
             "COMMIT-GROUP-ABSENT",
-            _ABSENT,
+            when(state=ABSENT),
             (Do.STORE_OFFSETS,),
             Error.NONE,
             source=src.KAFKA_COMMIT,
@@ -69,7 +73,7 @@ COMMIT = Table(
         ),
         Rule(
             "COMMIT-EMPTY-GROUP",
-            _BY_HAND,
+            when(state=GroupState.EMPTY, generation=Generation.NEGATIVE),
             (Do.STORE_OFFSETS,),
             Error.NONE,
             source=src.KAFKA_COMMIT,
@@ -77,7 +81,7 @@ COMMIT = Table(
         ),
         Rule(
             "COMMIT-ANONYMOUS",
-            _ANONYMOUS,
+            when(generation=Generation.NEGATIVE, mid=EMPTY, inst=NONE),
             answer=Error.UNKNOWN_MEMBER_ID,
             source=src.KAFKA_COMMIT,
             because="a group with members takes offsets from its members only",
@@ -88,14 +92,14 @@ COMMIT = Table(
     (
         Rule(
             "COMMIT-COMPLETING",
-            STATE.among(GroupState.COMPLETING),
+            when(state=COMPLETING),
             answer=Error.REBALANCE_IN_PROGRESS,
             source=f"{src.KAFKA_COMMIT}; {src.KAFKA_8487}",
             because="the member has joined but not yet learnt its partitions",
         ),
         Rule(
             "COMMIT-PREPARING",
-            STATE.among(GroupState.PREPARING),
+            when(state=PREPARING),
             (Do.RESTART_SESSION, Do.STORE_OFFSETS),
             Error.NONE,
             source=src.KAFKA_COMMIT,
@@ -103,7 +107,7 @@ COMMIT = Table(
         ),
         Rule(
             "COMMIT-STABLE",
-            STATE.among(GroupState.STABLE),
+            when(state=STABLE),
             (Do.RESTART_SESSION, Do.STORE_OFFSETS),
             Error.NONE,
             source=src.KAFKA_COMMIT,
@@ -120,7 +124,7 @@ FETCH = Table(
     (
         Rule(
             "FETCH-ANYBODY",
-            negate(STATE.among(GroupState.DEAD)),
+            negate(when(state=DEAD)),
             (Do.ANSWER_OFFSETS,),
             Error.NONE,
             source=src.KAFKA_COMMIT,
@@ -128,7 +132,7 @@ FETCH = Table(
         ),
         Rule(
             "FETCH-DEAD",
-            STATE.among(GroupState.DEAD),
+            when(state=DEAD),
             (Do.ANSWER_OFFSETS,),
             Error.NONE,
             source=src.KAFKA_COMMIT,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from fencepost.model.rules import common
 from fencepost.model.rules import sources as src
+from fencepost.model.table.cells import COMPLETING, FOLLOWER, LEADER, PREPARING, STABLE, when
 from fencepost.model.table.effects import Do
 from fencepost.model.table.errors import Error
-from fencepost.model.table.expr import all_of
 from fencepost.model.table.table import Level, Rule, Table
 from fencepost.model.table.vocabulary import (
     COORDINATOR,
@@ -20,8 +20,6 @@ from fencepost.model.table.vocabulary import (
     STATE,
     Fit,
     Given,
-    GroupState,
-    Role,
     version_feature,
 )
 
@@ -30,7 +28,7 @@ VERSION = version_feature(5)
 CHECKS = (
     Rule(
         "SYNC-PROTOCOL-NULL",
-        all_of(VERSION.at_least(5), PROTOCOL_FIELDS.among(Given.NULL)),
+        when(version=VERSION.at_least(5), protocol_fields=Given.NULL),
         answer=Error.INCONSISTENT_GROUP_PROTOCOL,
         level=Level.SHOULD,
         source=src.KAFKA_CHECKS,
@@ -43,7 +41,7 @@ CHECKS = (
     common.illegal_generation("SYNC"),
     Rule(
         "SYNC-PROTOCOL-MISMATCH",
-        PROTOCOL_FIT.among(Fit.DIFFERENT),
+        when(protocol_fit=Fit.DIFFERENT),
         answer=Error.INCONSISTENT_GROUP_PROTOCOL,
         level=Level.SHOULD,
         source=src.KAFKA_CHECKS,
@@ -54,7 +52,7 @@ CHECKS = (
 ROWS = (
     Rule(
         "SYNC-PREPARING",
-        STATE.among(GroupState.PREPARING),
+        when(state=PREPARING),
         (),
         Error.REBALANCE_IN_PROGRESS,
         source=src.KAFKA_SYNC,
@@ -62,21 +60,21 @@ ROWS = (
     ),
     Rule(
         "SYNC-COMPLETING-FOLLOWER",
-        all_of(STATE.among(GroupState.COMPLETING), ROLE.among(Role.FOLLOWER)),
+        when(state=COMPLETING, role=FOLLOWER),
         (Do.NOTE_SYNC, Do.PARK_SYNC),
         source=src.KIP_BACKGROUND,
         because="a follower waits for the leader's assignment",
     ),
     Rule(
         "SYNC-COMPLETING-LEADER",
-        all_of(STATE.among(GroupState.COMPLETING), ROLE.among(Role.LEADER)),
+        when(state=COMPLETING, role=LEADER),
         (Do.NOTE_SYNC, Do.PARK_SYNC, Do.ASSIGN, Do.PERSIST, Do.ANSWER_SYNCS),
         source=src.KIP_BACKGROUND,
         because="the leader's assignment is given to everybody who waits",
     ),
     Rule(
         "SYNC-STABLE",
-        STATE.among(GroupState.STABLE),
+        when(state=STABLE),
         (Do.NOTE_SYNC, Do.MAYBE_RESTART_SESSION, Do.ANSWER_ASSIGNMENT),
         source=src.KAFKA_SYNC,
         because="the assignment is there already; what the sync brings is ignored",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fencepost.model.rules import sources as src
+from fencepost.model.table.cells import COMPLETING, PREPARING, STABLE, when
 from fencepost.model.table.effects import Do
 from fencepost.model.table.expr import ALWAYS, all_of, negate
 from fencepost.model.table.table import Level, Rule, Table
@@ -17,7 +18,6 @@ from fencepost.model.table.vocabulary import (
     SYNCING_STATE,
     TRIGGER,
     Delay,
-    GroupState,
     Left,
     Parked,
     Stored,
@@ -25,7 +25,6 @@ from fencepost.model.table.vocabulary import (
     Trigger,
 )
 
-_MEMBER = SUBJECT.among(Subject.NEW, Subject.IDLE)
 SESSION = Table(
     "session timeout",
     (STATE, SUBJECT),
@@ -33,27 +32,27 @@ SESSION = Table(
     (
         Rule(
             "SESSION-PENDING",
-            SUBJECT.among(Subject.PENDING),
+            when(subject=Subject.PENDING),
             (Do.REMOVE_PENDING,),
             source=src.KIP_394,
             because="an id that was handed out and not used is taken back",
         ),
         Rule(
             "SESSION-WAITING",
-            SUBJECT.among(Subject.WAITING),
+            when(subject=Subject.WAITING),
             source=src.KAFKA_TIMERS,
             because="a member that waits for an answer can't heartbeat and counts as alive",
         ),
         Rule(
             "SESSION-EXPIRED",
-            all_of(_MEMBER, STATE.among(GroupState.COMPLETING, GroupState.STABLE)),
+            when(subject=(Subject.NEW, Subject.IDLE), state=(COMPLETING, STABLE)),
             (Do.REMOVE_MEMBER, Do.REBALANCE),
             source=src.KIP_ROLLING,
             because="a member that is silent for its session timeout is removed, static or not",
         ),
         Rule(
             "SESSION-EXPIRED-PREPARING",
-            all_of(_MEMBER, STATE.among(GroupState.PREPARING)),
+            when(subject=(Subject.NEW, Subject.IDLE), state=PREPARING),
             (Do.REMOVE_MEMBER,),
             source=src.KIP_ROLLING,
             because="a member that is silent for its session timeout is removed, static or not",
@@ -61,12 +60,8 @@ SESSION = Table(
     ),
 )
 
-_CHECK = TRIGGER.among(Trigger.CHECK)
-_EXPIRY = TRIGGER.among(Trigger.EXPIRY)
-_UNDELAYED = DELAY.among(Delay.NONE)
-_ALL = PARKED.among(Parked.ALL)
-_ANYBODY = PARKED.among(Parked.SOME, Parked.ALL)
-_OVER = DELAY.among(Delay.NONE, Delay.LAST)
+_ANYBODY = (Parked.SOME, Parked.ALL)
+_OVER = (Delay.NONE, Delay.LAST)
 JOIN_PHASE = Table(
     "join phase",
     (TRIGGER, DELAY, PARKED, LEFT),
@@ -74,27 +69,27 @@ JOIN_PHASE = Table(
     (
         Rule(
             "JOIN-PHASE-WAIT",
-            all_of(_CHECK, negate(all_of(_UNDELAYED, _ALL))),
+            all_of(when(trigger=Trigger.CHECK), negate(when(delay=Delay.NONE, parked=Parked.ALL))),
             source=f"{src.KIP_BACKGROUND}; {src.KIP_134}",
             because="the coordinator waits for all members, or for the initial delay",
         ),
         Rule(
             "JOIN-PHASE-ALL-JOINED",
-            all_of(_CHECK, _UNDELAYED, _ALL, LEFT.among(Left.SOMEBODY)),
+            when(trigger=Trigger.CHECK, delay=Delay.NONE, parked=Parked.ALL, left=Left.SOMEBODY),
             (Do.COMPLETE_JOIN, Do.START_SYNC_TIMER),
             source=src.KIP_BACKGROUND,
             because="all members have joined and no id is pending",
         ),
         Rule(
             "JOIN-PHASE-ALL-LEFT",
-            all_of(_CHECK, _UNDELAYED, _ALL, LEFT.among(Left.NOBODY)),
+            when(trigger=Trigger.CHECK, delay=Delay.NONE, parked=Parked.ALL, left=Left.NOBODY),
             (Do.BECOME_EMPTY,),
             source=src.KAFKA_TIMERS,
             because="nobody is left and no id is pending",
         ),
         Rule(
             "JOIN-PHASE-DELAY-EXTENDED",
-            all_of(_EXPIRY, DELAY.among(Delay.EXTENDABLE)),
+            when(trigger=Trigger.EXPIRY, delay=Delay.EXTENDABLE),
             (Do.EXTEND_DELAY,),
             level=Level.SHOULD,
             source=src.KIP_134,
@@ -102,28 +97,28 @@ JOIN_PHASE = Table(
         ),
         Rule(
             "JOIN-PHASE-DELAY-OVER",
-            all_of(_EXPIRY, DELAY.among(Delay.LAST), LEFT.among(Left.SOMEBODY), _ANYBODY),
+            when(trigger=Trigger.EXPIRY, delay=Delay.LAST, left=Left.SOMEBODY, parked=_ANYBODY),
             (Do.REMOVE_ABSENT_DYNAMIC, Do.COMPLETE_JOIN, Do.START_SYNC_TIMER),
             source=src.KIP_134,
             because="the initial delay is over; whoever joined makes the first generation",
         ),
         Rule(
             "JOIN-PHASE-EXPIRED",
-            all_of(_EXPIRY, _UNDELAYED, LEFT.among(Left.SOMEBODY), _ANYBODY),
+            when(trigger=Trigger.EXPIRY, delay=Delay.NONE, left=Left.SOMEBODY, parked=_ANYBODY),
             (Do.REMOVE_ABSENT_DYNAMIC, Do.COMPLETE_JOIN, Do.START_SYNC_TIMER),
             source=src.KIP_ROLLING,
             because="the rebalance timeout ends the wait: absent dynamic members go, static stay",
         ),
         Rule(
             "JOIN-PHASE-POSTPONED",
-            all_of(_EXPIRY, _OVER, LEFT.among(Left.SOMEBODY), PARKED.among(Parked.NOBODY)),
+            when(trigger=Trigger.EXPIRY, delay=_OVER, left=Left.SOMEBODY, parked=Parked.NOBODY),
             (Do.REMOVE_ABSENT_DYNAMIC, Do.POSTPONE),
             source=f"{src.KIP_ROLLING}; {src.KAFKA_TIMERS}",
             because="only absent static members remain: they keep their places, the wait goes on",
         ),
         Rule(
             "JOIN-PHASE-NOBODY-JOINED",
-            all_of(_EXPIRY, _OVER, LEFT.among(Left.NOBODY)),
+            when(trigger=Trigger.EXPIRY, delay=_OVER, left=Left.NOBODY),
             (Do.REMOVE_ABSENT_DYNAMIC, Do.BECOME_EMPTY),
             source=src.KAFKA_TIMERS,
             because="nobody joined within the rebalance timeout and no static member remains",
@@ -153,28 +148,28 @@ FAILOVER = Table(
     (
         Rule(
             "FAILOVER-LOST",
-            STORED.among(Stored.NOTHING),
+            when(stored=Stored.NOTHING),
             (Do.FORGET,),
             source=src.KIP_FAULT,
             because="what was never stored is gone with the old coordinator",
         ),
         Rule(
             "FAILOVER-OFFSETS",
-            STORED.among(Stored.OFFSETS),
+            when(stored=Stored.OFFSETS),
             (Do.RELOAD,),
             source=src.KAFKA_FAILOVER,
             because="stored offsets survive in a group without members",
         ),
         Rule(
             "FAILOVER-EMPTY",
-            STORED.among(Stored.EMPTY),
+            when(stored=Stored.EMPTY),
             (Do.RELOAD,),
             source=src.KAFKA_FAILOVER,
             because="the group is loaded as it was stored",
         ),
         Rule(
             "FAILOVER-STABLE",
-            STORED.among(Stored.STABLE),
+            when(stored=Stored.STABLE),
             (Do.RELOAD,),
             source=src.KIP_FAULT,
             because="static members keep their ids across coordinators, since the map is stored",

@@ -33,7 +33,7 @@ class Timer(NamedTuple):
     latest: int
 
 
-class Parked(NamedTuple):
+class ParkedRequest(NamedTuple):
     """A request that has no answer yet."""
 
     request_id: str
@@ -55,8 +55,8 @@ class Member:
     rebalance_timeout_ms: int
     protocols: tuple[JoinProtocol, ...]
     assignment: bytes = b""
-    joining: Parked | None = None
-    syncing: Parked | None = None
+    joining: ParkedRequest | None = None
+    syncing: ParkedRequest | None = None
     new: bool = True
     owes_sync: bool = False
 
@@ -74,7 +74,7 @@ class Member:
         return next((p.metadata for p in self.protocols if p.name == name), b"")
 
 
-class Delay(NamedTuple):
+class InitialDelay(NamedTuple):
     """The initial delay of a rebalance from Empty: ms of R that remain, whether somebody came."""
 
     remaining_ms: int
@@ -107,7 +107,7 @@ class Group:
     static: tuple[tuple[str, str], ...] = ()
     pending: tuple[str, ...] = ()
     timers: tuple[Timer, ...] = ()
-    delay: Delay | None = None
+    delay: InitialDelay | None = None
     offsets: tuple[Offset, ...] = ()
     stored: Group | None = field(default=None)
 

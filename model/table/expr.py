@@ -66,21 +66,21 @@ class In(Expr):
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class AllOf(Expr):
+class Conjunction(Expr):
     """Every part holds; with no parts, true."""
 
     parts: tuple[Expr, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class AnyOf(Expr):
+class Disjunction(Expr):
     """Some part holds; with no parts, false."""
 
     parts: tuple[Expr, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Not(Expr):
+class Negation(Expr):
     """The part does not hold."""
 
     part: Expr
@@ -88,17 +88,17 @@ class Not(Expr):
 
 def all_of(*parts: Expr) -> Expr:
     """Every part holds."""
-    return parts[0] if len(parts) == 1 else AllOf(parts)
+    return parts[0] if len(parts) == 1 else Conjunction(parts)
 
 
 def any_of(*parts: Expr) -> Expr:
     """Some part holds."""
-    return parts[0] if len(parts) == 1 else AnyOf(parts)
+    return parts[0] if len(parts) == 1 else Disjunction(parts)
 
 
 def negate(part: Expr) -> Expr:
     """The part does not hold."""
-    return Not(part)
+    return Negation(part)
 
 
 ALWAYS = all_of()
@@ -112,10 +112,10 @@ def features_of(expr: Expr) -> Iterator[Feature]:
     match expr:
         case In(feature=feature):
             yield feature
-        case AllOf(parts=parts) | AnyOf(parts=parts):
+        case Conjunction(parts=parts) | Disjunction(parts=parts):
             for part in parts:
                 yield from features_of(part)
-        case Not(part=part):
+        case Negation(part=part):
             yield from features_of(part)
 
 
@@ -134,11 +134,11 @@ def compile_closure(expr: Expr, features: Sequence[Feature]) -> Closure:
                     raise ValueError(f"{feature.name} is no feature of this table: {expr}")
                 sets.append(values)
                 return f"p[{places[id(feature)]}] in s[{len(sets) - 1}]"
-            case AllOf(parts):
+            case Conjunction(parts):
                 return "(" + (" and ".join(map(source, parts)) or "True") + ")"
-            case AnyOf(parts):
+            case Disjunction(parts):
                 return "(" + (" or ".join(map(source, parts)) or "False") + ")"
-            case Not(part):
+            case Negation(part):
                 return f"(not {source(part)})"
             case _:
                 raise TypeError(f"no expression of the vocabulary: {type(node).__name__}")
@@ -164,18 +164,18 @@ def text(expr: Expr) -> str:
             if len(left_out) == 1 and len(ordered) > 2:
                 return f"{feature.name} is not {left_out[0]}"
             return f"{feature.name} is {' or '.join(ordered)}"
-        case AllOf(parts):
+        case Conjunction(parts):
             return " and ".join(_inner(part) for part in parts) or "always"
-        case AnyOf(parts):
+        case Disjunction(parts):
             return " or ".join(_inner(part) for part in parts) or "never"
-        case Not(part):
+        case Negation(part):
             return f"not ({text(part)})"
         case _:
             raise TypeError(f"no expression of the vocabulary: {type(expr).__name__}")
 
 
 def _inner(part: Expr) -> str:
-    return f"({text(part)})" if isinstance(part, AnyOf) else text(part)
+    return f"({text(part)})" if isinstance(part, Disjunction) else text(part)
 
 
 def _are_numbers(feature: Feature) -> bool:

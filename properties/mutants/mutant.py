@@ -11,7 +11,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
 
-from fencepost.model.revision import Change, Difference, Distortion, Drop, Revision, Twist, derive
+from fencepost.model.revision import (
+    Difference,
+    Distortion,
+    DropRule,
+    Revision,
+    SetRule,
+    Twist,
+    derive,
+)
 from fencepost.model.revisions.base import KAFKA_4, RULES
 from fencepost.model.table.effects import Do
 from fencepost.model.table.expr import Expr, all_of, any_of, negate
@@ -63,7 +71,7 @@ class Mutant:
         """What it does to the table: `drops`, `changes` or `adds`, and the id of the rule."""
         return [
             ("drops", d.rule_id)
-            if isinstance(d, Drop)
+            if isinstance(d, DropRule)
             else ("changes" if d.rule.id in RULES else "adds", d.rule.id)
             for d in self.differences
         ]
@@ -102,36 +110,36 @@ def mutant(
     )
 
 
-def but(rule_id: str, **changes: object) -> Change:
+def but(rule_id: str, **changes: object) -> SetRule:
     """A rule of the base, with these of its fields changed."""
-    return Change(_TABLES[rule_id], RULES[rule_id].but(**changes), _BROKEN)
+    return SetRule(_TABLES[rule_id], RULES[rule_id].but(**changes), _BROKEN)
 
 
-def only(rule_id: str, *conditions: Expr) -> Change:
+def only(rule_id: str, *conditions: Expr) -> SetRule:
     """A rule of the base that applies only where all these hold, too."""
     return but(rule_id, guard=all_of(RULES[rule_id].guard, *conditions))
 
 
-def also(rule_id: str, condition: Expr) -> Change:
+def also(rule_id: str, condition: Expr) -> SetRule:
     """A rule of the base that applies here, too."""
     return but(rule_id, guard=any_of(RULES[rule_id].guard, condition))
 
 
-def behind(rule_id: str, *others: str) -> Change:
+def behind(rule_id: str, *others: str) -> SetRule:
     """A check that comes after others, which stand behind it in the base's order."""
     return only(rule_id, *(negate(RULES[other].guard) for other in others))
 
 
-def without(rule_id: str, *steps: Do) -> Change:
+def without(rule_id: str, *steps: Do) -> SetRule:
     """A rule of the base that doesn't do these."""
     return but(rule_id, effect=tuple(do for do in RULES[rule_id].effect if do not in steps))
 
 
-def dropped(rule_id: str) -> Drop:
+def dropped(rule_id: str) -> DropRule:
     """A check of the base that isn't made."""
-    return Drop(_TABLES[rule_id], rule_id, _BROKEN)
+    return DropRule(_TABLES[rule_id], rule_id, _BROKEN)
 
 
-def added(like: str, rule: Rule) -> Change:
+def added(like: str, rule: Rule) -> SetRule:
     """A further row in the table of a rule of the base."""
-    return Change(_TABLES[like], rule, _BROKEN)
+    return SetRule(_TABLES[like], rule, _BROKEN)

@@ -17,7 +17,7 @@ from fencepost.model.state.group import SESSION, Group
 from fencepost.model.state.work import Effect, Emission, Incoming, Work
 from fencepost.model.table.effects import Do
 from fencepost.model.table.errors import Error
-from fencepost.model.table.expr import AllOf, Expr, all_of, negate
+from fencepost.model.table.expr import Conjunction, Expr, In, all_of, negate
 from fencepost.model.table.vocabulary import INST, MID, STATE, GroupState, Inst, Mid
 from fencepost.properties.mutants.mutant import Mutant, but, dropped, mutant, only, without
 from fencepost.properties.mutants.operators import (
@@ -100,8 +100,8 @@ def _old_timeouts(before: Group, work: Work) -> None:
 def _whoever(rule_id: str) -> Expr:
     """A rule for members, whatever instance they name."""
     guard = RULES[rule_id].guard
-    assert isinstance(guard, AllOf)
-    return all_of(_MEMBER, *guard.parts[1:])
+    assert isinstance(guard, Conjunction)
+    return all_of(*(p for p in guard.parts if not (isinstance(p, In) and p.feature is INST)))
 
 
 _NOT_MAPPED = all_of(MID.among(Mid.UNKNOWN), INST.among(Inst.UNMAPPED, Inst.OTHER))

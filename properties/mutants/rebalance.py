@@ -9,7 +9,7 @@ from fencepost.model.messages.messages import JoinGroupResponse
 from fencepost.model.messages.shapes import Message
 from fencepost.model.revision import Twist
 from fencepost.model.revisions.base import RULES
-from fencepost.model.state.group import JOIN, Delay, Group
+from fencepost.model.state.group import JOIN, Group, InitialDelay
 from fencepost.model.state.work import Effect, Emission, Work
 from fencepost.model.table.effects import Do
 from fencepost.model.table.expr import all_of, any_of, negate
@@ -72,7 +72,7 @@ def _undelayed(before: Group, work: Work) -> None:
 
 def _without_end(before: Group, work: Work) -> None:
     assert before.delay is not None
-    delay = Delay(before.delay.remaining_ms, somebody_came=False)
+    delay = InitialDelay(before.delay.remaining_ms, somebody_came=False)
     work.group = replace(work.group, delay=delay)
 
 

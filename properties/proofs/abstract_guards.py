@@ -183,9 +183,9 @@ def features_of(guard: Expr) -> frozenset[Feature]:
     match guard:
         case expr.In(feature, _):
             return frozenset({feature})
-        case expr.AllOf(parts) | expr.AnyOf(parts):
+        case expr.Conjunction(parts) | expr.Disjunction(parts):
             return frozenset().union(*map(features_of, parts))
-        case expr.Not(part):
+        case expr.Negation(part):
             return features_of(part)
         case _:
             raise TypeError(f"no expression of the vocabulary: {type(guard).__name__}")
@@ -201,13 +201,13 @@ def partly(
     match guard:
         case expr.In(feature, values):
             return answer(feature, values)
-        case expr.AllOf(parts):
+        case expr.Conjunction(parts):
             found = [partly(part, answer) for part in parts]
             return False if False in found else None if None in found else True
-        case expr.AnyOf(parts):
+        case expr.Disjunction(parts):
             found = [partly(part, answer) for part in parts]
             return True if True in found else None if None in found else False
-        case expr.Not(part):
+        case expr.Negation(part):
             inner = partly(part, answer)
             return None if inner is None else not inner
         case _:
@@ -227,11 +227,11 @@ def as_formula(guard: Expr) -> Formula:
             if meaning is None:
                 return is_now(feature, *values)
             return any_of(*(meaning[value] for value in feature.domain if value in values))
-        case expr.AllOf(parts):
+        case expr.Conjunction(parts):
             return all_of(*map(as_formula, parts))
-        case expr.AnyOf(parts):
+        case expr.Disjunction(parts):
             return any_of(*map(as_formula, parts))
-        case expr.Not(part):
+        case expr.Negation(part):
             return negate(as_formula(part))
         case _:
             raise TypeError(f"no expression of the vocabulary: {type(guard).__name__}")

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from fencepost.model.state.group import Group, Member, Parked, Timer
+from fencepost.model.state.group import Group, Member, ParkedRequest, Timer
 from fencepost.properties.worlds.client import Client
 
 FRESH = "fresh"
@@ -188,9 +188,9 @@ def _renamed(group: Group, ids: Mapping[str, str], shift: int) -> Group:
 def _member(member: Member, new: str) -> Member:
     joining, syncing = member.joining, member.syncing
     if joining is not None:
-        joining = Parked(request_name("join", new), joining.version)
+        joining = ParkedRequest(request_name("join", new), joining.version)
     if syncing is not None:
-        syncing = Parked(request_name("sync", new), syncing.version)
+        syncing = ParkedRequest(request_name("sync", new), syncing.version)
     if (
         new == member.member_id
         and not member.client_id

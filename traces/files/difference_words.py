@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from fencepost.model.revision import Change, Revision
+from fencepost.model.revision import Revision, SetRule
 from fencepost.model.revisions import revisions
 from fencepost.model.table.table import Rule
 from fencepost.properties.diff.revisions import Comparison, Difference, Telling
@@ -212,7 +212,7 @@ def _reason(revision: Revision, rule: Rule, *, differs: bool) -> Reason:
     passages = [
         change.passage
         for change in revision.differences
-        if isinstance(change, Change) and change.rule.id == rule.id
+        if isinstance(change, SetRule) and change.rule.id == rule.id
     ]
     passage = passages[0] if passages else rule.source
     does = [do.value for do in rule.effect] + ([] if rule.answer is None else [rule.answer.name])

@@ -13,7 +13,7 @@ from typing import Any, cast
 
 from fencepost.model.revision import Revision
 from fencepost.model.table.expr import (
-    AllOf,
+    Conjunction,
     Expr,
     Feature,
     Point,
@@ -110,7 +110,7 @@ def _rule(table: Table, rule: Rule) -> dict[str, Any]:
 
 def clauses(guard: Expr) -> tuple[Expr, ...]:
     """What all must hold for a guard to hold."""
-    return guard.parts if isinstance(guard, AllOf) else (guard,)
+    return guard.parts if isinstance(guard, Conjunction) else (guard,)
 
 
 @cache

@@ -13,7 +13,7 @@ from itertools import takewhile
 
 from fencepost.model.revision import Revision
 from fencepost.model.table.effects import Do
-from fencepost.model.table.expr import AnyOf, Expr, Feature, In, compile_closure, features_of
+from fencepost.model.table.expr import Disjunction, Expr, Feature, In, compile_closure, features_of
 from fencepost.model.table.table import Rule, Table
 from fencepost.model.table.vocabulary import INST, MID, OFFER, GroupState, points
 
@@ -83,7 +83,7 @@ def _all_of(guard: Expr, feature: Feature) -> frozenset[Hashable]:
     match guard:
         case In(feature=asked, values=values) if asked is feature:
             return values
-        case AnyOf(parts=parts):
+        case Disjunction(parts=parts):
             return frozenset().union(*(_all_of(part, feature) for part in parts))
         case _:
             return frozenset()

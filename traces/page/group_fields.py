@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from fencepost.model.state.group import Group, Member, Parked, Timer
+from fencepost.model.state.group import Group, Member, ParkedRequest, Timer
 from fencepost.traces.text.words import Names, member
 
 ABSENT = {"state": "absent"}
@@ -80,7 +80,7 @@ def _member(each: Member, names: Names, steps: Mapping[str, int]) -> dict[str, s
     return found
 
 
-def _parked(request: Parked, steps: Mapping[str, int]) -> str:
+def _parked(request: ParkedRequest, steps: Mapping[str, int]) -> str:
     step = steps.get(request.request_id)
     return "waits" + (f" (step {step})" if step is not None else "")
 

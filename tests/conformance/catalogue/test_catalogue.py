@@ -14,7 +14,7 @@ from fencepost.conformance.catalogue import ENTRIES, collected, entry, matching
 from fencepost.conformance.catalogue.registry import Entry, Registry
 from fencepost.conformance.execution.runner import CaseRun, CaseUnsupportedError
 from fencepost.conformance.targets.in_process import InProcessCoordinator, ModelCoordinator
-from fencepost.model.revision import Change, Revision, derive
+from fencepost.model.revision import Revision, SetRule, derive
 from fencepost.model.revisions import revisions
 from fencepost.model.table.effects import Do, Echo
 from fencepost.model.table.errors import Error
@@ -139,7 +139,7 @@ class Mutant:
     rule: Rule
 
     def revision(self) -> Revision:
-        change = Change(self.table.name, self.rule, self.name)
+        change = SetRule(self.table.name, self.rule, self.name)
         return derive(KAFKA_4, self.name, "one rule is wrong", (change,))
 
 

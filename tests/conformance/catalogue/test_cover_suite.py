@@ -26,7 +26,7 @@ from fencepost.conformance.runtime.signals import run as run_loop
 from fencepost.conformance.targets.in_process import InProcessTarget
 from fencepost.model.history import Answered, Sent
 from fencepost.model.history import Event as Happened
-from fencepost.model.revision import Change, Revision, derive
+from fencepost.model.revision import Revision, SetRule, derive
 from fencepost.model.revisions import revisions
 from fencepost.model.table.errors import Error
 from fencepost.properties.cover.controllable import ControllableGraph, Walk
@@ -155,7 +155,7 @@ def test_ids_say_what_is_done_and_not_where_it_stands(cover: CoverSuite, pairs: 
 def answers_otherwise(rule_id: str, error: Error) -> Revision:
     (table,) = [table for table, rule in KAFKA_4.rules() if rule.id == rule_id]
     (rule,) = [rule for _, rule in KAFKA_4.rules() if rule.id == rule_id]
-    change = Change(table.name, rule.but(answer=error), "a lie")
+    change = SetRule(table.name, rule.but(answer=error), "a lie")
     return derive(KAFKA_4, "liar", f"{rule_id} answers {error.name}", (change,))
 
 

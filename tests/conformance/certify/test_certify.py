@@ -26,7 +26,7 @@ from fencepost.conformance.execution.runner import Recording
 from fencepost.conformance.targets.in_process import InProcessCoordinator, InProcessTarget
 from fencepost.model.coordinator import Answer, AsyncCoordinator, CoordinatorFailure, Hello, Send
 from fencepost.model.history import Answered, Event, Passed, Sent
-from fencepost.model.revision import Change, Revision, derive
+from fencepost.model.revision import Revision, SetRule, derive
 from fencepost.model.table.errors import Error
 from fencepost.model.table.table import LEVELS, Level
 
@@ -105,7 +105,7 @@ async def test_cases_hold_on_a_clock_that_runs() -> None:
 
 def fences_nobody() -> Revision:
     changes = tuple(
-        Change(table.name, rule.but(answer=Error.NONE), "zombies are welcome")
+        SetRule(table.name, rule.but(answer=Error.NONE), "zombies are welcome")
         for table, rule in KAFKA_4.rules()
         if rule.id in {"HEARTBEAT-INSTANCE-FENCED", "COMMIT-INSTANCE-FENCED"}
     )

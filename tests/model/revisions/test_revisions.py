@@ -6,13 +6,13 @@ import pytest
 from support.world import PARKED, R, World, offers
 
 from fencepost.model.messages.messages import HeartbeatRequest
-from fencepost.model.revision import Change, Difference, Drop, derive
+from fencepost.model.revision import Difference, DropRule, SetRule, derive
 from fencepost.model.revisions import revisions
 from fencepost.model.table.table import TableError
 
 BASE = revisions.find("kafka-4")
 DIFFERENCES = [
-    pytest.param(d, id=f"{name}-{d.rule_id if isinstance(d, Drop) else d.rule.id}")
+    pytest.param(d, id=f"{name}-{d.rule_id if isinstance(d, DropRule) else d.rule.id}")
     for name in revisions.NAMES
     for d in revisions.find(name).differences
 ]
@@ -31,7 +31,7 @@ def test_a_revision_is_its_base_and_its_differences(name: str) -> None:
     if revision.base is None:
         assert revision.differences == ()
         return
-    changed = {d.rule_id if isinstance(d, Drop) else d.rule.id for d in revision.differences}
+    changed = {d.rule_id if isinstance(d, DropRule) else d.rule.id for d in revision.differences}
     ours = {rule.id: rule for _, rule in revision.rules()}
     theirs = {rule.id: rule for _, rule in revisions.find(revision.base).rules()}
     differ = {i for i in ours.keys() | theirs.keys() if ours.get(i) is not theirs.get(i)}
@@ -50,8 +50,8 @@ def test_an_unknown_rule_is_refused_by_name() -> None:
     with pytest.raises(KeyError, match="kafka-4 has no rule JOIN-NOTHING"):
         BASE.rule("JOIN-NOTHING")
     with pytest.raises(TableError, match="JoinGroup has no rule JOIN-NOTHING to drop"):
-        derive(BASE, "x", "x", (Drop("JoinGroup", "JOIN-NOTHING", "nowhere"),))
-    change = Change("Heartbeat", BASE.rule("HEARTBEAT-STABLE").but(because="x"), "nowhere")
+        derive(BASE, "x", "x", (DropRule("JoinGroup", "JOIN-NOTHING", "nowhere"),))
+    change = SetRule("Heartbeat", BASE.rule("HEARTBEAT-STABLE").but(because="x"), "nowhere")
     assert derive(BASE, "x", "x", (change,)).rule("HEARTBEAT-STABLE").because == "x"
 
 

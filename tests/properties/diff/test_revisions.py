@@ -9,7 +9,7 @@ import pytest
 
 from fencepost.model.coordinator import Config
 from fencepost.model.history import Answered
-from fencepost.model.revision import Change, Drop, Revision, derive
+from fencepost.model.revision import DropRule, Revision, SetRule, derive
 from fencepost.model.revisions import revisions
 from fencepost.model.table.effects import Do
 from fencepost.model.table.errors import Error
@@ -39,14 +39,14 @@ FAIL_OVER = DIFF_SCOPES[-1]
 def answering(rule_id: str, error: Error) -> Revision:
     table = next(table.name for table, rule in KAFKA_4.rules() if rule.id == rule_id)
     rule = KAFKA_4.rule(rule_id).but(answer=error)
-    return derive(KAFKA_4, f"other {rule_id}", "one answer", (Change(table, rule, "made up"),))
+    return derive(KAFKA_4, f"other {rule_id}", "one answer", (SetRule(table, rule, "made up"),))
 
 
 def without(rule_id: str) -> Revision:
     """A revision in which a rule does nothing to the group."""
     table = next(table.name for table, rule in KAFKA_4.rules() if rule.id == rule_id)
     rule = KAFKA_4.rule(rule_id).but(effect=())
-    return derive(KAFKA_4, f"idle {rule_id}", "one effect", (Change(table, rule, "made up"),))
+    return derive(KAFKA_4, f"idle {rule_id}", "one effect", (SetRule(table, rule, "made up"),))
 
 
 def runs(difference: Difference) -> Iterator[Run]:
@@ -227,7 +227,7 @@ def test_what_cannot_be_said_is_reported_once_for_each_api() -> None:
 
 def test_a_dropped_rule_differs() -> None:
     dropped = derive(
-        KAFKA_4, "less", "one less", (Drop("JoinGroup", "JOIN-GROUP-FULL", "made up"),)
+        KAFKA_4, "less", "one less", (DropRule("JoinGroup", "JOIN-GROUP-FULL", "made up"),)
     )
 
     assert compare_revisions(KAFKA_4, dropped, [bounds(ALONE.scope, 1)]).differing == (
@@ -263,7 +263,7 @@ def test_many_worlds_may_explain_the_same_answers() -> None:
     """Whether a sync restarts the session is left open: what either does, the other may do."""
     maybe = KAFKA_4.rule("SYNC-STABLE")
     never = maybe.but(effect=tuple(do for do in maybe.effect if do is not Do.MAYBE_RESTART_SESSION))
-    table = Change("SyncGroup", never, "made up")
+    table = SetRule("SyncGroup", never, "made up")
     strict = derive(KAFKA_4, "strict", "a sync restarts nothing", (table,))
 
     found = compare_revisions(KAFKA_4, strict, [ALONE])

@@ -9,7 +9,7 @@ import pytest
 
 pytest.importorskip("z3")
 
-from fencepost.model.revision import Change, Drop, Revision, derive
+from fencepost.model.revision import DropRule, Revision, SetRule, derive
 from fencepost.model.revisions import revisions
 from fencepost.model.revisions.base import KAFKA_4, RULES
 from fencepost.model.table.effects import Do
@@ -34,7 +34,7 @@ def without(rule_id: str, *verbs: Do, table: str = "JoinGroup") -> Revision:
     rule = RULES[rule_id]
     effect = tuple(do for do in rule.effect if do not in verbs)
     return derive(
-        KAFKA_4, "broken", "an effect dropped", (Change(table, rule.but(effect=effect), "test"),)
+        KAFKA_4, "broken", "an effect dropped", (SetRule(table, rule.but(effect=effect), "test"),)
     )
 
 
@@ -165,7 +165,7 @@ def test_a_step_that_is_performed_otherwise_is_not_covered_unless_said() -> None
                 "broken",
                 "a zombie may join",
                 (
-                    Change(
+                    SetRule(
                         "JoinGroup",
                         RULES["JOIN-INSTANCE-FENCED"].but(effect=(Do.REPLACE_HOLDER_AS_SENT,)),
                         "test",
@@ -181,7 +181,7 @@ def test_a_broken_rule_fails_the_right_obligation(
     revision: Revision, rule: str | None, about: str
 ) -> None:
     difference = revision.differences[0]
-    assert isinstance(difference, Change)
+    assert isinstance(difference, SetRule)
     changed = rule or difference.rule.id
     proof = prove(revision, rules=[changed])
     found = _first(proof, about)
@@ -207,10 +207,10 @@ def test_gaps_overlaps_idle_rules_and_empty_premises_are_seen() -> None:
         "broken",
         "its tables are wrong",
         (
-            Change("Heartbeat", overlap, "test"),
-            Change("SyncGroup", idle, "test"),
-            Change("SyncGroup", RULES["SYNC-PREPARING"].but(defensive="a lie"), "test"),
-            Drop("LeaveGroup member", "LEAVE-MEMBER-PENDING", "test"),
+            SetRule("Heartbeat", overlap, "test"),
+            SetRule("SyncGroup", idle, "test"),
+            SetRule("SyncGroup", RULES["SYNC-PREPARING"].but(defensive="a lie"), "test"),
+            DropRule("LeaveGroup member", "LEAVE-MEMBER-PENDING", "test"),
         ),
     )
     empty = replace(find_formula("only-the-invited-come"), premise=FALSE)

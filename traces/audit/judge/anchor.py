@@ -20,7 +20,7 @@ from fencepost.model.messages.messages import (
     JoinProtocol,
     LeaveGroupRequest,
 )
-from fencepost.model.state.group import JOIN, SESSION, Group, Member, Parked
+from fencepost.model.state.group import JOIN, SESSION, Group, Member, ParkedRequest
 from fencepost.model.table.errors import Error
 from fencepost.model.table.vocabulary import GroupState
 from fencepost.properties.oracle.candidate import Candidate
@@ -147,7 +147,7 @@ def _member(row: JoinMember, joined: Joined | None, leader: Joined) -> Member:
             session_timeout_ms=UNKNOWN_MS,
             rebalance_timeout_ms=leader.request.rebalance_timeout_ms,
             protocols=(JoinProtocol(name=name, metadata=row.metadata),),
-            joining=None if row.group_instance_id is not None else Parked(row.member_id, 0),
+            joining=None if row.group_instance_id is not None else ParkedRequest(row.member_id, 0),
             new=False,
         )
     request, exchange = joined.request, joined.exchange
@@ -159,7 +159,7 @@ def _member(row: JoinMember, joined: Joined | None, leader: Joined) -> Member:
         session_timeout_ms=session_ms,
         rebalance_timeout_ms=request.rebalance_timeout_ms if exchange.version else session_ms,
         protocols=request.protocols,
-        joining=Parked(exchange.place, exchange.version),
+        joining=ParkedRequest(exchange.place, exchange.version),
         new=False,
     )
 

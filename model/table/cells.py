@@ -1,0 +1,154 @@
+"""Guards as the cells of a table: `when(mid=EMPTY, inst=OTHER, state=STABLE)`.
+
+Nearly every guard says of some features which values they must have: a row of cells, as in the
+KIP's own table.  `when` builds the expression of such a row; `read_cells` finds the cells again,
+for who prints the table.  What is more than that is written with `fencepost.model.table.expr`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Sequence
+from typing import TypeAlias, TypedDict, TypeVar, Unpack
+
+from fencepost.model.table import vocabulary
+from fencepost.model.table.expr import (
+    Conjunction,
+    Expr,
+    Feature,
+    In,
+    Negation,
+    all_of,
+    text,
+    word,
+)
+from fencepost.model.table.vocabulary import (
+    Availability,
+    Change,
+    Delay,
+    Fit,
+    Generation,
+    Given,
+    GroupId,
+    GroupState,
+    Inst,
+    Late,
+    Left,
+    Mid,
+    Offer,
+    Parked,
+    Range,
+    Role,
+    Room,
+    Stored,
+    Subject,
+    Trigger,
+)
+
+_Value = TypeVar("_Value")
+Cell: TypeAlias = _Value | tuple[_Value, ...]
+"""A value, or several, any of which will do."""
+
+
+class Cells(TypedDict, total=False):
+    """The columns, and what a cell of each can hold."""
+
+    version: Expr
+    group_id: Cell[GroupId]
+    coordinator: Cell[Availability]
+    session: Cell[Range]
+    state: Cell[GroupState]
+    mid: Cell[Mid]
+    inst: Cell[Inst]
+    role: Cell[Role]
+    generation: Cell[Generation]
+    offer: Cell[Offer]
+    subscription: Cell[Change]
+    selection: Cell[Change]
+    room: Cell[Room]
+    protocol_fields: Cell[Given]
+    protocol_fit: Cell[Fit]
+    topics: Cell[bool]
+    trigger: Cell[Trigger]
+    delay: Cell[Delay]
+    parked: Cell[Parked]
+    left: Cell[Left]
+    subject: Cell[Subject]
+    late: Cell[Late]
+    stored: Cell[Stored]
+
+
+COLUMNS: dict[str, Feature] = {
+    name: getattr(vocabulary, name.upper()) for name in Cells.__annotations__ if name != "version"
+}
+"""The feature of each column.  `version` has one for each table: see `version_feature`."""
+
+# The values of the columns that most rules fill.  `EMPTY` is the empty member id; the Empty state
+# is `GroupState.EMPTY`.
+EMPTY, PENDING, MEMBER, UNKNOWN = Mid.EMPTY, Mid.PENDING, Mid.MEMBER, Mid.UNKNOWN
+NONE, UNMAPPED, OWN, OTHER = Inst.NONE, Inst.UNMAPPED, Inst.OWN, Inst.OTHER
+ABSENT, PREPARING = GroupState.ABSENT, GroupState.PREPARING
+COMPLETING, STABLE, DEAD = GroupState.COMPLETING, GroupState.STABLE, GroupState.DEAD
+FOLLOWER, LEADER = Role.FOLLOWER, Role.LEADER
+UNCHANGED, CHANGED = Change.UNCHANGED, Change.CHANGED
+
+
+def when(**cells: Unpack[Cells]) -> Expr:
+    """The guard that holds where each of these features has the value, or one of the values.
+
+    `version` takes a condition on the table's own version: `version=VERSION.at_least(4)`.  Raises
+    ValueError that names the column and the remedy: for a column that doesn't exist, a value that
+    the column's feature never has, and a cell without values.
+    """
+    return all_of(*(_condition(column, cell) for column, cell in cells.items()))
+
+
+def _condition(column: str, cell: object) -> Expr:
+    if column == "version":
+        if isinstance(cell, In) and cell.feature.name == column:
+            return cell
+        raise ValueError(f"version={cell!r}: give a condition, as in VERSION.at_least(4)")
+    if column not in COLUMNS:
+        known = ", ".join(Cells.__annotations__)
+        raise ValueError(f"there is no column {column!r}; the columns are {known}")
+    values = cell if isinstance(cell, tuple) else (cell,)
+    if not values:
+        raise ValueError(f"{column}=(): no value would do; leave the column out, or name values")
+    return COLUMNS[column].among(*values)
+
+
+def read_cells(guard: Expr, columns: Sequence[Feature]) -> tuple[tuple[str, ...], str]:
+    """A guard as a row: the words in these columns ("" where all values will do), and the rest.
+
+    Shape: one text for each column, then the conditions that belong to none of them.
+    """
+    allowed = {id(column): set(column.domain) for column in columns}
+    rest = []
+    for part in _parts(guard):
+        match part:
+            case In(feature, values) if id(feature) in allowed:
+                allowed[id(feature)] &= values
+            case Negation(In(feature, values)) if id(feature) in allowed:
+                allowed[id(feature)] -= values
+            case _:
+                rest.append(part)
+    cells = tuple(_words(column, allowed[id(column)]) for column in columns)
+    return cells, text(all_of(*rest)) if rest else ""
+
+
+def _parts(guard: Expr) -> Iterator[Expr]:
+    """What must hold at once, one by one."""
+    if isinstance(guard, Conjunction):
+        for part in guard.parts:
+            yield from _parts(part)
+    else:
+        yield guard
+
+
+def _words(column: Feature, values: set[Hashable]) -> str:
+    """The values of a cell, or what is left out where that is shorter."""
+    left_out = [word(v) for v in column.domain if v not in values]
+    if not left_out:
+        return ""
+    if len(left_out) < len(values) and len(left_out) <= 2:
+        return f"not {' or '.join(left_out)}"
+    return " or ".join(word(v) for v in column.domain if v in values)
