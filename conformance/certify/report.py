@@ -9,12 +9,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from functools import cache
 from pathlib import Path
 from typing import Any
-
-from jsonschema import Draft202012Validator
-from jsonschema.exceptions import best_match
 
 from fencepost.conformance.certify.console import print_certificate
 from fencepost.conformance.certify.junit import junit_xml
@@ -26,6 +22,7 @@ from fencepost.model.revision import Revision
 from fencepost.model.table.table import LEVELS
 from fencepost.properties.mutants import catalogue
 from fencepost.properties.oracle.fingerprint import broken_rule
+from fencepost.traces.files.schemas import schema_error
 from fencepost.traces.files.trace_file import TraceFile
 
 __all__ = [
@@ -33,6 +30,7 @@ __all__ = [
     "certificate_json",
     "certificate_text",
     "certified",
+    "check_document",
     "junit_xml",
     "print_certificate",
     "trace_name",
@@ -109,13 +107,18 @@ def certificate_json(certificate: Certificate) -> dict[str, Any]:
 def certificate_text(certificate: Certificate) -> str:
     """The text of certificate.json, checked against the schema.  Raises ReportError."""
     document = certificate_json(certificate)
-    error = best_match(_validator().iter_errors(document))
+    check_document(document, SCHEMA_FILE, "certificate.json")
+    return json.dumps(document, indent=1) + "\n"
+
+
+def check_document(document: Mapping[str, Any], schema_file: Path, name: str) -> None:
+    """Hold what is about to be written to its schema.  Raises ReportError; `name`: of the file."""
+    error = schema_error(document, schema_file)
     if error is not None:
         raise ReportError(
-            f"certificate.json: {error.json_path}: {error.message}; "
+            f"{name}: {error.json_path}: {error.message}; "
             "this is a fault of fencepost: please report it"
         )
-    return json.dumps(document, indent=1) + "\n"
 
 
 def trace_name(case_id: str) -> str:
@@ -195,8 +198,3 @@ def _case(result: CaseResult, revision: Revision, *, real: bool) -> dict[str, An
     if real:
         document["seconds"] = round(result.seconds, 3)
     return document
-
-
-@cache
-def _validator() -> Draft202012Validator:
-    return Draft202012Validator(json.loads(SCHEMA_FILE.read_text(encoding="utf-8")))

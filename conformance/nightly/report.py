@@ -10,21 +10,18 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from statistics import median_low
 from typing import Any, Self
 
-from jsonschema import Draft202012Validator
-from jsonschema.exceptions import best_match
-
 from fencepost.conformance.certify.pages import INDEX
-from fencepost.conformance.certify.report import ReportError, write_texts
+from fencepost.conformance.certify.report import ReportError, check_document, write_texts
 from fencepost.conformance.execution.outcome import EXIT_CODES, EXIT_UNAVAILABLE, Overall
 from fencepost.conformance.nightly.dedup import EACH_TIME, NEW, OPEN, Entry, entries_of, trace_texts
 from fencepost.conformance.nightly.nightly import FAILED, UNAVAILABLE, Looked, Night
 from fencepost.conformance.runtime.provenance import own_version
 from fencepost.traces.files.corpus_index import Sameness
+from fencepost.traces.files.schemas import schema_error
 from fencepost.traces.files.trace_file import TraceFile, TraceFileError
 from fencepost.traces.page.nightly_page import nightly_page
 from fencepost.traces.page.trace_data import Shown
@@ -62,7 +59,7 @@ class Before:
             raise ReportError(
                 f"{path}: can't be read ({error}); name the {NAME} of an earlier night"
             ) from error
-        wrong = best_match(_validator().iter_errors(document))
+        wrong = schema_error(document, SCHEMA_FILE)
         if wrong is not None:
             raise ReportError(
                 f"{path}: {wrong.json_path}: {wrong.message[:200]}; "
@@ -162,12 +159,7 @@ class NightReport:
                 for name, looked in night.looked.items()
             ],
         }
-        error = best_match(_validator().iter_errors(document))
-        if error is not None:
-            raise ReportError(
-                f"{NAME}: {error.json_path}: {error.message}; "
-                "this is a fault of fencepost: please report it"
-            )
+        check_document(document, SCHEMA_FILE, NAME)
         return document
 
     def write(self, folder: Path) -> None:
@@ -244,8 +236,3 @@ def _coverage(
             "lost": sorted(then - covered.rules),
         },
     }
-
-
-@cache
-def _validator() -> Draft202012Validator:
-    return Draft202012Validator(json.loads(SCHEMA_FILE.read_text(encoding="utf-8")))

@@ -7,7 +7,7 @@ one member id from there on, in one of the revisions alone, the way is told, too
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from fencepost.model.revision import Change, Revision
@@ -118,13 +118,7 @@ class Story:
                     "answer": part.last.answers,
                     "sequel": [step.text for step in part.sequel],
                     "rules": [
-                        {
-                            "rule": reason.rule,
-                            "because": reason.because,
-                            "passage": reason.passage,
-                            "does": reason.does,
-                            "differs": reason.differs,
-                        }
+                        {k: v for k, v in asdict(reason).items() if k != "revision"}
                         for reason in part.reasons
                     ],
                 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from fencepost.properties.oracle.verdict import Allowed
@@ -145,10 +145,7 @@ class GroupResult:
             "violations": self.violations,
             "found": [f.to_json() for f in self.found],
             "undecided": self.undecided,
-            "unjudged": [
-                {"reason": u.reason, "first": u.first, "last": u.last, "lines": u.lines}
-                for u in self.unjudged
-            ],
+            "unjudged": [asdict(segment) for segment in self.unjudged],
             "assumed": dict(sorted(self.assumed.items())),
             "notes": dict(sorted(self.notes.items())),
         }
