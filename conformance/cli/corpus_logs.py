@@ -26,7 +26,7 @@ from fencepost.conformance.cli.show import files_argument
 from fencepost.conformance.runtime.signals import term_is_interrupt
 from fencepost.conformance.runtime.toolchain.spark_jars import kafka_source
 from fencepost.conformance.runtime.unavailable import TargetUnavailableError
-from fencepost.traces.audit.judge.log_options import LogOptions
+from fencepost.traces.audit.judge.settings import LogOptions
 from fencepost.traces.logs.request_log import RequestLogError
 
 

@@ -7,7 +7,8 @@ fields, each different answer once; so that a trace of ten thousand steps is sti
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+import shlex
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,16 +17,49 @@ from fencepost.model.machine.answers import merged
 from fencepost.model.messages.shapes import Message
 from fencepost.model.table.errors import error_name
 from fencepost.properties.oracle.provenance import Happened
-from fencepost.traces.files.trace_file import TraceFile
+from fencepost.traces.files.trace_file import TraceFile, TraceFileError
+from fencepost.traces.forms.itf import to_itf_text
+from fencepost.traces.forms.mermaid import to_mermaid
+from fencepost.traces.forms.pytest_form import to_pytest
 from fencepost.traces.page.answer_rows import rows
 from fencepost.traces.page.decisions import Decisions
-from fencepost.traces.page.export import LONGEST, forms
 from fencepost.traces.page.group_fields import ABSENT, changes, deadline, fields, timer_name
 from fencepost.traces.page.lanes import Lanes, lanes
 from fencepost.traces.page.story import Decider, Story, story_of
 from fencepost.traces.page.verdict_data import NO_CASE, CaseTold, verdict_json
 from fencepost.traces.text.step_lines import Line, texts
 from fencepost.traces.text.words import Body
+
+LONGEST = 400_000
+"""In characters; what is longer is not for pasting."""
+_MOST_EVENTS = 1_000
+"""Of a longer trace no form is made: it would be too long."""
+
+_MAKERS: Mapping[str, tuple[str, Callable[[TraceFile], str]]] = {
+    "pytest": ("pytest", to_pytest),
+    "mermaid": ("Mermaid", to_mermaid),
+    "itf": ("ITF", to_itf_text),
+}
+
+
+def forms(trace: TraceFile, file: str, longest: int = LONGEST) -> list[dict[str, Any]]:
+    """The forms of a trace, each with its name and text; `file`: as a command names it.
+
+    `longest`: in characters; in place of a form that is longer stands the command that prints it.
+    """
+    said = shlex.quote(file)
+    found = [{"name": "replay command", "text": f"fencepost replay {said}\n"}]
+    for key, (name, make) in _MAKERS.items():
+        try:
+            text = make(trace) if len(trace.events) <= _MOST_EVENTS else None
+        except TraceFileError:
+            continue  # this form can't say what was sent; the others can
+        if text is not None and len(text) <= longest:
+            found.append({"name": name, "text": text})
+        else:
+            command = f"fencepost convert {said} --to {key}\n"
+            found.append({"name": f"{name} (command)", "text": command})
+    return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,10 +13,9 @@ from fencepost.model.table.expr import compile_closure
 from fencepost.properties.mutants.catalogue import find_revision
 from fencepost.traces.page.answer_rows import rows
 from fencepost.traces.page.decisions import REACHED, Decisions, clauses
-from fencepost.traces.page.export import forms
 from fencepost.traces.page.lanes import lanes
 from fencepost.traces.page.story import story_of
-from fencepost.traces.page.trace_data import Shown, trace_json
+from fencepost.traces.page.trace_data import Shown, forms, trace_json
 
 REVISION = find_revision("kafka-4")
 

@@ -22,9 +22,9 @@ from fencepost.traces.pipeline.corpus.jobs import (
     Check,
     Corpus,
     Generate,
+    Outcomes,
     verdicts_folder,
 )
-from fencepost.traces.pipeline.corpus.outcomes import Outcomes
 from fencepost.traces.pipeline.storage.location import Place
 from fencepost.traces.pipeline.storage.manifest import CorpusError
 

@@ -12,8 +12,7 @@ from typing import Protocol
 
 import pyarrow as pa
 
-from fencepost.traces.pipeline.corpus.exploring import Frontiers
-from fencepost.traces.pipeline.corpus.frontiers_local import LocalFrontiers
+from fencepost.traces.pipeline.corpus.exploring import Frontiers, LocalFrontiers
 from fencepost.traces.pipeline.corpus.jobs import Job
 from fencepost.traces.pipeline.storage.location import Place
 

@@ -18,9 +18,9 @@ import pandas as pd
 import pyarrow as pa
 
 from fencepost.traces.audit.judge.audit import parts
-from fencepost.traces.audit.judge.log_options import LogOptions
 from fencepost.traces.audit.judge.possible_errors import Legal
 from fencepost.traces.audit.judge.results import UNKNOWN, VIOLATED
+from fencepost.traces.audit.judge.settings import LogOptions
 from fencepost.traces.audit.run import DAMAGE
 from fencepost.traces.logs.exchange import Exchange
 from fencepost.traces.logs.request_log import MARK, RequestLog

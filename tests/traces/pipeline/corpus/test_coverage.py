@@ -9,10 +9,14 @@ from hypothesis import strategies as st
 from support.small_corpus import made, traces
 
 from fencepost.traces.pipeline.corpus import commands
-from fencepost.traces.pipeline.corpus.coverage import KINDS, coverage_json, items_of
+from fencepost.traces.pipeline.corpus.coverage import (
+    KINDS,
+    coverage_json,
+    greedy,
+    items_of,
+    reachable,
+)
 from fencepost.traces.pipeline.corpus.engine import Local
-from fencepost.traces.pipeline.corpus.greedy import greedy
-from fencepost.traces.pipeline.corpus.reachable import reachable
 from fencepost.traces.pipeline.storage.location import Place
 from fencepost.traces.pipeline.storage.manifest import CorpusError
 

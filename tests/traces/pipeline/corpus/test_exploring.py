@@ -10,8 +10,7 @@ from fencepost.properties.explorer.explorer import explore
 from fencepost.properties.mutants.catalogue import find_revision
 from fencepost.properties.worlds.world import Worlds
 from fencepost.traces.pipeline.corpus.engine import Local
-from fencepost.traces.pipeline.corpus.exploring import Bounds, explore_levels
-from fencepost.traces.pipeline.corpus.frontiers_local import LocalFrontiers
+from fencepost.traces.pipeline.corpus.exploring import Bounds, LocalFrontiers, explore_levels
 from fencepost.traces.pipeline.storage.location import Place
 from fencepost.traces.pipeline.storage.manifest import CorpusError
 from fencepost.traces.pipeline.storage.world_text import world_of, world_text

@@ -14,7 +14,7 @@ from support.places import TESTS
 from benchmarks.log_traffic import Plan
 from fencepost.properties.mutants.catalogue import find_revision
 from fencepost.traces.audit.judge.audit import Audit, Broker
-from fencepost.traces.audit.judge.log_options import LogOptions
+from fencepost.traces.audit.judge.settings import LogOptions
 from fencepost.traces.audit.operations import operator_report
 from fencepost.traces.logs.exchange import Exchange
 from fencepost.traces.logs.request_log import RequestLog, RequestLogError

@@ -9,7 +9,7 @@ import pytest
 from support.logs.log_rows import said_by_audit
 from support.places import TESTS
 
-from fencepost.traces.audit.judge.log_options import LogOptions
+from fencepost.traces.audit.judge.settings import LogOptions
 from fencepost.traces.pipeline.corpus.engine import Local
 from fencepost.traces.pipeline.logs import metrics as log_metrics
 from fencepost.traces.pipeline.logs.commands import audit_logs

@@ -24,9 +24,8 @@ from support.logs.log_rows import Rows, in_order, said_by_audit, said_by_tables,
 from benchmarks.log_traffic import Plan, Traffic
 from fencepost.model.revisions.base import KAFKA_4
 from fencepost.properties.mutants.catalogue import find_revision
-from fencepost.traces.audit.judge.log_options import LogOptions
 from fencepost.traces.audit.judge.possible_errors import Legal
-from fencepost.traces.audit.judge.settings import Settings
+from fencepost.traces.audit.judge.settings import LogOptions, Settings
 from fencepost.traces.logs.exchange import Exchange
 from fencepost.traces.logs.request_log import RequestLog
 from fencepost.traces.pipeline.corpus.engine import Engine, Local
