@@ -12,7 +12,7 @@ from typing import Any
 
 from fencepost.traces.files.trace_file import TraceFile
 from fencepost.traces.page.certificate_page import certificate_page
-from fencepost.traces.page.trace_data import Shown
+from fencepost.traces.page.trace_data import ShownTrace
 from fencepost.traces.page.verdict_data import case_told
 
 INDEX = "index.html"
@@ -23,7 +23,7 @@ def certificate_index(document: Mapping[str, Any], traces: Mapping[str, TraceFil
     return certificate_page([document], [shown(document["cases"], traces)])
 
 
-def certificate_from_folder(document: Mapping[str, Any], folder: Path) -> dict[str, Shown]:
+def certificate_from_folder(document: Mapping[str, Any], folder: Path) -> dict[str, ShownTrace]:
     """The traces of a certificate that lie in a folder.  Raises TraceFileError for a bad one."""
     cases = document["cases"]
     if isinstance(cases, Mapping):
@@ -33,10 +33,12 @@ def certificate_from_folder(document: Mapping[str, Any], folder: Path) -> dict[s
     return shown(cases, found)
 
 
-def shown(cases: Any, traces: Mapping[str, TraceFile]) -> dict[str, Shown]:
+def shown(cases: Any, traces: Mapping[str, TraceFile]) -> dict[str, ShownTrace]:
     """The traces of cases, by the names of their files."""
     return {
-        case["trace"]: Shown(traces[case["trace"]], case["id"], case["trace"], case=case_told(case))
+        case["trace"]: ShownTrace(
+            traces[case["trace"]], case["id"], case["trace"], case=case_told(case)
+        )
         for case in cases
         if case["trace"] in traces
     }

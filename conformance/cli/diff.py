@@ -19,7 +19,13 @@ from fencepost.conformance.targets.registry import find_revision
 from fencepost.properties.diff.bounds import SMALL, Bounds
 from fencepost.properties.diff.revisions import Comparison, compare
 from fencepost.properties.worlds.scope import Scope
-from fencepost.traces.files.difference_words import Story, bounds_words, lost_words, story, traces
+from fencepost.traces.files.difference_words import (
+    DifferenceStory,
+    bounds_words,
+    lost_words,
+    story,
+    traces,
+)
 
 
 @click.command("diff")
@@ -57,7 +63,9 @@ def diff_command(
     return EXIT_CODES[Overall.HOLDS if found.same else Overall.VIOLATED]
 
 
-def _text(found: Comparison, stories: list[Story], bounds: tuple[Bounds, ...]) -> list[str]:
+def _text(
+    found: Comparison, stories: list[DifferenceStory], bounds: tuple[Bounds, ...]
+) -> list[str]:
     lines: list[str] = []
     for number, told in enumerate(stories, start=1):
         lines += [f"{number}. {told.title}", *told.lines()]
@@ -87,7 +95,9 @@ def _text(found: Comparison, stories: list[Story], bounds: tuple[Bounds, ...]) -
     return lines
 
 
-def _json(found: Comparison, stories: list[Story], bounds: tuple[Bounds, ...]) -> dict[str, Any]:
+def _json(
+    found: Comparison, stories: list[DifferenceStory], bounds: tuple[Bounds, ...]
+) -> dict[str, Any]:
     return {
         "one": found.one.name,
         "other": found.other.name,
@@ -113,7 +123,7 @@ def _json(found: Comparison, stories: list[Story], bounds: tuple[Bounds, ...]) -
     }
 
 
-def _write(found: Comparison, stories: list[Story], folder: Path) -> None:
+def _write(found: Comparison, stories: list[DifferenceStory], folder: Path) -> None:
     """Two trace files for each difference, named after its number and the revision."""
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -12,8 +12,8 @@ from typing import Any
 
 from fencepost.traces.files.causes import cause_sentence
 from fencepost.traces.files.trace_file import TraceFile
-from fencepost.traces.page.findings_page import Group, Told, findings_page
-from fencepost.traces.page.trace_data import Shown
+from fencepost.traces.page.findings_page import FindingEntry, FindingSection, findings_page
+from fencepost.traces.page.trace_data import ShownTrace
 
 _KINDS = {
     "findings": ("violations", "fail"),
@@ -27,10 +27,12 @@ _LONGEST = 60_000
 def fuzz_index(document: Mapping[str, Any], traces: Mapping[str, TraceFile]) -> str:
     """The page of a run.  `traces`: by the names of their files."""
     groups = [
-        Group(title, outcome, [_told(row) for row in document.get(key, ())])
+        FindingSection(title, outcome, [_told(row) for row in document.get(key, ())])
         for key, (title, outcome) in _KINDS.items()
     ]
-    shown = {name: Shown(t, t.case or name, name, _LONGEST) for name, t in sorted(traces.items())}
+    shown = {
+        name: ShownTrace(t, t.case or name, name, _LONGEST) for name, t in sorted(traces.items())
+    }
     made = f"{document['implementation']} {document['version']}".strip()
     counts = ", ".join(f"{len(group.findings)} {group.title}" for group in groups if group.findings)
     heading = f"{document['target']} ({made}): {counts or 'no violation found'}"
@@ -45,7 +47,7 @@ def traces_of(document: Mapping[str, Any], folder: Path) -> dict[str, TraceFile]
     return {name: TraceFile.read(folder / name) for name in names if (folder / name).is_file()}
 
 
-def _told(row: Mapping[str, Any]) -> Told:
+def _told(row: Mapping[str, Any]) -> FindingEntry:
     seen = "seen once" if row["seen"] == 1 else f"seen {row['seen']} times"
     if row["runs"]:
         seen += f"; failed {row['failed']} of {row['runs']} times more"
@@ -53,7 +55,7 @@ def _told(row: Mapping[str, Any]) -> Told:
     if row.get("cause"):
         sentence += f" {cause_sentence(row['cause'])}"
     rule = row["rule"] or "no rule"
-    return Told(row["shape"], rule, row["level"], sentence, seen, row["trace"])
+    return FindingEntry(row["shape"], rule, row["level"], sentence, seen, row["trace"])
 
 
 def _facts(document: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

@@ -20,7 +20,7 @@ from fencepost.conformance.fuzz.engine import Tally
 from fencepost.conformance.fuzz.fuzz import Fuzzed
 from fencepost.conformance.fuzz.page import fuzz_index
 from fencepost.model.revision import Revision
-from fencepost.traces.files.causes import cause_of, cause_sentence
+from fencepost.traces.files.causes import cause_sentence, known_cause
 from fencepost.traces.files.trace_file import TraceFile
 
 FORMAT = "fencepost-fuzz"
@@ -95,7 +95,7 @@ def _finding(finding: Finding, fuzzed: Fuzzed) -> dict[str, Any]:
 
 def _cause(trace: TraceFile | None) -> str:
     """The known departures that explain a finding, or ""."""
-    return "" if trace is None else cause_of(trace)
+    return "" if trace is None else known_cause(trace)
 
 
 def rate(tally: Tally) -> float:

@@ -24,7 +24,7 @@ from fencepost.traces.files.corpus_index import Sameness
 from fencepost.traces.files.schemas import schema_error
 from fencepost.traces.files.trace_file import TraceFile, TraceFileError
 from fencepost.traces.page.nightly_page import nightly_page
-from fencepost.traces.page.trace_data import Shown
+from fencepost.traces.page.trace_data import ShownTrace
 
 FORMAT = "fencepost-nightly"
 VERSION = 1
@@ -178,9 +178,11 @@ class NightReport:
         )
 
 
-def _shown(entries: Sequence[Entry], texts: Mapping[str, str], folder: Path) -> dict[str, Shown]:
+def _shown(
+    entries: Sequence[Entry], texts: Mapping[str, str], folder: Path
+) -> dict[str, ShownTrace]:
     """The traces for the page: tonight's, and those of earlier nights that still lie there."""
-    found: dict[str, Shown] = {}
+    found: dict[str, ShownTrace] = {}
     for entry in entries:
         name = entry.trace
         if name is None:
@@ -192,7 +194,7 @@ def _shown(entries: Sequence[Entry], texts: Mapping[str, str], folder: Path) -> 
                 trace = TraceFile.read(folder / name)
         except TraceFileError:
             continue  # an earlier night's, and gone
-        found[name] = Shown(trace, entry.shape, name, _LONGEST_PAGE_TRACE)
+        found[name] = ShownTrace(trace, entry.shape, name, _LONGEST_PAGE_TRACE)
     return found
 
 

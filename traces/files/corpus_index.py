@@ -18,7 +18,7 @@ from typing import Any, Self
 from fencepost.model.history import Sent
 from fencepost.properties.mutants.catalogue import find_revision
 from fencepost.properties.oracle.fingerprint import Shape, shape_of_violation
-from fencepost.traces.files.causes import cause_of
+from fencepost.traces.files.causes import known_cause
 from fencepost.traces.files.schemas import schema_error
 from fencepost.traces.files.trace_file import TraceFile, TraceFileError, read_document
 from fencepost.traces.text.words import with_names
@@ -58,7 +58,7 @@ def sameness_of(trace: TraceFile) -> Sameness:
     if shape is None:
         steps = json.dumps(trace.to_json()["steps"], sort_keys=True)
         return "", hashlib.sha256(steps.encode()).hexdigest()
-    return origin_of(str(trace.provenance.get("target"))), cause_of(trace) or str(shape)
+    return origin_of(str(trace.provenance.get("target"))), known_cause(trace) or str(shape)
 
 
 def row_of(

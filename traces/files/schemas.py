@@ -16,7 +16,8 @@ def schema_error(document: Any, schema_file: Path) -> ValidationError | None:
     """Find what is most wrong with a document; None where it is as its schema says."""
     from jsonschema.exceptions import best_match  # noqa: PLC0415  (loaded when first used: it takes long)
 
-    return best_match(_validator(schema_file).iter_errors(document))
+    found: ValidationError | None = best_match(_validator(schema_file).iter_errors(document))
+    return found
 
 
 @cache

@@ -25,7 +25,7 @@ from fencepost.traces.page.answer_rows import rows
 from fencepost.traces.page.decisions import Decisions
 from fencepost.traces.page.group_fields import ABSENT, changes, deadline, fields, timer_name
 from fencepost.traces.page.lanes import Lanes, lanes
-from fencepost.traces.page.story import Decider, Story, story_of
+from fencepost.traces.page.story import Decider, TraceWithModel, story_of
 from fencepost.traces.page.verdict_data import NO_CASE, CaseTold, verdict_json
 from fencepost.traces.text.step_lines import Line, texts
 from fencepost.traces.text.words import Body
@@ -63,7 +63,7 @@ def forms(trace: TraceFile, file: str, longest: int = LONGEST) -> list[dict[str,
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class ShownTrace:
     """A trace to show: under which title, and the file that a command names.
 
     `longest`: in characters, what other forms of it may be; `case`: what a certificate says of it.
@@ -91,7 +91,7 @@ class _Pool:
         return self._places[key]
 
 
-def trace_json(shown: Shown, decisions: Decisions) -> dict[str, Any]:
+def trace_json(shown: ShownTrace, decisions: Decisions) -> dict[str, Any]:
     """All that the page tells of a trace.  `decisions`: of the revision that it names."""
     story = story_of(shown.trace, decisions.revision)
     pool = _Pool()
@@ -113,7 +113,7 @@ def trace_json(shown: Shown, decisions: Decisions) -> dict[str, Any]:
     }
 
 
-def _judged(story: Story) -> int:
+def _judged(story: TraceWithModel) -> int:
     """How many steps the model followed: all, or up to where it went wrong."""
     if story.run.verdict.violation is None and story.run.verdict.unknown is None:
         return len(story.lines)
@@ -143,7 +143,9 @@ def _facts(trace: TraceFile) -> list[tuple[str, str]]:
     return [(name, value) for name, value in found if value]
 
 
-def _steps(story: Story, drawn: Lanes, decisions: Decisions, pool: _Pool) -> list[dict[str, Any]]:
+def _steps(
+    story: TraceWithModel, drawn: Lanes, decisions: Decisions, pool: _Pool
+) -> list[dict[str, Any]]:
     names, asked, answered = story.trace.names, story.asked_at, story.answered_at
     numbers = {request_id: index + 1 for request_id, index in asked.items()}
     groups = {step.group_id for steps in story.beside for step in steps}
@@ -214,7 +216,7 @@ def _after(
     return after
 
 
-def _told(story: Story, line: Line, drawn: Lanes) -> dict[str, Any]:
+def _told(story: TraceWithModel, line: Line, drawn: Lanes) -> dict[str, Any]:
     """A step, apart from what the model makes of it."""
     told: dict[str, Any] = {}
     request = story.requests.get(line.asks or line.answers)
@@ -239,7 +241,7 @@ def _told(story: Story, line: Line, drawn: Lanes) -> dict[str, Any]:
     return told
 
 
-def _behind(story: Story, event: Disconnected) -> set[str]:
+def _behind(story: TraceWithModel, event: Disconnected) -> set[str]:
     """Who spoke on a connection."""
     return {
         story.trace.senders.get(request.id, request.connection)
@@ -248,7 +250,7 @@ def _behind(story: Story, event: Disconnected) -> set[str]:
     }
 
 
-def _expected(story: Story) -> dict[str, Body]:
+def _expected(story: TraceWithModel) -> dict[str, Body]:
     """Request id → what the model answers; where it went wrong, the nearest right answer."""
     messages: dict[str, list[Message]] = {}
     for steps in story.beside:

@@ -28,7 +28,7 @@ class Gaps(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class AuditSettings:
     """How an audit judges.
 
     `config`: the broker's settings that are known, Kafka's names; a log tells none, so what isn't
@@ -71,9 +71,9 @@ class LogOptions:
     timezone: str = "UTC"
     groups: tuple[str, ...] = ()
 
-    def settings(self) -> Settings:
+    def settings(self) -> AuditSettings:
         """For the judge.  Raises KeyError for a revision that there isn't."""
-        return Settings(
+        return AuditSettings(
             find_revision(self.revision), dict(self.config), Gaps(self.gaps), self.lag_ms
         )
 

@@ -21,7 +21,7 @@ from fencepost.properties.cover.scopes import SMALL
 from fencepost.properties.explorer.explorer import explore
 from fencepost.properties.mutants.catalogue import find_revision
 from fencepost.properties.worlds.world import Worlds
-from fencepost.traces.pipeline.corpus.corpus import NO_MUTANT, Source
+from fencepost.traces.pipeline.corpus.corpus import NO_MUTANT, TraceSource
 from fencepost.traces.pipeline.corpus.draw import state_words
 from fencepost.traces.pipeline.corpus.engine import Merge
 from fencepost.traces.pipeline.corpus.jobs import Corpus, rows_of
@@ -48,7 +48,7 @@ def items_of(turns: Iterable[Mapping[str, Any]]) -> set[tuple[str, str]]:
 
 
 @dataclass(frozen=True)
-class Covers:
+class CoverageJob:
     """Counts the items of a shard."""
 
     corpus: Corpus
@@ -72,7 +72,7 @@ class Covers:
 
 
 @dataclass(frozen=True)
-class Needed:
+class GreedyCoverJob:
     """Picks traces of a shard that cover all that the shard covers."""
 
     corpus: Corpus
@@ -115,9 +115,9 @@ def coverage_json(corpus: Corpus, items: pa.Table) -> dict[str, Any]:
     Missing is what can be reached in small worlds and no trace shows; of a mutant that is not told.
     `over_time`: how many items the traces below each number show.
     """
-    found: dict[Source, dict[str, dict[str, int]]] = {}
+    found: dict[TraceSource, dict[str, dict[str, int]]] = {}
     for row in rows_of(items):
-        source = Source(row["revision"], row["mutant"])
+        source = TraceSource(row["revision"], row["mutant"])
         of_source = found.setdefault(source, {kind: {} for kind in KINDS})
         of_source[row["kind"]][row["item"]] = row["first"]
     traces = corpus.recipe.traces
@@ -134,7 +134,9 @@ def coverage_json(corpus: Corpus, items: pa.Table) -> dict[str, Any]:
     }
 
 
-def _kind_json(source: Source, kind: str, firsts: Mapping[str, int], traces: int) -> dict[str, Any]:
+def _kind_json(
+    source: TraceSource, kind: str, firsts: Mapping[str, int], traces: int
+) -> dict[str, Any]:
     marks = sorted({max(1, traces >> n) for n in range(_DOUBLINGS)})
     told: dict[str, Any] = {
         "covered": len(firsts),

@@ -28,7 +28,7 @@ class Merge:
     mins: tuple[str, ...]
 
 
-class Engine(Protocol):
+class JobEngine(Protocol):
     """Does jobs."""
 
     def each(self, job: Job, shards: Sequence[int]) -> pa.Table:
@@ -44,16 +44,16 @@ class Engine(Protocol):
         ...
 
 
-class Local:
+class LocalEngine:
     """One process, one shard after the other."""
 
     def each(self, job: Job, shards: Sequence[int]) -> pa.Table:
-        """See Engine."""
+        """See JobEngine."""
         tables = [job(number) for number in shards]
         return pa.concat_tables([job.schema.empty_table(), *tables])
 
     def merged(self, job: Job, shards: Sequence[int], merge: Merge) -> pa.Table:
-        """See Engine.  No more than a few shards' rows are kept at once."""
+        """See JobEngine.  No more than a few shards' rows are kept at once."""
         whole = job.schema.empty_table()
         for start in range(0, len(shards), _AT_ONCE):
             tables = [job(number) for number in shards[start : start + _AT_ONCE]]
@@ -61,7 +61,7 @@ class Local:
         return whole.sort_by([(key, "ascending") for key in merge.keys])
 
     def frontiers(self, place: Place) -> Frontiers:
-        """See Engine."""
+        """See JobEngine."""
         return LocalFrontiers(place)
 
 

@@ -86,7 +86,7 @@ class Corpus:
 
 
 @dataclass(frozen=True)
-class Generate:
+class GenerateJob:
     """Draws the traces of a shard and writes them."""
 
     corpus: Corpus
@@ -104,7 +104,7 @@ class Generate:
 
 
 @dataclass(frozen=True)
-class Check:
+class CheckJob:
     """Judges the traces of a shard by a revision and writes the verdicts."""
 
     corpus: Corpus
@@ -168,7 +168,7 @@ def unwatched() -> Iterator[None]:
 
 
 @dataclass(frozen=True)
-class Outcomes:
+class CountOutcomesJob:
     """Counts the outcomes of a shard."""
 
     corpus: Corpus

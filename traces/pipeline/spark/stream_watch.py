@@ -36,7 +36,7 @@ _KAFKA_LINES = (
 
 
 @dataclass(frozen=True)
-class Source:
+class StreamSource:
     """Where lines come from: a folder, or a topic of the brokers at `bootstrap`."""
 
     folder: str | None = None
@@ -64,7 +64,7 @@ class Watch:
     """A source and how it is judged; `parts`: how many tasks the groups are dealt out to."""
 
     place: Place
-    source: Source
+    source: StreamSource
     options: LogOptions = field(default_factory=LogOptions)
     parts: int = 16
 
@@ -99,7 +99,7 @@ class Watch:
             )
 
 
-def watch(
+def watch_logs(
     session: SparkSession,
     given: Watch,
     told: Callable[[dict[str, Any]], None],
