@@ -21,7 +21,7 @@ from benchmarks.log_traffic import Plan, Traffic
 from fencepost.model.revisions.base import KAFKA_4
 from fencepost.traces.audit.judge.audit import Audit
 from fencepost.traces.audit.judge.results import EXPLAINED
-from fencepost.traces.audit.judge.settings import Settings
+from fencepost.traces.audit.judge.settings import AuditSettings
 from fencepost.traces.audit.run import audit_log
 from fencepost.traces.logs.request_log import MARK, RequestLog
 
@@ -47,7 +47,7 @@ def audit_figures(path: Path) -> dict[str, Any]:
     _, read_s = _timed(lambda: deque(RequestLog([path]), maxlen=0))
     before = _peak_mib()
     _, judge_s = _timed(lambda: _judged(path))
-    run, whole_s = _timed(lambda: audit_log(RequestLog([path]), Settings()))
+    run, whole_s = _timed(lambda: audit_log(RequestLog([path]), AuditSettings()))
     return {
         "lines": lines,
         "mib": round(size / 2**20),

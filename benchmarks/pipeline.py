@@ -21,12 +21,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from fencepost.traces.pipeline.corpus.commands import check, generate, open_corpus
+from fencepost.traces.pipeline.corpus.commands import check_corpus, generate_corpus, open_corpus
 from fencepost.traces.pipeline.corpus.corpus import Recipe
 from fencepost.traces.pipeline.corpus.draw import trace_row
-from fencepost.traces.pipeline.corpus.engine import Engine, Local
+from fencepost.traces.pipeline.corpus.engine import JobEngine, LocalEngine
 from fencepost.traces.pipeline.corpus.verdicts import checker
-from fencepost.traces.pipeline.spark.spark import Spark, SparkUnavailableError, spark_session
+from fencepost.traces.pipeline.spark.spark import SparkEngine, SparkUnavailableError, spark_session
 from fencepost.traces.pipeline.storage.location import Place
 
 JUDGE = "kafka-4"
@@ -113,19 +113,19 @@ def _ready(way: str) -> Iterator[_Work]:
     if way == BARE:
         yield _bare
     elif way == LOCAL:
-        yield lambda folder, traces: _with(Local(), folder, traces)
+        yield lambda folder, traces: _with(LocalEngine(), folder, traces)
     else:
         with spark_session(way) as session:
-            yield lambda folder, traces: _with(Spark(session), folder, traces)
+            yield lambda folder, traces: _with(SparkEngine(session), folder, traces)
 
 
-def _with(engine: Engine, folder: Path, traces: int) -> tuple[float, float]:
+def _with(engine: JobEngine, folder: Path, traces: int) -> tuple[float, float]:
     place = Place(str(folder))
     recipe = Recipe(1, traces, MODELS, per_shard=max(1, min(1_000, traces // _SHARDS)))
     begun = time.perf_counter()
-    generate(engine, place, recipe)
+    generate_corpus(engine, place, recipe)
     drawn = time.perf_counter()
-    check(engine, open_corpus(place), JUDGE)
+    check_corpus(engine, open_corpus(place), JUDGE)
     return drawn - begun, time.perf_counter() - drawn
 
 

@@ -10,12 +10,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from functools import cache
 from pathlib import Path
 from typing import Any
-
-from jsonschema import Draft202012Validator
-from jsonschema.exceptions import best_match
 
 from fencepost.conformance.certify.console import print_certificate
 from fencepost.conformance.certify.junit import junit_xml
@@ -26,9 +22,10 @@ from fencepost.model.revision import Revision
 from fencepost.model.table.table import LEVELS
 from fencepost.properties.mutants import catalogue
 from fencepost.properties.oracle.fingerprint import broken_rule
+from fencepost.traces.files.schemas import schema_error
 from fencepost.traces.files.trace_file import TraceFile
 from fencepost.traces.page.certificate_page import certificate_page
-from fencepost.traces.page.trace_data import Shown
+from fencepost.traces.page.trace_data import ShownTrace
 from fencepost.traces.page.verdict_data import case_told
 
 __all__ = [
@@ -36,6 +33,7 @@ __all__ = [
     "certificate_json",
     "certificate_text",
     "certified",
+    "check_document",
     "junit_xml",
     "print_certificate",
     "trace_name",
@@ -112,13 +110,18 @@ def certificate_json(certificate: Certificate) -> dict[str, Any]:
 def certificate_text(certificate: Certificate) -> str:
     """The text of certificate.json, checked against the schema.  Raises ReportError."""
     document = certificate_json(certificate)
-    error = best_match(_validator().iter_errors(document))
+    check_document(document, SCHEMA_FILE, "certificate.json")
+    return json.dumps(document, indent=1) + "\n"
+
+
+def check_document(document: Mapping[str, Any], schema_file: Path, name: str) -> None:
+    """Hold what is about to be written to its schema.  Raises ReportError; `name`: of the file."""
+    error = schema_error(document, schema_file)
     if error is not None:
         raise ReportError(
-            f"certificate.json: {error.json_path}: {error.message}; "
+            f"{name}: {error.json_path}: {error.message}; "
             "this is a fault of fencepost: please report it"
         )
-    return json.dumps(document, indent=1) + "\n"
 
 
 def trace_name(case_id: str) -> str:
@@ -199,11 +202,6 @@ def _case(result: CaseResult, revision: Revision, *, real: bool) -> dict[str, An
     return document
 
 
-@cache
-def _validator() -> Draft202012Validator:
-    return Draft202012Validator(json.loads(SCHEMA_FILE.read_text(encoding="utf-8")))
-
-
 INDEX = "index.html"
 
 
@@ -212,7 +210,7 @@ def certificate_index(document: Mapping[str, Any], traces: Mapping[str, TraceFil
     return certificate_page([document], [shown(document["cases"], traces)])
 
 
-def certificate_from_folder(document: Mapping[str, Any], folder: Path) -> dict[str, Shown]:
+def certificate_from_folder(document: Mapping[str, Any], folder: Path) -> dict[str, ShownTrace]:
     """The traces of a certificate that lie in a folder.  Raises TraceFileError for a bad one."""
     cases = document["cases"]
     if isinstance(cases, Mapping):
@@ -222,10 +220,12 @@ def certificate_from_folder(document: Mapping[str, Any], folder: Path) -> dict[s
     return shown(cases, found)
 
 
-def shown(cases: Any, traces: Mapping[str, TraceFile]) -> dict[str, Shown]:
+def shown(cases: Any, traces: Mapping[str, TraceFile]) -> dict[str, ShownTrace]:
     """The traces of cases, by the names of their files."""
     return {
-        case["trace"]: Shown(traces[case["trace"]], case["id"], case["trace"], case=case_told(case))
+        case["trace"]: ShownTrace(
+            traces[case["trace"]], case["id"], case["trace"], case=case_told(case)
+        )
         for case in cases
         if case["trace"] in traces
     }

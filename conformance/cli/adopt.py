@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from fencepost.conformance.findings.promote import adopt, corpus_here
-from fencepost.traces.forms.formats import read_any
+from fencepost.traces.forms.formats import read_trace
 
 
 @click.command("adopt")
@@ -38,4 +38,4 @@ def adopt_command(finding: Path, *, name: str | None, into: Path | None, today: 
     Exit code 64: it is there already, its name is taken, or its verdict is another today.
     """
     corpus = corpus_here(into, Path.cwd())
-    click.echo(adopt(read_any(finding), corpus, name=name, today=today).text())
+    click.echo(adopt(read_trace(finding), corpus, name=name, today=today).text())

@@ -12,7 +12,7 @@ from fencepost.conformance.cli.log_options import EXITS, log_options
 from fencepost.conformance.cli.show import files_argument, json_option, report_option
 from fencepost.conformance.log_audit.report import audit_lines, write_audit
 from fencepost.conformance.log_audit.traces import audit_traces, traces_json, worst, write_traces
-from fencepost.traces.audit.judge.log_options import LogOptions
+from fencepost.traces.audit.judge.settings import LogOptions
 from fencepost.traces.audit.run import AuditRun, audit_log
 from fencepost.traces.logs.request_log import RequestLog, RequestLogError
 

@@ -35,7 +35,7 @@ from fencepost.conformance.targets.registry import (
     revision_for,
 )
 from fencepost.model.table.table import Level
-from fencepost.traces.forms.formats import read_any
+from fencepost.traces.forms.formats import read_trace
 
 jobs_option = click.option(
     "--jobs",
@@ -187,7 +187,7 @@ def replay_command(
     With a TARGET its plan is run against that; without one, the recorded history is judged again by
     the revision that the file names.
     """
-    trace = read_any(file)
+    trace = read_trace(file)
     result = rejudge(trace) if target is None else run(replay(trace, find_target(target, told)))
     if as_json:
         click.echo(json.dumps(result.to_json(), indent=2, ensure_ascii=False))

@@ -16,7 +16,7 @@ from fencepost.conformance.runtime.signals import run
 from fencepost.conformance.targets.registry import TargetOptions, find_target
 from fencepost.properties.claims.registry import find_property
 from fencepost.traces.files.trace_file import TraceFileError
-from fencepost.traces.forms.formats import FORMATS, read_any
+from fencepost.traces.forms.formats import TRACE_FORMATS, read_trace
 
 _PROPERTY = "property:"
 
@@ -32,7 +32,9 @@ _output = click.option(
 
 @click.command("convert")
 @_file
-@click.option("--to", "form", type=click.Choice(list(FORMATS)), required=True, help="The form.")
+@click.option(
+    "--to", "form", type=click.Choice(list(TRACE_FORMATS)), required=True, help="The form."
+)
 @_output
 def convert_command(file: Path, *, form: str, output: Path | None) -> None:
     """Write a trace in another form: a trace file, or an ITF file (of Apalache or Quint).
@@ -41,7 +43,7 @@ def convert_command(file: Path, *, form: str, output: Path | None) -> None:
     sequence diagram; pytest: a test that needs nothing of fencepost; adapter: what to say to a
     program on stdio; csv: a row for each step; trace: a trace file.
     """
-    _write(FORMATS[form](read_any(file)), output)
+    _write(TRACE_FORMATS[form](read_trace(file)), output)
 
 
 @click.command("shrink")
@@ -66,7 +68,7 @@ def shrink_command(
     model that the trace was recorded from.  The trace must have a plan, as those of `certify` and
     `fuzz` do.
     """
-    trace = read_any(file)
+    trace = read_trace(file)
     if target.startswith(_PROPERTY):
         try:
             one = find_property(target.removeprefix(_PROPERTY))

@@ -21,11 +21,11 @@ from fencepost.conformance.execution.outcome import EXIT_CODES, Overall
 from fencepost.conformance.runtime.unavailable import TargetUnavailableError
 from fencepost.properties.mutants.catalogue import MUTANTS
 from fencepost.properties.worlds.scope import Scope
-from fencepost.traces.pipeline.corpus.corpus import SHARD_TRACES, recipe_of
+from fencepost.traces.pipeline.corpus.corpus import SHARD_TRACES, corpus_recipe
 
 if TYPE_CHECKING:
-    from fencepost.traces.pipeline.corpus.commands import Ran
-    from fencepost.traces.pipeline.corpus.engine import Engine
+    from fencepost.traces.pipeline.corpus.commands import ShardsDone
+    from fencepost.traces.pipeline.corpus.engine import JobEngine
     from fencepost.traces.pipeline.corpus.jobs import Corpus
 
 Option = Callable[[Any], Any]
@@ -51,12 +51,12 @@ out_option = click.option("--out", metavar="DIR", required=True, help="Write the
 
 
 @contextmanager
-def engine_of(name: str, master: str | None) -> Iterator[Engine]:
+def engine_of(name: str, master: str | None) -> Iterator[JobEngine]:
     """An engine while the block lasts.  Raises TargetUnavailableError with what is missing."""
     try:
-        from fencepost.traces.pipeline.corpus.engine import Local  # noqa: PLC0415  (an extra)
+        from fencepost.traces.pipeline.corpus.engine import LocalEngine  # noqa: PLC0415  (an extra)
         from fencepost.traces.pipeline.spark.spark import (  # noqa: PLC0415  (an extra)
-            Spark,
+            SparkEngine,
             SparkUnavailableError,
             spark_session,
         )
@@ -67,11 +67,11 @@ def engine_of(name: str, master: str | None) -> Iterator[Engine]:
     if name == "local":
         if master is not None:
             raise click.UsageError(f"--master {master} is for --engine spark; give both")
-        yield Local()
+        yield LocalEngine()
         return
     try:
         with spark_session(master) as session:
-            yield Spark(session)
+            yield SparkEngine(session)
     except SparkUnavailableError as error:
         raise TargetUnavailableError(str(error)) from error
 
@@ -136,7 +136,7 @@ def generate_command(
     names = [name for given in mutants for name in given.split(",") if name]
     chosen = list(MUTANTS) if _ALL in names else names
     try:
-        recipe = recipe_of(
+        recipe = corpus_recipe(
             seed=seed, traces=traces, revisions=revisions, mutants=chosen, per_shard=per_shard
         )
     except KeyError as error:
@@ -145,7 +145,7 @@ def generate_command(
         from fencepost.traces.pipeline.corpus import commands  # noqa: PLC0415
         from fencepost.traces.pipeline.storage.location import Place  # noqa: PLC0415
 
-        ran = commands.generate(running, Place(out), recipe)
+        ran = commands.generate_corpus(running, Place(out), recipe)
     say({"out": out, "models": list(recipe.models), **_ran_json(ran)}, as_json=as_json)
 
 
@@ -171,8 +171,8 @@ def check_command(
         from fencepost.traces.pipeline.corpus import commands  # noqa: PLC0415
 
         corpus = _open(folder)
-        ran = commands.check(running, corpus, judge)
-        counted = commands.outcomes(running, corpus, judge).to_pylist()
+        ran = commands.check_corpus(running, corpus, judge)
+        counted = commands.count_outcomes(running, corpus, judge).to_pylist()
     outcomes: dict[str, int] = {}
     for row in counted:
         outcomes[row["outcome"]] = outcomes.get(row["outcome"], 0) + row["traces"]
@@ -195,7 +195,7 @@ def coverage_command(folder: str, engine: str, master: str | None, *, as_json: b
         from fencepost.traces.pipeline.corpus.coverage import KINDS, coverage_json  # noqa: PLC0415
 
         corpus = _open(folder)
-        told = coverage_json(corpus, commands.cover(running, corpus))
+        told = coverage_json(corpus, commands.cover_corpus(running, corpus))
     if as_json:
         say(told, as_json=True)
         return
@@ -232,7 +232,7 @@ def minimise_command(
         from fencepost.traces.pipeline.corpus import commands  # noqa: PLC0415
         from fencepost.traces.pipeline.storage.location import Place  # noqa: PLC0415
 
-        kept, of = commands.minimise(running, _open(folder), Place(out))
+        kept, of = commands.minimise_corpus(running, _open(folder), Place(out))
     say({"out": out, "kept": kept, "of": of}, as_json=as_json)
 
 
@@ -253,7 +253,7 @@ def triage_command(
     with engine_of(engine, master) as running:
         from fencepost.traces.pipeline.corpus import commands  # noqa: PLC0415
 
-        found = commands.triaged(running, _open(folder), judge)
+        found = commands.triage_corpus(running, _open(folder), judge)
     if out is not None:
         out.mkdir(parents=True, exist_ok=True)
         for one in found:
@@ -291,11 +291,11 @@ def explore_command(
     """
     _known(revision)
     with engine_of(engine, master) as running:
-        from fencepost.traces.pipeline.corpus.exploring import Bounds, explore_levels  # noqa: PLC0415
+        from fencepost.traces.pipeline.corpus.exploring import ExplorationBounds, explore_levels  # noqa: PLC0415
         from fencepost.traces.pipeline.storage.location import Place  # noqa: PLC0415
 
         place = Place(out)
-        bounds = Bounds(revision, scope)
+        bounds = ExplorationBounds(revision, scope)
         found = explore_levels(running.frontiers(place), place, bounds, max_depth)
     say(found.to_json(), as_json=as_json)
     ctx.exit(EXIT_CODES[Overall.VIOLATED if found.broken() else Overall.HOLDS])
@@ -317,12 +317,12 @@ def _open(folder: str) -> Corpus:
 def _known(revision: str) -> None:
     """Raises UsageError for a revision that there isn't."""
     try:
-        recipe_of(seed=0, traces=1, revisions=[revision], mutants=[], per_shard=1)
+        corpus_recipe(seed=0, traces=1, revisions=[revision], mutants=[], per_shard=1)
     except KeyError as error:
         raise click.UsageError(str(error.args[0])) from None
 
 
-def _ran_json(ran: Ran) -> dict[str, Any]:
+def _ran_json(ran: ShardsDone) -> dict[str, Any]:
     return {"shards": ran.shards, "rows": ran.rows, "shards_before": ran.before}
 
 

@@ -26,7 +26,7 @@ from fencepost.conformance.cli.show import files_argument
 from fencepost.conformance.runtime.signals import term_is_interrupt
 from fencepost.conformance.runtime.toolchain.spark_jars import kafka_source
 from fencepost.conformance.runtime.unavailable import TargetUnavailableError
-from fencepost.traces.audit.judge.log_options import LogOptions
+from fencepost.traces.audit.judge.settings import LogOptions
 from fencepost.traces.logs.request_log import RequestLogError
 
 
@@ -130,13 +130,13 @@ def watch_command(
         settings["spark.jars"] = ",".join(
             map(str, asyncio.run(kafka_source(importlib.metadata.version("pyspark"))))
         )
-    source = stream_watch.Source(
+    source = stream_watch.StreamSource(
         None if folder is None else str(folder.resolve()), topic, bootstrap
     )
     given = stream_watch.Watch(Place(out), source, told, parts)
     try:
         with term_is_interrupt(), spark.spark_session(master, settings) as session:
-            stream_watch.watch(session, given, _tell, every_s=None if once else every_s)
+            stream_watch.watch_logs(session, given, _tell, every_s=None if once else every_s)
     except spark.SparkUnavailableError as error:
         raise TargetUnavailableError(str(error)) from error
     outcomes = {alert["outcome"] for alert in stream.alerts_in(given.place)}
@@ -156,14 +156,14 @@ def metrics_command(folder: str, engine: str, master: str | None, *, as_json: bo
             from fencepost.traces.pipeline.logs import metrics_page  # noqa: PLC0415  (an extra)
         except ImportError as error:
             raise TargetUnavailableError(f"{error}: pip install 'fencepost[corpus]'") from error
-        from fencepost.traces.pipeline.logs.commands import audited  # noqa: PLC0415
-        from fencepost.traces.pipeline.logs.metrics import measure  # noqa: PLC0415
+        from fencepost.traces.pipeline.logs.commands import recorded_totals  # noqa: PLC0415
+        from fencepost.traces.pipeline.logs.metrics import measure_logs  # noqa: PLC0415
         from fencepost.traces.pipeline.logs.plan import LogAudit  # noqa: PLC0415
         from fencepost.traces.pipeline.storage.location import Place  # noqa: PLC0415
 
         audit = LogAudit.read(Place(folder))
-        done = audited(audit)
-        metrics = measure(running, audit)
+        done = recorded_totals(audit)
+        metrics = measure_logs(running, audit)
     name = f"{plural(done.groups, 'group')} in {plural(done.files, 'file')}"
     audit.place.write_text("metrics.html", metrics_page.metrics_page(metrics, name))
     say({"page": audit.place.full("metrics.html"), **metrics.totals}, as_json=as_json)

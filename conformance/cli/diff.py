@@ -20,7 +20,13 @@ from fencepost.conformance.targets.registry import find_revision
 from fencepost.properties.diff.revisions import Comparison, compare_revisions
 from fencepost.properties.worlds.scope import Scope
 from fencepost.properties.worlds.scopes import DIFF_SCOPES, NamedScope
-from fencepost.traces.files.difference_words import Story, bounds_words, lost_words, story, traces
+from fencepost.traces.files.difference_words import (
+    DifferenceStory,
+    bounds_words,
+    lost_words,
+    story,
+    traces,
+)
 
 
 @click.command("diff")
@@ -58,7 +64,9 @@ def diff_command(
     return EXIT_CODES[Overall.HOLDS if found.same else Overall.VIOLATED]
 
 
-def _text(found: Comparison, stories: list[Story], bounds: tuple[NamedScope, ...]) -> list[str]:
+def _text(
+    found: Comparison, stories: list[DifferenceStory], bounds: tuple[NamedScope, ...]
+) -> list[str]:
     lines: list[str] = []
     for number, told in enumerate(stories, start=1):
         lines += [f"{number}. {told.title}", *told.lines()]
@@ -89,7 +97,7 @@ def _text(found: Comparison, stories: list[Story], bounds: tuple[NamedScope, ...
 
 
 def _json(
-    found: Comparison, stories: list[Story], bounds: tuple[NamedScope, ...]
+    found: Comparison, stories: list[DifferenceStory], bounds: tuple[NamedScope, ...]
 ) -> dict[str, Any]:
     return {
         "one": found.one.name,
@@ -116,7 +124,7 @@ def _json(
     }
 
 
-def _write(found: Comparison, stories: list[Story], folder: Path) -> None:
+def _write(found: Comparison, stories: list[DifferenceStory], folder: Path) -> None:
     """Two trace files for each difference, named after its number and the revision."""
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -9,9 +9,8 @@ from typing import Any
 import click
 
 from fencepost.conformance.targets.registry import DEFAULT_REVISION, find_revision
-from fencepost.traces.audit.judge.log_options import LogOptions
 from fencepost.traces.audit.judge.results import UNKNOWN, VIOLATED
-from fencepost.traces.audit.judge.settings import Gaps
+from fencepost.traces.audit.judge.settings import Gaps, LogOptions
 from fencepost.traces.logs.log_dates import DEFAULT_PATTERN, DatePatternError
 
 EXITS = {VIOLATED: 1, UNKNOWN: 2}

@@ -16,7 +16,7 @@ from fencepost.conformance.fuzz.report import FORMAT, fuzz_index, traces_of
 from fencepost.traces.files.trace_file import TraceFile, TraceFileError
 from fencepost.traces.page.certificate_data import is_certificate
 from fencepost.traces.page.certificate_page import certificate_page
-from fencepost.traces.page.trace_data import Shown
+from fencepost.traces.page.trace_data import ShownTrace
 from fencepost.traces.page.trace_page import trace_page
 
 TRACE, CERTIFICATE, FUZZ = "trace", "certificate", "fuzz run"
@@ -72,9 +72,9 @@ def _traces(documents: Sequence[tuple[Path, Any]]) -> str:
     traces = [TraceFile.from_json(document, where=str(path)) for path, document in documents]
     return trace_page(
         [
-            Shown(trace, trace.case or path.stem, str(path))
+            ShownTrace(trace, trace.case or path.stem, str(path))
             if len(traces) == 1
-            else Shown(trace, path.stem, str(path))
+            else ShownTrace(trace, path.stem, str(path))
             for trace, (path, _) in zip(traces, documents, strict=True)
         ]
     )

@@ -26,7 +26,7 @@ from fencepost.model.revision import Revision
 from fencepost.model.table.table import Rule
 from fencepost.properties.oracle.fingerprint import broken_rule
 from fencepost.properties.oracle.verdict import Verdict, Violation, Wrong, nearest
-from fencepost.traces.text.step_lines import Told, step_lines, texts
+from fencepost.traces.text.step_lines import StepInput, step_lines, texts
 from fencepost.traces.text.words import answer_words, with_names
 
 __all__ = ["Explanation", "explain", "explained", "sentence", "signature", "steps_of"]
@@ -80,8 +80,8 @@ def steps_of(recording: Recording) -> tuple[str, ...]:
     return tuple(texts(step_lines(_told_from(recording, names_of(recording)))))
 
 
-def _told_from(recording: Recording, names: Mapping[str, str]) -> Told:
-    return Told(recording.history, recording.senders, names, recording.clock)
+def _told_from(recording: Recording, names: Mapping[str, str]) -> StepInput:
+    return StepInput(recording.history, recording.senders, names, recording.clock)
 
 
 def _undecided(verdict: Verdict | None, recording: Recording) -> str:

@@ -32,7 +32,7 @@ from fencepost.conformance.plans.plan import Case
 from fencepost.conformance.runtime.unavailable import TargetUnavailableError
 from fencepost.conformance.targets.target import Provenance, Target
 from fencepost.model.revision import Revision
-from fencepost.traces.files.causes import cause_of
+from fencepost.traces.files.causes import known_cause
 from fencepost.traces.files.trace_file import TraceFile
 
 _DEATHS = 5
@@ -181,7 +181,7 @@ async def _examined(course: FuzzProgress, suite: OpenTarget, fuzzed: Fuzzed, new
         trace = trace_of_finding(finding, suite, seed=wish.seed)
         if trace is not None:
             traces[finding.case.id] = trace
-            why = course.known.of_cause(cause_of(trace)) or why
+            why = course.known.of_cause(known_cause(trace)) or why
         reasons[finding.case.id] = why
         news.found(finding, why, trace)
 

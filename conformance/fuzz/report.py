@@ -18,10 +18,10 @@ from fencepost.conformance.findings.findings import Finding
 from fencepost.conformance.fuzz.engine import Tally
 from fencepost.conformance.fuzz.fuzz import Fuzzed
 from fencepost.model.revision import Revision
-from fencepost.traces.files.causes import cause_of, cause_sentence
+from fencepost.traces.files.causes import cause_sentence, known_cause
 from fencepost.traces.files.trace_file import TraceFile
-from fencepost.traces.page.findings_page import Group, Told, findings_page
-from fencepost.traces.page.trace_data import Shown
+from fencepost.traces.page.findings_page import FindingEntry, FindingSection, findings_page
+from fencepost.traces.page.trace_data import ShownTrace
 
 FORMAT = "fencepost-fuzz"
 VERSION = 1
@@ -95,7 +95,7 @@ def _finding(finding: Finding, fuzzed: Fuzzed) -> dict[str, Any]:
 
 def _cause(trace: TraceFile | None) -> str:
     """The known departures that explain a finding, or ""."""
-    return "" if trace is None else cause_of(trace)
+    return "" if trace is None else known_cause(trace)
 
 
 def rate(tally: Tally) -> float:
@@ -272,10 +272,12 @@ _LONGEST = 60_000
 def fuzz_index(document: Mapping[str, Any], traces: Mapping[str, TraceFile]) -> str:
     """The page of a run.  `traces`: by the names of their files."""
     groups = [
-        Group(title, outcome, [_told(row) for row in document.get(key, ())])
+        FindingSection(title, outcome, [_told(row) for row in document.get(key, ())])
         for key, (title, outcome) in _KINDS.items()
     ]
-    shown = {name: Shown(t, t.case or name, name, _LONGEST) for name, t in sorted(traces.items())}
+    shown = {
+        name: ShownTrace(t, t.case or name, name, _LONGEST) for name, t in sorted(traces.items())
+    }
     made = f"{document['implementation']} {document['version']}".strip()
     counts = ", ".join(f"{len(group.findings)} {group.title}" for group in groups if group.findings)
     heading = f"{document['target']} ({made}): {counts or 'no violation found'}"
@@ -290,7 +292,7 @@ def traces_of(document: Mapping[str, Any], folder: Path) -> dict[str, TraceFile]
     return {name: TraceFile.read(folder / name) for name in names if (folder / name).is_file()}
 
 
-def _told(row: Mapping[str, Any]) -> Told:
+def _told(row: Mapping[str, Any]) -> FindingEntry:
     seen = "seen once" if row["seen"] == 1 else f"seen {row['seen']} times"
     if row["runs"]:
         seen += f"; failed {row['failed']} of {row['runs']} times more"
@@ -298,7 +300,7 @@ def _told(row: Mapping[str, Any]) -> Told:
     if row.get("cause"):
         sentence += f" {cause_sentence(row['cause'])}"
     rule = row["rule"] or "no rule"
-    return Told(row["shape"], rule, row["level"], sentence, seen, row["trace"])
+    return FindingEntry(row["shape"], rule, row["level"], sentence, seen, row["trace"])
 
 
 def _facts(document: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

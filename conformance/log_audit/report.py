@@ -14,13 +14,19 @@ from pathlib import Path
 from fencepost.conformance.certify.report import write_texts
 from fencepost.conformance.certify.summary import plural
 from fencepost.conformance.runtime.provenance import own_version
-from fencepost.traces.audit.judge.results import EXPLAINED, UNKNOWN, VIOLATED, Found, GroupResult
+from fencepost.traces.audit.judge.results import (
+    EXPLAINED,
+    UNKNOWN,
+    VIOLATED,
+    AuditViolation,
+    GroupResult,
+)
 from fencepost.traces.audit.judge.window_trace import window_trace
-from fencepost.traces.audit.operations.operator_words import summary
+from fencepost.traces.audit.operations.operator_words import operator_summary
 from fencepost.traces.audit.run import ASSUMED, AuditRun
 from fencepost.traces.files.trace_file import TraceFile
 from fencepost.traces.page.audit_page import Judged, audit_page
-from fencepost.traces.page.trace_data import Shown
+from fencepost.traces.page.trace_data import ShownTrace
 
 _MOST = 20
 
@@ -48,14 +54,14 @@ def audit_lines(run: AuditRun) -> Iterator[str]:
         yield f"{group.group_id}: unknown. {group.reason}"
     yield from _passed_over(run)
     yield ""
-    yield from summary(run.report)
+    yield from operator_summary(run.report)
 
 
 def _with(run: AuditRun, outcome: str) -> list[GroupResult]:
     return [group for group in run.groups.values() if group.outcome == outcome][:_MOST]
 
 
-def _found_lines(found: Found, run: AuditRun) -> Iterator[str]:
+def _found_lines(found: AuditViolation, run: AuditRun) -> Iterator[str]:
     x = found.exchange
     who = x.request_body.get("groupInstanceId") or x.request_body.get("memberId") or x.client_id
     yield f"  {x.place}: {x.api} v{x.version} of {who} was answered {found.says}"
@@ -89,7 +95,7 @@ def write_audit(run: AuditRun, folder: Path) -> None:
         Judged(g.group_id, g.outcome, g.reason, names.get(g.group_id)) for g in run.groups.values()
     ]
     shown = {
-        name: Shown(trace, f"{group_id}: around the violation", name)
+        name: ShownTrace(trace, f"{group_id}: around the violation", name)
         for name, (group_id, trace) in traces.items()
     }
     texts["index.html"] = audit_page(run.report, judged, shown)

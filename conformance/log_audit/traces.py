@@ -19,7 +19,7 @@ from fencepost.model.messages.draft_messages import ALL_APIS
 from fencepost.model.messages.requests import groups_of
 from fencepost.traces.audit.judge.results import EXPLAINED, UNKNOWN, VIOLATED
 from fencepost.traces.files.trace_file import TraceFile
-from fencepost.traces.page.trace_data import Shown
+from fencepost.traces.page.trace_data import ShownTrace
 from fencepost.traces.page.trace_page import trace_page
 
 _OUTCOMES = {"holds": EXPLAINED, "violated": VIOLATED, "unknown": UNKNOWN}
@@ -86,7 +86,7 @@ def traces_json(audited: Sequence[AuditedTrace]) -> str:
 
 def write_traces(audited: Sequence[AuditedTrace], folder: Path) -> None:
     """The files of `--report`."""
-    shown = [Shown(row.trace, row.path.stem, str(row.path)) for row in audited]
+    shown = [ShownTrace(row.trace, row.path.stem, str(row.path)) for row in audited]
     texts = {
         "audit.json": traces_json(audited) + "\n",
         "audit.txt": "".join(row.line() + "\n" for row in audited),

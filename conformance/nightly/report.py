@@ -10,15 +10,11 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from statistics import median_low
 from typing import Any, Self
 
-from jsonschema import Draft202012Validator
-from jsonschema.exceptions import best_match
-
-from fencepost.conformance.certify.report import INDEX, ReportError, write_texts
+from fencepost.conformance.certify.report import INDEX, ReportError, check_document, write_texts
 from fencepost.conformance.execution.outcome import EXIT_CODES, EXIT_UNAVAILABLE, Overall
 from fencepost.conformance.nightly.dedup import (
     EACH_TIME,
@@ -31,9 +27,10 @@ from fencepost.conformance.nightly.dedup import (
 from fencepost.conformance.nightly.nightly import FAILED, UNAVAILABLE, Night, TargetTotals
 from fencepost.conformance.runtime.provenance import own_version
 from fencepost.properties.oracle.fingerprint import Bug
+from fencepost.traces.files.schemas import schema_error
 from fencepost.traces.files.trace_file import TraceFile, TraceFileError
 from fencepost.traces.page.nightly_page import nightly_page
-from fencepost.traces.page.trace_data import Shown
+from fencepost.traces.page.trace_data import ShownTrace
 
 FORMAT = "fencepost-nightly"
 VERSION = 1
@@ -68,7 +65,7 @@ class Before:
             raise ReportError(
                 f"{path}: can't be read ({error}); name the {NAME} of an earlier night"
             ) from error
-        wrong = best_match(_validator().iter_errors(document))
+        wrong = schema_error(document, SCHEMA_FILE)
         if wrong is not None:
             raise ReportError(
                 f"{path}: {wrong.json_path}: {wrong.message[:200]}; "
@@ -168,12 +165,7 @@ class NightReport:
                 for name, looked in night.looked.items()
             ],
         }
-        error = best_match(_validator().iter_errors(document))
-        if error is not None:
-            raise ReportError(
-                f"{NAME}: {error.json_path}: {error.message}; "
-                "this is a fault of fencepost: please report it"
-            )
+        check_document(document, SCHEMA_FILE, NAME)
         return document
 
     def write(self, folder: Path) -> None:
@@ -194,9 +186,9 @@ class NightReport:
 
 def _shown(
     entries: Sequence[NightlyBug], texts: Mapping[str, str], folder: Path
-) -> dict[str, Shown]:
+) -> dict[str, ShownTrace]:
     """The traces for the page: tonight's, and those of earlier nights that still lie there."""
-    found: dict[str, Shown] = {}
+    found: dict[str, ShownTrace] = {}
     for entry in entries:
         name = entry.trace
         if name is None:
@@ -208,7 +200,7 @@ def _shown(
                 trace = TraceFile.read(folder / name)
         except TraceFileError:
             continue  # an earlier night's, and gone
-        found[name] = Shown(trace, entry.shape, name, _LONGEST_PAGE_TRACE)
+        found[name] = ShownTrace(trace, entry.shape, name, _LONGEST_PAGE_TRACE)
     return found
 
 
@@ -252,8 +244,3 @@ def _coverage(
             "lost": sorted(then - covered.rules),
         },
     }
-
-
-@cache
-def _validator() -> Draft202012Validator:
-    return Draft202012Validator(json.loads(SCHEMA_FILE.read_text(encoding="utf-8")))

@@ -56,21 +56,21 @@ async def make_traces(given: TracesTask, stop: Stop, tell: Tell) -> None:
 
 def _batch(given: TracesTask, seed: int, traces: int) -> ShardReport:
     from fencepost.traces.pipeline.corpus import commands  # noqa: PLC0415
-    from fencepost.traces.pipeline.corpus.corpus import recipe_of  # noqa: PLC0415
-    from fencepost.traces.pipeline.corpus.engine import Local  # noqa: PLC0415
+    from fencepost.traces.pipeline.corpus.corpus import corpus_recipe  # noqa: PLC0415
+    from fencepost.traces.pipeline.corpus.engine import LocalEngine  # noqa: PLC0415
     from fencepost.traces.pipeline.storage.location import Place  # noqa: PLC0415
 
-    recipe = recipe_of(
+    recipe = corpus_recipe(
         seed=seed, traces=traces, revisions=(given.model,), mutants=(), per_shard=traces
     )
-    engine = Local()
+    engine = LocalEngine()
     with tempfile.TemporaryDirectory(prefix="fencepost-night-") as folder:
         place = Place(str(Path(folder) / "corpus"))
-        commands.generate(engine, place, recipe)
+        commands.generate_corpus(engine, place, recipe)
         corpus = commands.open_corpus(place)
-        commands.check(engine, corpus, JUDGE)
-        items = commands.cover(engine, corpus).to_pylist()
-        found = commands.triaged(engine, corpus, JUDGE)
+        commands.check_corpus(engine, corpus, JUDGE)
+        items = commands.cover_corpus(engine, corpus).to_pylist()
+        found = commands.triage_corpus(engine, corpus, JUDGE)
     return ShardReport(
         TARGET,
         tuple(_sighting(given, seed, one) for one in found),

@@ -11,7 +11,9 @@ import base64
 import binascii
 import dataclasses
 from collections.abc import Mapping
-from typing import Any, TypeVar
+from typing import Any, get_type_hints
+
+import msgspec
 
 from fencepost.conformance.plans.plan import (
     AssignmentsIfLeader,
@@ -35,7 +37,6 @@ from fencepost.model.machine import translate
 from fencepost.model.messages import messages
 from fencepost.model.messages.draft_messages import ALL_APIS
 from fencepost.model.messages.shapes import Message
-from fencepost.model.table.table import Level
 
 _MESSAGES: dict[str, type[Message]] = {
     name: value
@@ -43,7 +44,28 @@ _MESSAGES: dict[str, type[Message]] = {
     for name, value in sorted(vars(module).items())
     if isinstance(value, type) and issubclass(value, Message) and value is not Message
 }
-T = TypeVar("T")
+_STEPS: Mapping[str, type[Step]] = {
+    "ask": RequestStep,
+    "await": Await,
+    "pause": Pause,
+    "settle": Settle,
+    "disconnect": Disconnect,
+    "restart": Restart,
+}
+_REFERENCES: Mapping[str, type[Any]] = {
+    "id": IdOf,
+    "generation": GenerationOf,
+    "ms": Ms,
+    "protocol": ProtocolOf,
+    "assignments-if-leader": AssignmentsIfLeader,
+    "assignments-to-all": AssignmentsToAll,
+}
+_NAMES = {kind: name for kinds in (_STEPS, _REFERENCES) for name, kind in kinds.items()}
+_TYPES: Mapping[type[Any], dict[str, Any]] = {
+    kind: get_type_hints(kind) | ({"times": tuple[str, ...]} if kind is Pause else {})
+    for kind in (Case, Needs, *_STEPS.values(), *_REFERENCES.values())
+}
+"""The types of the fields in JSON; a pause names its times."""
 
 _TIMES = {f.name.replace("_", " ") for f in dataclasses.fields(Times)} - {"margin", "settle"}
 
@@ -76,118 +98,50 @@ def case_json(case: Case) -> dict[str, Any]:
 
 def case_from_json(document: Any) -> Case:
     """The case that JSON says.  Raises PlanError."""
-    read = _Object(document, "$", ("id", "about", "rules", "level", "isolated", "needs", "steps"))
-    level = read.text("level")
-    if level not in {known.value for known in Level}:
-        raise PlanError("$.level", f"is {level!r}, not MUST, SHOULD or MAY")
-    steps = read.items("steps")
-    return Case(
-        read.text("id"),
-        read.text("about"),
-        read.texts("rules"),
-        Level(level),
-        tuple(step_from_json(s, f"$.steps[{i}]") for i, s in enumerate(steps)),
-        _needs(read.of("needs", ("apis", "features", "config"))),
-        read.flag("isolated"),
-    )
+    said = _record(document, "$", Case, raw=("needs", "steps"))
+    steps = _typed(said["steps"], list[Any], "$.steps")
+    said["steps"] = tuple(step_from_json(s, f"$.steps[{i}]") for i, s in enumerate(steps))
+    needs = _record(said["needs"], "$.needs", Needs, raw=("config",))
+    needs["config"] = _typed(needs["config"], _TYPES[Needs]["config"], "$.needs.config")
+    said["needs"] = Needs(**needs)
+    return Case(**said)
 
 
 def step_json(step: Step, path: str = "$") -> dict[str, Any]:
     """One step as JSON.  Raises PlanError."""
     match step:
         case RequestStep():
-            return {
-                "do": "ask",
-                "label": step.label,
-                "who": step.who,
-                "api": step.api,
-                "fields": {k: _write(v, f"{path}.fields.{k}") for k, v in step.fields.items()},
-                "version": step.version,
-                "at_most": step.at_most,
-                "connection": step.connection,
-                "group_ids": list(step.group_ids),
-            }
-        case Await():
-            return {"do": "await", "labels": list(step.labels)}
+            fields = {k: _write(v, f"{path}.fields.{k}") for k, v in step.fields.items()}
+            return _written("do", step, path, fields=fields)
         case Pause():
-            names = [time.name for time in step.times]
-            return {
-                "do": "pause",
-                "times": names,
-                "margins": step.margins,
-                "minus": step.minus,
-                "parts": step.parts,
-            }
-        case Settle():
-            return {"do": "settle"}
-        case Disconnect():
-            return {"do": "disconnect", "who": step.who}
-        case Restart():
-            return {"do": "restart"}
-
-
-_STEP_KEYS = {
-    "ask": ("label", "who", "api", "fields", "version", "at_most", "connection", "group_ids"),
-    "await": ("labels",),
-    "pause": ("times", "margins", "minus", "parts"),
-    "settle": (),
-    "disconnect": ("who",),
-    "restart": (),
-}
+            return _written("do", step, path, times=[time.name for time in step.times])
+        case _:
+            return _written("do", step, path)
 
 
 def step_from_json(document: Any, path: str = "$") -> Step:
     """The step that JSON says.  Raises PlanError."""
     do = document.get("do") if isinstance(document, dict) else None
-    if do not in _STEP_KEYS:
-        raise PlanError(f"{path}.do", f"is {do!r}, none of {', '.join(_STEP_KEYS)}")
-    read = _Object(document, path, ("do", *_STEP_KEYS[do]))
-    match do:
-        case "ask":
-            return _ask(read, path)
-        case "await":
-            return Await(read.texts("labels"))
-        case "pause":
-            times = tuple(_time(name, f"{path}.times") for name in read.texts("times"))
-            return Pause(times, read.number("margins"), read.flag("minus"), read.number("parts"))
-        case "disconnect":
-            return Disconnect(read.text("who"))
-        case "restart":
-            return Restart()
-        case _:
-            return Settle()
+    if not isinstance(do, str) or do not in _STEPS:
+        raise PlanError(f"{path}.do", f"is {do!r}, none of {', '.join(_STEPS)}")
+    said = _record(document, path, _STEPS[do], "do", raw=("fields",))
+    if do == "ask":
+        api = said["api"]
+        if api not in ALL_APIS:
+            raise PlanError(f"{path}.api", f"is {api!r}, none of {', '.join(ALL_APIS)}")
+        said["fields"] = _fields(ALL_APIS[api].request, said["fields"], f"{path}.fields")
+    elif do == "pause":
+        said["times"] = tuple(_time(name, f"{path}.times") for name in said["times"])
+    return _STEPS[do](**said)
 
 
-def _ask(read: _Object, path: str) -> RequestStep:
-    api = read.text("api")
-    if api not in ALL_APIS:
-        raise PlanError(f"{path}.api", f"is {api!r}, none of {', '.join(ALL_APIS)}")
-    return RequestStep(
-        read.text("label"),
-        read.text("who"),
-        api,
-        _fields(ALL_APIS[api].request, read.value("fields"), f"{path}.fields"),
-        None if read.value("version") is None else read.number("version"),
-        None if read.value("at_most") is None else read.number("at_most"),
-        None if read.value("connection") is None else read.text("connection"),
-        read.texts("group_ids"),
-    )
-
-
-def _needs(read: _Object) -> Needs:
-    apis = []
-    for pair in read.items("apis"):
-        match pair:
-            case [str() as api, int() as version] if not isinstance(version, bool):
-                apis.append((api, version))
-            case _:
-                raise PlanError("$.needs.apis", f"has {pair!r}, not [API, version]")
-    config = read.value("config")
-    if not isinstance(config, dict) or not all(
-        value is None or type(value) is int for value in config.values()
-    ):
-        raise PlanError("$.needs.config", f"is {config!r}, not settings")
-    return Needs(tuple(apis), frozenset(read.texts("features")), config)
+def _written(tag: str, value: Any, path: str, **parts: Any) -> dict[str, Any]:
+    """What it is, under `tag`, and all its fields in their order; `parts`: written already."""
+    names = [f.name for f in dataclasses.fields(value)]
+    return {tag: _NAMES[type(value)]} | {
+        name: parts[name] if name in parts else _write(getattr(value, name), f"{path}.{name}")
+        for name in names
+    }
 
 
 def _write(value: Any, path: str) -> Any:
@@ -196,20 +150,6 @@ def _write(value: Any, path: str) -> Any:
             return value
         case bytes():
             return {"bytes": base64.b64encode(value).decode()}
-        case IdOf():
-            return {"ref": "id", "who": value.who, "back": value.back}
-        case GenerationOf():
-            return {"ref": "generation", "who": value.who, "plus": value.plus}
-        case Ms():
-            return {"ref": "ms", "name": value.name}
-        case ProtocolOf():
-            return {"ref": "protocol", "who": value.who, "part": value.part}
-        case AssignmentsIfLeader():
-            rows = [[_write(m, path), _write(b, path)] for m, b in value.by_member]
-            return {"ref": "assignments-if-leader", "who": value.who, "by_member": rows}
-        case AssignmentsToAll():
-            said = _write(value.assignment, path)
-            return {"ref": "assignments-to-all", "who": value.who, "assignment": said}
         case tuple():
             return [_write(item, f"{path}[{i}]") for i, item in enumerate(value)]
         case Message():
@@ -219,18 +159,10 @@ def _write(value: Any, path: str) -> Any:
                 if getattr(value, f.name) != f.default
             }
             return {"message": type(value).__name__, "fields": said}
+        case _ if type(value) in _REFERENCES.values():
+            return _written("ref", value, path)
         case _:
             raise PlanError(path, f"{type(value).__name__} {value!r} has no JSON form")
-
-
-_REFERENCE_KEYS = {
-    "id": ("who", "back"),
-    "generation": ("who", "plus"),
-    "ms": ("name",),
-    "protocol": ("who", "part"),
-    "assignments-if-leader": ("who", "by_member"),
-    "assignments-to-all": ("who", "assignment"),
-}
 
 
 def _read(value: Any, path: str) -> Any:
@@ -239,64 +171,34 @@ def _read(value: Any, path: str) -> Any:
             return value
         case list():
             return tuple(_read(item, f"{path}[{i}]") for i, item in enumerate(value))
-        case {"bytes": _}:
-            return _bytes(_Object(value, path, ("bytes",)).text("bytes"), path)
-        case {"message": _}:
-            read = _Object(value, path, ("message", "fields"))
-            name = read.text("message")
-            if name not in _MESSAGES:
+        case {"bytes": text}:
+            _exactly(value, path, ("bytes",))
+            return _bytes(_typed(text, str, f"{path}.bytes"), path)
+        case {"message": name}:
+            _exactly(value, path, ("message", "fields"))
+            if _typed(name, str, f"{path}.message") not in _MESSAGES:
                 raise PlanError(f"{path}.message", f"is {name!r}, which is no message")
-            said = _fields(_MESSAGES[name], read.value("fields"), f"{path}.fields")
+            said = _fields(_MESSAGES[name], value["fields"], f"{path}.fields")
             try:
                 return _MESSAGES[name](**said)
             except TypeError as error:
                 raise PlanError(f"{path}.fields", str(error)) from None
-        case {"ref": _}:
-            return _reference(value, path)
+        case {"ref": kind}:
+            return _reference(kind, value, path)
         case _:
             raise PlanError(path, f"is {value!r}, which no plan holds")
 
 
-def _reference(value: Any, path: str) -> Any:
-    kind = value["ref"]
-    if not isinstance(kind, str) or kind not in _REFERENCE_KEYS:
-        raise PlanError(f"{path}.ref", f"is {kind!r}, none of {', '.join(_REFERENCE_KEYS)}")
-    read = _Object(value, path, ("ref", *_REFERENCE_KEYS[kind]))
-    match kind:
-        case "id":
-            return IdOf(read.text("who"), read.number("back"))
-        case "generation":
-            return GenerationOf(read.text("who"), read.number("plus"))
-        case "ms":
-            return _time(read.text("name"), f"{path}.name")
-        case "protocol":
-            if (part := read.text("part")) not in {"type", "name"}:
-                raise PlanError(f"{path}.part", f"is {part!r}, not type or name")
-            return ProtocolOf(read.text("who"), part)
-        case "assignments-to-all":
-            return AssignmentsToAll(read.text("who"), _assignment(read, path))
-        case _:
-            return AssignmentsIfLeader(read.text("who"), _assignments(read, path))
-
-
-def _assignment(read: _Object, path: str) -> bytes:
-    match _read(read.value("assignment"), f"{path}.assignment"):
-        case bytes() as assignment:
-            return assignment
-        case _:
-            raise PlanError(f"{path}.assignment", "isn't bytes")
-
-
-def _assignments(read: _Object, path: str) -> tuple[tuple[Any, bytes], ...]:
-    rows = []
-    for i, row in enumerate(read.items("by_member")):
-        where = f"{path}.by_member[{i}]"
-        match _read(row, where):
-            case (member, bytes() as assignment):
-                rows.append((member, assignment))
-            case _:
-                raise PlanError(where, "isn't [member, bytes]")
-    return tuple(rows)
+def _reference(kind: Any, value: Mapping[str, Any], path: str) -> Any:
+    if not isinstance(kind, str) or kind not in _REFERENCES:
+        raise PlanError(f"{path}.ref", f"is {kind!r}, none of {', '.join(_REFERENCES)}")
+    found = _REFERENCES[kind](**_record(value, path, _REFERENCES[kind], "ref"))
+    match found:
+        case Ms(name=name):
+            return _time(name, f"{path}.name")
+        case ProtocolOf(part=part) if part not in {"type", "name"}:
+            raise PlanError(f"{path}.part", f"is {part!r}, not type or name")
+    return found
 
 
 def _fields(message: type[Message], said: Any, path: str) -> Mapping[str, Any]:
@@ -321,45 +223,35 @@ def _bytes(text: str, path: str) -> bytes:
         raise PlanError(f"{path}.bytes", f"is {text!r}, not base64 ({error})") from None
 
 
-class _Object:
-    """A JSON object that has exactly these keys, read with its types checked."""
+def _record(
+    value: Any, path: str, kind: type[Any], *tag: str, raw: tuple[str, ...] = ()
+) -> dict[str, Any]:
+    """The fields of a JSON object that has all of a class's and no others, with their types.
 
-    def __init__(self, value: Any, path: str, keys: tuple[str, ...]) -> None:
-        if not isinstance(value, dict):
-            raise PlanError(path, f"is {value!r}, not an object")
-        if missing := [key for key in keys if key not in value]:
-            raise PlanError(f"{path}.{missing[0]}", "is missing")
-        if unknown := sorted(set(value) - set(keys)):
-            raise PlanError(f"{path}.{unknown[0]}", f"is unknown here; known are {', '.join(keys)}")
-        self._value = value
-        self._path = path
+    `tag`: a key besides, which says what it is; `raw`: fields that are left as they are.
+    """
+    types = _TYPES[kind]
+    _exactly(value, path, (*tag, *types))
+    return {
+        name: value[name]
+        if name in raw
+        else _typed(_read(value[name], f"{path}.{name}"), of, f"{path}.{name}")
+        for name, of in types.items()
+    }
 
-    def value(self, key: str) -> Any:
-        return self._value[key]
 
-    def text(self, key: str) -> str:
-        return self._typed(key, str, "a string")
+def _exactly(value: Any, path: str, keys: tuple[str, ...]) -> None:
+    if not isinstance(value, dict):
+        raise PlanError(path, f"is {value!r}, not an object")
+    if missing := [key for key in keys if key not in value]:
+        raise PlanError(f"{path}.{missing[0]}", "is missing")
+    if unknown := sorted(set(value) - set(keys)):
+        raise PlanError(f"{path}.{unknown[0]}", f"is unknown here; known are {', '.join(keys)}")
 
-    def number(self, key: str) -> int:
-        return self._typed(key, int, "a whole number")
 
-    def flag(self, key: str) -> bool:
-        return self._typed(key, bool, "true or false")
-
-    def items(self, key: str) -> list[Any]:
-        return self._typed(key, list, "a list")
-
-    def texts(self, key: str) -> tuple[str, ...]:
-        for item in self.items(key):
-            if not isinstance(item, str):
-                raise PlanError(f"{self._path}.{key}", f"holds {item!r}, not a string")
-        return tuple(self.items(key))
-
-    def of(self, key: str, keys: tuple[str, ...]) -> _Object:
-        return _Object(self.value(key), f"{self._path}.{key}", keys)
-
-    def _typed(self, key: str, kind: type[T], called: str) -> T:
-        value = self._value[key]
-        if type(value) is not kind:
-            raise PlanError(f"{self._path}.{key}", f"is {value!r}, not {called}")
-        return value
+def _typed(value: Any, kind: Any, path: str) -> Any:
+    """The value as this type, strictly.  Raises PlanError, in the words of msgspec."""
+    try:
+        return msgspec.convert(value, kind, builtin_types=(bytes,))
+    except msgspec.ValidationError as error:
+        raise PlanError(path, f"is {value!r}; {error}") from None

@@ -7,7 +7,7 @@ from typing import Any
 
 from fencepost.traces.pipeline.corpus import commands
 from fencepost.traces.pipeline.corpus.corpus import Recipe
-from fencepost.traces.pipeline.corpus.engine import Local
+from fencepost.traces.pipeline.corpus.engine import LocalEngine
 from fencepost.traces.pipeline.corpus.jobs import Corpus
 from fencepost.traces.pipeline.storage.location import Place
 
@@ -17,7 +17,7 @@ RECIPE = Recipe(seed=1, traces=120, models=MODELS, per_shard=20)
 
 def made(folder: Path, recipe: Recipe = RECIPE) -> Corpus:
     place = Place(str(folder))
-    commands.generate(Local(), place, recipe)
+    commands.generate_corpus(LocalEngine(), place, recipe)
     return commands.open_corpus(place)
 
 

@@ -7,9 +7,15 @@ from pathlib import Path
 from typing import Any
 
 from fencepost.traces.audit.judge.audit import Audit
-from fencepost.traces.audit.judge.results import EXPLAINED, UNKNOWN, VIOLATED, Found, GroupResult
-from fencepost.traces.audit.judge.segment import Stretch
-from fencepost.traces.audit.judge.settings import Gaps, Settings
+from fencepost.traces.audit.judge.results import (
+    EXPLAINED,
+    UNKNOWN,
+    VIOLATED,
+    AuditViolation,
+    GroupResult,
+)
+from fencepost.traces.audit.judge.segment import Segment
+from fencepost.traces.audit.judge.settings import AuditSettings, Gaps
 from fencepost.traces.audit.operations.operator_json import operator_json
 from fencepost.traces.audit.operations.operator_report import OperatorAudit, OperatorReport
 from fencepost.traces.logs.request_log import BAD_JSON, BROKEN_FILE, NO_REQUEST, RequestLog
@@ -38,13 +44,13 @@ class AuditRun:
     `skipped`: lines that were passed over, by reason, with the place of the first; `lines`: all.
     """
 
-    settings: Settings
+    settings: AuditSettings
     files: tuple[str, ...]
     lines: int
     exchanges: int
     skipped: dict[str, tuple[int, str]]
     groups: dict[str, GroupResult]
-    evidence: dict[str, tuple[Found, Stretch | None]]
+    evidence: dict[str, tuple[AuditViolation, Segment | None]]
     report: OperatorReport
 
     def count(self, outcome: str) -> int:
@@ -80,7 +86,9 @@ class AuditRun:
         }
 
 
-def audit_log(log: RequestLog, settings: Settings, only: frozenset[str] = frozenset()) -> AuditRun:
+def audit_log(
+    log: RequestLog, settings: AuditSettings, only: frozenset[str] = frozenset()
+) -> AuditRun:
     """Audit a log to its end."""
     skipped = log.skipped
     audit = Audit(settings, only)

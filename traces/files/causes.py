@@ -19,7 +19,7 @@ _LIMIT = 2_000
 """So many states are looked at for one event; what takes more is not put down to anything."""
 
 
-def cause_of(trace: TraceFile) -> str:
+def known_cause(trace: TraceFile) -> str:
     """The departures that explain a violated trace, `NAME` or `NAME + NAME`; "" where none do.
 
     Raises TraceFileError for a revision that there isn't.
@@ -41,7 +41,7 @@ def cause_sentence(cause: str) -> str:
 
 @lru_cache(maxsize=1_000)
 def cause_of_text(text: str) -> str:
-    """As `cause_of`, from the text of its file."""
+    """As `known_cause`, from the text of its file."""
     trace = TraceFile.from_json(json.loads(text), where="the trace")
     if trace.judge(limit=_LIMIT).violation is None:
         return ""

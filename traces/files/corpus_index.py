@@ -11,16 +11,13 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any, Self
 
-from jsonschema import Draft202012Validator
-from jsonschema.exceptions import best_match
-
 from fencepost.properties.mutants.catalogue import find_revision
 from fencepost.properties.oracle.fingerprint import Bug, Fingerprint, bug_of, fingerprint_of
-from fencepost.traces.files.causes import cause_of
+from fencepost.traces.files.causes import known_cause
+from fencepost.traces.files.schemas import schema_error
 from fencepost.traces.files.trace_file import TraceFile, TraceFileError, read_document
 from fencepost.traces.text.words import with_names
 
@@ -51,7 +48,7 @@ def bug_of_trace(trace: TraceFile) -> Bug:
     if fingerprint is None:
         steps = json.dumps(trace.to_json()["steps"], sort_keys=True)
         return "", hashlib.sha256(steps.encode()).hexdigest()
-    return bug_of(str(trace.provenance.get("target")), fingerprint, cause_of(trace))
+    return bug_of(str(trace.provenance.get("target")), fingerprint, known_cause(trace))
 
 
 def row_of(
@@ -110,7 +107,7 @@ class CorpusFolder:
         if not path.exists():
             return cls(folder, ())
         document = read_document(path)
-        wrong = best_match(_validator().iter_errors(document))
+        wrong = schema_error(document, SCHEMA_FILE)
         if wrong is not None:
             raise TraceFileError(
                 str(path),
@@ -157,8 +154,3 @@ class CorpusFolder:
                 "choose another folder with --into",
             ) from error
         return path
-
-
-@cache
-def _validator() -> Draft202012Validator:
-    return Draft202012Validator(json.loads(SCHEMA_FILE.read_text(encoding="utf-8")))

@@ -7,7 +7,7 @@ one member id from there on, in one of the revisions alone, the way is told, too
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from fencepost.model.revision import Revision, SetRule
@@ -17,7 +17,7 @@ from fencepost.properties.diff.revisions import Comparison, Difference, Telling
 from fencepost.properties.diff.versions import Unsaid
 from fencepost.properties.worlds.concretise import unfold
 from fencepost.properties.worlds.scopes import NamedScope
-from fencepost.traces.files.run_trace import Step, run_steps, run_trace
+from fencepost.traces.files.run_trace import RunStep, run_steps, run_trace
 from fencepost.traces.files.trace_file import TraceFile
 
 _SILENT = "nothing"
@@ -40,27 +40,27 @@ class Reason:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class RevisionPart:
     """What one revision does: all steps, the last one apart, and the way on, if there is one."""
 
     revision: str
-    steps: tuple[Step, ...]
-    last: Step
-    sequel: tuple[Step, ...]
+    steps: tuple[RunStep, ...]
+    last: RunStep
+    sequel: tuple[RunStep, ...]
     reasons: tuple[Reason, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Story:
+class DifferenceStory:
     """A difference in words.  `rules`: that it shows; `direct`: in its last step."""
 
     rules: tuple[str, ...]
     direct: bool
-    one: Part
-    other: Part
+    one: RevisionPart
+    other: RevisionPart
 
     @property
-    def parts(self) -> tuple[Part, Part]:
+    def parts(self) -> tuple[RevisionPart, RevisionPart]:
         """Both revisions' parts."""
         return self.one, self.other
 
@@ -118,13 +118,7 @@ class Story:
                     "answer": part.last.answers,
                     "sequel": [step.text for step in part.sequel],
                     "rules": [
-                        {
-                            "rule": reason.rule,
-                            "because": reason.because,
-                            "passage": reason.passage,
-                            "does": reason.does,
-                            "differs": reason.differs,
-                        }
+                        {k: v for k, v in asdict(reason).items() if k != "revision"}
                         for reason in part.reasons
                     ],
                 }
@@ -133,9 +127,9 @@ class Story:
         }
 
 
-def story(comparison: Comparison, difference: Difference) -> Story:
+def story(comparison: Comparison, difference: Difference) -> DifferenceStory:
     """A difference in words."""
-    return Story(
+    return DifferenceStory(
         difference.rules,
         difference.direct,
         _part(comparison.one, difference.one, difference),
@@ -189,7 +183,7 @@ def _count(number: int, thing: str) -> str:
     return f"{number} {thing}" if number == 1 else f"{number} {thing}s"
 
 
-def _part(revision: Revision, telling: Telling, difference: Difference) -> Part:
+def _part(revision: Revision, telling: Telling, difference: Difference) -> RevisionPart:
     steps = run_steps(telling.worlds, unfold(telling.worlds, telling.whole))
     count = len(telling.path) - 1
     where = steps[count - 1 : count] if difference.direct else steps[:count]
@@ -200,7 +194,7 @@ def _part(revision: Revision, telling: Telling, difference: Difference) -> Part:
         _reason(revision, revision.rule(rule), differs=rule in difference.rules)
         for rule in dict.fromkeys(shown)
     )
-    return Part(revision.name, steps[: count - 1], steps[count - 1], steps[count:], reasons)
+    return RevisionPart(revision.name, steps[: count - 1], steps[count - 1], steps[count:], reasons)
 
 
 def _deciding(rules: tuple[str, ...]) -> list[str]:
@@ -221,7 +215,7 @@ def _reason(revision: Revision, rule: Rule, *, differs: bool) -> Reason:
     )
 
 
-def _common(one: Step, other: Step) -> str:
+def _common(one: RunStep, other: RunStep) -> str:
     """A step in which both answer the same; the rules may be others."""
     if one.rules == other.rules:
         return one.text
@@ -230,5 +224,5 @@ def _common(one: Step, other: Step) -> str:
     return f"{plain}  [{' | '.join(rules)}]"
 
 
-def _by(step: Step) -> str:
+def _by(step: RunStep) -> str:
     return f"  [{', '.join(step.rules)}]" if step.rules else ""

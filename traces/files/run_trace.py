@@ -28,7 +28,7 @@ WAITS = "waits"
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class RunStep:
     """One turn of a run in words.
 
     `who`: `c2 (A)`, "" where it is nobody's doing; `did`: the request, or what happened; `answer`:
@@ -70,7 +70,7 @@ def run_lines(worlds: Worlds, run: Run) -> tuple[str, ...]:
     return tuple(step.text for step in run_steps(worlds, run))
 
 
-def run_steps(worlds: Worlds, run: Run) -> tuple[Step, ...]:
+def run_steps(worlds: Worlds, run: Run) -> tuple[RunStep, ...]:
     """The run in words, step by step.  `worlds`: those that it was unfolded from."""
     names = [
         f"c{n}" + (f" ({seat.instance})" if seat.instance is not None else "")
@@ -197,7 +197,7 @@ def _step(
     turn: Turn,
     sends: Mapping[str, Send],
     ids: Mapping[str, str],
-) -> Step:
+) -> RunStep:
     sent = next((e.request for e in turn.events if isinstance(e, Sent)), None)
     answer: str | None = None
     others: list[str] = []
@@ -215,7 +215,7 @@ def _step(
     else:
         did = request_words(sent.api, sent.version, sent.body, ids)
         did += {"change": ", another subscription"}.get(turn.act.kind, "")
-    return Step(number, now, who, did, sent is not None, answer, tuple(others), turn.rules)
+    return RunStep(number, now, who, did, sent is not None, answer, tuple(others), turn.rules)
 
 
 def _happened(turn: Turn, sends: Mapping[str, Send]) -> str:

@@ -16,7 +16,7 @@ from fencepost.traces.forms.itf import from_itf_json, is_itf, to_itf_text
 from fencepost.traces.forms.mermaid import to_mermaid
 from fencepost.traces.forms.pytest_form import to_pytest
 
-FORMATS: Mapping[str, Callable[[TraceFile], str]] = {
+TRACE_FORMATS: Mapping[str, Callable[[TraceFile], str]] = {
     "itf": to_itf_text,
     "mermaid": to_mermaid,
     "pytest": to_pytest,
@@ -27,7 +27,7 @@ FORMATS: Mapping[str, Callable[[TraceFile], str]] = {
 """How a trace is written, by the name of the form."""
 
 
-def read_any(path: Path) -> TraceFile:
+def read_trace(path: Path) -> TraceFile:
     """The trace in a trace file or an ITF file.  Raises TraceFileError."""
     document = read_document(path)
     if is_itf(document):

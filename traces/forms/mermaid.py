@@ -16,7 +16,7 @@ from fencepost.model.state.group import SESSION, Group
 from fencepost.model.table.errors import Error
 from fencepost.traces.files.model_states import ModelState, model_states
 from fencepost.traces.files.trace_file import TraceFile
-from fencepost.traces.text.step_lines import Told, step_lines
+from fencepost.traces.text.step_lines import StepInput, step_lines
 from fencepost.traces.text.words import answer_words, member, quoted, request_words, with_names
 
 _COORDINATOR = "K"
@@ -52,7 +52,7 @@ class _Diagram:
         members = dict.fromkeys(self._who.values())
         self._ids = {who: f"M{n}" for n, who in enumerate(members, start=1)}
         self._now = 0
-        told = step_lines(Told(trace.events, trace.senders, trace.names, trace.clock))
+        told = step_lines(StepInput(trace.events, trace.senders, trace.names, trace.clock))
         self._steps = {index: line.number for line in told for index in line.events}
 
     def lines(self) -> Iterator[str]:

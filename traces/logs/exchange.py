@@ -19,7 +19,7 @@ Body = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Exchange:
+class LoggedExchange:
     """A request and its answer.
 
     `source`, `line`: file name and line number (from 1); `broker`: whose log it is.  `arrived_ms`,

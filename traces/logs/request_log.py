@@ -24,7 +24,7 @@ from typing import IO
 import orjson
 
 from fencepost.model.messages.messages import APIS
-from fencepost.traces.logs.exchange import Exchange, by_name
+from fencepost.traces.logs.exchange import LoggedExchange, by_name
 from fencepost.traces.logs.log_dates import LogDates
 
 MARK = b"Completed request:"
@@ -98,23 +98,23 @@ class RequestLog:
             files.sort(key=lambda path: (self._first_ms(path), path.name))
             self.brokers[broker] = files
 
-    def __iter__(self) -> Iterator[Exchange]:
+    def __iter__(self) -> Iterator[LoggedExchange]:
         """Every exchange, in order of the answers."""
         streams = [self._of_broker(broker) for broker in self.brokers]
         if len(streams) == 1:
             return streams[0]
         return heapq.merge(*streams, key=_answered_ms)
 
-    def _of_broker(self, broker: str) -> Iterator[Exchange]:
+    def _of_broker(self, broker: str) -> Iterator[LoggedExchange]:
         for path in self.brokers[broker]:
             yield from self.of_file(broker, path)
 
-    def of_file(self, broker: str, path: Path) -> Iterator[Exchange]:
+    def of_file(self, broker: str, path: Path) -> Iterator[LoggedExchange]:
         """The exchanges of one file of a broker.  Raises RequestLogError."""
         with _opened(path) as lines:
             yield from self._read(broker, path.name, lines)
 
-    def _read(self, broker: str, source: str, lines: IO[bytes]) -> Iterator[Exchange]:
+    def _read(self, broker: str, source: str, lines: IO[bytes]) -> Iterator[LoggedExchange]:
         skipped, skew = self.skipped, self.skew.get(broker, 0)
         number = last_ms = 0
         try:
@@ -131,7 +131,7 @@ class RequestLog:
 
     def of_line(
         self, broker: str, source: str, number: int, line: bytes, skew: int
-    ) -> Exchange | str:
+    ) -> LoggedExchange | str:
         """The exchange of a line, or why there is none."""
         start = line.find(MARK)
         if start < 0:
@@ -164,7 +164,7 @@ class RequestLog:
             if not known.lowest <= version <= known.highest:
                 return OTHER_VERSION
             answered_ms -= skew
-            return Exchange(
+            return LoggedExchange(
                 source,
                 number,
                 broker,
@@ -221,10 +221,10 @@ def _by_broker(paths: Sequence[Path]) -> dict[str, list[Path]]:
     return found
 
 
-def _answered_ms(exchange: Exchange) -> int:
+def _answered_ms(exchange: LoggedExchange) -> int:
     return exchange.answered_ms
 
 
-def read_request_log(paths: Iterable[Path]) -> Iterator[Exchange]:
+def read_request_log(paths: Iterable[Path]) -> Iterator[LoggedExchange]:
     """The exchanges of log files with everything by default.  Raises RequestLogError."""
     return iter(RequestLog(list(paths)))

@@ -1,1 +1,1 @@
-"""Pages for people: a trace step by step, a certificate, the findings of a search."""
+"""HTML pages in one file each: traces, certificates, findings, audits, nightly reports."""

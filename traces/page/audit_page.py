@@ -12,10 +12,10 @@ from dataclasses import dataclass
 
 from fencepost.traces.audit.operations.operator_report import OperatorReport
 from fencepost.traces.audit.operations.operator_rows import Cause, Rebalance, Remedy
-from fencepost.traces.audit.operations.operator_words import at, problems, seconds, times
+from fencepost.traces.audit.operations.operator_words import at, operator_problems, seconds, times
 from fencepost.traces.page.life_picture import life_picture
 from fencepost.traces.page.render import page
-from fencepost.traces.page.trace_data import Shown
+from fencepost.traces.page.trace_data import ShownTrace
 from fencepost.traces.page.trace_page import links, traces_data
 
 _ROWS = 200
@@ -34,13 +34,13 @@ class Judged:
 def audit_page(
     report: OperatorReport,
     judged: Sequence[Judged] = (),
-    traces: Mapping[str, Shown] | None = None,
+    traces: Mapping[str, ShownTrace] | None = None,
 ) -> str:
     """The page.  `judged`: every group; `traces`: of violated ones, by name."""
     shown = dict(traces or {})
     data = traces_data(list(shown.values()))
     counts = {word: sum(1 for g in judged if g.outcome == word) for word in _OUTCOMES}
-    found = problems(report)
+    found = operator_problems(report)
     rebalances = report.rebalances.rows[:_ROWS]
     (day, moments), (file, lines) = _moments(rebalances), _lines(rebalances)
     return page(

@@ -25,7 +25,7 @@ from fencepost.traces.page.certificate_data import (
 )
 from fencepost.traces.page.coverage import covered, picture, table_rows
 from fencepost.traces.page.render import page
-from fencepost.traces.page.trace_data import Shown
+from fencepost.traces.page.trace_data import ShownTrace
 from fencepost.traces.page.trace_page import traces_data
 
 MOST_TRACES = 250
@@ -55,12 +55,12 @@ def _fired(trace: Mapping[str, Any], revisions: Mapping[str, Any]) -> frozenset[
 
 
 def certificate_page(
-    documents: Sequence[Mapping[str, Any]], traces: Sequence[Mapping[str, Shown]]
+    documents: Sequence[Mapping[str, Any]], traces: Sequence[Mapping[str, ShownTrace]]
 ) -> str:
     """The page of these certificates.  `traces`: of each, by the names that its cases have."""
     revisions = [find_revision(document["revision"]) for document in documents]
     held = [read_certificate(d, r) for d, r in zip(documents, revisions, strict=True)]
-    shown: list[Shown] = []
+    shown: list[ShownTrace] = []
     places: list[tuple[int, str]] = []
     for number, named in enumerate(traces):
         for name, each in named.items():

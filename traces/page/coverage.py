@@ -27,7 +27,7 @@ _WIDE, _HIGH = 184, 52
 
 
 @dataclass(frozen=True, slots=True)
-class Covered:
+class RuleExercise:
     """How each rule was exercised: `yes`, `never` or `out`; and why one is out of reach."""
 
     how: Mapping[str, str]
@@ -46,7 +46,7 @@ class Covered:
         return "yes" if done == able else "some" if done else "never"
 
 
-def covered(certificates: Sequence[Held], revision: Revision) -> Covered:
+def covered(certificates: Sequence[Held], revision: Revision) -> RuleExercise:
     """What the targets together exercised of a revision."""
     how, why = {}, {}
     for _, rule in revision.rules():
@@ -57,10 +57,10 @@ def covered(certificates: Sequence[Held], revision: Revision) -> Covered:
             why[rule.id] = certificates[0].unreachable[rule.id]
         else:
             how[rule.id] = "never"
-    return Covered(how, why)
+    return RuleExercise(how, why)
 
 
-def table_rows(revision: Revision, told: Covered) -> list[dict[str, Any]]:
+def table_rows(revision: Revision, told: RuleExercise) -> list[dict[str, Any]]:
     """The decision table: each table with its rules, and how they were exercised."""
     found = []
     for table in revision.tables.values():
@@ -83,7 +83,7 @@ def table_rows(revision: Revision, told: Covered) -> list[dict[str, Any]]:
     return found
 
 
-def picture(revision: Revision, told: Covered) -> dict[str, Any]:
+def picture(revision: Revision, told: RuleExercise) -> dict[str, Any]:
     """The state diagram as places to draw: states, and the edges between them."""
     states, arrows = [], []
     for edge in edges(revision):

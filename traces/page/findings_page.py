@@ -10,12 +10,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from fencepost.traces.page.render import page
-from fencepost.traces.page.trace_data import Shown
+from fencepost.traces.page.trace_data import ShownTrace
 from fencepost.traces.page.trace_page import links, traces_data
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class FindingEntry:
     """A finding: what it is called, its sentence, how often it was seen, the name of its trace."""
 
     name: str
@@ -27,20 +27,20 @@ class Told:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class FindingSection:
     """Findings of one kind; `outcome`: the word that colours them."""
 
     title: str
     outcome: str
-    findings: Sequence[Told]
+    findings: Sequence[FindingEntry]
 
 
 def findings_page(
     heading: str,
     outcome: str,
     facts: Sequence[tuple[str, str]],
-    groups: Sequence[Group],
-    traces: Mapping[str, Shown],
+    groups: Sequence[FindingSection],
+    traces: Mapping[str, ShownTrace],
 ) -> str:
     """The page.  `outcome`: of the whole, `holds`, `violated` or `unknown`; `traces`: by name."""
     data = traces_data(list(traces.values()))

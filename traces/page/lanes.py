@@ -18,7 +18,7 @@ from fencepost.model.table.effects import Do
 from fencepost.properties.oracle.answer_match import FRESH
 from fencepost.properties.oracle.provenance import Happened
 from fencepost.traces.page.group_fields import timer_name
-from fencepost.traces.page.story import Story
+from fencepost.traces.page.story import TraceWithModel
 from fencepost.traces.text.words import member
 
 _LATER_ID = re.compile(r" \(id \d+\)$")
@@ -32,7 +32,7 @@ _MOST_ROWS = 4
 class Lanes:
     """What is drawn: rows by lane, then bars, phases and timers; `open_...`: that still go on."""
 
-    story: Story
+    story: TraceWithModel
     rows: list[dict[str, Any]] = field(default_factory=list)
     row_of: dict[str, int] = field(default_factory=dict)
     bars: list[dict[str, Any]] = field(default_factory=list)
@@ -53,7 +53,7 @@ class Lanes:
         }
 
 
-def lanes(story: Story) -> Lanes:
+def lanes(story: TraceWithModel) -> Lanes:
     """The lanes of a story."""
     drawn = Lanes(story)
     _rows(drawn)

@@ -14,7 +14,7 @@ from typing import Any
 
 from fencepost.traces.files.causes import cause_sentence
 from fencepost.traces.page.render import page
-from fencepost.traces.page.trace_data import Shown
+from fencepost.traces.page.trace_data import ShownTrace
 from fencepost.traces.page.trace_page import links, traces_data
 
 _OUTCOMES = {0: "holds", 1: "violated"}
@@ -36,7 +36,7 @@ SURE_WORDS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class BugEntry:
     """A bug: `commands`: what to do about it."""
 
     name: str
@@ -48,14 +48,14 @@ class Told:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class BugSection:
     """Bugs of one status; `outcome`: the word that colours them; `folded`: not news."""
 
     title: str
     outcome: str
     note: str
     folded: bool
-    findings: Sequence[Told]
+    findings: Sequence[BugEntry]
 
 
 _SURE = "each time"
@@ -80,12 +80,12 @@ _GROUPS = (
 )
 
 
-def nightly_page(document: Mapping[str, Any], shown: Mapping[str, Shown]) -> str:
+def nightly_page(document: Mapping[str, Any], shown: Mapping[str, ShownTrace]) -> str:
     """The page of a report.  `shown`: its traces, by the names that entries have for them."""
     data = traces_data(list(shown.values()))
     entries = document["entries"]
     groups = [
-        Group(title, colour, note, folded, [_told(e) for e in entries if _kind(e) == status])
+        BugSection(title, colour, note, folded, [_told(e) for e in entries if _kind(e) == status])
         for status, title, colour, note, folded in _GROUPS
     ]
     heading = f"Night of {document['night']}: {document['summary']}"
@@ -138,7 +138,7 @@ def _facts(document: Mapping[str, Any]) -> list[tuple[str, str]]:
     ]
 
 
-def _told(entry: Mapping[str, Any]) -> Told:
+def _told(entry: Mapping[str, Any]) -> BugEntry:
     if entry["seen"]:
         times = "once" if entry["seen"] == 1 else f"{entry['seen']:,} times"
         seen = f"seen {times} in {', '.join(entry['targets'])}; {SURE_WORDS[entry['sure']]}"
@@ -155,7 +155,7 @@ def _told(entry: Mapping[str, Any]) -> Told:
         sentence = f"{sentence} Known: {entry['why']}."
     elif entry["status"] == "adopted":
         sentence = f"{sentence} In the corpus as {entry['why']}."
-    return Told(
+    return BugEntry(
         f"{entry['origin']}: {entry['cause'] or entry['shape']}",
         entry["level"],
         sentence,

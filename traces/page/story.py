@@ -20,14 +20,14 @@ from fencepost.properties.oracle.provenance import Happened
 from fencepost.properties.oracle.witness import ExplainedRun, run_beside
 from fencepost.traces.files.trace_file import TraceFile
 from fencepost.traces.page.decisions import heard
-from fencepost.traces.text.step_lines import Line, Told, step_lines
+from fencepost.traces.text.step_lines import Line, StepInput, step_lines
 from fencepost.traces.text.words import Body
 
 Decision = tuple[Table, Point, Rule]
 
 
 @dataclass(frozen=True, slots=True)
-class Story:
+class TraceWithModel:
     """A trace, its steps, and the model's steps by the index of the step that they belong to.
 
     `requests`: by id; `asked_at`, `answered_at`: request id → index of the step that sent it, and
@@ -70,15 +70,15 @@ class Story:
         return None
 
 
-def story_of(trace: TraceFile, revision: Revision) -> Story:
+def story_of(trace: TraceFile, revision: Revision) -> TraceWithModel:
     """Judge a trace by a revision and lay the model's run beside it."""
-    lines = tuple(step_lines(Told(trace.events, trace.senders, trace.names, trace.clock)))
+    lines = tuple(step_lines(StepInput(trace.events, trace.senders, trace.names, trace.clock)))
     run = run_beside(revision, trace.config, trace.events, lag_ms=trace.lag_ms)
     requests = {e.request.id: e.request for e in trace.events if isinstance(e, Sent)}
     asked = {line.asks: index for index, line in enumerate(lines) if line.asks}
     answered = {line.answers: index for index, line in enumerate(lines) if line.answers}
     beside = _beside(trace, lines, asked, run.steps)
-    return Story(trace, revision, lines, run, beside, requests, asked, answered)
+    return TraceWithModel(trace, revision, lines, run, beside, requests, asked, answered)
 
 
 def _beside(

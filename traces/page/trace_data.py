@@ -7,7 +7,8 @@ fields, each different answer once; so that a trace of ten thousand steps is sti
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+import shlex
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,20 +17,53 @@ from fencepost.model.machine.answers import merged
 from fencepost.model.messages.shapes import Message
 from fencepost.model.table.errors import error_name
 from fencepost.properties.oracle.provenance import Happened
-from fencepost.traces.files.trace_file import TraceFile
+from fencepost.traces.files.trace_file import TraceFile, TraceFileError
+from fencepost.traces.forms.itf import to_itf_text
+from fencepost.traces.forms.mermaid import to_mermaid
+from fencepost.traces.forms.pytest_form import to_pytest
 from fencepost.traces.page.answer_rows import rows
 from fencepost.traces.page.decisions import Decisions
-from fencepost.traces.page.export import LONGEST, forms
 from fencepost.traces.page.group_fields import ABSENT, changes, deadline, fields, timer_name
 from fencepost.traces.page.lanes import Lanes, lanes
-from fencepost.traces.page.story import Decider, Story, story_of
+from fencepost.traces.page.story import Decider, TraceWithModel, story_of
 from fencepost.traces.page.verdict_data import NO_CASE, CaseTold, verdict_json
 from fencepost.traces.text.step_lines import Line, texts
 from fencepost.traces.text.words import Body
 
+LONGEST = 400_000
+"""In characters; what is longer is not for pasting."""
+_MOST_EVENTS = 1_000
+"""Of a longer trace no form is made: it would be too long."""
+
+_MAKERS: Mapping[str, tuple[str, Callable[[TraceFile], str]]] = {
+    "pytest": ("pytest", to_pytest),
+    "mermaid": ("Mermaid", to_mermaid),
+    "itf": ("ITF", to_itf_text),
+}
+
+
+def forms(trace: TraceFile, file: str, longest: int = LONGEST) -> list[dict[str, Any]]:
+    """The forms of a trace, each with its name and text; `file`: as a command names it.
+
+    `longest`: in characters; in place of a form that is longer stands the command that prints it.
+    """
+    said = shlex.quote(file)
+    found = [{"name": "replay command", "text": f"fencepost replay {said}\n"}]
+    for key, (name, make) in _MAKERS.items():
+        try:
+            text = make(trace) if len(trace.events) <= _MOST_EVENTS else None
+        except TraceFileError:
+            continue  # this form can't say what was sent; the others can
+        if text is not None and len(text) <= longest:
+            found.append({"name": name, "text": text})
+        else:
+            command = f"fencepost convert {said} --to {key}\n"
+            found.append({"name": f"{name} (command)", "text": command})
+    return found
+
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class ShownTrace:
     """A trace to show: under which title, and the file that a command names.
 
     `longest`: in characters, what other forms of it may be; `case`: what a certificate says of it.
@@ -57,7 +91,7 @@ class _Pool:
         return self._places[key]
 
 
-def trace_json(shown: Shown, decisions: Decisions) -> dict[str, Any]:
+def trace_json(shown: ShownTrace, decisions: Decisions) -> dict[str, Any]:
     """All that the page tells of a trace.  `decisions`: of the revision that it names."""
     story = story_of(shown.trace, decisions.revision)
     pool = _Pool()
@@ -79,7 +113,7 @@ def trace_json(shown: Shown, decisions: Decisions) -> dict[str, Any]:
     }
 
 
-def _judged(story: Story) -> int:
+def _judged(story: TraceWithModel) -> int:
     """How many steps the model followed: all, or up to where it went wrong."""
     if story.run.verdict.violation is None and story.run.verdict.unknown is None:
         return len(story.lines)
@@ -109,7 +143,9 @@ def _facts(trace: TraceFile) -> list[tuple[str, str]]:
     return [(name, value) for name, value in found if value]
 
 
-def _steps(story: Story, drawn: Lanes, decisions: Decisions, pool: _Pool) -> list[dict[str, Any]]:
+def _steps(
+    story: TraceWithModel, drawn: Lanes, decisions: Decisions, pool: _Pool
+) -> list[dict[str, Any]]:
     names, asked, answered = story.trace.names, story.asked_at, story.answered_at
     numbers = {request_id: index + 1 for request_id, index in asked.items()}
     groups = {step.group_id for steps in story.beside for step in steps}
@@ -180,7 +216,7 @@ def _after(
     return after
 
 
-def _told(story: Story, line: Line, drawn: Lanes) -> dict[str, Any]:
+def _told(story: TraceWithModel, line: Line, drawn: Lanes) -> dict[str, Any]:
     """A step, apart from what the model makes of it."""
     told: dict[str, Any] = {}
     request = story.requests.get(line.asks or line.answers)
@@ -205,7 +241,7 @@ def _told(story: Story, line: Line, drawn: Lanes) -> dict[str, Any]:
     return told
 
 
-def _behind(story: Story, event: Disconnected) -> set[str]:
+def _behind(story: TraceWithModel, event: Disconnected) -> set[str]:
     """Who spoke on a connection."""
     return {
         story.trace.senders.get(request.id, request.connection)
@@ -214,7 +250,7 @@ def _behind(story: Story, event: Disconnected) -> set[str]:
     }
 
 
-def _expected(story: Story) -> dict[str, Body]:
+def _expected(story: TraceWithModel) -> dict[str, Body]:
     """Request id → what the model answers; where it went wrong, the nearest right answer."""
     messages: dict[str, list[Message]] = {}
     for steps in story.beside:

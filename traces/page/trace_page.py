@@ -15,10 +15,10 @@ from fencepost.properties.mutants.catalogue import find_revision
 from fencepost.traces.files.trace_file import TraceFileError
 from fencepost.traces.page.decisions import Decisions
 from fencepost.traces.page.render import page
-from fencepost.traces.page.trace_data import Shown, trace_json
+from fencepost.traces.page.trace_data import ShownTrace, trace_json
 
 
-def trace_page(shown: Sequence[Shown]) -> str:
+def trace_page(shown: Sequence[ShownTrace]) -> str:
     """The page of these traces, the first one open.  Raises TraceFileError."""
     data = traces_data(shown)
     first = data["traces"][0]
@@ -26,7 +26,7 @@ def trace_page(shown: Sequence[Shown]) -> str:
     return page("trace.html", title, data, traces=data["traces"])
 
 
-def traces_data(shown: Sequence[Shown]) -> dict[str, Any]:
+def traces_data(shown: Sequence[ShownTrace]) -> dict[str, Any]:
     """Traces, each with the key of its address, and the revisions that judge them.
 
     Raises TraceFileError.
@@ -54,7 +54,7 @@ def links(data: Mapping[str, Any], names: Iterable[str]) -> dict[str, str]:
     return {name: f"#{trace['key']}" for name, trace in zip(names, data["traces"], strict=True)}
 
 
-def _keys(shown: Iterable[Shown]) -> list[str]:
+def _keys(shown: Iterable[ShownTrace]) -> list[str]:
     """What a trace is called in an address: by its case, so that it stays when others come."""
     seen: Counter[str] = Counter()
     found = []

@@ -15,7 +15,7 @@ from typing import Any
 from fencepost.model.table.table import Rule
 from fencepost.properties.oracle.verdict import Wrong
 from fencepost.traces.page.answer_rows import rows
-from fencepost.traces.page.story import Story
+from fencepost.traces.page.story import TraceWithModel
 from fencepost.traces.text.words import answer_words
 
 _NOTE = re.compile(r"known failure: (?P<why>.*?)(?: \((?P<link>https://[^\s()]+)\))?")
@@ -47,7 +47,7 @@ def case_told(case: Mapping[str, Any]) -> CaseTold:
     return CaseTold(case.get("about", ""), case["outcome"], why, link)
 
 
-def verdict_json(story: Story, case: CaseTold) -> dict[str, Any]:
+def verdict_json(story: TraceWithModel, case: CaseTold) -> dict[str, Any]:
     """The verdict as the file records it, in words."""
     verdict = story.trace.verdict
     rule = _rule(story, verdict.rule)
@@ -85,7 +85,7 @@ def verdict_json(story: Story, case: CaseTold) -> dict[str, Any]:
     }
 
 
-def _late(story: Story) -> str:
+def _late(story: TraceWithModel) -> str:
     """By how much an answer was late, and whether it was right otherwise."""
     verdict, names = story.trace.verdict, story.trace.names
     body = story.answer(verdict.request)
@@ -99,5 +99,5 @@ def _late(story: Story) -> str:
     return f"the right answer, {said}" if right else f"no answer in time; {said}"
 
 
-def _rule(story: Story, rule_id: str | None) -> Rule | None:
+def _rule(story: TraceWithModel, rule_id: str | None) -> Rule | None:
     return next((rule for _, rule in story.revision.rules() if rule.id == rule_id), None)

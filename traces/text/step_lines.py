@@ -42,7 +42,7 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class StepInput:
     """What the steps are told from: events, request id → sender, member id → name, the clock."""
 
     events: Sequence[Event]
@@ -51,7 +51,7 @@ class Told:
     clock: str
 
 
-def step_lines(told: Told) -> list[Line]:
+def step_lines(told: StepInput) -> list[Line]:
     """The steps of a history."""
     lines = list(_lines(told))
     for number, line in enumerate(lines, 1):
@@ -86,7 +86,7 @@ def is_wrong(line: Line, wrong: str | None, answered: set[str]) -> bool:
     return silent or (bool(line.fate) and wrong in {line.asks, line.answers})
 
 
-def _lines(told: Told) -> Iterator[Line]:
+def _lines(told: StepInput) -> Iterator[Line]:
     asked: dict[str, Send] = {}
     last: Line | None = None
     now = 0
@@ -128,7 +128,7 @@ def _lines(told: Told) -> Iterator[Line]:
         yield Line(f"{end - now} ms pass", now, end, passes=True)
 
 
-def _who(event: Event, told: Told) -> str:
+def _who(event: Event, told: StepInput) -> str:
     match event:
         case Sent(request=request):
             return told.senders.get(request.id, request.connection)
@@ -138,7 +138,7 @@ def _who(event: Event, told: Told) -> str:
             return ""
 
 
-def _event_words(event: Event, told: Told) -> str:
+def _event_words(event: Event, told: StepInput) -> str:
     match event:
         case Sent(request=request):
             who = told.senders.get(request.id, request.connection)

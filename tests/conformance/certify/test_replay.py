@@ -16,7 +16,7 @@ from fencepost.conformance.cli.cli import main
 from fencepost.conformance.execution.recording_trace import trace_of
 from fencepost.conformance.targets.target import Provenance
 from fencepost.traces.files.trace_file import TraceFile
-from fencepost.traces.forms.formats import FORMATS
+from fencepost.traces.forms.formats import TRACE_FORMATS
 
 STORY = "HEARTBEAT-INSTANCE-FENCED/zombie"
 DRAFT = "comment-table-1"
@@ -108,7 +108,7 @@ def test_an_itf_file_is_replayed_like_a_trace(
     violated: Path, replayed: Replayed, tmp_path: Path
 ) -> None:
     itf = tmp_path / "violated.itf.json"
-    itf.write_text(FORMATS["itf"](TraceFile.read(violated)), encoding="utf-8")
+    itf.write_text(TRACE_FORMATS["itf"](TraceFile.read(violated)), encoding="utf-8")
     for words in ((), (f"model:{DRAFT}",), ("model:kafka-4",)):
         assert replayed(itf, *words) == replayed(violated, *words)
 

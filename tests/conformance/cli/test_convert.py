@@ -21,7 +21,7 @@ from fencepost.conformance.targets.target import Provenance
 from fencepost.conformance.targets.tcp.tcp import TcpTarget
 from fencepost.model.revisions import revisions
 from fencepost.traces.files.trace_file import TraceFile
-from fencepost.traces.forms.formats import FORMATS
+from fencepost.traces.forms.formats import TRACE_FORMATS
 
 STORY = "HEARTBEAT-INSTANCE-FENCED/zombie"
 DRAFT = "comment-table-1"
@@ -62,12 +62,12 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
-@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize("form", TRACE_FORMATS)
 def test_a_form_goes_to_stdout_and_to_a_file(
     form: str, run: Run, file: Path, tmp_path: Path
 ) -> None:
     code, out, _ = run("convert", file, "--to", form)
-    assert (code, out) == (0, FORMATS[form](story()))
+    assert (code, out) == (0, TRACE_FORMATS[form](story()))
     assert run("convert", file, "--to", form, "-o", tmp_path / "out") == (0, "", "")
     assert (tmp_path / "out").read_text(encoding="utf-8") == out
 

@@ -16,7 +16,7 @@ from fencepost.conformance.findings.promote import adopt, corpus_here
 from fencepost.model.history import Sent
 from fencepost.traces.files.corpus_index import SCHEMA_FILE, CorpusFolder
 from fencepost.traces.files.trace_file import TraceFile, TraceFileError
-from fencepost.traces.forms.formats import FORMATS
+from fencepost.traces.forms.formats import TRACE_FORMATS
 
 
 def exit_code(*words: str) -> int:
@@ -129,7 +129,7 @@ def test_a_false_alarm_is_kept_as_what_holds(tmp_path: Path) -> None:
     index(tmp_path)
     with pytest.raises(TraceFileError, match="is that of once-an-alarm"):
         adopt(begun, CorpusFolder.read(tmp_path), name="twice", today=True)
-    for form in FORMATS.values():
+    for form in TRACE_FORMATS.values():
         assert form(kept.trace)
 
 
@@ -142,7 +142,7 @@ def test_elsewhere_it_says_where_to_go(
     assert "no checkout of fencepost; go to one, or name" in capsys.readouterr().err
     assert exit_code("adopt", "found.json", "--into", "mine", "--name", "Mine!") == 64
     assert "'Mine!'" in capsys.readouterr().err
-    itf = FORMATS["itf"](committed("kafka-8500"))
+    itf = TRACE_FORMATS["itf"](committed("kafka-8500"))
     (tmp_path / "found.itf.json").write_text(itf, encoding="utf-8")
     assert exit_code("adopt", "found.itf.json", "--into", "mine", "--name", "mine") == 0
     assert (tmp_path / "mine" / "adopted" / "mine.json").is_file()

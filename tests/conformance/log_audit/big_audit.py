@@ -17,9 +17,9 @@ from support.logs.log_stories import Staged
 from support.logs.record_request_log import record
 
 from fencepost.traces.audit.judge.results import EXPLAINED, VIOLATED
-from fencepost.traces.audit.judge.settings import Settings
+from fencepost.traces.audit.judge.settings import AuditSettings
 from fencepost.traces.audit.operations.operator_rows import Cause
-from fencepost.traces.audit.operations.operator_words import problems
+from fencepost.traces.audit.operations.operator_words import operator_problems
 from fencepost.traces.audit.run import AuditRun, audit_log
 from fencepost.traces.logs.request_log import RequestLog
 
@@ -44,7 +44,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Recorded:
 
 
 def audited(log: Path) -> AuditRun:
-    return audit_log(RequestLog([log]), Settings())
+    return audit_log(RequestLog([log]), AuditSettings())
 
 
 def test_every_group_is_explained_and_every_fault_is_named(recorded: Recorded) -> None:
@@ -60,7 +60,7 @@ def test_every_group_is_explained_and_every_fault_is_named(recorded: Recorded) -
         "static-leave",
         "short-session",
     }
-    found = problems(run.report)
+    found = operator_problems(run.report)
     # A busy machine may hold up other members for longer than their sessions: that is no lie.
     named = {(p.kind, p.group, p.instance_id or "", _pods(p.names)) for p in found}
     assert wanted <= named

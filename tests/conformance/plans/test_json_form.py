@@ -93,9 +93,9 @@ def a_plan() -> dict[str, Any]:
     ("path", "value", "said"),
     [
         (("level",), "SHALL", "$.level: is 'SHALL'"),
-        (("isolated",), 1, "$.isolated: is 1, not true or false"),
+        (("isolated",), 1, "$.isolated: is 1; Expected `bool`, got `int`"),
         (("more",), 1, "$.more: is unknown"),
-        (("rules",), [3], "$.rules: holds 3"),
+        (("rules",), [3], "$.rules: is (3,); Expected `str`, got `int` - at `$[0]`"),
         (("needs", "apis"), [["JoinGroup"]], "$.needs.apis"),
         (("needs", "config"), {"group.max.size": "9"}, "$.needs.config"),
         (("steps", 0, "do"), "dance", "$.steps[0].do: is 'dance'"),

@@ -12,7 +12,7 @@ from benchmarks.log_traffic import Plan, Traffic
 from fencepost.model.revision import Revision
 from fencepost.model.revisions.base import KAFKA_4
 from fencepost.traces.audit.judge.results import GroupResult
-from fencepost.traces.audit.judge.settings import Settings
+from fencepost.traces.audit.judge.settings import AuditSettings
 from fencepost.traces.audit.run import audit_log
 from fencepost.traces.logs.request_log import RequestLog
 
@@ -23,10 +23,12 @@ def made(plan: Plan, revision: Revision = KAFKA_4) -> Lines:
     return [line for _, line in Traffic(plan, revision)]
 
 
-def audited(folder: Path, lines: Lines, settings: Settings | None = None) -> dict[str, GroupResult]:
+def audited(
+    folder: Path, lines: Lines, settings: AuditSettings | None = None
+) -> dict[str, GroupResult]:
     path = folder / "kafka-request.log"
     path.write_bytes(b"".join(lines))
-    return audit_log(RequestLog([path]), settings or Settings()).groups
+    return audit_log(RequestLog([path]), settings or AuditSettings()).groups
 
 
 def outcomes(groups: dict[str, GroupResult]) -> set[str]:

@@ -18,7 +18,7 @@ from fencepost.model.machine.machine import Machine
 from fencepost.model.messages.messages import APIS
 from fencepost.model.revisions.base import KAFKA_4
 from fencepost.model.table.errors import Error
-from fencepost.traces.logs.exchange import Exchange
+from fencepost.traces.logs.exchange import LoggedExchange
 
 START_MS = 1_795_243_200_000
 TICK_MS = 100
@@ -147,7 +147,7 @@ class ModelLog:
     delay_ms: int = 0
     now: int = 0
     consumers: list[Consumer] = field(default_factory=list)
-    exchanges: list[Exchange] = field(default_factory=list)
+    exchanges: list[LoggedExchange] = field(default_factory=list)
     _open: dict[str, tuple[Consumer, Send, int]] = field(default_factory=dict)
     _connections: int = 0
 
@@ -203,7 +203,7 @@ class ModelLog:
             consumer, send, arrived = self._open.pop(answer.id)
             assert answer.body is not None
             self.exchanges.append(
-                Exchange(
+                LoggedExchange(
                     "model.log",
                     len(self.exchanges) + 1,
                     "model",

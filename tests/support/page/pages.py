@@ -9,15 +9,15 @@ from support.places import ROOT
 
 from fencepost.traces.files.trace_file import TraceFile
 from fencepost.traces.page.certificate_page import certificate_page
-from fencepost.traces.page.trace_data import Shown
+from fencepost.traces.page.trace_data import ShownTrace
 from fencepost.traces.page.trace_page import trace_page
 
 DOCS = ROOT / "docs"
 FINDINGS = DOCS / "findings"
 
 
-def finding(name: str) -> Shown:
-    return Shown(TraceFile.read(FINDINGS / f"{name}.json"), name, f"docs/findings/{name}.json")
+def finding(name: str) -> ShownTrace:
+    return ShownTrace(TraceFile.read(FINDINGS / f"{name}.json"), name, f"docs/findings/{name}.json")
 
 
 def finding_page(*names: str) -> str:

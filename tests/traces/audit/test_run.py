@@ -25,7 +25,7 @@ from fencepost.model.revisions.base import KAFKA_4
 from fencepost.properties.mutants.catalogue import find_mutant
 from fencepost.traces.audit.judge.audit import Audit
 from fencepost.traces.audit.judge.results import EXPLAINED, UNKNOWN, VIOLATED
-from fencepost.traces.audit.judge.settings import Gaps, Settings
+from fencepost.traces.audit.judge.settings import AuditSettings, Gaps
 from fencepost.traces.audit.run import SCHEMA_FILE
 from fencepost.traces.logs.request_log import RequestLog
 
@@ -142,7 +142,7 @@ def test_a_join_that_still_waits_at_the_end_is_assumed_if_gaps_allow_it(
         assert outcomes(groups) == {EXPLAINED}
         if any(g.assumed for g in groups.values()):
             assumed.append(end)
-    strict = audited(tmp_path, lines[: assumed[0] + 1], Settings(gaps=Gaps.NONE))
+    strict = audited(tmp_path, lines[: assumed[0] + 1], AuditSettings(gaps=Gaps.NONE))
     assert outcomes(strict) != {EXPLAINED}
 
 

@@ -7,7 +7,7 @@ import pytest
 from support.places import ROOT
 
 from fencepost.properties.mutants.departures import DEPARTURES
-from fencepost.traces.files.causes import cause_of, cause_sentence
+from fencepost.traces.files.causes import cause_sentence, known_cause
 from fencepost.traces.files.corpus_index import bug_of_trace
 from fencepost.traces.files.trace_file import TraceFile
 
@@ -20,19 +20,19 @@ SESSION_KEPT = {"replace-keeps-session-timer", "replace-starts-no-timer"}
 @pytest.mark.parametrize("path", FINDINGS, ids=lambda path: path.stem)
 def test_a_finding_has_the_cause_of_its_name_or_none_that_is_known(path: Path) -> None:
     expected = path.stem if path.stem in DEPARTURES else ""
-    assert cause_of(TraceFile.read(path)) == expected
+    assert known_cause(TraceFile.read(path)) == expected
 
 
 def test_what_is_broken_otherwise_is_put_down_to_nothing() -> None:
     assert len(MUTANTS) > 100
-    found = {path.stem: cause_of(TraceFile.read(path)) for path in MUTANTS}
+    found = {path.stem: known_cause(TraceFile.read(path)) for path in MUTANTS}
     explained = {name: cause for name, cause in found.items() if cause}
     assert explained == dict.fromkeys(SESSION_KEPT, "restart-session")
 
 
 def test_what_holds_has_no_cause() -> None:
     (path,) = (ROOT / "traces" / "corpus" / "recorded").glob("*.json")
-    assert cause_of(TraceFile.read(path)) == ""
+    assert known_cause(TraceFile.read(path)) == ""
 
 
 def test_two_looks_of_one_cause_are_the_same_bug() -> None:

@@ -28,7 +28,7 @@ from fencepost.properties.mutants.catalogue import MUTANTS, find_revision
 from fencepost.traces.files.corpus_index import index_json, index_text
 from fencepost.traces.files.trace_file import TraceFile
 from fencepost.traces.forms.csv_form import COLUMNS
-from fencepost.traces.forms.formats import FORMATS
+from fencepost.traces.forms.formats import TRACE_FORMATS
 from fencepost.traces.forms.itf import from_itf_json, to_itf_json
 
 SCHEMA = json.loads(
@@ -100,7 +100,7 @@ STATEMENT = re.compile(
 
 @each
 def test_mermaid_has_only_statements_that_there_are(name: str) -> None:
-    lines = FORMATS["mermaid"](committed(name)).splitlines()
+    lines = TRACE_FORMATS["mermaid"](committed(name)).splitlines()
     assert lines[0] == "sequenceDiagram"
     for line in lines:
         assert STATEMENT.fullmatch(line), line
@@ -115,7 +115,7 @@ def test_mermaid_has_only_statements_that_there_are(name: str) -> None:
 @each
 def test_csv_has_a_row_for_each_step(name: str) -> None:
     trace = committed(name)
-    rows = list(csv.DictReader(io.StringIO(FORMATS["csv"](trace))))
+    rows = list(csv.DictReader(io.StringIO(TRACE_FORMATS["csv"](trace))))
     assert list(rows[0]) == list(COLUMNS)
     assert [int(row["step"]) for row in rows] == [*range(1, len(trace.events) + 1)]
     assert sum(row["wrong"] == "yes" for row in rows) <= 1
@@ -123,7 +123,7 @@ def test_csv_has_a_row_for_each_step(name: str) -> None:
 
 @each
 def test_pytest_compiles_and_has_one_test(name: str) -> None:
-    text = FORMATS["pytest"](committed(name))
+    text = TRACE_FORMATS["pytest"](committed(name))
     functions = [n.name for n in ast.parse(text).body if isinstance(n, ast.FunctionDef)]
     assert sum(function.startswith("test_") for function in functions) == 1
     assert "import fencepost" not in text
@@ -154,7 +154,7 @@ def test_fed_by_hand_a_mutant_answers_as_recorded(name: str) -> None:
 def exchanges(trace: TraceFile) -> list[tuple[dict[str, Any], dict[str, Any] | None]]:
     """Commands and their replies (None: not recorded) of the adapter form."""
     found: list[tuple[dict[str, Any], dict[str, Any] | None]] = []
-    for line in FORMATS["adapter"](trace).splitlines():
+    for line in TRACE_FORMATS["adapter"](trace).splitlines():
         mark, _, said = line.partition(" ")
         if mark == "→":
             found.append((json.loads(said), None))
@@ -163,7 +163,7 @@ def exchanges(trace: TraceFile) -> list[tuple[dict[str, Any], dict[str, Any] | N
     return found
 
 
-@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize("form", TRACE_FORMATS)
 def test_made_twice_it_is_the_same_in_another_process_too(form: str, tmp_path: Path) -> None:
     path = tmp_path / "trace.json"
     committed("kafka-9801").write(path)
@@ -174,4 +174,4 @@ def test_made_twice_it_is_the_same_in_another_process_too(form: str, tmp_path: P
     again = subprocess.run(
         [sys.executable, "-c", program, path, form], check=True, capture_output=True, timeout=120
     ).stdout.decode()
-    assert again == FORMATS[form](committed("kafka-9801"))
+    assert again == TRACE_FORMATS[form](committed("kafka-9801"))

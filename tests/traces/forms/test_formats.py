@@ -20,8 +20,8 @@ from fencepost.properties.worlds.scope import ActKind, Scope
 from fencepost.traces.files.model_states import model_states
 from fencepost.traces.files.run_trace import run_trace
 from fencepost.traces.files.trace_file import TraceFile, TraceFileError
-from fencepost.traces.forms.formats import FORMATS, read_any
-from fencepost.traces.text.step_lines import Told, step_lines
+from fencepost.traces.forms.formats import TRACE_FORMATS, read_trace
+from fencepost.traces.text.step_lines import StepInput, step_lines
 
 ACTS: tuple[ActKind, ...] = (
     "join",
@@ -42,7 +42,9 @@ def story(*acts: tuple[str, int], repeated: int = 0, clients: int = 2) -> TraceF
 
 
 def test_the_diagram_of_a_violation() -> None:
-    lines = [line.strip() for line in FORMATS["mermaid"](committed("kafka-8500")).splitlines()]
+    lines = [
+        line.strip() for line in TRACE_FORMATS["mermaid"](committed("kafka-8500")).splitlines()
+    ]
     wrong = "VIOLATED: JOIN-STATIC-EMPTY-PREPARING, MUST<br/>expected FENCED_INSTANCE_ID, a new id"
     assert lines[3:] == [
         "participant K as coordinator",
@@ -62,9 +64,9 @@ def test_the_diagram_of_a_violation() -> None:
 @pytest.mark.parametrize("name", ["kafka-8500", "zombie-commits"])
 def test_the_diagram_counts_steps_as_the_sentence_does(name: str) -> None:
     trace = committed(name)
-    told = Told(trace.events, trace.senders, trace.names, trace.clock)
+    told = StepInput(trace.events, trace.senders, trace.names, trace.clock)
     steps = {line.number: line for line in step_lines(told)}
-    drawn = re.findall(r"M\d+->>K: (\d+)\. (\w+)", FORMATS["mermaid"](trace))
+    drawn = re.findall(r"M\d+->>K: (\d+)\. (\w+)", TRACE_FORMATS["mermaid"](trace))
     asked = [(str(n), line.text.split()[1]) for n, line in steps.items() if line.asks]
     assert drawn == asked
     number = re.search(r"\(step (\d+)\)", trace.verdict.message)
@@ -77,7 +79,7 @@ def test_the_diagram_tells_what_no_arrow_shows() -> None:
         ("join", 0), ("sync", 0), ("join", 1), ("heartbeat", 0), ("failover", -1), ("tick", -1),
         ("tick", -1),
     )  # fmt: skip
-    text = FORMATS["mermaid"](trace)
+    text = TRACE_FORMATS["mermaid"](trace)
     for said in (
         "c2 holds instance A, c1 is fenced",
         "Note over M1: fenced",
@@ -94,13 +96,13 @@ def test_the_diagram_tells_what_no_arrow_shows() -> None:
 def test_what_is_drawn_can_t_be_taken_for_mermaid() -> None:
     trace = committed("kafka-8500")
     odd = dict.fromkeys(trace.senders, "a;b#c<d>\nend")
-    text = FORMATS["mermaid"](replace(trace, senders=odd))
+    text = TRACE_FORMATS["mermaid"](replace(trace, senders=odd))
     assert "as a#59;b#35;c#lt;d#gt;<br/>end" in text
 
 
 def test_a_run_that_never_ends_goes_round() -> None:
     trace = story(("join", 0), ("sync", 0), ("heartbeat", 0), repeated=1, clients=1)
-    lines = [line.strip() for line in FORMATS["mermaid"](trace).splitlines()]
+    lines = [line.strip() for line in TRACE_FORMATS["mermaid"](trace).splitlines()]
     start = lines.index("loop again and again")
     assert "Heartbeat" in lines[start + 1]
     assert lines[-1] == "end"
@@ -121,7 +123,7 @@ def test_check_writes_where_it_goes_round(tmp_path: Path) -> None:
 
 def test_the_rows_say_what_the_model_knows() -> None:
     trace = story(("join", 0), ("sync", 0), ("join", 1))
-    rows = list(csv.DictReader(io.StringIO(FORMATS["csv"](trace))))
+    rows = list(csv.DictReader(io.StringIO(TRACE_FORMATS["csv"](trace))))
     last = rows[-1]
     assert (last["state"], last["generation"], last["leader"]) == ("Stable", "1", "c2")
     assert (last["members"], last["static"]) == ("c2", "A=c2")
@@ -144,7 +146,7 @@ def test_states_end_where_nothing_explains() -> None:
 def test_lost_connections_and_failovers_have_their_place(form: str) -> None:
     trace = story(("join", 0), ("sync", 0), ("restart", 0), ("failover", -1), ("join", 0))
     assert {type(event) for event in trace.events} >= {Disconnected, Restarted}
-    text = FORMATS[form](trace)
+    text = TRACE_FORMATS[form](trace)
     words = {
         "mermaid": ("the connection drops", "fails over"),
         "csv": (",disconnect,", ",restart,"),
@@ -159,13 +161,13 @@ def test_a_revision_that_there_isn_t_is_said_so() -> None:
     trace = replace(committed("kafka-8500"), revision="kafka-99")
     for form in ("mermaid", "csv", "itf", "pytest"):
         with pytest.raises(TraceFileError, match="kafka-99"):
-            FORMATS[form](trace)
+            TRACE_FORMATS[form](trace)
 
 
 def test_only_traces_and_itf_are_read(tmp_path: Path) -> None:
     path = tmp_path / "x.json"
     path.write_text("[]", encoding="utf-8")
     with pytest.raises(TraceFileError, match="give a trace that fencepost wrote"):
-        read_any(path)
+        read_trace(path)
     with pytest.raises(TraceFileError, match="can't be read"):
-        read_any(tmp_path / "nothing.json")
+        read_trace(tmp_path / "nothing.json")

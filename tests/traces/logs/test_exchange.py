@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fencepost.traces.logs.exchange import Exchange
+from fencepost.traces.logs.exchange import LoggedExchange
 
 
 @pytest.mark.parametrize(
@@ -18,4 +18,4 @@ from fencepost.traces.logs.exchange import Exchange
     ],
 )
 def test_the_clients_host_is_in_the_connection(connection: str, host: str) -> None:
-    assert Exchange("f", 1, "b", 0, 0, connection, "c", "Heartbeat", 4, {}, {}).host == host
+    assert LoggedExchange("f", 1, "b", 0, 0, connection, "c", "Heartbeat", 4, {}, {}).host == host

@@ -13,7 +13,7 @@ from fencepost.model.messages.messages import (
     HeartbeatResponse,
     OffsetCommitRequest,
 )
-from fencepost.traces.logs.exchange import Exchange
+from fencepost.traces.logs.exchange import LoggedExchange
 from fencepost.traces.logs.log_dates import DatePatternError, LogDates
 from fencepost.traces.logs.request_log import (
     BAD_JSON,
@@ -36,7 +36,7 @@ def beat(at_ms: float, member_id: str = "m", took_ms: float = 1.5) -> bytes:
     return request_log_line("Heartbeat", 4, "c", connection, start, at_ms, body, answer)
 
 
-def read(*paths: Path, **options: object) -> tuple[RequestLog, list[Exchange]]:
+def read(*paths: Path, **options: object) -> tuple[RequestLog, list[LoggedExchange]]:
     log = RequestLog(list(paths), **options)  # type: ignore[arg-type]
     return log, list(log)
 

@@ -10,7 +10,7 @@ from support.logs.model_log import Consumer, ModelLog
 from support.places import TESTS
 
 from fencepost.traces.audit.operations.operator_report import OperatorReport
-from fencepost.traces.audit.operations.operator_words import problems
+from fencepost.traces.audit.operations.operator_words import operator_problems
 from fencepost.traces.logs.request_log import read_request_log
 from fencepost.traces.page.audit_page import Judged, audit_page
 from fencepost.traces.page.life_picture import life_picture
@@ -28,10 +28,10 @@ def test_it_says_what_is_wrong_first_and_all_of_it() -> None:
     report = reported(read_request_log([LOG]))
     text = text_of(audit_page(report))
     assert text.startswith(" 40 groups; 4 problems with clients")
-    places = [text.index(problem.says) for problem in problems(report)]
+    places = [text.index(problem.says) for problem in operator_problems(report)]
     assert places == sorted(places)
     assert places[-1] < text.index("Who held each instance id") < text.index("Each rebalance")
-    for problem in problems(report):
+    for problem in operator_problems(report):
         assert problem.remedy in text
 
 

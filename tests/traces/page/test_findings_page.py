@@ -8,17 +8,19 @@ from playwright.sync_api import expect
 from support.page.open import Open
 from support.page.pages import finding
 
-from fencepost.traces.page.findings_page import Group, Told, findings_page
+from fencepost.traces.page.findings_page import FindingEntry, FindingSection, findings_page
 
 
 @pytest.fixture(scope="module")
 def text() -> str:
-    told = Told("a shape", "HEARTBEAT-STABLE", "MUST", "A sentence.", "seen once", "traces/a.json")
-    bare = Told("no trace", "JOIN-PENDING", "SHOULD", "Another.", "seen 2 times", None)
+    told = FindingEntry(
+        "a shape", "HEARTBEAT-STABLE", "MUST", "A sentence.", "seen once", "traces/a.json"
+    )
+    bare = FindingEntry("no trace", "JOIN-PENDING", "SHOULD", "Another.", "seen 2 times", None)
     groups = [
-        Group("violations", "fail", [told]),
-        Group("flaky ones", "unknown", []),
-        Group("known failures", "known-failure", [bare]),
+        FindingSection("violations", "fail", [told]),
+        FindingSection("flaky ones", "unknown", []),
+        FindingSection("known failures", "known-failure", [bare]),
     ]
     traces = {"traces/a.json": finding("full-group")}
     return findings_page("mock: 1 violation", "violated", [("seed", "0")], groups, traces)

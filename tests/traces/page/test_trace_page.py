@@ -11,7 +11,7 @@ from support.page.long import long_trace
 from support.page.open import Open
 from support.page.pages import finding_page
 
-from fencepost.traces.page.trace_data import Shown
+from fencepost.traces.page.trace_data import ShownTrace
 from fencepost.traces.page.trace_page import trace_page
 
 NAME = "restart-session"
@@ -25,7 +25,7 @@ def text() -> str:
 
 @pytest.fixture(scope="module")
 def long_text() -> str:
-    return trace_page([Shown(long_trace(10_000), "long", "long.json")])
+    return trace_page([ShownTrace(long_trace(10_000), "long", "long.json")])
 
 
 def chosen(page: Page) -> int:

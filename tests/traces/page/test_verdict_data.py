@@ -15,18 +15,18 @@ from fencepost.properties.mutants.catalogue import find_revision
 from fencepost.traces.files.trace_file import TraceVerdict
 from fencepost.traces.page.render import linked
 from fencepost.traces.page.story import story_of
-from fencepost.traces.page.trace_data import Shown
+from fencepost.traces.page.trace_data import ShownTrace
 from fencepost.traces.page.verdict_data import CaseTold, case_told, verdict_json
 
 REVISION = find_revision("kafka-4")
 KNOWN = "known failure: ids are made of a time (a bug) (https://issues.apache.org/jira/browse/K-1)"
 
 
-def told(shown: Shown) -> dict[str, Any]:
+def told(shown: ShownTrace) -> dict[str, Any]:
     return verdict_json(story_of(shown.trace, REVISION), shown.case)
 
 
-def late(**other: Any) -> Shown:
+def late(**other: Any) -> ShownTrace:
     """A join that is answered long after it is due.  `other`: fields that are wrong there."""
     shown = finding("refused-member")
     verdict = shown.trace.verdict
@@ -35,7 +35,7 @@ def late(**other: Any) -> Shown:
     return replace(shown, trace=replace(shown.trace, events=(*shown.trace.events, answered)))
 
 
-def holding() -> Shown:
+def holding() -> ShownTrace:
     shown = finding("restart-session")
     holds = TraceVerdict("holds", message="runs differ")
     return replace(shown, trace=replace(shown.trace, verdict=holds))

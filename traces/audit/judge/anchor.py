@@ -24,8 +24,8 @@ from fencepost.model.state.group import JOIN, SESSION, Group, Member, ParkedRequ
 from fencepost.model.table.errors import Error
 from fencepost.model.table.vocabulary import GroupState
 from fencepost.properties.oracle.candidate import Candidate
-from fencepost.traces.audit.judge.settings import Settings
-from fencepost.traces.logs.exchange import Exchange
+from fencepost.traces.audit.judge.settings import AuditSettings
+from fencepost.traces.logs.exchange import LoggedExchange
 
 UNKNOWN_MS = 10**10
 """A timeout that the log doesn't tell."""
@@ -40,8 +40,8 @@ class Anchor:
     """
 
     start: Candidate
-    parked: tuple[Exchange, ...]
-    rest: tuple[Exchange, ...]
+    parked: tuple[LoggedExchange, ...]
+    rest: tuple[LoggedExchange, ...]
     vague: frozenset[str]
 
 
@@ -49,12 +49,12 @@ class Anchor:
 class Joined:
     """A join that was answered NONE."""
 
-    exchange: Exchange
+    exchange: LoggedExchange
     request: JoinGroupRequest
     response: JoinGroupResponse
 
 
-def joins(exchanges: Sequence[Exchange], generation_id: int) -> list[Joined]:
+def joins(exchanges: Sequence[LoggedExchange], generation_id: int) -> list[Joined]:
     """The joins that were given this generation."""
     found = []
     for exchange in exchanges:
@@ -73,7 +73,7 @@ def completed_at(found: Sequence[Joined]) -> Joined | None:
 
 
 def find_anchor(
-    group_id: str, exchanges: Sequence[Exchange], generation_id: int, settings: Settings
+    group_id: str, exchanges: Sequence[LoggedExchange], generation_id: int, settings: AuditSettings
 ) -> Anchor | None:
     """The completion of this generation, if the exchanges show it."""
     found = joins(exchanges, generation_id)
@@ -128,7 +128,7 @@ def find_anchor(
     return Anchor(start, parked, rest, frozenset(vague))
 
 
-def _speaks_of(exchange: Exchange, generation_id: int) -> bool:
+def _speaks_of(exchange: LoggedExchange, generation_id: int) -> bool:
     """Whether its sender knew the generation, so that it asked after the completion.
 
     A quick member's sync is answered in the same millisecond as its leader's join.
@@ -164,7 +164,7 @@ def _member(row: JoinMember, joined: Joined | None, leader: Joined) -> Member:
     )
 
 
-def _asked_as(exchange: Exchange) -> set[str]:
+def _asked_as(exchange: LoggedExchange) -> set[str]:
     """The member ids that a request speaks for."""
     request = exchange.request
     if isinstance(request, LeaveGroupRequest):
@@ -173,7 +173,7 @@ def _asked_as(exchange: Exchange) -> set[str]:
 
 
 def _with_pending(
-    group: Group, exchanges: Sequence[Exchange], listed: set[str], at_ms: int
+    group: Group, exchanges: Sequence[LoggedExchange], listed: set[str], at_ms: int
 ) -> Group:
     """Ids that were handed out, and have not joined or left yet."""
     pending = set()

@@ -14,10 +14,10 @@ from typing import Any
 from fencepost.properties.oracle.search import FOREVER
 from fencepost.traces.audit.judge.groups import IDLE_MS, GroupAudit
 from fencepost.traces.audit.judge.possible_errors import Legal
-from fencepost.traces.audit.judge.results import Found, GroupResult
-from fencepost.traces.audit.judge.segment import Stretch
-from fencepost.traces.audit.judge.settings import Settings
-from fencepost.traces.logs.exchange import Exchange
+from fencepost.traces.audit.judge.results import AuditViolation, GroupResult
+from fencepost.traces.audit.judge.segment import Segment
+from fencepost.traces.audit.judge.settings import AuditSettings
+from fencepost.traces.logs.exchange import LoggedExchange
 
 _LOOK_EVERY = 50_000
 _MOST_CONNECTIONS = 20_000
@@ -26,7 +26,7 @@ _PAUSE_MS = 10_000
 _MOST_PAUSES = 1_000
 
 
-class Broker:
+class BrokerActivity:
     """What is known of a broker beside its groups: its connections."""
 
     __slots__ = ("connections", "last_ms", "pauses")
@@ -67,22 +67,22 @@ class Audit:
     """
 
     def __init__(
-        self, settings: Settings | None = None, only: frozenset[str] = frozenset()
+        self, settings: AuditSettings | None = None, only: frozenset[str] = frozenset()
     ) -> None:
-        self.settings = settings or Settings()
+        self.settings = settings or AuditSettings()
         self.only = only
-        self.evidence: dict[str, tuple[Found, Stretch | None]] = {}
+        self.evidence: dict[str, tuple[AuditViolation, Segment | None]] = {}
         self._legal = Legal(self.settings.revision)
         self._groups: dict[str, GroupAudit] = {}
-        self._brokers: dict[str, Broker] = {}
+        self._brokers: dict[str, BrokerActivity] = {}
         self._damage: list[tuple[str, int, str]] = []
         self._fed = 0
 
-    def feed(self, exchange: Exchange) -> None:
+    def feed(self, exchange: LoggedExchange) -> None:
         """One exchange."""
         broker = self._brokers.get(exchange.broker)
         if broker is None:
-            broker = self._brokers[exchange.broker] = Broker()
+            broker = self._brokers[exchange.broker] = BrokerActivity()
         used = broker.connections.get(exchange.connection)
         if used is None:
             broker.connections[exchange.connection] = [exchange.arrived_ms, exchange.answered_ms]
@@ -99,7 +99,7 @@ class Audit:
         else:
             self._to_group(group_id, exchange)
 
-    def _to_group(self, group_id: str, exchange: Exchange) -> None:
+    def _to_group(self, group_id: str, exchange: LoggedExchange) -> None:
         group = self._groups.get(group_id)
         if group is None:
             if self.only and group_id not in self.only:
@@ -142,7 +142,7 @@ class Audit:
         pauses = self._brokers[broker].pauses
         return any(since < to_ms and until > from_ms for since, until in pauses)
 
-    def _note(self, found: Found, stretch: Stretch | None) -> None:
+    def _note(self, found: AuditViolation, stretch: Segment | None) -> None:
         group_id = found.exchange.group_ids[0]
         self.evidence.setdefault(group_id, (found, stretch))
 
@@ -155,7 +155,7 @@ class Audit:
                 group.finish()
 
 
-def parts(exchange: Exchange) -> Iterator[Exchange]:
+def parts(exchange: LoggedExchange) -> Iterator[LoggedExchange]:
     """An exchange about several groups as one for each; none where it names no group."""
     if exchange.api != "DescribeGroups":
         return

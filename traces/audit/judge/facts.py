@@ -23,7 +23,7 @@ from fencepost.model.messages.messages import (
 )
 from fencepost.model.table.errors import Error
 from fencepost.traces.audit.judge.line_kind import commit_error
-from fencepost.traces.logs.exchange import Exchange
+from fencepost.traces.logs.exchange import LoggedExchange
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -52,7 +52,7 @@ class Facts:
     generation_id: int = -1
     told: Fact | None = None
 
-    def contradicted(self, exchange: Exchange) -> tuple[str, Fact] | None:
+    def contradicted(self, exchange: LoggedExchange) -> tuple[str, Fact] | None:
         """What an answer contradicts, in a sentence, and the fact."""
         mine = _success(exchange)
         if mine is None:
@@ -75,7 +75,7 @@ class Facts:
             ), told
         return None
 
-    def learn(self, exchange: Exchange) -> None:
+    def learn(self, exchange: LoggedExchange) -> None:
         """Take what an answer tells."""
         at_ms, place = exchange.answered_ms, exchange.place
         match exchange.request, exchange.response:
@@ -110,7 +110,7 @@ def _remember(of: dict[K, V], key: K, value: V) -> None:
     of[key] = value
 
 
-def _error(exchange: Exchange) -> int | str | None:
+def _error(exchange: LoggedExchange) -> int | str | None:
     if exchange.api == "OffsetCommit":
         code: int | str | None = commit_error(exchange)
     else:
@@ -118,7 +118,7 @@ def _error(exchange: Exchange) -> int | str | None:
     return code
 
 
-def _success(exchange: Exchange) -> tuple[str, int] | None:
+def _success(exchange: LoggedExchange) -> tuple[str, int] | None:
     """The member id and generation that an answer confirms, if it does."""
     match exchange.request, exchange.response:
         case _, JoinGroupResponse(error_code=0) as joined:

@@ -17,7 +17,7 @@ from fencepost.model.table.vocabulary import GroupState
 from fencepost.properties.oracle.candidate import Candidate
 from fencepost.traces.audit.judge.anchor import find_anchor
 from fencepost.traces.audit.judge.facts import Facts
-from fencepost.traces.audit.judge.line_kind import Kind, judged, kind
+from fencepost.traces.audit.judge.line_kind import LineKind, judged, kind
 from fencepost.traces.audit.judge.possible_errors import Legal
 from fencepost.traces.audit.judge.refutation import (
     Doubt,
@@ -28,11 +28,11 @@ from fencepost.traces.audit.judge.refutation import (
     by_search,
     by_table,
 )
-from fencepost.traces.audit.judge.results import Found, GroupResult, Unjudged
-from fencepost.traces.audit.judge.segment import Run, Stretch, Told
-from fencepost.traces.audit.judge.settings import Settings
-from fencepost.traces.audit.judge.stable_fast_path import Settled, settled
-from fencepost.traces.logs.exchange import Exchange
+from fencepost.traces.audit.judge.results import AuditViolation, GroupResult, Unjudged
+from fencepost.traces.audit.judge.segment import Generations, Segment, SegmentResult
+from fencepost.traces.audit.judge.settings import AuditSettings
+from fencepost.traces.audit.judge.stable_fast_path import StableGroup, settled
+from fencepost.traces.logs.exchange import LoggedExchange
 
 IDLE_MS = 30 * 60_000
 """A group that was silent for longer, than which no session lasts, is not known any more."""
@@ -41,7 +41,7 @@ _LONGEST_CHAIN = 1_000
 _BACK_MS = 1_000
 
 
-Noted = Callable[[Found, Stretch | None], None]
+Noted = Callable[[AuditViolation, Segment | None], None]
 
 
 class GroupAudit:
@@ -50,7 +50,7 @@ class GroupAudit:
     def __init__(
         self,
         group_id: str,
-        settings: Settings,
+        settings: AuditSettings,
         legal: Legal,
         around: Surroundings,
         noted: Noted,
@@ -63,17 +63,17 @@ class GroupAudit:
         self._noted = noted
         self._facts = Facts()
         self._candidates: list[Candidate] | None = None
-        self._settled: Settled | None = None
-        self._rest: Settled | None = None
-        self._batch: list[Exchange] = []
-        self._chain: list[Stretch] = []
+        self._settled: StableGroup | None = None
+        self._rest: StableGroup | None = None
+        self._batch: list[LoggedExchange] = []
+        self._chain: list[Segment] = []
         self._whole = False
         self._joined = -1
         self._synced = -1
         self._quiet_ms = 0
         self._broker = ""
 
-    def take(self, exchange: Exchange) -> None:
+    def take(self, exchange: LoggedExchange) -> None:
         """One line of this group, in order of answers."""
         result = self.result
         if not result.lines:
@@ -102,7 +102,7 @@ class GroupAudit:
 
     # A line that is not taken the short way.
 
-    def _take(self, exchange: Exchange) -> None:
+    def _take(self, exchange: LoggedExchange) -> None:
         if exchange.broker != self._broker:
             if self._broker:
                 self._moved(f"{exchange.broker} answers instead of {self._broker}")
@@ -112,18 +112,18 @@ class GroupAudit:
             self._wrong(found, None)
             return
         match kind(exchange, self._settings):
-            case Kind.NEUTRAL:
+            case LineKind.NEUTRAL:
                 return
-            case Kind.MOVED:
+            case LineKind.MOVED:
                 self._moved("the coordinator was not there")
                 return
-            case Kind.JUDGED:
+            case LineKind.JUDGED:
                 self._judge(judged(exchange))
 
-    def _judge(self, exchange: Exchange) -> None:
+    def _judge(self, exchange: LoggedExchange) -> None:
         if self._candidates is None:
             match by_fact(self._facts, exchange, self._around):
-                case Found() as found:
+                case AuditViolation() as found:
                     self._wrong(found, None)
                     return
                 case Moved():
@@ -134,7 +134,7 @@ class GroupAudit:
         confirmed = _confirmed(exchange)
         if confirmed is None:
             self._quiet_ms = max(self._quiet_ms, exchange.answered_ms)
-            if (told := Told.of(exchange)) is not None:
+            if (told := Generations.of(exchange)) is not None:
                 self._joined = max(self._joined, told.joined)
                 self._synced = max(self._synced, told.synced)
         if self._candidates is not None or (confirmed is None and exchange.api != "OffsetCommit"):
@@ -156,7 +156,7 @@ class GroupAudit:
             self.result.judged += self._settled.taken
             self._settled = None
 
-    def _is_at_rest(self, exchange: Exchange, confirmed: int | None) -> bool:
+    def _is_at_rest(self, exchange: LoggedExchange, confirmed: int | None) -> bool:
         """Whether this line shows that nothing waits any more.
 
         A heartbeat answered NONE in a generation whose syncs are answered: whoever had asked for
@@ -184,7 +184,7 @@ class GroupAudit:
                 self._anchor()
             return
         batch, self._batch = self._batch, []
-        stretch = Stretch(self.group_id, self._settings, self._candidates, batch, rest=self._rest)
+        stretch = Segment(self.group_id, self._settings, self._candidates, batch, rest=self._rest)
         if not stretch.quick() and not stretch.thorough(
             self._chain[-1] if self._chain else None, stretch.hidden(at_end=at_end)
         ):
@@ -195,11 +195,11 @@ class GroupAudit:
             return
         self._explained(stretch)
 
-    def _weigh(self, stretch: Stretch, *, at_end: bool) -> None:
+    def _weigh(self, stretch: Segment, *, at_end: bool) -> None:
         """A stretch that is not explained, or not without fault."""
         chain = [*self._chain, stretch]
         match by_search(chain, self._around, whole=self._whole, at_end=at_end):
-            case Run() as run:
+            case SegmentResult() as run:
                 stretch.run = run
                 self._explained(stretch)
             case Flawed(run, found):
@@ -207,7 +207,7 @@ class GroupAudit:
                 self._noted(found, stretch)
                 stretch.run = run
                 self._explained(stretch)
-            case Found() as found:
+            case AuditViolation() as found:
                 self._wrong(found, stretch)
             case Doubt(reason):
                 if stretch.run.explained:
@@ -222,7 +222,7 @@ class GroupAudit:
         anchor = find_anchor(self.group_id, batch, self._joined, self._settings)
         if anchor is None:
             return
-        stretch = Stretch(
+        stretch = Segment(
             self.group_id, self._settings, [anchor.start], list(anchor.rest), anchor.parked
         )
         if stretch.quick() or stretch.harder():
@@ -231,7 +231,7 @@ class GroupAudit:
         elif not anchor.vague and not self.result.refused:
             self.result.refused = batch[-1].place
 
-    def _explained(self, stretch: Stretch) -> None:
+    def _explained(self, stretch: Segment) -> None:
         self.result.judged += len(stretch.exchanges)
         self.result.notes.update(stretch.run.notes)
         self.result.assumed.update(stretch.assumed.words)
@@ -277,12 +277,12 @@ class GroupAudit:
 
     # What is said of it.
 
-    def _wrong(self, found: Found, stretch: Stretch | None) -> None:
+    def _wrong(self, found: AuditViolation, stretch: Segment | None) -> None:
         self.result.add_found(found)
         self._noted(found, stretch)
         self._forget()
 
-    def _lose(self, reason: str, batch: Sequence[Exchange]) -> None:
+    def _lose(self, reason: str, batch: Sequence[LoggedExchange]) -> None:
         self.result.add_unjudged(Unjudged(reason, batch[0].place, batch[-1].place, len(batch)))
         self._forget()
 
@@ -300,7 +300,7 @@ class GroupAudit:
         self._joined = self._synced = -1
 
 
-def _confirmed(exchange: Exchange) -> int | None:
+def _confirmed(exchange: LoggedExchange) -> int | None:
     """The generation that a heartbeat answered NONE confirms.
 
     A commit confirms nothing: it is accepted during a rebalance, too.

@@ -12,8 +12,8 @@ from enum import Enum
 from typing import Any
 
 from fencepost.model.table.errors import Error
-from fencepost.traces.audit.judge.settings import Settings
-from fencepost.traces.logs.exchange import Exchange
+from fencepost.traces.audit.judge.settings import AuditSettings
+from fencepost.traces.logs.exchange import LoggedExchange
 
 _MOVED = frozenset(
     {
@@ -32,7 +32,7 @@ _JUDGED = frozenset(
 )
 
 
-class Kind(Enum):
+class LineKind(Enum):
     """What to do with a line."""
 
     JUDGED = "held to the model"
@@ -40,25 +40,25 @@ class Kind(Enum):
     NEUTRAL = "says nothing of the group"
 
 
-def kind(exchange: Exchange, settings: Settings) -> Kind:
+def kind(exchange: LoggedExchange, settings: AuditSettings) -> LineKind:
     """What to do with a line about one group."""
     if exchange.api not in _JUDGED:
-        return Kind.NEUTRAL
+        return LineKind.NEUTRAL
     code = error_of(exchange)
     if code is None:
-        return Kind.NEUTRAL
+        return LineKind.NEUTRAL
     if code in _MOVED:
-        return Kind.MOVED
+        return LineKind.MOVED
     unset = {
         Error.INVALID_SESSION_TIMEOUT.value: "group.min.session.timeout.ms",
         Error.GROUP_MAX_SIZE_REACHED.value: "group.max.size",
     }.get(code)
     if unset is not None and settings.config.get(unset) is None:
-        return Kind.NEUTRAL
-    return Kind.NEUTRAL if code in BEYOND else Kind.JUDGED
+        return LineKind.NEUTRAL
+    return LineKind.NEUTRAL if code in BEYOND else LineKind.JUDGED
 
 
-def judged(exchange: Exchange) -> Exchange:
+def judged(exchange: LoggedExchange) -> LoggedExchange:
     """The exchange as the model is asked: of a commit without its offsets."""
     if exchange.api != "OffsetCommit":
         return exchange
@@ -75,7 +75,7 @@ def judged(exchange: Exchange) -> Exchange:
     )
 
 
-def error_of(exchange: Exchange) -> Any:
+def error_of(exchange: LoggedExchange) -> Any:
     """The error of an answer; of a commit the group's, None where it has only partitions'."""
     body = exchange.response_body
     if exchange.api == "OffsetCommit":
@@ -86,7 +86,7 @@ def error_of(exchange: Exchange) -> Any:
     return body.get("errorCode", 0)
 
 
-def commit_error(exchange: Exchange) -> Any:
+def commit_error(exchange: LoggedExchange) -> Any:
     """The group's answer to a commit: 0 if some partition was stored; None if nothing tells."""
     codes = {
         partition.get("errorCode")

@@ -24,8 +24,8 @@ from fencepost.properties.oracle.oracle import Oracle
 from fencepost.properties.oracle.search import FOREVER, Request, Search, Step, TooManyError
 from fencepost.properties.oracle.verdict import Allowed
 from fencepost.traces.audit.judge.prune import contradicts
-from fencepost.traces.audit.judge.settings import Settings
-from fencepost.traces.logs.exchange import Exchange, shaped
+from fencepost.traces.audit.judge.settings import AuditSettings
+from fencepost.traces.logs.exchange import LoggedExchange, shaped
 
 CLOCK_MS = 2
 """How far the times of a line may be off: two roundings."""
@@ -167,11 +167,11 @@ class Follower(Oracle):
 
     def __init__(
         self,
-        settings: Settings,
+        settings: AuditSettings,
         start: Sequence[Candidate],
         *,
         effort: Effort,
-        parked: Sequence[Exchange] = (),
+        parked: Sequence[LoggedExchange] = (),
     ) -> None:
         lag_ms = settings.lag_ms * effort.slower
         limit = settings.limit // effort.part
@@ -219,7 +219,7 @@ class Follower(Oracle):
             for c in self._candidates
         ]
 
-    def right(self, exchange: Exchange) -> list[Allowed]:
+    def right(self, exchange: LoggedExchange) -> list[Allowed]:
         """What should have been answered to a request whose answer was ignored."""
         found: dict[str, Allowed] = {}
         for candidate in self._candidates:
@@ -262,7 +262,7 @@ class Follower(Oracle):
 
     def follow(
         self,
-        exchanges: Sequence[Exchange],
+        exchanges: Sequence[LoggedExchange],
         hidden: Sequence[Sent] = (),
         ignored: frozenset[str] = frozenset(),
     ) -> None:
@@ -282,7 +282,7 @@ class Follower(Oracle):
 
 
 def history(
-    exchanges: Sequence[Exchange],
+    exchanges: Sequence[LoggedExchange],
     lag_ms: int,
     parked: frozenset[str],
     effort: Effort,
@@ -310,7 +310,7 @@ def history(
     return [event for *_, event in timed]
 
 
-def _send(exchange: Exchange) -> Send:
+def _send(exchange: LoggedExchange) -> Send:
     return Send(
         exchange.place,
         exchange.connection,

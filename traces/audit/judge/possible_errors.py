@@ -35,7 +35,7 @@ from fencepost.model.table.vocabulary import (
     feasible,
 )
 from fencepost.traces.audit.judge.line_kind import BEYOND
-from fencepost.traces.logs.exchange import Exchange
+from fencepost.traces.logs.exchange import LoggedExchange
 
 Known = dict[str, frozenset[Hashable]]
 
@@ -58,7 +58,7 @@ class Legal:
     revision: Revision
     _found: dict[object, frozenset[int | str]] = field(default_factory=dict)
 
-    def fault(self, exchange: Exchange) -> str | None:
+    def fault(self, exchange: LoggedExchange) -> str | None:
         """Why no state gives this answer, in a sentence; None if some state does."""
         try:
             request, answer = exchange.request, exchange.response

@@ -17,10 +17,10 @@ from fencepost.properties.oracle.verdict import Allowed, Violation, Wrong
 from fencepost.traces.audit.judge.facts import Fact, Facts
 from fencepost.traces.audit.judge.ordered_search import EXHAUSTIVE, Follower
 from fencepost.traces.audit.judge.possible_errors import Legal
-from fencepost.traces.audit.judge.results import Found
-from fencepost.traces.audit.judge.segment import Run, Stretch, Told, followed_on
+from fencepost.traces.audit.judge.results import AuditViolation
+from fencepost.traces.audit.judge.segment import Generations, Segment, SegmentResult, followed_on
 from fencepost.traces.audit.judge.stable_fast_path import is_vague
-from fencepost.traces.logs.exchange import Exchange
+from fencepost.traces.logs.exchange import LoggedExchange
 
 _SUSPECTS = 12
 
@@ -59,17 +59,19 @@ class Moved:
 class Flawed:
     """What explains a stretch, and what even the best explanation leaves wrong."""
 
-    run: Run
-    found: Found
+    run: SegmentResult
+    found: AuditViolation
 
 
-def by_table(legal: Legal, exchange: Exchange) -> Found | None:
+def by_table(legal: Legal, exchange: LoggedExchange) -> AuditViolation | None:
     """The answer as one that no state gives, if it is."""
     says = legal.fault(exchange)
     return None if says is None else _plainly(exchange, says)
 
 
-def by_fact(facts: Facts, exchange: Exchange, around: Surroundings) -> Found | Moved | None:
+def by_fact(
+    facts: Facts, exchange: LoggedExchange, around: Surroundings
+) -> AuditViolation | Moved | None:
     """The answer as one that a fact contradicts, if it does and the broker ran since then."""
     contradiction = facts.contradicted(exchange)
     if contradiction is None:
@@ -81,12 +83,12 @@ def by_fact(facts: Facts, exchange: Exchange, around: Surroundings) -> Found | M
 
 
 def by_search(
-    chain: Sequence[Stretch],
+    chain: Sequence[Segment],
     around: Surroundings,
     *,
     whole: bool,
     at_end: bool,
-) -> Run | Flawed | Found | Doubt | Moved:
+) -> SegmentResult | Flawed | AuditViolation | Doubt | Moved:
     """The last stretch of a chain, each of whose stretches begins where the one before ends.
 
     `whole`: whether all states that the group can have been in are among those that the chain
@@ -135,19 +137,19 @@ def by_search(
     return _named(stretch, violation)
 
 
-def _ran(around: Surroundings, exchange: Exchange, fact: Fact) -> bool:
+def _ran(around: Surroundings, exchange: LoggedExchange, fact: Fact) -> bool:
     return around.runs_through(exchange.broker, fact.at_ms, exchange.arrived_ms)
 
 
-def _is_vague(stretch: Stretch, run: Run) -> bool:
+def _is_vague(stretch: Segment, run: SegmentResult) -> bool:
     return is_vague([*stretch.before, *run.after], stretch.group_id)
 
 
-def _begins_anew(stretch: Stretch) -> bool:
+def _begins_anew(stretch: Segment) -> bool:
     """Whether a lower generation is told than before: an Empty group is deleted in time."""
     last = -1
     for exchange in stretch.exchanges:
-        told = Told.of(exchange)
+        told = Generations.of(exchange)
         if told is None:
             continue
         generation_id = max(told.joined, told.synced)
@@ -161,11 +163,11 @@ def _begins_anew(stretch: Stretch) -> bool:
 # Which line, and what would have been right.
 
 
-def _plainly(exchange: Exchange, says: str) -> Found:
-    return Found(exchange, says, "MUST", Wrong.ANSWER.name)
+def _plainly(exchange: LoggedExchange, says: str) -> AuditViolation:
+    return AuditViolation(exchange, says, "MUST", Wrong.ANSWER.name)
 
 
-def _named(stretch: Stretch, violation: Violation) -> Found:
+def _named(stretch: Segment, violation: Violation) -> AuditViolation:
     """The line that is wrong: the one but for which the rest is explained, if there is one."""
     at = _at(stretch, violation)
     near = sorted(
@@ -182,14 +184,16 @@ def _named(stretch: Stretch, violation: Violation) -> Found:
     return _found(at, violation, violation.allowed)
 
 
-def _at(stretch: Stretch, violation: Violation) -> Exchange:
+def _at(stretch: Segment, violation: Violation) -> LoggedExchange:
     return next(
         (e for e in (*stretch.exchanges, *stretch.parked) if e.place == violation.request_id),
         stretch.exchanges[-1],
     )
 
 
-def _found(exchange: Exchange, violation: Violation, right: Sequence[Allowed]) -> Found:
+def _found(
+    exchange: LoggedExchange, violation: Violation, right: Sequence[Allowed]
+) -> AuditViolation:
     allowed = sorted(
         right, key=lambda a: (a.difference.startswith("errorCode"), a.difference, a.rule)
     )
@@ -197,4 +201,4 @@ def _found(exchange: Exchange, violation: Violation, right: Sequence[Allowed]) -
     first = allowed[0].difference if allowed else ""
     says = f"wrongly: {first}" if first else "what no run of the model answers"
     wrong, level = violation.wrong.name, violation.level.value
-    return Found(exchange, says, level, wrong, rule, tuple(allowed))
+    return AuditViolation(exchange, says, level, wrong, rule, tuple(allowed))

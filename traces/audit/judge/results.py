@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from fencepost.properties.oracle.verdict import Allowed
-from fencepost.traces.logs.exchange import Exchange
+from fencepost.traces.logs.exchange import LoggedExchange
 
 EXPLAINED = "explained"
 VIOLATED = "violated"
@@ -17,14 +17,14 @@ _MOST_NOTED = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class AuditViolation:
     """An answer that no state explains.
 
     `says`: what is wrong, in a sentence; `rule`: the nearest explanation's, None where every state
     forbids the answer; `allowed`: what would have been right, nearest first.
     """
 
-    exchange: Exchange
+    exchange: LoggedExchange
     says: str
     level: str
     wrong: str
@@ -83,7 +83,7 @@ class GroupResult:
     first_ms: int = 0
     last_ms: int = 0
     brokers: set[str] = field(default_factory=set)
-    found: list[Found] = field(default_factory=list)
+    found: list[AuditViolation] = field(default_factory=list)
     violations: int = 0
     undecided: int = 0
     unjudged: list[Unjudged] = field(default_factory=list)
@@ -118,7 +118,7 @@ class GroupResult:
             return "no rebalance completes in the log: every answer is one that some state gives"
         return "some run of the model gives every answer"
 
-    def add_found(self, found: Found) -> None:
+    def add_found(self, found: AuditViolation) -> None:
         """One violation more."""
         self.violations += 1
         if len(self.found) < _MOST_NOTED:
@@ -145,10 +145,7 @@ class GroupResult:
             "violations": self.violations,
             "found": [f.to_json() for f in self.found],
             "undecided": self.undecided,
-            "unjudged": [
-                {"reason": u.reason, "first": u.first, "last": u.last, "lines": u.lines}
-                for u in self.unjudged
-            ],
+            "unjudged": [asdict(segment) for segment in self.unjudged],
             "assumed": dict(sorted(self.assumed.items())),
             "notes": dict(sorted(self.notes.items())),
         }

@@ -16,32 +16,32 @@ from fencepost.model.messages.messages import JoinGroupResponse, SyncGroupReques
 from fencepost.properties.oracle.candidate import Candidate
 from fencepost.properties.oracle.verdict import Violation, Wrong
 from fencepost.traces.audit.judge.ordered_search import EFFORTS, Effort, Follower
-from fencepost.traces.audit.judge.settings import Settings
-from fencepost.traces.audit.judge.stable_fast_path import Settled
+from fencepost.traces.audit.judge.settings import AuditSettings
+from fencepost.traces.audit.judge.stable_fast_path import StableGroup
 from fencepost.traces.audit.judge.unlogged_requests import Hidden, hidden_requests
-from fencepost.traces.logs.exchange import Exchange
+from fencepost.traces.logs.exchange import LoggedExchange
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class Generations:
     """The generations that a join or sync was given; -1 for none."""
 
     joined: int
     synced: int
 
     @staticmethod
-    def of(exchange: Exchange) -> Told | None:
+    def of(exchange: LoggedExchange) -> Generations | None:
         """What an exchange tells; None if it is no join or sync."""
         match exchange.request, exchange.response:
             case _, JoinGroupResponse(error_code=0) as joined:
-                return Told(joined.generation_id, -1)
+                return Generations(joined.generation_id, -1)
             case SyncGroupRequest() as sync, SyncGroupResponse(error_code=0):
-                return Told(-1, sync.generation_id)
+                return Generations(-1, sync.generation_id)
         return None
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class SegmentResult:
     """What following some lines came to.
 
     `after`: the states that explain them, none where `violation` or `unknown` is set; `notes`: what
@@ -63,7 +63,7 @@ class Run:
 
 
 @dataclass(slots=True)
-class Stretch:
+class Segment:
     """Exchanges, and the states that they begin in.
 
     `parked`: those whose requests wait in these states; `rest`: the rest that came before; `run`:
@@ -71,12 +71,12 @@ class Stretch:
     """
 
     group_id: str
-    settings: Settings
+    settings: AuditSettings
     before: Sequence[Candidate]
-    exchanges: list[Exchange]
-    parked: Sequence[Exchange] = ()
-    rest: Settled | None = None
-    run: Run = field(default_factory=Run)
+    exchanges: list[LoggedExchange]
+    parked: Sequence[LoggedExchange] = ()
+    rest: StableGroup | None = None
+    run: SegmentResult = field(default_factory=SegmentResult)
     assumed: Hidden = field(default_factory=Hidden)
 
     @property
@@ -97,7 +97,7 @@ class Stretch:
         """Whether some order of its requests explains it."""
         return any(self._explains(self.followed(effort)) for effort in EFFORTS[1:])
 
-    def thorough(self, earlier: Stretch | None, hidden: Hidden) -> bool:
+    def thorough(self, earlier: Segment | None, hidden: Hidden) -> bool:
         """Whether anything explains it; `earlier`: the stretch before, if it is still known."""
         if self.harder():
             return True
@@ -119,23 +119,25 @@ class Stretch:
             return Hidden()
         return hidden_requests(self.exchanges, group, self.settings.gaps, at_end=at_end)
 
-    def followed(self, effort: Effort, hidden: Sequence[Sent] = ()) -> Run:
+    def followed(self, effort: Effort, hidden: Sequence[Sent] = ()) -> SegmentResult:
         """What following it comes to."""
         return _followed(self, self.before, self.exchanges, effort, hidden)
 
-    def _explains(self, run: Run) -> bool:
+    def _explains(self, run: SegmentResult) -> bool:
         if run.explained:
             self.run = run
         return run.explained
 
 
-def followed_on(chain: Sequence[Stretch], effort: Effort, hidden: Sequence[Hidden]) -> Run:
+def followed_on(
+    chain: Sequence[Segment], effort: Effort, hidden: Sequence[Hidden]
+) -> SegmentResult:
     """What following stretches one after the other comes to, all explanations of each kept.
 
     `hidden`: what the log may lack in each.
     """
     before = chain[0].before
-    run = Run()
+    run = SegmentResult()
     was_empty = False
     for i, stretch in enumerate(chain):
         if i and stretch.rest is not None:
@@ -148,29 +150,29 @@ def followed_on(chain: Sequence[Stretch], effort: Effort, hidden: Sequence[Hidde
         run = _followed(stretch, before, lines, effort, hidden[i].requests)
         was_empty |= run.was_empty
         if not run.explained and not last:
-            return Run(unknown="what came before was explained in another way")
+            return SegmentResult(unknown="what came before was explained in another way")
         before = run.after
-    return Run(run.after, run.violation, run.unknown, run.notes, run.deviation, was_empty)
+    return SegmentResult(run.after, run.violation, run.unknown, run.notes, run.deviation, was_empty)
 
 
-def _is_late(exchange: Exchange, stretch: Stretch) -> bool:
+def _is_late(exchange: LoggedExchange, stretch: Segment) -> bool:
     return exchange.arrived_ms < stretch.from_ms
 
 
 def _followed(
-    stretch: Stretch,
+    stretch: Segment,
     before: Sequence[Candidate],
-    exchanges: Sequence[Exchange],
+    exchanges: Sequence[LoggedExchange],
     effort: Effort,
     hidden: Sequence[Sent],
-) -> Run:
+) -> SegmentResult:
     follower = Follower(stretch.settings, before, effort=effort, parked=stretch.parked)
     follower.follow(exchanges, hidden)
     was_empty = follower.search.was_empty
     if not follower.open():
-        return Run((), follower.violation, follower.unknown, was_empty=was_empty)
+        return SegmentResult((), follower.violation, follower.unknown, was_empty=was_empty)
     verdict = follower.verdict()
     notes = tuple(note.partition(": ")[2] for note in verdict.notes)
     wrong = verdict.violation
     deviation = wrong if wrong is not None and wrong.wrong is Wrong.DEVIATION else None
-    return Run(tuple(follower.candidates), None, None, notes, deviation, was_empty)
+    return SegmentResult(tuple(follower.candidates), None, None, notes, deviation, was_empty)

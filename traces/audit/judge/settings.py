@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 
 from fencepost.model.coordinator import Config
 from fencepost.model.revision import Revision
 from fencepost.model.revisions.base import KAFKA_4
+from fencepost.properties.mutants.catalogue import find_revision
+from fencepost.traces.logs.log_dates import DEFAULT_PATTERN, LogDates
 
 DELAY = "group.initial.rebalance.delay.ms"
 
@@ -25,7 +28,7 @@ class Gaps(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class AuditSettings:
     """How an audit judges.
 
     `config`: the broker's settings that are known, Kafka's names; a log tells none, so what isn't
@@ -53,3 +56,27 @@ class Settings:
             "group.max.size": None,
             **self.config,
         }
+
+
+@dataclass(frozen=True)
+class LogOptions:
+    """How a log is read and judged, in words; as the options of `fencepost audit`."""
+
+    revision: str = "kafka-4"
+    gaps: str = Gaps.DEFAULT.value
+    lag_ms: int = 500
+    config: Mapping[str, int] = field(default_factory=dict)
+    skew: Mapping[str, int] = field(default_factory=dict)
+    date_pattern: str = DEFAULT_PATTERN
+    timezone: str = "UTC"
+    groups: tuple[str, ...] = ()
+
+    def settings(self) -> AuditSettings:
+        """For the judge.  Raises KeyError for a revision that there isn't."""
+        return AuditSettings(
+            find_revision(self.revision), dict(self.config), Gaps(self.gaps), self.lag_ms
+        )
+
+    def dates(self) -> LogDates:
+        """For the reader.  Raises DatePatternError."""
+        return LogDates(self.date_pattern, self.timezone)

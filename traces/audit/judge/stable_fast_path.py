@@ -16,11 +16,11 @@ from fencepost.properties.oracle.candidate import Candidate
 from fencepost.properties.oracle.search import FOREVER
 from fencepost.traces.audit.judge.anchor import UNKNOWN_MS
 from fencepost.traces.audit.judge.line_kind import commit_error
-from fencepost.traces.logs.exchange import Exchange
+from fencepost.traces.logs.exchange import LoggedExchange
 
 
 @dataclass(slots=True)
-class Seat:
+class StableMember:
     """A member at rest: its instance, S, and when its session last restarted (ms; from, to)."""
 
     instance: str | None
@@ -30,12 +30,12 @@ class Seat:
     moved: bool = False
 
 
-class Settled:
+class StableGroup:
     """A group at rest: `seats` by member id; `taken`: how many lines went this way."""
 
     __slots__ = ("_beat_ms", "_due_ms", "generation_id", "group_id", "seats", "taken")
 
-    def __init__(self, group_id: str, generation_id: int, seats: dict[str, Seat]) -> None:
+    def __init__(self, group_id: str, generation_id: int, seats: dict[str, StableMember]) -> None:
         self.group_id = group_id
         self.generation_id = generation_id
         self.seats = seats
@@ -43,7 +43,7 @@ class Settled:
         self._beat_ms = 0
         self._due_ms = self._next_due_ms()
 
-    def takes(self, exchange: Exchange) -> bool:
+    def takes(self, exchange: LoggedExchange) -> bool:
         """Whether the line was one that changes nothing but a session timer; if so it is taken."""
         body = exchange.request_body
         if exchange.api == "Heartbeat":
@@ -106,9 +106,9 @@ class Settled:
         )
 
 
-def settled(group_id: str, candidates: list[Candidate]) -> Settled | None:
+def settled(group_id: str, candidates: list[Candidate]) -> StableGroup | None:
     """The group at rest, if all explanations agree that it is, and on who is in it."""
-    seats: dict[str, Seat] | None = None
+    seats: dict[str, StableMember] | None = None
     generation_id = -1
     for candidate in candidates:
         group = candidate.group(group_id)
@@ -119,14 +119,14 @@ def settled(group_id: str, candidates: list[Candidate]) -> Settled | None:
             or candidate.emitted
         ):
             return None
-        mine: dict[str, Seat] = {}
+        mine: dict[str, StableMember] = {}
         timers = {t.subject: t for t in group.timers if t.kind == SESSION}
         for member in group.members:
             timer = timers.get(member.member_id)
             if timer is None:
                 return None
             s = member.session_timeout_ms
-            mine[member.member_id] = Seat(
+            mine[member.member_id] = StableMember(
                 member.group_instance_id, s, timer.earliest - s, timer.latest - s
             )
         if seats is None:
@@ -140,7 +140,7 @@ def settled(group_id: str, candidates: list[Candidate]) -> Settled | None:
                 return None
             other.earliest = min(other.earliest, seat.earliest)
             other.latest = max(other.latest, seat.latest)
-    return None if seats is None else Settled(group_id, generation_id, seats)
+    return None if seats is None else StableGroup(group_id, generation_id, seats)
 
 
 def is_vague(candidates: list[Candidate], group_id: str) -> bool:

@@ -22,7 +22,7 @@ from fencepost.model.state.group import Group, Member
 from fencepost.model.table.errors import Error
 from fencepost.traces.audit.judge.ordered_search import hidden_request
 from fencepost.traces.audit.judge.settings import Gaps
-from fencepost.traces.logs.exchange import Exchange
+from fencepost.traces.logs.exchange import LoggedExchange
 
 _MOST = 8
 _VERSION = 5
@@ -47,7 +47,7 @@ class Hidden:
 
 
 def hidden_requests(
-    exchanges: Sequence[Exchange], group: Group, gaps: Gaps, *, at_end: bool
+    exchanges: Sequence[LoggedExchange], group: Group, gaps: Gaps, *, at_end: bool
 ) -> Hidden:
     """What may be missing from a stretch that this group begins."""
     if gaps is Gaps.NONE:
@@ -70,7 +70,7 @@ def hidden_requests(
 
 
 def _unanswered_joins(
-    group_id: str, exchanges: Sequence[Exchange], group: Group, at_ms: int
+    group_id: str, exchanges: Sequence[LoggedExchange], group: Group, at_ms: int
 ) -> Iterator[tuple[Sent, str]]:
     """Joins of those who turn up in a list, or whose id was taken, without a join that shows it."""
     handed = set(group.pending)
@@ -123,9 +123,9 @@ class _Unseen:
     joined: bool
 
 
-def _unseen(exchanges: Sequence[Exchange], group: Group) -> Iterator[_Unseen]:
+def _unseen(exchanges: Sequence[LoggedExchange], group: Group) -> Iterator[_Unseen]:
     shown: set[tuple[str, int]] = set()
-    lists: dict[int, tuple[Exchange, JoinGroupResponse]] = {}
+    lists: dict[int, tuple[LoggedExchange, JoinGroupResponse]] = {}
     described: dict[str, str | None] = {}
     for exchange in exchanges:
         response = exchange.response
@@ -161,7 +161,7 @@ def _unseen(exchanges: Sequence[Exchange], group: Group) -> Iterator[_Unseen]:
 
 
 def _unanswered_returns(
-    group_id: str, exchanges: Sequence[Exchange], group: Group, at_ms: int
+    group_id: str, exchanges: Sequence[LoggedExchange], group: Group, at_ms: int
 ) -> Iterator[tuple[Sent, str]]:
     """Joins of those who were told to join, or given an id for it, and then show none."""
     asked: dict[str, tuple[str | None, str, Sequence[tuple[str, bytes]], int]] = {}
@@ -193,7 +193,7 @@ def _unanswered_returns(
 
 
 def _unasked_returns(
-    group_id: str, exchanges: Sequence[Exchange], group: Group, at_ms: int
+    group_id: str, exchanges: Sequence[LoggedExchange], group: Group, at_ms: int
 ) -> Iterator[tuple[Sent, str]]:
     """Joins after the last that was heard: with another subscription they start a rebalance."""
     heard = {e.request_body.get("memberId"): e.arrived_ms for e in exchanges}
@@ -220,7 +220,7 @@ def _unseen_member(group_id: str, group: Group, at_ms: int) -> tuple[Sent, str]:
 
 
 def _leaves(
-    group_id: str, exchanges: Sequence[Exchange], group: Group, at_ms: int
+    group_id: str, exchanges: Sequence[LoggedExchange], group: Group, at_ms: int
 ) -> Iterator[tuple[Sent, str]]:
     """Members that are unknown later may have left."""
     asked = {e.request_body.get("memberId") for e in exchanges if _is_unknown(e)}
@@ -241,7 +241,7 @@ def _leaves(
             )
 
 
-def _is_unknown(exchange: Exchange) -> bool:
+def _is_unknown(exchange: LoggedExchange) -> bool:
     return exchange.response_body.get("errorCode") == Error.UNKNOWN_MEMBER_ID.value
 
 

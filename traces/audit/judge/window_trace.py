@@ -18,12 +18,12 @@ from fencepost.model.state.group import SESSION, Group, Member
 from fencepost.model.table.vocabulary import GroupState
 from fencepost.properties.oracle.oracle import judge
 from fencepost.traces.audit.judge.ordered_search import EFFORTS, history
-from fencepost.traces.audit.judge.results import Found
-from fencepost.traces.audit.judge.segment import Stretch
-from fencepost.traces.audit.judge.settings import DELAY, Settings
+from fencepost.traces.audit.judge.results import AuditViolation
+from fencepost.traces.audit.judge.segment import Segment
+from fencepost.traces.audit.judge.settings import DELAY, AuditSettings
 from fencepost.traces.files.run_trace import said
 from fencepost.traces.files.trace_file import TraceFile
-from fencepost.traces.logs.exchange import Exchange
+from fencepost.traces.logs.exchange import LoggedExchange
 
 _DELAY_MS = 1_000
 _SOON_MS = 50
@@ -53,13 +53,13 @@ class _Prefix:
 
 
 def window_trace(
-    found: Found, stretch: Stretch | None, settings: Settings, tool: str
+    found: AuditViolation, stretch: Segment | None, settings: AuditSettings, tool: str
 ) -> TraceFile | None:
     """The trace; None where the members before can't be made to join again as they were."""
     exchange = found.exchange
     if stretch is None:
         prefix: list[tuple[int, Event]] = []
-        exchanges: Sequence[Exchange] = [exchange]
+        exchanges: Sequence[LoggedExchange] = [exchange]
         base = exchange.arrived_ms - _SOON_MS
     else:
         group = stretch.before[0].group(stretch.group_id)
@@ -106,7 +106,9 @@ def _time(entry: tuple[int, Event]) -> tuple[int, bool]:
     return entry[0], isinstance(entry[1], Answered)
 
 
-def _until(exchanges: Sequence[Exchange], last: Exchange, settings: Settings) -> Iterator[Event]:
+def _until(
+    exchanges: Sequence[LoggedExchange], last: LoggedExchange, settings: AuditSettings
+) -> Iterator[Event]:
     """The stretch up to the wrong answer; what is answered later is only asked."""
     for event in history(exchanges, settings.lag_ms, frozenset(), EFFORTS[0]):
         yield event

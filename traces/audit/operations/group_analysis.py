@@ -13,7 +13,7 @@ from typing import Any
 
 from fencepost.model.table.errors import Error
 from fencepost.traces.audit.operations.deployments import Deployments
-from fencepost.traces.audit.operations.membership import Member, Roster, offers_of
+from fencepost.traces.audit.operations.membership import ObservedMember, Roster, offers_of
 from fencepost.traces.audit.operations.operator_rows import (
     End,
     Process,
@@ -22,9 +22,9 @@ from fencepost.traces.audit.operations.operator_rows import (
     ThrownOut,
 )
 from fencepost.traces.audit.operations.ownership import Fenced, LifeLines
-from fencepost.traces.audit.operations.rebalances import Departure, Join, Rebalances, Round
+from fencepost.traces.audit.operations.rebalances import Join, MemberLeave, Rebalances, Round
 from fencepost.traces.audit.operations.restarts import Came, Comings, Gone, alone
-from fencepost.traces.logs.exchange import Exchange
+from fencepost.traces.logs.exchange import LoggedExchange
 
 _NONE = Error.NONE.value
 _UNKNOWN = Error.UNKNOWN_MEMBER_ID.value
@@ -46,7 +46,7 @@ _PURGE_EVERY = 500
 """Lines of its own, so that nothing depends on what other groups wrote in between."""
 
 
-class GroupStory:
+class GroupAnalysis:
     """A group that is told of line by line; rows go to `emit` as they end."""
 
     def __init__(self, group: str, emit: Callable[[Row], None]) -> None:
@@ -64,7 +64,7 @@ class GroupStory:
         self._rebalances = Rebalances(self.group, self._comings, self._emit)
         self._deployments = Deployments(self.group, self._emit)
 
-    def take(self, x: Exchange) -> None:
+    def take(self, x: LoggedExchange) -> None:
         """The next exchange that names this group."""
         if self.over_ms and x.answered_ms > self.over_ms:
             self.end(self.over_ms)
@@ -108,14 +108,14 @@ class GroupStory:
         self._rebalances.close()
         self._deployments.close()
 
-    def _is_settled(self, member: Member) -> bool:
+    def _is_settled(self, member: ObservedMember) -> bool:
         """Whether it has an assignment, and so doesn't wait for an answer that may take long."""
         current = self._rebalances.current
         return current is None or member.synced == current.generation
 
     # Requests of members
 
-    def _asked(self, x: Exchange, body: Mapping[str, Any], code: int) -> None:
+    def _asked(self, x: LoggedExchange, body: Mapping[str, Any], code: int) -> None:
         """A heartbeat, a sync or a commit."""
         member = self._roster.members.get(body["memberId"])
         if code in {_NONE, _REBALANCE}:
@@ -132,9 +132,9 @@ class GroupStory:
         elif code in _MOVED:
             self._rebalances.moved(x.answered_ms)
 
-    def _stranger(self, x: Exchange, body: Mapping[str, Any]) -> Member:
+    def _stranger(self, x: LoggedExchange, body: Mapping[str, Any]) -> ObservedMember:
         """Somebody who was a member before the log told of it."""
-        member = Member(
+        member = ObservedMember(
             body["memberId"],
             body.get("groupInstanceId"),
             Process(x.client_id, x.host),
@@ -147,17 +147,17 @@ class GroupStory:
         self._roster.add(member)
         return member
 
-    def _lives(self, x: Exchange, ms: int) -> None:
+    def _lives(self, x: LoggedExchange, ms: int) -> None:
         self.over_ms = max(self.over_ms, x.answered_ms + ms + _QUIET_MS)
 
-    def _synced(self, x: Exchange) -> None:
+    def _synced(self, x: LoggedExchange) -> None:
         generation = x.request_body["generationId"]
         self._roster.members[x.request_body["memberId"]].synced = generation
         self._rebalances.synced(generation, x.answered_ms)
 
     # Joins
 
-    def _join(self, x: Exchange) -> None:
+    def _join(self, x: LoggedExchange) -> None:
         body, told = x.request_body, x.response_body
         code = told["errorCode"]
         if code == _NONE:
@@ -175,7 +175,7 @@ class GroupStory:
         elif code in _MOVED:
             self._rebalances.moved(x.answered_ms)
 
-    def _joined(self, x: Exchange) -> None:
+    def _joined(self, x: LoggedExchange) -> None:
         body, told = x.request_body, x.response_body
         member_id, asked = told["memberId"], body["memberId"]
         round_ = self._round(x)
@@ -189,7 +189,7 @@ class GroupStory:
             holder = None
         old = known or holder
         offered = old.offers if old is not None else ()
-        member = known or Member(
+        member = known or ObservedMember(
             member_id,
             body.get("groupInstanceId"),
             Process(x.client_id, x.host),
@@ -213,7 +213,7 @@ class GroupStory:
             self._listed(round_, told["members"])
         self._lives(x, max(member.session_ms or 0, member.rebalance_ms))
 
-    def _had_expired(self, holder: Member, x: Exchange) -> bool:
+    def _had_expired(self, holder: ObservedMember, x: LoggedExchange) -> bool:
         """Whether a static member's session was over before this join for its instance id.
 
         One whose own request waited was told that it is fenced.
@@ -222,7 +222,7 @@ class GroupStory:
         overdue = deadline_ms is not None and deadline_ms < x.arrived_ms
         return overdue and not self._lines.knows_fenced(holder)
 
-    def _round(self, x: Exchange) -> Round:
+    def _round(self, x: LoggedExchange) -> Round:
         """The generation that a join was told."""
         generation = x.response_body["generationId"]
         current = self._rebalances.current
@@ -234,7 +234,7 @@ class GroupStory:
         self._deployments.completed(x.answered_ms)
         return self._rebalances.begin(generation, x.answered_ms, x.place, before, known)
 
-    def _came(self, member: Member, *, fresh: bool) -> None:
+    def _came(self, member: ObservedMember, *, fresh: bool) -> None:
         """A member id that was not in the roster."""
         self._take_over(member)
         self._roster.add(member)
@@ -242,7 +242,7 @@ class GroupStory:
             came = Came(member.process, member.instance_id, member.from_ms)
             self._comings.came.append(came)
 
-    def _take_over(self, member: Member) -> None:
+    def _take_over(self, member: ObservedMember) -> None:
         """Whoever held its instance id until now does so no more."""
         instance_id = member.instance_id
         if instance_id is None:
@@ -283,7 +283,7 @@ class GroupStory:
     # Ends
 
     def _gone(
-        self, member: Member, end: End, until_ms: int | None, by: Process | None = None
+        self, member: ObservedMember, end: End, until_ms: int | None, by: Process | None = None
     ) -> Gone:
         gone = Gone(
             member, until_ms or member.heard_ms, alone(member, self._roster.members.values())
@@ -297,11 +297,11 @@ class GroupStory:
             self._deployments.went(who, gone.at_ms)
         return gone
 
-    def _note_silence(self, member: Member) -> None:
+    def _note_silence(self, member: ObservedMember) -> None:
         if (near := member.near(self.group)) is not None:
             self._emit(near)
 
-    def _thrown_out(self, x: Exchange, member_id: str) -> None:
+    def _thrown_out(self, x: LoggedExchange, member_id: str) -> None:
         """A process asks as a member that is none any more."""
         member = self._roster.members.get(member_id)
         if member is not None:
@@ -334,7 +334,9 @@ class GroupStory:
             )
         )
 
-    def _fenced(self, x: Exchange, member_id: str, instance_id: str | None, *, began: bool) -> None:
+    def _fenced(
+        self, x: LoggedExchange, member_id: str, instance_id: str | None, *, began: bool
+    ) -> None:
         if instance_id is None:
             return
         process = Process(x.client_id, x.host)
@@ -342,7 +344,7 @@ class GroupStory:
         fenced = Fenced(instance_id, member_id, process, *times, x.api, began, x.place)
         self._lines.fenced(fenced, self._roster.holder(instance_id))
 
-    def _leave(self, x: Exchange) -> None:
+    def _leave(self, x: LoggedExchange) -> None:
         body, told = x.request_body, x.response_body
         if told["errorCode"] in _MOVED:
             self._rebalances.moved(x.answered_ms)
@@ -358,7 +360,7 @@ class GroupStory:
             elif code == _NONE:
                 self._left(x, member_id, instance_id)
 
-    def _left(self, x: Exchange, member_id: str, instance_id: str | None) -> None:
+    def _left(self, x: LoggedExchange, member_id: str, instance_id: str | None) -> None:
         """A LeaveGroup took a member out."""
         by = Process(x.client_id, x.host)
         member = self._roster.members.get(member_id) or self._roster.holder(instance_id)
@@ -386,7 +388,7 @@ class GroupStory:
         end = End.LEFT if itself else End.REMOVED
         gone = self._gone(member, end, x.arrived_ms, None if itself else by)
         self._rebalances.departed(
-            Departure(x.arrived_ms, gone, is_static=member.instance_id is not None and itself)
+            MemberLeave(x.arrived_ms, gone, is_static=member.instance_id is not None and itself)
         )
 
 

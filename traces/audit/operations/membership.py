@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from fencepost.traces.audit.operations.operator_rows import NearTimeout, Process
-from fencepost.traces.logs.exchange import Exchange
+from fencepost.traces.logs.exchange import LoggedExchange
 
 NEAR = 0.6
 """The part of a session timeout that a silence must reach to be near it: two heartbeats of three
@@ -25,7 +25,7 @@ Offers = tuple[tuple[str, Any], ...]
 
 
 @dataclass(slots=True)
-class Member:
+class ObservedMember:
     """A member id that is known to the group.
 
     `begins`: its join was seen; `heard_ms`: when its session timer was last restarted.
@@ -53,7 +53,7 @@ class Member:
         """When its session ends, if nothing more is heard; None where its timeout is unknown."""
         return None if self.session_ms is None else self.heard_ms + self.session_ms
 
-    def heard(self, x: Exchange) -> None:
+    def heard(self, x: LoggedExchange) -> None:
         """It sent something that restarts its timer."""
         silent_ms = x.arrived_ms - self.heard_ms
         if silent_ms > self.longest_ms:
@@ -81,22 +81,22 @@ class Member:
 class Roster:
     """The members of a group."""
 
-    members: dict[str, Member] = field(default_factory=dict)
+    members: dict[str, ObservedMember] = field(default_factory=dict)
     instances: dict[str, str] = field(default_factory=dict)
     complete: bool = False
 
-    def holder(self, instance_id: str | None) -> Member | None:
+    def holder(self, instance_id: str | None) -> ObservedMember | None:
         """Who holds an instance id."""
         member_id = None if instance_id is None else self.instances.get(instance_id)
         return None if member_id is None else self.members.get(member_id)
 
-    def add(self, member: Member) -> None:
+    def add(self, member: ObservedMember) -> None:
         """A member more."""
         self.members[member.member_id] = member
         if member.instance_id is not None:
             self.instances[member.instance_id] = member.member_id
 
-    def remove(self, member: Member) -> None:
+    def remove(self, member: ObservedMember) -> None:
         """A member less."""
         self.members.pop(member.member_id, None)
         instance_id = member.instance_id

@@ -10,9 +10,9 @@ from dataclasses import fields, is_dataclass
 from enum import Enum
 from typing import Any
 
-from fencepost.traces.audit.operations.operator_report import Kept, OperatorReport
+from fencepost.traces.audit.operations.operator_report import LimitedRows, OperatorReport
 from fencepost.traces.audit.operations.operator_rows import Cause, Rebalance, Remedy
-from fencepost.traces.audit.operations.operator_words import problems
+from fencepost.traces.audit.operations.operator_words import operator_problems
 
 _TABLES = (
     "chains",
@@ -34,7 +34,7 @@ def operator_json(report: OperatorReport) -> dict[str, Any]:
         "until_ms": report.until_ms,
         "groups": report.groups,
         "unreadable": report.unreadable,
-        "problems": [plain(problem) for problem in problems(report)],
+        "problems": [plain(problem) for problem in operator_problems(report)],
         "rebalances_by_cause": {c.value: report.causes[c] for c in Cause if report.causes[c]},
         "rebalances_by_remedy": {r.value: report.remedies[r] for r in Remedy if report.remedies[r]},
         "rebalances_by_hour": [
@@ -44,7 +44,7 @@ def operator_json(report: OperatorReport) -> dict[str, Any]:
     }
 
 
-def _kept(kept: Kept[Any]) -> dict[str, Any]:
+def _kept(kept: LimitedRows[Any]) -> dict[str, Any]:
     return {"count": kept.count, "rows": [plain(row) for row in kept.rows]}
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 from fencepost.model.messages.shapes import ShapeError
-from fencepost.traces.audit.operations.group_analysis import GroupStory
+from fencepost.traces.audit.operations.group_analysis import GroupAnalysis
 from fencepost.traces.audit.operations.operator_rows import (
     Cause,
     Deployment,
@@ -27,7 +27,7 @@ from fencepost.traces.audit.operations.operator_rows import (
     StaticLeave,
     ThrownOut,
 )
-from fencepost.traces.logs.exchange import Exchange
+from fencepost.traces.logs.exchange import LoggedExchange
 
 MOST_ROWS = 5_000
 _HOUR_MS = 3_600_000
@@ -36,7 +36,7 @@ _SWEEP_EVERY = 50_000
 _R = TypeVar("_R")
 
 
-class Kept(Generic[_R]):
+class LimitedRows(Generic[_R]):
     """The first rows by an order of their own, and the count of all."""
 
     def __init__(self, order: Callable[[_R], tuple[Any, ...]], most: int = MOST_ROWS) -> None:
@@ -88,31 +88,37 @@ class OperatorReport:
     groups: int = 0
     unreadable: int = 0
     """Lines of which no message can be made; the oracle names them."""
-    life_lines: Kept[LifeLine] = field(
-        default_factory=lambda: Kept(lambda r: (r.group, r.instance_id, r.from_ms, r.member_id))
+    life_lines: LimitedRows[LifeLine] = field(
+        default_factory=lambda: LimitedRows(
+            lambda r: (r.group, r.instance_id, r.from_ms, r.member_id)
+        )
     )
-    chains: Kept[FencingChain] = field(
-        default_factory=lambda: Kept(lambda r: (not r.ping_pong, r.from_ms, r.group, r.instance_id))
+    chains: LimitedRows[FencingChain] = field(
+        default_factory=lambda: LimitedRows(
+            lambda r: (not r.ping_pong, r.from_ms, r.group, r.instance_id)
+        )
     )
-    self_fencings: Kept[SelfFencing] = field(
-        default_factory=lambda: Kept(lambda r: (not r.alive, r.at_ms, r.group, r.place))
+    self_fencings: LimitedRows[SelfFencing] = field(
+        default_factory=lambda: LimitedRows(lambda r: (not r.alive, r.at_ms, r.group, r.place))
     )
-    static_leaves: Kept[StaticLeave] = field(
-        default_factory=lambda: Kept(lambda r: (r.itself is False, r.at_ms, r.group, r.place))
+    static_leaves: LimitedRows[StaticLeave] = field(
+        default_factory=lambda: LimitedRows(
+            lambda r: (r.itself is False, r.at_ms, r.group, r.place)
+        )
     )
-    thrown_out: Kept[ThrownOut] = field(default_factory=lambda: Kept(_when))
+    thrown_out: LimitedRows[ThrownOut] = field(default_factory=lambda: LimitedRows(_when))
     thrown_out_members: dict[tuple[str, str], ShortSession] = field(default_factory=dict)
     """All of them, by group and by instance or process, for a count of rows that were not kept."""
-    near_timeouts: Kept[NearTimeout] = field(
-        default_factory=lambda: Kept(
+    near_timeouts: LimitedRows[NearTimeout] = field(
+        default_factory=lambda: LimitedRows(
             lambda r: (-r.silent_ms / max(r.session_ms, 1), r.at_ms, r.group, r.place)
         )
     )
-    rebalances: Kept[Rebalance] = field(
-        default_factory=lambda: Kept(lambda r: (r.completed_ms, r.group, r.generation))
+    rebalances: LimitedRows[Rebalance] = field(
+        default_factory=lambda: LimitedRows(lambda r: (r.completed_ms, r.group, r.generation))
     )
-    deployments: Kept[Deployment] = field(
-        default_factory=lambda: Kept(lambda r: (r.from_ms, r.group))
+    deployments: LimitedRows[Deployment] = field(
+        default_factory=lambda: LimitedRows(lambda r: (r.from_ms, r.group))
     )
     causes: Counter[Cause] = field(default_factory=Counter)
     remedies: Counter[Remedy] = field(default_factory=Counter)
@@ -161,7 +167,7 @@ def _is_plain_commit(body: Mapping[str, Any]) -> bool:
     return all(type(code) is int for code in rows)
 
 
-def _is_whole(exchange: Exchange) -> bool:
+def _is_whole(exchange: LoggedExchange) -> bool:
     """Whether the bodies have what is read of them; a short way for heartbeats that are well."""
     if exchange.api == "Heartbeat" and exchange.response_body.get("errorCode") == 0:
         return isinstance(exchange.request_body.get("memberId"), str)
@@ -185,11 +191,11 @@ class OperatorAudit:
     ) -> None:
         self._only = only
         self._report = OperatorReport() if report is None else report
-        self._stories: dict[str, GroupStory] = {}
+        self._stories: dict[str, GroupAnalysis] = {}
         self._seen = 0
         self._names: set[str] = set()
 
-    def take(self, exchange: Exchange) -> None:
+    def take(self, exchange: LoggedExchange) -> None:
         """One exchange."""
         report = self._report
         at_ms = exchange.answered_ms
@@ -209,7 +215,7 @@ class OperatorAudit:
         story = self._stories.get(group)
         if story is None:
             self._names.add(group)
-            story = self._stories[group] = GroupStory(group, report.add)
+            story = self._stories[group] = GroupAnalysis(group, report.add)
         story.take(exchange)
 
     def finish(self, until_ms: int | None = None) -> OperatorReport:

@@ -41,7 +41,7 @@ class Problem:
     place: str
 
 
-def problems(report: OperatorReport) -> list[Problem]:
+def operator_problems(report: OperatorReport) -> list[Problem]:
     """What is wrong, the worst first."""
     found = [_ping_pong(chain) for chain in report.chains.rows if chain.ping_pong]
     found += [_self_fencing(row) for row in report.self_fencings.rows if row.alive]
@@ -148,11 +148,11 @@ def _longer_session(silent_ms: int) -> str:
     return f"Set session.timeout.ms to {enough} or more, or {why}." if enough else f"F{why[1:]}."
 
 
-def summary(report: OperatorReport) -> list[str]:
+def operator_summary(report: OperatorReport) -> list[str]:
     """The report as lines of text."""
     if report.from_ms is None or report.until_ms is None:
         return ["The log holds no request of a group."]
-    found = problems(report)
+    found = operator_problems(report)
     counts = f"{times(report.rebalances.count, 'rebalance')} in {times(report.groups, 'group')}"
     span = f"From {at(report.from_ms)} to {at(report.until_ms)}"
     lines = [f"{span}: {times(len(found), 'problem')} with clients, {counts}."]

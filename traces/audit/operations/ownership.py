@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from fencepost.traces.audit.operations.membership import Member
+from fencepost.traces.audit.operations.membership import ObservedMember
 from fencepost.traces.audit.operations.operator_rows import (
     End,
     FencingChain,
@@ -54,7 +54,7 @@ class Fenced:
 class _Past:
     """A member id that was replaced."""
 
-    member: Member
+    member: ObservedMember
     by: Process
     at_ms: int
     handover: _Turn | None = None
@@ -124,7 +124,7 @@ class LifeLines:
         self._emit = emit
         self._instances: dict[str, _Instance] = {}
 
-    def taken(self, old: Member | None, new: Member) -> None:
+    def taken(self, old: ObservedMember | None, new: ObservedMember) -> None:
         """A process joined with an instance id and no member id; `old` held it until then."""
         assert new.instance_id is not None  # noqa: S101  (for the type checker)
         known = self._instances.setdefault(new.instance_id, _Instance(new.instance_id))
@@ -140,7 +140,7 @@ class LifeLines:
         for fenced in waiting:
             self._told(known, fenced)
 
-    def fenced(self, fenced: Fenced, holder: Member | None) -> None:
+    def fenced(self, fenced: Fenced, holder: ObservedMember | None) -> None:
         """A request was fenced; `holder`: who holds the instance id, as far as is known yet."""
         known = self._instances.setdefault(fenced.instance_id, _Instance(fenced.instance_id))
         if fenced.member_id in known.past:
@@ -153,12 +153,14 @@ class LifeLines:
         elif len(known.waiting) < _REMEMBERED:
             known.waiting.append(fenced)
 
-    def knows_fenced(self, member: Member) -> bool:
+    def knows_fenced(self, member: ObservedMember) -> bool:
         """Whether a member was told that it is fenced, by somebody who has not been seen yet."""
         known = self._instances.get(member.instance_id or "")
         return known is not None and any(f.member_id == member.member_id for f in known.waiting)
 
-    def ended(self, member: Member, end: End, until_ms: int | None, by: Process | None) -> None:
+    def ended(
+        self, member: ObservedMember, end: End, until_ms: int | None, by: Process | None
+    ) -> None:
         """A member that held an instance id is gone, or the log is."""
         if member.instance_id is not None:
             self._line(member, end, until_ms, by)
@@ -183,7 +185,7 @@ class LifeLines:
             if not known.past and not known.waiting and known.chain is None:
                 del self._instances[instance_id]
 
-    def _replaced(self, known: _Instance, old: Member, new: Member) -> None:
+    def _replaced(self, known: _Instance, old: ObservedMember, new: ObservedMember) -> None:
         past = _Past(old, new.process, new.from_ms)
         known.past[old.member_id] = past
         if old.process != new.process:
@@ -220,7 +222,9 @@ class LifeLines:
     def _past_line(self, past: _Past) -> None:
         self._line(past.member, End.REPLACED, past.at_ms, past.by)
 
-    def _line(self, member: Member, end: End, until_ms: int | None, by: Process | None) -> None:
+    def _line(
+        self, member: ObservedMember, end: End, until_ms: int | None, by: Process | None
+    ) -> None:
         self._emit(
             LifeLine(
                 self._group,
@@ -255,9 +259,9 @@ class LifeLines:
         )
 
 
-def _parked(fenced: Fenced) -> Member:
+def _parked(fenced: Fenced) -> ObservedMember:
     """The member that a fenced join had made, while it waited."""
-    return Member(
+    return ObservedMember(
         fenced.member_id,
         fenced.instance_id,
         fenced.process,
@@ -269,9 +273,9 @@ def _parked(fenced: Fenced) -> Member:
     )
 
 
-def _stranger(fenced: Fenced) -> Member:
+def _stranger(fenced: Fenced) -> ObservedMember:
     """A member that is known by its fencing alone."""
-    return Member(
+    return ObservedMember(
         fenced.member_id,
         fenced.instance_id,
         fenced.process,

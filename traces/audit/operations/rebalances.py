@@ -15,7 +15,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from fencepost.traces.audit.operations.membership import Member, Offers, subscription
+from fencepost.traces.audit.operations.membership import ObservedMember, Offers, subscription
 from fencepost.traces.audit.operations.operator_rows import Cause, Process, Rebalance, Remedy, Row
 from fencepost.traces.audit.operations.ownership import PATIENCE_MS
 from fencepost.traces.audit.operations.restarts import Came, Comings, Gone, long_enough_ms
@@ -32,14 +32,14 @@ class Join:
     arrived_ms: int
     fresh: bool
     leads: bool
-    member: Member
-    old: Member | None
+    member: ObservedMember
+    old: ObservedMember | None
     offered: Offers
     offers: Offers
 
 
 @dataclass(frozen=True, slots=True)
-class Departure:
+class MemberLeave:
     """A LeaveGroup that removed a member."""
 
     at_ms: int
@@ -48,7 +48,7 @@ class Departure:
 
 
 @dataclass(slots=True)
-class Evidence:
+class RebalanceEvidence:
     """What was seen since the last generation began.
 
     `sign_ms`: when somebody was first told that a rebalance runs; `told`: who was; `moved_ms`: when
@@ -59,7 +59,7 @@ class Evidence:
     sign_ms: int | None = None
     told: set[str] = field(default_factory=set)
     moved_ms: int | None = None
-    departures: list[Departure] = field(default_factory=list)
+    departures: list[MemberLeave] = field(default_factory=list)
     lost: list[Gone] = field(default_factory=list)
 
 
@@ -74,7 +74,7 @@ class Round:
     generation: int
     completed_ms: int
     place: str
-    evidence: Evidence
+    evidence: RebalanceEvidence
     before: int
     all_known: bool
     was_stable: bool
@@ -103,7 +103,7 @@ class Rebalances:
         self._group = group
         self._comings = comings
         self._emit = emit
-        self._evidence = Evidence()
+        self._evidence = RebalanceEvidence()
         self._rounds: deque[Round] = deque()
 
     @property
@@ -120,7 +120,7 @@ class Rebalances:
         """A generation is there.  `known`: whether `before` counts all members that there were."""
         last = self.current
         stable = last is None or last.stable_ms is not None
-        evidence, self._evidence = self._evidence, Evidence()
+        evidence, self._evidence = self._evidence, RebalanceEvidence()
         self._rounds.append(Round(generation, at_ms, place, evidence, before, known, stable))
         return self._rounds[-1]
 
@@ -137,7 +137,7 @@ class Rebalances:
         if evidence.moved_ms is None:
             evidence.moved_ms = at_ms
 
-    def departed(self, departure: Departure) -> None:
+    def departed(self, departure: MemberLeave) -> None:
         """A LeaveGroup removed a member."""
         self._at(departure.at_ms).departures.append(departure)
 
@@ -151,7 +151,7 @@ class Rebalances:
         if current is not None and current.generation == generation and current.stable_ms is None:
             current.stable_ms = at_ms
 
-    def _at(self, at_ms: int) -> Evidence:
+    def _at(self, at_ms: int) -> RebalanceEvidence:
         """Lines of one moment may stand in any order: to which rebalance this belongs."""
         current = self.current
         early = current is not None and at_ms <= current.completed_ms

@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from fencepost.traces.audit.operations.membership import Member
+from fencepost.traces.audit.operations.membership import ObservedMember
 from fencepost.traces.audit.operations.operator_rows import Process
 from fencepost.traces.audit.operations.ownership import PATIENCE_MS
 
@@ -30,7 +30,7 @@ class Gone:
     `alone`: whether no other member had its client id.
     """
 
-    member: Member
+    member: ObservedMember
     at_ms: int
     alone: bool
 
@@ -90,7 +90,7 @@ def _same(gone: Gone, came: Came) -> bool:
     return old.process == came.process
 
 
-def alone(member: Member, members: Iterable[Member]) -> bool:
+def alone(member: ObservedMember, members: Iterable[ObservedMember]) -> bool:
     """Whether no other member has its client id."""
     same = sum(1 for other in members if other.process.client_id == member.process.client_id)
     return same <= 1

@@ -15,22 +15,22 @@ import pyarrow.compute as pc
 from fencepost.properties.mutants.catalogue import find_revision
 from fencepost.traces.pipeline.corpus import coverage, triage
 from fencepost.traces.pipeline.corpus.corpus import Recipe
-from fencepost.traces.pipeline.corpus.engine import Engine, Merge
+from fencepost.traces.pipeline.corpus.engine import JobEngine, Merge
 from fencepost.traces.pipeline.corpus.jobs import (
     MANIFEST,
     TRACES_FOLDER,
-    Check,
+    CheckJob,
     Corpus,
-    Generate,
+    CountOutcomesJob,
+    GenerateJob,
     verdicts_folder,
 )
-from fencepost.traces.pipeline.corpus.outcomes import Outcomes
 from fencepost.traces.pipeline.storage.location import Place
 from fencepost.traces.pipeline.storage.manifest import CorpusError
 
 
 @dataclass(frozen=True, slots=True)
-class Ran:
+class ShardsDone:
     """What a run did: shards and rows now, and shards that were there before."""
 
     shards: int
@@ -46,7 +46,7 @@ def open_corpus(place: Place) -> Corpus:
     return Corpus(place, Recipe.from_text(text, place.full(MANIFEST)))
 
 
-def generate(engine: Engine, place: Place, recipe: Recipe) -> Ran:
+def generate_corpus(engine: JobEngine, place: Place, recipe: Recipe) -> ShardsDone:
     """Make a corpus, or what is missing of it.  Raises CorpusError where another one is."""
     known = place.read_text(MANIFEST)
     if known is None:
@@ -57,28 +57,32 @@ def generate(engine: Engine, place: Place, recipe: Recipe) -> Ran:
             f"({' '.join(known.split())}); choose another folder"
         )
     corpus = Corpus(place, recipe)
-    return _ran(engine, corpus, Generate(corpus), TRACES_FOLDER, range(len(corpus.shards)))
+    return _ran(engine, corpus, GenerateJob(corpus), TRACES_FOLDER, range(len(corpus.shards)))
 
 
-def check(engine: Engine, corpus: Corpus, judged_by: str) -> Ran:
+def check_corpus(engine: JobEngine, corpus: Corpus, judged_by: str) -> ShardsDone:
     """Judge what is not judged yet.  Raises CorpusError where traces are missing."""
     present = corpus.present()
-    return _ran(engine, corpus, Check(corpus, judged_by), verdicts_folder(judged_by), present)
+    return _ran(engine, corpus, CheckJob(corpus, judged_by), verdicts_folder(judged_by), present)
 
 
 def _ran(
-    engine: Engine, corpus: Corpus, job: Generate | Check, folder: str, shards: range | list[int]
-) -> Ran:
+    engine: JobEngine,
+    corpus: Corpus,
+    job: GenerateJob | CheckJob,
+    folder: str,
+    shards: range | list[int],
+) -> ShardsDone:
     corpus.place.tidy(folder)
     there = corpus.written(folder)
     missing = [number for number in shards if number not in there]
     done = engine.each(job, missing)
     if done["shard"].to_pylist() != missing:
         raise ValueError(f"the engine did {len(done)} shards of {len(missing)}")
-    return Ran(len(missing), pc.sum(done["rows"]).as_py() or 0, len(shards) - len(missing))
+    return ShardsDone(len(missing), pc.sum(done["rows"]).as_py() or 0, len(shards) - len(missing))
 
 
-def judged(corpus: Corpus, judged_by: str) -> list[int]:
+def judged_shards(corpus: Corpus, judged_by: str) -> list[int]:
     """The shards whose verdicts are there.  Raises CorpusError where some are missing."""
     present = corpus.present()
     there = corpus.written(verdicts_folder(judged_by))
@@ -91,24 +95,26 @@ def judged(corpus: Corpus, judged_by: str) -> list[int]:
     return present
 
 
-def outcomes(engine: Engine, corpus: Corpus, judged_by: str) -> pa.Table:
+def count_outcomes(engine: JobEngine, corpus: Corpus, judged_by: str) -> pa.Table:
     """How many traces of each model came out how."""
     merge = Merge(("revision", "mutant", "outcome"), ("traces",), ())
-    return engine.merged(Outcomes(corpus, judged_by), judged(corpus, judged_by), merge)
+    return engine.merged(
+        CountOutcomesJob(corpus, judged_by), judged_shards(corpus, judged_by), merge
+    )
 
 
-def cover(engine: Engine, corpus: Corpus) -> pa.Table:
+def cover_corpus(engine: JobEngine, corpus: Corpus) -> pa.Table:
     """Every item that the corpus covers; also written to `coverage.parquet`."""
-    items = engine.merged(coverage.Covers(corpus), corpus.present(), coverage.MERGE)
+    items = engine.merged(coverage.CoverageJob(corpus), corpus.present(), coverage.MERGE)
     corpus.place.write("coverage.parquet", items)
     return items
 
 
-def minimise(engine: Engine, corpus: Corpus, out: Place) -> tuple[int, int]:
+def minimise_corpus(engine: JobEngine, corpus: Corpus, out: Place) -> tuple[int, int]:
     """Write a corpus of the traces that coverage needs; how many, and how many there were."""
     if out.read_text(MANIFEST) is not None:
         raise CorpusError(f"{out} holds a corpus; choose another folder")
-    picked = engine.each(coverage.Needed(corpus), corpus.present())
+    picked = engine.each(coverage.GreedyCoverJob(corpus), corpus.present())
     kept: Mapping[int, list[int]] = coverage.needed(corpus, picked)
     for number, traces in kept.items():
         shard = corpus.shards[number]
@@ -119,9 +125,9 @@ def minimise(engine: Engine, corpus: Corpus, out: Place) -> tuple[int, int]:
     return sum(map(len, kept.values())), corpus.recipe.traces
 
 
-def triaged(engine: Engine, corpus: Corpus, judged_by: str) -> list[triage.Triaged]:
+def triage_corpus(engine: JobEngine, corpus: Corpus, judged_by: str) -> list[triage.Triaged]:
     """Every group of violations, with its smallest trace made smaller."""
     find_revision(judged_by)
-    shards = judged(corpus, judged_by)
+    shards = judged_shards(corpus, judged_by)
     groups = engine.merged(triage.Groups(corpus, judged_by), shards, triage.MERGE)
     return triage.triaged(corpus, judged_by, groups)

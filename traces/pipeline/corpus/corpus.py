@@ -34,7 +34,7 @@ SHARD_TRACES = 1_000
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Source:
+class TraceSource:
     """The model that traces are of: a revision, or a mutant of one (`mutant` "none": itself)."""
 
     revision: str
@@ -69,7 +69,7 @@ class Shard:
     """Some traces of one model, by their numbers in the corpus."""
 
     number: int
-    source: Source
+    source: TraceSource
     traces: range
 
     @property
@@ -98,7 +98,7 @@ class Recipe:
         """Every shard, model by model."""
         shards: list[Shard] = []
         for place, name in enumerate(self.models):
-            source = Source.of(name)
+            source = TraceSource.of(name)
             mine = range(place, self.traces, len(self.models))
             for first in range(0, len(mine), self.per_shard):
                 part = mine[first : first + self.per_shard]
@@ -131,10 +131,10 @@ class Recipe:
         return cls(*sizes, said["made_by"], said["part"])
 
 
-def recipe_of(
+def corpus_recipe(
     *, seed: int, traces: int, revisions: Sequence[str], mutants: Sequence[str], per_shard: int
 ) -> Recipe:
     """A recipe of revisions and mutants, each named once.  Raises KeyError for one unknown."""
     names = (*revisions, *(PREFIX + name.removeprefix(PREFIX) for name in mutants))
-    models = tuple(dict.fromkeys(Source.of(name).name for name in names))
+    models = tuple(dict.fromkeys(TraceSource.of(name).name for name in names))
     return Recipe(seed, traces, models, per_shard)

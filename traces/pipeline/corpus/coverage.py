@@ -7,18 +7,24 @@ model that a trace was made with, read from the trace itself.
 
 from __future__ import annotations
 
+import heapq
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from itertools import pairwise
 from typing import Any
 
 import pyarrow as pa
 
-from fencepost.traces.pipeline.corpus.corpus import NO_MUTANT, Source
+from fencepost.properties.explorer.explorer import explore
+from fencepost.properties.mutants.catalogue import find_revision
+from fencepost.properties.worlds.scopes import COVER_SCOPES
+from fencepost.properties.worlds.world import Worlds
+from fencepost.traces.pipeline.corpus.corpus import NO_MUTANT, TraceSource
+from fencepost.traces.pipeline.corpus.draw import state_words
 from fencepost.traces.pipeline.corpus.engine import Merge
-from fencepost.traces.pipeline.corpus.greedy import greedy
 from fencepost.traces.pipeline.corpus.jobs import Corpus, rows_of
-from fencepost.traces.pipeline.corpus.reachable import reachable
 from fencepost.traces.pipeline.corpus.schema import ITEMS, SHOWN
 
 RULE, PAIR, STATE = "rule", "pair", "state"
@@ -42,7 +48,7 @@ def items_of(turns: Iterable[Mapping[str, Any]]) -> set[tuple[str, str]]:
 
 
 @dataclass(frozen=True)
-class Covers:
+class CoverageJob:
     """Counts the items of a shard."""
 
     corpus: Corpus
@@ -66,7 +72,7 @@ class Covers:
 
 
 @dataclass(frozen=True)
-class Needed:
+class GreedyCoverJob:
     """Picks traces of a shard that cover all that the shard covers."""
 
     corpus: Corpus
@@ -109,9 +115,9 @@ def coverage_json(corpus: Corpus, items: pa.Table) -> dict[str, Any]:
     Missing is what can be reached in small worlds and no trace shows; of a mutant that is not told.
     `over_time`: how many items the traces below each number show.
     """
-    found: dict[Source, dict[str, dict[str, int]]] = {}
+    found: dict[TraceSource, dict[str, dict[str, int]]] = {}
     for row in rows_of(items):
-        source = Source(row["revision"], row["mutant"])
+        source = TraceSource(row["revision"], row["mutant"])
         of_source = found.setdefault(source, {kind: {} for kind in KINDS})
         of_source[row["kind"]][row["item"]] = row["first"]
     traces = corpus.recipe.traces
@@ -128,7 +134,9 @@ def coverage_json(corpus: Corpus, items: pa.Table) -> dict[str, Any]:
     }
 
 
-def _kind_json(source: Source, kind: str, firsts: Mapping[str, int], traces: int) -> dict[str, Any]:
+def _kind_json(
+    source: TraceSource, kind: str, firsts: Mapping[str, int], traces: int
+) -> dict[str, Any]:
     marks = sorted({max(1, traces >> n) for n in range(_DOUBLINGS)})
     told: dict[str, Any] = {
         "covered": len(firsts),
@@ -139,3 +147,71 @@ def _kind_json(source: Source, kind: str, firsts: Mapping[str, int], traces: int
         told["reachable_in_small_worlds"] = len(can)
         told["missing"] = sorted(can - set(firsts))
     return told
+
+
+def greedy(shown: Mapping[int, frozenset[str]]) -> list[int]:
+    """Of traces, by number, with what each shows: those to keep, in the order in which they came.
+
+    What a trace adds only falls, so one whose old figure is still the best when counted anew is it.
+    """
+    missing: set[str] = set().union(*shown.values())
+    queue = [(-len(items), trace) for trace, items in shown.items()]
+    heapq.heapify(queue)
+    kept: list[int] = []
+    while missing:
+        _, trace = heapq.heappop(queue)
+        adds = len(shown[trace] & missing)
+        if queue and (-adds, trace) > queue[0]:
+            heapq.heappush(queue, (-adds, trace))
+            continue
+        kept.append(trace)
+        missing -= shown[trace]
+    return _without_superfluous(kept, shown)
+
+
+def _without_superfluous(kept: list[int], shown: Mapping[int, frozenset[str]]) -> list[int]:
+    times = Counter(item for trace in kept for item in shown[trace])
+    needed = []
+    for trace in kept:
+        if all(times[item] > 1 for item in shown[trace]):
+            times.subtract(shown[trace])
+        else:
+            needed.append(trace)
+    return needed
+
+
+_CUT_OFF = frozenset({"restart", "drop"})
+
+
+@cache
+def reachable(revision: str) -> Mapping[str, frozenset[str]]:
+    """By kind: `rule`, `pair`, `state`.  Raises KeyError for a revision that there isn't."""
+    found: dict[str, set[str]] = {kind: set() for kind in KINDS}
+    for named in COVER_SCOPES:
+        _reach(Worlds(find_revision(revision), named.scope), found)
+    return {kind: frozenset(items) for kind, items in found.items()}
+
+
+def _reach(worlds: Worlds, found: dict[str, set[str]]) -> None:
+    graph = explore(worlds, keep_graph=True).graph
+    assert graph is not None  # noqa: S101  (it was asked for)
+    leaving: dict[int, list[tuple[tuple[str, ...], int]]] = {}
+    for source, act, target in graph.edges:
+        rules: tuple[str, ...] = ()
+        if act.kind not in _CUT_OFF:
+            world = graph.states[source]
+            done = worlds.transitions(world, act.kind, act.client)[act.choice]
+            rules = tuple(rule.id for view in done.views for rule in view.rules)
+        leaving.setdefault(source, []).append((rules, target))
+        found[RULE].update(rules)
+    found[STATE].update(state_words(world.group) for world in graph.states)
+    seen = {(0, "")}
+    queue = list(seen)
+    for place, last in queue:
+        for rules, target in leaving.get(place, ()):
+            decided = (last, *rules) if last else rules
+            found[PAIR].update(NEXT.join(pair) for pair in pairwise(decided))
+            after = target, decided[-1] if decided else ""
+            if after not in seen:
+                seen.add(after)
+                queue.append(after)

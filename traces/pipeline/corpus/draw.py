@@ -7,17 +7,17 @@ its model; numbers come from a generator of its own, so no trace knows of anothe
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from random import Random
 from typing import Any
 
-from fencepost.model.state.group import Group
+from fencepost.model.state.group import Group, Member
 from fencepost.properties.checking.random_walk import KINDS, Walk, WalkChoice, WalkGround
 from fencepost.properties.mutants.catalogue import find_revision
 from fencepost.properties.worlds.concretise import Run
 from fencepost.properties.worlds.scopes import walk_scopes
-from fencepost.traces.pipeline.corpus.model_state import state_words
 from fencepost.traces.pipeline.storage.rows import step_rows
 
 _ACTS = tuple(kind for kind in KINDS if kind != "describe")
@@ -95,3 +95,33 @@ def choices_of(turns: Iterable[dict[str, Any]]) -> tuple[WalkChoice, ...]:
 @lru_cache(maxsize=20_000)
 def _state(group: Group | None) -> str:
     return state_words(group)
+
+
+ABSENT = "no group"
+
+
+def state_words(group: Group | None) -> str:
+    """Such as `Stable: dynamic leading, many static owes; offsets`."""
+    if group is None:
+        return ABSENT
+    kinds = Counter(_kind(member, group.leader) for member in group.members)
+    members = ", ".join(f"many {k}" if n > 1 else k for k, n in sorted(kinds.items()))
+    said = (
+        f"{group.state.value}: {members or 'nobody'}",
+        {0: "", 1: "pending"}.get(len(group.pending), "many pending"),
+        "delay" if group.delay is not None else "",
+        "offsets" if group.offsets else "",
+    )
+    return "; ".join(filter(None, said))
+
+
+def _kind(member: Member, leader: str | None) -> str:
+    said = (
+        "static" if member.is_static else "dynamic",
+        "leading" if member.member_id == leader else "",
+        "joining" if member.joining is not None else "",
+        "syncing" if member.syncing is not None else "",
+        "new" if member.new else "",
+        "owes" if member.owes_sync else "",
+    )
+    return " ".join(filter(None, said))

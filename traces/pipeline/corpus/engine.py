@@ -12,8 +12,7 @@ from typing import Protocol
 
 import pyarrow as pa
 
-from fencepost.traces.pipeline.corpus.exploring import Frontiers
-from fencepost.traces.pipeline.corpus.frontiers_local import LocalFrontiers
+from fencepost.traces.pipeline.corpus.exploring import Frontiers, LocalFrontiers
 from fencepost.traces.pipeline.corpus.jobs import Job
 from fencepost.traces.pipeline.storage.location import Place
 
@@ -29,7 +28,7 @@ class Merge:
     mins: tuple[str, ...]
 
 
-class Engine(Protocol):
+class JobEngine(Protocol):
     """Does jobs."""
 
     def each(self, job: Job, shards: Sequence[int]) -> pa.Table:
@@ -45,16 +44,16 @@ class Engine(Protocol):
         ...
 
 
-class Local:
+class LocalEngine:
     """One process, one shard after the other."""
 
     def each(self, job: Job, shards: Sequence[int]) -> pa.Table:
-        """See Engine."""
+        """See JobEngine."""
         tables = [job(number) for number in shards]
         return pa.concat_tables([job.schema.empty_table(), *tables])
 
     def merged(self, job: Job, shards: Sequence[int], merge: Merge) -> pa.Table:
-        """See Engine.  No more than a few shards' rows are kept at once."""
+        """See JobEngine.  No more than a few shards' rows are kept at once."""
         whole = job.schema.empty_table()
         for start in range(0, len(shards), _AT_ONCE):
             tables = [job(number) for number in shards[start : start + _AT_ONCE]]
@@ -62,7 +61,7 @@ class Local:
         return whole.sort_by([(key, "ascending") for key in merge.keys])
 
     def frontiers(self, place: Place) -> Frontiers:
-        """See Engine."""
+        """See JobEngine."""
         return LocalFrontiers(place)
 
 

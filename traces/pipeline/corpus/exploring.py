@@ -31,7 +31,7 @@ FOUND = pa.schema([("world", pa.string()), ("ways", pa.int64()), ("broken", pa.s
 
 
 @dataclass(frozen=True, slots=True)
-class Bounds:
+class ExplorationBounds:
     """A revision within a scope: what is explored.  It is sent to whoever expands worlds."""
 
     revision: str
@@ -43,7 +43,7 @@ class Bounds:
 
 
 @dataclass(frozen=True, slots=True)
-class Level:
+class ExplorationLevel:
     """The worlds of a level, the transitions from them, and the properties broken there."""
 
     states: int
@@ -52,10 +52,10 @@ class Level:
 
 
 @dataclass(frozen=True, slots=True)
-class Levels:
+class ExplorationLevels:
     """All that was explored; `before`: so many levels were there when it began."""
 
-    levels: tuple[Level, ...]
+    levels: tuple[ExplorationLevel, ...]
     complete: bool
     before: int
 
@@ -96,7 +96,9 @@ class Frontiers(Protocol):
         """Write the level 0; how many worlds it has."""
         ...
 
-    def next(self, depth: int, states: int, bounds: Bounds) -> tuple[int, int, tuple[str, ...]]:
+    def next(
+        self, depth: int, states: int, bounds: ExplorationBounds
+    ) -> tuple[int, int, tuple[str, ...]]:
         """Write the level after that of this depth, which has so many states.
 
         How many the new one has, the transitions from the old one, and what is broken there.
@@ -105,8 +107,8 @@ class Frontiers(Protocol):
 
 
 def explore_levels(
-    frontiers: Frontiers, place: Place, bounds: Bounds, max_depth: int | None = None
-) -> Levels:
+    frontiers: Frontiers, place: Place, bounds: ExplorationBounds, max_depth: int | None = None
+) -> ExplorationLevels:
     """Explore, or go on.  Raises CorpusError where another exploration is kept."""
     text = json.dumps(bounds.to_json(), indent=1) + "\n"
     known = place.read_text(MANIFEST)
@@ -118,15 +120,15 @@ def explore_levels(
     before = len(done)
     if not done:
         states = frontiers.begin(map(world_text, worlds_of(bounds)[0].initial()))
-        done.append(_commit(place, 0, Level(states, 0, ())))
+        done.append(_commit(place, 0, ExplorationLevel(states, 0, ())))
     while done[-1].states and (max_depth is None or len(done) <= max_depth):
         depth = len(done) - 1
         states, transitions, wrong = frontiers.next(depth, done[-1].states, bounds)
         last = replace(done[-1], transitions=transitions, broken=wrong)
         done[-1] = last
-        done.append(_commit(place, depth + 1, Level(states, 0, ()), last))
+        done.append(_commit(place, depth + 1, ExplorationLevel(states, 0, ()), last))
     complete = not done[-1].states
-    return Levels(tuple(level for level in done if level.states), complete, before)
+    return ExplorationLevels(tuple(level for level in done if level.states), complete, before)
 
 
 def level_name(depth: int) -> str:
@@ -134,31 +136,33 @@ def level_name(depth: int) -> str:
     return f"levels/{depth:06d}"
 
 
-def _commit(place: Place, depth: int, level: Level, last: Level | None = None) -> Level:
+def _commit(
+    place: Place, depth: int, level: ExplorationLevel, last: ExplorationLevel | None = None
+) -> ExplorationLevel:
     """From here on the level is whole; `last`: what its making told of the one before."""
     told = {"level": asdict(level), "before": None if last is None else asdict(last)}
     place.write_text(f"{level_name(depth)}.json", json.dumps(told, indent=1) + "\n")
     return level
 
 
-def _kept(place: Place) -> Iterator[Level]:
+def _kept(place: Place) -> Iterator[ExplorationLevel]:
     told: list[Mapping[str, Any]] = []
     while (text := place.read_text(f"{level_name(len(told))}.json")) is not None:
         told.append(json.loads(text))
     for now, following in zip(told, [*told, None][1:], strict=True):
         found = now["level"] if following is None else following["before"]
-        yield Level(found["states"], found["transitions"], tuple(found["broken"]))
+        yield ExplorationLevel(found["states"], found["transitions"], tuple(found["broken"]))
 
 
 @lru_cache(maxsize=2)
-def worlds_of(bounds: Bounds) -> tuple[Worlds, Judging]:
+def worlds_of(bounds: ExplorationBounds) -> tuple[Worlds, Judging]:
     """The worlds within bounds, and who judges them; remembered, since both learn."""
     revision = find_revision(bounds.revision)
     judging = Judging(PROPERTIES.values(), revision)
     return Worlds(revision, bounds.scope, judging.judge), judging
 
 
-def expanded(bounds: Bounds, texts: Iterable[str]) -> pa.RecordBatch:
+def expanded(bounds: ExplorationBounds, texts: Iterable[str]) -> pa.RecordBatch:
     """What is reached from some worlds in one step, each once, as `FOUND` says."""
     worlds, judging = worlds_of(bounds)
     ways: dict[str, int] = {}
@@ -174,3 +178,43 @@ def expanded(bounds: Bounds, texts: Iterable[str]) -> pa.RecordBatch:
     rows = [{"world": world, "ways": count, "broken": None} for world, count in ways.items()]
     rows += [{"world": "", "ways": 0, "broken": name} for name in sorted(wrong)]
     return pa.RecordBatch.from_pylist(rows, schema=FOUND)
+
+
+_FILE = "part-0.parquet"
+
+
+class LocalFrontiers:
+    """Levels in a place."""
+
+    def __init__(self, place: Place) -> None:
+        self.place = place
+        self._known: set[str] | None = None
+
+    def begin(self, worlds: Iterable[str]) -> int:
+        """See Frontiers."""
+        return self._write(0, list(worlds))
+
+    def next(
+        self, depth: int, states: int, bounds: ExplorationBounds
+    ) -> tuple[int, int, tuple[str, ...]]:
+        """See Frontiers."""
+        del states
+        if self._known is None:
+            self._known = {text for level in range(depth + 1) for text in self._read(level)}
+        known = self._known
+        found = expanded(bounds, self._read(depth))
+        reached = found.column("world").to_pylist()
+        wrong = tuple(name for name in found.column("broken").to_pylist() if name is not None)
+        fresh = [text for text in reached if text and text not in known]
+        known.update(fresh)
+        return self._write(depth + 1, fresh), sum(found.column("ways").to_pylist()), wrong
+
+    def _read(self, depth: int) -> list[str]:
+        table = self.place.read(f"{level_name(depth)}/{_FILE}")
+        texts: list[str] = table.column("world").to_pylist()
+        return texts
+
+    def _write(self, depth: int, worlds: list[str]) -> int:
+        table = pa.table({"world": worlds}, schema=WORLDS)
+        self.place.write(f"{level_name(depth)}/{_FILE}", table)
+        return len(worlds)

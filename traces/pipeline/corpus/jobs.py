@@ -8,6 +8,7 @@ has done it once.
 from __future__ import annotations
 
 import gc
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -19,7 +20,7 @@ import pyarrow.compute as pc
 
 from fencepost.traces.pipeline.corpus.corpus import Recipe, Shard
 from fencepost.traces.pipeline.corpus.draw import trace_row
-from fencepost.traces.pipeline.corpus.schema import DONE, TRACES, VERDICTS
+from fencepost.traces.pipeline.corpus.schema import DONE, OUTCOMES, TRACES, VERDICTS
 from fencepost.traces.pipeline.corpus.verdicts import checker
 from fencepost.traces.pipeline.storage.location import Place
 from fencepost.traces.pipeline.storage.manifest import CorpusError
@@ -85,7 +86,7 @@ class Corpus:
 
 
 @dataclass(frozen=True)
-class Generate:
+class GenerateJob:
     """Draws the traces of a shard and writes them."""
 
     corpus: Corpus
@@ -103,7 +104,7 @@ class Generate:
 
 
 @dataclass(frozen=True)
-class Check:
+class CheckJob:
     """Judges the traces of a shard by a revision and writes the verdicts."""
 
     corpus: Corpus
@@ -164,3 +165,24 @@ def unwatched() -> Iterator[None]:
         gc.freeze()
         if was:
             gc.enable()
+
+
+@dataclass(frozen=True)
+class CountOutcomesJob:
+    """Counts the outcomes of a shard."""
+
+    corpus: Corpus
+    judge: str
+    schema = OUTCOMES
+
+    def __call__(self, number: int) -> pa.Table:
+        """A row for each outcome, as `schema.OUTCOMES` says."""
+        shard = self.corpus.shards[number]
+        name = f"{verdicts_folder(self.judge)}/{shard.file}"
+        verdicts = self.corpus.place.read(name, ["outcome"])
+        source = {"revision": shard.source.revision, "mutant": shard.source.mutant}
+        rows = [
+            {**source, "outcome": outcome, "traces": traces}
+            for outcome, traces in sorted(Counter(verdicts["outcome"].to_pylist()).items())
+        ]
+        return pa.Table.from_pylist(rows, schema=OUTCOMES)

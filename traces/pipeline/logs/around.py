@@ -13,9 +13,9 @@ from operator import itemgetter
 
 import pyarrow.compute as pc
 
-from fencepost.traces.audit.judge.audit import Audit, Broker
+from fencepost.traces.audit.judge.audit import Audit, BrokerActivity
 from fencepost.traces.audit.judge.results import GroupResult
-from fencepost.traces.logs.exchange import Exchange
+from fencepost.traces.logs.exchange import LoggedExchange
 from fencepost.traces.pipeline.logs.plan import LogAudit, file_table
 from fencepost.traces.pipeline.logs.reading import Cursor, lines_of
 
@@ -35,7 +35,7 @@ class PartAudit(Audit):
         self._silent: dict[str, list[tuple[tuple[int, int], int, int]]] = {}
         self._lost: dict[str, list[tuple[tuple[int, int], int, str]]] = {}
 
-    def exchanges(self) -> Iterator[Exchange]:
+    def exchanges(self) -> Iterator[LoggedExchange]:
         """The part's, in order of the answers."""
         brokers = self._log.numbers
         streams = [lines_of(self._log, self._part, broker, self._cursor) for broker in brokers]
@@ -99,7 +99,7 @@ class PartAudit(Audit):
         found = self._silent.get(broker)
         if found is None:
             found = self._silent[broker] = []
-            between = Broker()
+            between = BrokerActivity()
             for number in self._log.numbers[broker]:
                 (row,) = self._log.place.read(file_table("files", number), _SILENCES).to_pylist()
                 if row["first_ms"] is None:

@@ -16,7 +16,7 @@ from typing import Any, Self
 
 import pyarrow as pa
 
-from fencepost.traces.audit.judge.results import Found, GroupResult
+from fencepost.traces.audit.judge.results import AuditViolation, GroupResult
 from fencepost.traces.audit.operations.operator_json import plain
 from fencepost.traces.audit.operations.operator_report import OperatorAudit, OperatorReport
 from fencepost.traces.audit.operations.operator_rows import (
@@ -27,7 +27,7 @@ from fencepost.traces.audit.operations.operator_rows import (
     Row,
     ThrownOut,
 )
-from fencepost.traces.audit.operations.operator_words import problems
+from fencepost.traces.audit.operations.operator_words import operator_problems
 from fencepost.traces.pipeline.corpus.jobs import unwatched
 from fencepost.traces.pipeline.corpus.schema import DONE
 from fencepost.traces.pipeline.logs.around import PartAudit
@@ -64,7 +64,7 @@ class AuditPart:
                 operator.take(exchange)
             report = operator.finish(self.until_ms)
             results = judge.finish()
-            for problem in problems(report):
+            for problem in operator_problems(report):
                 tables.add("problems", plain(problem))
             for result in results.values():
                 tables.add("groups", group_row(result))
@@ -148,7 +148,7 @@ def group_row(result: GroupResult) -> dict[str, Any]:
     return row
 
 
-def violation_row(group: str, found: Found) -> dict[str, Any]:
+def violation_row(group: str, found: AuditViolation) -> dict[str, Any]:
     """A violation, as `log_tables.VIOLATIONS` says."""
     row = {"group": group, **found.to_json()}
     allowed = [{**a, "body": json_text(a["body"])} for a in row["allowed"]]

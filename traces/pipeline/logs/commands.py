@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from fencepost.traces.audit.judge.results import EXPLAINED
 from fencepost.traces.audit.run import OUTCOMES
-from fencepost.traces.pipeline.corpus.engine import Engine
+from fencepost.traces.pipeline.corpus.engine import JobEngine
 from fencepost.traces.pipeline.logs.audit import DONE_TABLE, AuditPart
 from fencepost.traces.pipeline.logs.plan import MANIFEST, LogAudit, file_table, part_table
 from fencepost.traces.pipeline.logs.reading import ReadLog
@@ -25,7 +25,7 @@ from fencepost.traces.pipeline.storage.manifest import CorpusError
 
 
 @dataclass(frozen=True, slots=True)
-class Audited:
+class LogAuditTotals:
     """What an audit came to.  `skipped`: reason → lines passed over, and the place of the first."""
 
     files: int
@@ -60,7 +60,7 @@ class Audited:
         }
 
 
-def audit_logs(engine: Engine, audit: LogAudit) -> Audited:
+def audit_logs(engine: JobEngine, audit: LogAudit) -> LogAuditTotals:
     """Audit, or do what is missing of it.  Raises CorpusError where another audit is."""
     place = audit.place
     known = place.read_text(MANIFEST)
@@ -79,10 +79,10 @@ def audit_logs(engine: Engine, audit: LogAudit) -> Audited:
     missing = _missing(place, DONE_TABLE, part_table, audit.parts)
     missing.sort(key=lambda part: -sizes[part])
     _do(engine, AuditPart(audit, lines), missing)
-    return audited(audit)
+    return recorded_totals(audit)
 
 
-def _do(engine: Engine, job: ReadLog | AuditPart, numbers: list[int]) -> None:
+def _do(engine: JobEngine, job: ReadLog | AuditPart, numbers: list[int]) -> None:
     done = engine.each(job, numbers)["shard"].to_pylist()
     if sorted(done) != sorted(numbers):
         raise ValueError(f"the engine did {len(done)} of {len(numbers)}")
@@ -98,7 +98,7 @@ def _files(audit: LogAudit) -> pa.Table:
     return pa.concat_tables([place.read(file_table("files", n)) for n in numbers])
 
 
-def audited(audit: LogAudit) -> Audited:
+def recorded_totals(audit: LogAudit) -> LogAuditTotals:
     """What a whole audit came to.  Raises CorpusError where parts of it are missing."""
     place = audit.place
     if missing := len(_missing(place, DONE_TABLE, part_table, audit.parts)):
@@ -118,7 +118,7 @@ def audited(audit: LogAudit) -> Audited:
         for name in counts:
             with place.opened(part_table(name, part)) as table:
                 counts[name] += table.metadata.num_rows
-    return Audited(
+    return LogAuditTotals(
         len(files),
         pc.sum(files["lines"]).as_py(),
         pc.sum(files["exchanges"]).as_py(),

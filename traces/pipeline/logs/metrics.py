@@ -17,7 +17,7 @@ from typing import Any
 import pyarrow as pa
 
 from fencepost.traces.audit.operations.operator_rows import Cause, Remedy
-from fencepost.traces.pipeline.corpus.engine import Engine, Merge
+from fencepost.traces.pipeline.corpus.engine import JobEngine, Merge
 from fencepost.traces.pipeline.corpus.schema import DONE
 from fencepost.traces.pipeline.logs.plan import LogAudit, part_table
 from fencepost.traces.pipeline.storage.log_tables import table
@@ -194,7 +194,7 @@ class Metrics:
         return {name: sum(self.days[name].to_pylist()) for name in SUMS}
 
 
-def measure(engine: Engine, audit: LogAudit) -> Metrics:
+def measure_logs(engine: JobEngine, audit: LogAudit) -> Metrics:
     """Count, and write what was counted beside the audit."""
     parts = range(audit.parts)
     engine.each(Measure(audit), parts)

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Self
 from zlib import crc32
 
-from fencepost.traces.audit.judge.log_options import LogOptions
+from fencepost.traces.audit.judge.settings import LogOptions
 from fencepost.traces.files.run_trace import tool
 from fencepost.traces.logs.request_log import RequestLog
 from fencepost.traces.pipeline.storage.location import Place

@@ -17,9 +17,9 @@ import orjson
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from fencepost.traces.audit.judge.audit import Broker, parts
+from fencepost.traces.audit.judge.audit import BrokerActivity, parts
 from fencepost.traces.audit.run import DAMAGE
-from fencepost.traces.logs.exchange import Exchange
+from fencepost.traces.logs.exchange import LoggedExchange
 from fencepost.traces.logs.request_log import RequestLog
 from fencepost.traces.pipeline.corpus.jobs import unwatched
 from fencepost.traces.pipeline.corpus.schema import DONE
@@ -61,7 +61,7 @@ class ReadLog:
         only = frozenset(options.groups)
         firsts: dict[str, int] = {}
         count, from_ms, until_ms = 0, None, None
-        broker, first_ms, pauses = Broker(), None, []
+        broker, first_ms, pauses = BrokerActivity(), None, []
         with (
             place.writing(file_table("lines", number), LINES) as to_lines,
             place.writing(file_table("uses", number), USES) as to_uses,
@@ -112,7 +112,7 @@ class ReadLog:
         return count
 
 
-def _groups(exchange: Exchange) -> Iterator[tuple[object, Exchange]]:
+def _groups(exchange: LoggedExchange) -> Iterator[tuple[object, LoggedExchange]]:
     """An exchange for each group that it is about."""
     group = exchange.request_body.get("groupId")
     if group is not None:
@@ -152,7 +152,7 @@ class _Lines:
         self._waiting: dict[int, list[Row]] = {}
         self._held = 0
 
-    def add(self, part: int, until_ms: int, x: Exchange) -> None:
+    def add(self, part: int, until_ms: int, x: LoggedExchange) -> None:
         self.counts[part] += 1
         self._waiting.setdefault(part, []).append(
             (
@@ -191,7 +191,7 @@ class Cursor:
 
 def lines_of(
     audit: LogAudit, part: int, broker: str, cursor: Cursor
-) -> Iterator[tuple[int, Exchange]]:
+) -> Iterator[tuple[int, LoggedExchange]]:
     """What a broker's log has of a part, in order; no more of it in memory than a row group.
 
     Each comes with the latest answer of the broker's log up to there: whoever merges brokers by
@@ -220,7 +220,9 @@ def lines_of(
                     cursor.at[broker] = number, line
                     request, response = map(orjson.loads, bodies)
                     head = (name, line, broker, arrived, answered)
-                    exchange = Exchange(*head, connection, client, api, version, request, response)
+                    exchange = LoggedExchange(
+                        *head, connection, client, api, version, request, response
+                    )
                     yield max(before_ms, until_ms), exchange
         (last_ms,) = audit.place.read(file_table("files", number), ["until_ms"])[0].to_pylist()
         before_ms = max(before_ms, last_ms or 0)

@@ -11,13 +11,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from fencepost.traces.audit.judge.audit import Broker
+from fencepost.traces.audit.judge.audit import BrokerActivity
 from fencepost.traces.audit.judge.groups import GroupAudit
 from fencepost.traces.audit.judge.possible_errors import Legal
-from fencepost.traces.audit.judge.results import Found
-from fencepost.traces.audit.judge.segment import Stretch
-from fencepost.traces.audit.judge.settings import Settings
-from fencepost.traces.logs.exchange import Exchange
+from fencepost.traces.audit.judge.results import AuditViolation
+from fencepost.traces.audit.judge.segment import Segment
+from fencepost.traces.audit.judge.settings import AuditSettings
+from fencepost.traces.logs.exchange import LoggedExchange
 from fencepost.traces.pipeline.storage.stream_state import from_bytes, to_bytes
 
 _CONNECTIONS = 1_000
@@ -27,7 +27,7 @@ class StreamGroup:
     """A group under way; `state`: where it was left, None at its beginning."""
 
     def __init__(
-        self, group: str, settings: Settings, legal: Legal, state: bytes | None = None
+        self, group: str, settings: AuditSettings, legal: Legal, state: bytes | None = None
     ) -> None:
         noted = self._note
         self._given: dict[str, object] = {
@@ -37,17 +37,17 @@ class StreamGroup:
             "noted": noted,
         }
         self._alerts: list[dict[str, Any]] = []
-        self._brokers: dict[str, Broker]
+        self._brokers: dict[str, BrokerActivity]
         if state is None:
             self._brokers = {}
             self._audit = GroupAudit(group, settings, legal, self, noted)
         else:
             self._brokers, self._audit = from_bytes(state, self._given)
 
-    def take(self, exchanges: Iterable[Exchange]) -> list[dict[str, Any]]:
+    def take(self, exchanges: Iterable[LoggedExchange]) -> list[dict[str, Any]]:
         """Its next lines; the violations that they end in, as rows."""
         for exchange in exchanges:
-            broker = self._brokers.setdefault(exchange.broker, Broker())
+            broker = self._brokers.setdefault(exchange.broker, BrokerActivity())
             used = broker.connections.setdefault(
                 exchange.connection, [exchange.arrived_ms, exchange.answered_ms]
             )
@@ -79,7 +79,7 @@ class StreamGroup:
         """See Surroundings.  Whoever writes alerts knows what can't be read; a group does not."""
         return
 
-    def _note(self, found: Found, stretch: Stretch | None) -> None:
+    def _note(self, found: AuditViolation, stretch: Segment | None) -> None:
         self._alerts.append(
             {
                 **found.to_json(),

@@ -12,7 +12,13 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from fencepost.traces.pipeline.corpus.exploring import FOUND, WORLDS, Bounds, expanded, level_name
+from fencepost.traces.pipeline.corpus.exploring import (
+    FOUND,
+    WORLDS,
+    ExplorationBounds,
+    expanded,
+    level_name,
+)
 from fencepost.traces.pipeline.storage.ddl import ddl
 from fencepost.traces.pipeline.storage.location import Place
 
@@ -35,7 +41,9 @@ class SparkFrontiers:
         first = pa.table({"world": list(worlds)}, schema=WORLDS)
         return self._write(0, self.session.createDataFrame(first))
 
-    def next(self, depth: int, states: int, bounds: Bounds) -> tuple[int, int, tuple[str, ...]]:
+    def next(
+        self, depth: int, states: int, bounds: ExplorationBounds
+    ) -> tuple[int, int, tuple[str, ...]]:
         """See Frontiers."""
         from pyspark.sql import functions as f  # noqa: PLC0415  (an extra)
 
@@ -68,7 +76,7 @@ class SparkFrontiers:
 
 
 def _expanding(
-    bounds: Bounds,
+    bounds: ExplorationBounds,
 ) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     def each(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:

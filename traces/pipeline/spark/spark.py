@@ -42,7 +42,7 @@ class SparkUnavailableError(Exception):
     """Spark can't run here.  `str()` says what is missing, and the remedy."""
 
 
-class Spark:
+class SparkEngine:
     """Jobs on a session of Spark."""
 
     def __init__(self, session: SparkSession) -> None:

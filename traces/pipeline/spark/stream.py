@@ -18,11 +18,11 @@ import pandas as pd
 import pyarrow as pa
 
 from fencepost.traces.audit.judge.audit import parts
-from fencepost.traces.audit.judge.log_options import LogOptions
 from fencepost.traces.audit.judge.possible_errors import Legal
 from fencepost.traces.audit.judge.results import UNKNOWN, VIOLATED
+from fencepost.traces.audit.judge.settings import LogOptions
 from fencepost.traces.audit.run import DAMAGE
-from fencepost.traces.logs.exchange import Exchange
+from fencepost.traces.logs.exchange import LoggedExchange
 from fencepost.traces.logs.request_log import MARK, RequestLog
 from fencepost.traces.pipeline.logs.stream_group import StreamGroup
 from fencepost.traces.pipeline.storage.ddl import ddl
@@ -183,13 +183,13 @@ def _order(row: tuple[Any, ...]) -> tuple[Any, ...]:
     return until_ms, broker, source, line
 
 
-def _exchange(row: tuple[Any, ...]) -> Exchange:
+def _exchange(row: tuple[Any, ...]) -> LoggedExchange:
     _, _, broker, source, line, _, arrived, answered, connection, client, api, version, *bodies = (
         row
     )
     request, response = map(orjson.loads, bodies)
     times = (int(arrived), int(answered))
-    return Exchange(
+    return LoggedExchange(
         source,
         int(line),
         broker,

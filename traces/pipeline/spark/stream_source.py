@@ -55,7 +55,7 @@ class LogFolder(DataSource):  # type: ignore[misc]  # PySpark is not followed
 
 
 @dataclass(frozen=True)
-class Stretch(InputPartition):  # type: ignore[misc]
+class FileRange(InputPartition):  # type: ignore[misc]
     """Bytes of a file, from the beginning of a line to the end of one; `line`: lines before."""
 
     path: str
@@ -92,7 +92,7 @@ class GrowingLogs(DataSourceStreamReader):  # type: ignore[misc]
             found[number] = {"bytes": before["bytes"] + size, "lines": before["lines"] + lines}
         return found
 
-    def partitions(self, start: Offsets, end: Offsets) -> list[Stretch]:
+    def partitions(self, start: Offsets, end: Offsets) -> list[FileRange]:
         """A stretch of each file that grew."""
         files = self._files()
         found = []
@@ -109,10 +109,10 @@ class GrowingLogs(DataSourceStreamReader):  # type: ignore[misc]
                 )
             path = files[number]
             name = path.name.partition(".log")[0]
-            found.append(Stretch(str(path), name, since["bytes"], until["bytes"], since["lines"]))
+            found.append(FileRange(str(path), name, since["bytes"], until["bytes"], since["lines"]))
         return found
 
-    def read(self, partition: Stretch) -> Iterator[pa.RecordBatch]:
+    def read(self, partition: FileRange) -> Iterator[pa.RecordBatch]:
         """Its lines."""
         rows: list[tuple[str, str, int, bytes]] = []
         source = Path(partition.path).name

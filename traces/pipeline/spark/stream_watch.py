@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from fencepost.traces.audit.judge.log_options import LogOptions
+from fencepost.traces.audit.judge.settings import LogOptions
 from fencepost.traces.files.run_trace import tool
 from fencepost.traces.pipeline.spark import stream
 from fencepost.traces.pipeline.spark.stream_source import NAME, LogFolder
@@ -36,7 +36,7 @@ _KAFKA_LINES = (
 
 
 @dataclass(frozen=True)
-class Source:
+class StreamSource:
     """Where lines come from: a folder, or a topic of the brokers at `bootstrap`."""
 
     folder: str | None = None
@@ -64,7 +64,7 @@ class Watch:
     """A source and how it is judged; `parts`: how many tasks the groups are dealt out to."""
 
     place: Place
-    source: Source
+    source: StreamSource
     options: LogOptions = field(default_factory=LogOptions)
     parts: int = 16
 
@@ -99,7 +99,7 @@ class Watch:
             )
 
 
-def watch(
+def watch_logs(
     session: SparkSession,
     given: Watch,
     told: Callable[[dict[str, Any]], None],

@@ -5,7 +5,7 @@ their fields.  Nothing in it is ever run, so bytes from elsewhere can do no harm
 version wrote is refused by name, not misread.  An object that is in two places is written once, and
 is one object again.
 
-The form, version 2: zlib over JSON, `[format, version, fencepost, value]`.  A value is null, a
+The form, version 3: zlib over JSON, `[format, version, fencepost, value]`.  A value is null, a
 boolean, a number, a string, or a list that begins with what it is: `l` list, `t` tuple, `s` set,
 `f` frozenset (each with its items), `q` deque (how long at most, items), `d` dict and `c` counter
 (with pairs), `b` bytes in base64, `e` a member of an enum, `n` a named tuple, `o` an object (class,
@@ -28,7 +28,7 @@ from typing import Any
 from fencepost.traces.files.run_trace import tool
 
 FORMAT = "fencepost-group-state"
-VERSION = 2
+VERSION = 3
 
 _FLOORS = ("model.", "properties.", "traces.audit.", "traces.logs.exchange")
 """Whose classes may be in a state."""

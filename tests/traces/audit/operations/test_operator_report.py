@@ -17,10 +17,14 @@ from support.places import TESTS
 
 from fencepost.traces.audit.operations import operator_report
 from fencepost.traces.audit.operations.operator_json import operator_json
-from fencepost.traces.audit.operations.operator_report import Kept, OperatorAudit, OperatorReport
+from fencepost.traces.audit.operations.operator_report import (
+    LimitedRows,
+    OperatorAudit,
+    OperatorReport,
+)
 from fencepost.traces.audit.operations.operator_rows import Cause, Process, Remedy, ThrownOut
-from fencepost.traces.audit.operations.operator_words import problems, summary
-from fencepost.traces.logs.exchange import Exchange
+from fencepost.traces.audit.operations.operator_words import operator_problems, operator_summary
+from fencepost.traces.logs.exchange import LoggedExchange
 from fencepost.traces.logs.request_log import read_request_log
 
 RECORDED = TESTS / "traces" / "request_logs"
@@ -44,7 +48,7 @@ def staged(log: Path) -> list[dict[str, Any]]:
     return found
 
 
-def exchanges(log: Path) -> list[Exchange]:
+def exchanges(log: Path) -> list[LoggedExchange]:
     return list(read_request_log([log]))
 
 
@@ -53,10 +57,10 @@ def exchanges(log: Path) -> list[Exchange]:
 
 def test_what_was_staged_is_named_and_nothing_else(recorded: Path) -> None:
     report = reported(exchanges(recorded))
-    found = {(p.kind, p.group, p.instance_id, p.names) for p in problems(report)}
+    found = {(p.kind, p.group, p.instance_id, p.names) for p in operator_problems(report)}
     wanted = [row for row in staged(recorded) if row.get("by") != "admin"]
     assert len(wanted) == 4
-    assert len(found) == len(problems(report)) == len(wanted)
+    assert len(found) == len(operator_problems(report)) == len(wanted)
     for row in wanted:
         (names,) = [names for *what, names in found if what == _what(row)]
         assert [name.partition(" ")[0] for name in names] == row["names"]
@@ -85,7 +89,7 @@ def test_an_administrators_removals_are_told_and_are_no_problem(recorded: Path) 
 def test_a_log_without_a_fault_does_not_report_it(recorded: Path, fault: str) -> None:
     groups = {row["group"] for row in staged(recorded) if row["kind"] == fault}
     without = [x for x in exchanges(recorded) if not groups & set(x.group_ids)]
-    kinds = {problem.kind for problem in problems(reported(without))}
+    kinds = {problem.kind for problem in operator_problems(reported(without))}
     everything = {"ping-pong", "self-fencing", "static-leave", "short-session"}
     assert kinds == everything - {fault}
 
@@ -127,7 +131,7 @@ def test_the_schema_would_notice() -> None:
 # Any order of groups, any size
 
 
-def interleaved(parts: list[list[Exchange]], how: random.Random) -> list[Exchange]:
+def interleaved(parts: list[list[LoggedExchange]], how: random.Random) -> list[LoggedExchange]:
     """Each group's exchanges in their order, the groups shuffled."""
     left = [list(reversed(part)) for part in parts]
     mixed = []
@@ -140,7 +144,7 @@ def interleaved(parts: list[list[Exchange]], how: random.Random) -> list[Exchang
 @pytest.mark.parametrize("seed", range(5))
 def test_groups_may_be_interleaved_in_any_way(recorded: Path, seed: int) -> None:
     whole = exchanges(recorded)
-    by_group: dict[str, list[Exchange]] = {}
+    by_group: dict[str, list[LoggedExchange]] = {}
     for exchange in whole:
         for group in exchange.group_ids:
             by_group.setdefault(group, []).append(exchange)
@@ -191,7 +195,7 @@ def test_of_many_rows_the_same_ones_are_kept_and_all_are_counted() -> None:
     for seed in range(3):
         shuffled = numbers[:]
         random.Random(seed).shuffle(shuffled)
-        kept: Kept[int] = Kept(lambda n: (n,), most=10)
+        kept: LimitedRows[int] = LimitedRows(lambda n: (n,), most=10)
         for number in shuffled:
             kept.add(number)
         assert (kept.count, kept.rows) == (1000, numbers[:10])
@@ -263,7 +267,7 @@ def test_the_summary_names_pods_times_and_remedies() -> None:
         log.run(2)
         log.consumers.remove(holder)
         holder = rival
-    text = "\n".join(summary(reported(log.exchanges)))
+    text = "\n".join(operator_summary(reported(log.exchanges)))
     assert (
         "pod-3 (10.0.0.3) and pod-7 (10.0.0.7) share group.instance.id orders-2 in group orders: "
         "it changed hands 3 times between 2026-11-21 06:40:06 UTC and 06:40:10" in text
@@ -280,7 +284,7 @@ def test_a_short_session_is_said_once_with_a_timeout_that_is_long_enough() -> No
         log.run(14)
         pod.state = "stable"
         log.run(5)
-    (problem,) = problems(reported(log.exchanges))
+    (problem,) = operator_problems(reported(log.exchanges))
     assert problem.kind == "short-session"
     assert "thrown out of group orders as orders-2 3 times while it was alive" in problem.says
     assert "session timeout is 10.0 s" in problem.says
@@ -288,7 +292,7 @@ def test_a_short_session_is_said_once_with_a_timeout_that_is_long_enough() -> No
 
 
 def test_how_often_is_said_although_not_all_rows_are_kept() -> None:
-    report = OperatorReport(thrown_out=Kept(lambda row: (row.at_ms,), most=2))
+    report = OperatorReport(thrown_out=LimitedRows(lambda row: (row.at_ms,), most=2))
     rows = [
         ThrownOut("g", "pod-1", f"id-{ms}", Process("c", "h"), ms, 9_000 + ms, 6_000, f"l:{ms}")
         for ms in (5, 1, 4, 2, 3)
@@ -296,13 +300,13 @@ def test_how_often_is_said_although_not_all_rows_are_kept() -> None:
     for row in rows:
         report.add(row)
     assert len(report.thrown_out.rows) == 2
-    (problem,) = problems(report)
+    (problem,) = operator_problems(report)
     assert "thrown out of group g as pod-1 5 times while it was alive" in problem.says
     assert problem.place == "l:1"
 
 
 def test_an_empty_log_says_so() -> None:
-    assert summary(reported([])) == ["The log holds no request of a group."]
+    assert operator_summary(reported([])) == ["The log holds no request of a group."]
 
 
 def test_what_would_have_avoided_rebalances_is_counted() -> None:
@@ -314,6 +318,6 @@ def test_what_would_have_avoided_rebalances_is_counted() -> None:
     log.form(pods[1].again())
     report = reported(log.exchanges)
     assert report.remedies[Remedy.STATIC] == 2
-    text = "\n".join(summary(report))
+    text = "\n".join(operator_summary(report))
     assert "What would have avoided some: static membership 2." in text
     assert "A session.timeout.ms of 6000 would have been enough" in text

@@ -9,10 +9,14 @@ from hypothesis import strategies as st
 from support.small_corpus import made, traces
 
 from fencepost.traces.pipeline.corpus import commands
-from fencepost.traces.pipeline.corpus.coverage import KINDS, coverage_json, items_of
-from fencepost.traces.pipeline.corpus.engine import Local
-from fencepost.traces.pipeline.corpus.greedy import greedy
-from fencepost.traces.pipeline.corpus.reachable import reachable
+from fencepost.traces.pipeline.corpus.coverage import (
+    KINDS,
+    coverage_json,
+    greedy,
+    items_of,
+    reachable,
+)
+from fencepost.traces.pipeline.corpus.engine import LocalEngine
 from fencepost.traces.pipeline.storage.location import Place
 from fencepost.traces.pipeline.storage.manifest import CorpusError
 
@@ -38,7 +42,7 @@ def test_a_cover_does_not_depend_on_the_order(shown: dict[int, frozenset[str]]) 
 
 def test_coverage_is_counted_and_what_is_missing_is_named(tmp_path: Path) -> None:
     corpus = made(tmp_path)
-    items = commands.cover(Local(), corpus)
+    items = commands.cover_corpus(LocalEngine(), corpus)
     told = coverage_json(corpus, items)
     own, mutant = sorted(told["models"], key=lambda model: model["mutant"] != "none")
     rules = {
@@ -56,15 +60,15 @@ def test_coverage_is_counted_and_what_is_missing_is_named(tmp_path: Path) -> Non
 
 def test_a_minimised_corpus_covers_the_same_with_fewer_traces(tmp_path: Path) -> None:
     corpus = made(tmp_path / "all")
-    kept, of = commands.minimise(Local(), corpus, Place(str(tmp_path / "few")))
+    kept, of = commands.minimise_corpus(LocalEngine(), corpus, Place(str(tmp_path / "few")))
     few = commands.open_corpus(Place(str(tmp_path / "few")))
     assert kept < of
     names = ["revision", "mutant", "kind", "item"]
-    before = commands.cover(Local(), corpus).select(names).to_pylist()
-    assert commands.cover(Local(), few).select(names).to_pylist() == before
-    assert commands.check(Local(), few, "kafka-4").rows == kept
+    before = commands.cover_corpus(LocalEngine(), corpus).select(names).to_pylist()
+    assert commands.cover_corpus(LocalEngine(), few).select(names).to_pylist() == before
+    assert commands.check_corpus(LocalEngine(), few, "kafka-4").rows == kept
     with pytest.raises(CorpusError, match="choose another folder"):
-        commands.minimise(Local(), corpus, Place(str(tmp_path / "few")))
+        commands.minimise_corpus(LocalEngine(), corpus, Place(str(tmp_path / "few")))
 
 
 def test_small_worlds_reach_rules_pairs_and_states() -> None:

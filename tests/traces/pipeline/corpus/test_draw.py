@@ -7,7 +7,7 @@ import pytest
 from support.small_corpus import RECIPE, made, traces
 
 from fencepost.properties.checking.random_walk import Walk
-from fencepost.traces.pipeline.corpus.corpus import Recipe, Source, recipe_of
+from fencepost.traces.pipeline.corpus.corpus import Recipe, TraceSource, corpus_recipe
 from fencepost.traces.pipeline.corpus.draw import choices_of, ground, row_of, trace_row
 from fencepost.traces.pipeline.storage.manifest import CorpusError
 from fencepost.traces.pipeline.storage.rows import RowError, events_of, step_rows
@@ -53,11 +53,11 @@ def test_a_row_that_says_no_event_is_refused() -> None:
 
 
 def test_models_are_named_once_and_by_revision_and_mutant() -> None:
-    recipe = recipe_of(
+    recipe = corpus_recipe(
         seed=0, traces=9, revisions=["kafka-4"] * 2, mutants=["kafka-8500"], per_shard=2
     )
     assert recipe.models == ("kafka-4", "mutant:kafka-8500")
-    assert Source.of("mutant:kafka-8500").folder == "revision=kafka-4/mutant=kafka-8500"
+    assert TraceSource.of("mutant:kafka-8500").folder == "revision=kafka-4/mutant=kafka-8500"
     numbers = [number for shard in recipe.shards() for number in shard.traces]
     assert sorted(numbers) == list(range(9))
 

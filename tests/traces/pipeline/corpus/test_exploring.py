@@ -9,9 +9,12 @@ from fencepost.model.revisions import revisions
 from fencepost.properties.explorer.explorer import explore
 from fencepost.properties.mutants.catalogue import find_revision
 from fencepost.properties.worlds.world import Worlds
-from fencepost.traces.pipeline.corpus.engine import Local
-from fencepost.traces.pipeline.corpus.exploring import Bounds, explore_levels
-from fencepost.traces.pipeline.corpus.frontiers_local import LocalFrontiers
+from fencepost.traces.pipeline.corpus.engine import LocalEngine
+from fencepost.traces.pipeline.corpus.exploring import (
+    ExplorationBounds,
+    LocalFrontiers,
+    explore_levels,
+)
 from fencepost.traces.pipeline.storage.location import Place
 from fencepost.traces.pipeline.storage.manifest import CorpusError
 from fencepost.traces.pipeline.storage.world_text import world_of, world_text
@@ -23,7 +26,9 @@ KAFKA_4 = revisions.find("kafka-4")
 def test_levels_have_the_counts_of_the_explorer(number: int, tmp_path: Path) -> None:
     scope = SCOPES[number]
     place = Place(str(tmp_path))
-    found = explore_levels(Local().frontiers(place), place, Bounds("kafka-4", scope))
+    found = explore_levels(
+        LocalEngine().frontiers(place), place, ExplorationBounds("kafka-4", scope)
+    )
     known = on_one_machine(scope)
     assert (found.states, found.transitions) == (known.states, known.transitions)
     assert tuple(level.states for level in found.levels) == known.levels
@@ -38,7 +43,9 @@ class Killed(Exception):
 class Mortal(LocalFrontiers):
     """Is killed when a level is written and not yet said to be whole."""
 
-    def next(self, depth: int, states: int, bounds: Bounds) -> tuple[int, int, tuple[str, ...]]:
+    def next(
+        self, depth: int, states: int, bounds: ExplorationBounds
+    ) -> tuple[int, int, tuple[str, ...]]:
         done = super().next(depth, states, bounds)
         if depth == 4:
             raise Killed
@@ -46,7 +53,7 @@ class Mortal(LocalFrontiers):
 
 
 def test_who_was_killed_goes_on_after_the_last_whole_level(tmp_path: Path) -> None:
-    bounds = Bounds("kafka-4", SCOPES[0])
+    bounds = ExplorationBounds("kafka-4", SCOPES[0])
     whole, halved = Place(str(tmp_path / "a")), Place(str(tmp_path / "b"))
     with pytest.raises(Killed):
         explore_levels(Mortal(halved), halved, bounds)
@@ -56,12 +63,12 @@ def test_who_was_killed_goes_on_after_the_last_whole_level(tmp_path: Path) -> No
     again = explore_levels(LocalFrontiers(halved), halved, bounds)
     assert again.levels == found.levels
     with pytest.raises(CorpusError, match="other bounds"):
-        explore_levels(LocalFrontiers(whole), whole, Bounds("kafka-4", SCOPES[1]))
+        explore_levels(LocalFrontiers(whole), whole, ExplorationBounds("kafka-4", SCOPES[1]))
 
 
 def test_a_depth_bounds_it_and_can_be_raised(tmp_path: Path) -> None:
     place = Place(str(tmp_path))
-    bounds = Bounds("kafka-4", SCOPES[0])
+    bounds = ExplorationBounds("kafka-4", SCOPES[0])
     shallow = explore_levels(LocalFrontiers(place), place, bounds, 3)
     assert (len(shallow.levels), shallow.complete) == (4, False)
     assert explore_levels(LocalFrontiers(place), place, bounds).complete
@@ -69,19 +76,21 @@ def test_a_depth_bounds_it_and_can_be_raised(tmp_path: Path) -> None:
 
 def test_a_table_that_forgets_worlds_is_seen(tmp_path: Path) -> None:
     class Forgetful(LocalFrontiers):
-        def next(self, depth: int, states: int, bounds: Bounds) -> tuple[int, int, tuple[str, ...]]:
+        def next(
+            self, depth: int, states: int, bounds: ExplorationBounds
+        ) -> tuple[int, int, tuple[str, ...]]:
             self._known = set()
             return super().next(depth, states, bounds)
 
     place = Place(str(tmp_path))
-    found = explore_levels(Forgetful(place), place, Bounds("kafka-4", SCOPES[0]), 6)
+    found = explore_levels(Forgetful(place), place, ExplorationBounds("kafka-4", SCOPES[0]), 6)
     known = explore(Worlds(KAFKA_4, SCOPES[0]), max_depth=6)
     assert found.states != known.states
 
 
 def test_a_broken_property_is_told_with_its_level(tmp_path: Path) -> None:
     place = Place(str(tmp_path))
-    bounds = Bounds("mutant:kafka-12890", SCOPES[0])
+    bounds = ExplorationBounds("mutant:kafka-12890", SCOPES[0])
     found = explore_levels(LocalFrontiers(place), place, bounds, 3)
     assert found.broken() == {"wait-for-syncs-has-an-end": 1}
 

@@ -13,12 +13,12 @@ from support.places import TESTS
 
 from benchmarks.log_traffic import Plan
 from fencepost.properties.mutants.catalogue import find_revision
-from fencepost.traces.audit.judge.audit import Audit, Broker
-from fencepost.traces.audit.judge.log_options import LogOptions
+from fencepost.traces.audit.judge.audit import Audit, BrokerActivity
+from fencepost.traces.audit.judge.settings import LogOptions
 from fencepost.traces.audit.operations import operator_report
-from fencepost.traces.logs.exchange import Exchange
+from fencepost.traces.logs.exchange import LoggedExchange
 from fencepost.traces.logs.request_log import RequestLog, RequestLogError
-from fencepost.traces.pipeline.corpus.engine import Local
+from fencepost.traces.pipeline.corpus.engine import LocalEngine
 from fencepost.traces.pipeline.logs import around
 from fencepost.traces.pipeline.logs.audit import AuditPart
 from fencepost.traces.pipeline.logs.commands import audit_logs
@@ -49,7 +49,7 @@ def wrong_logs(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 
 def audited(folder: Path, logs: list[Path], **options: Any) -> LogAudit:
     audit = LogAudit.of(Place(str(folder)), logs, LogOptions(**options), PARTS)
-    audit_logs(Local(), audit)
+    audit_logs(LocalEngine(), audit)
     return audit
 
 
@@ -73,7 +73,7 @@ def test_so_do_logs_of_several_brokers_with_violations_and_damage(
     assert rows["life_lines"]
 
 
-def questions(logs: list[Path]) -> Iterator[tuple[Audit, Exchange, int, int]]:
+def questions(logs: list[Path]) -> Iterator[tuple[Audit, LoggedExchange, int, int]]:
     """Times of which an audit in one pass may ask whether a broker ran through."""
     whole = Audit()
     for number, exchange in enumerate(RequestLog(logs)):
@@ -92,7 +92,7 @@ def answers(logs: list[Path], audit: LogAudit, *, clairvoyant: bool) -> tuple[li
         numbers = {file.name: n for n, file in enumerate(audit.files) if file.broker == name}
         here = (len(audit.files), 0) if clairvoyant else (numbers[exchange.source], exchange.line)
         part._cursor.at = {name: here}
-        part._brokers = {name: Broker()}  # it has seen nothing itself
+        part._brokers = {name: BrokerActivity()}  # it has seen nothing itself
         for asked in ("runs_through", "paused"):
             of_part.append(getattr(part, asked)(name, from_ms, to_ms))
             of_whole.append(getattr(whole, asked)(name, from_ms, to_ms))
@@ -156,7 +156,7 @@ def test_a_line_about_several_groups_is_evidence_for_each(tmp_path: Path) -> Non
     assert [row["group"] for row in rows["groups"]] == ["a", "b", "c", "d"]
 
 
-class Dies(Local):
+class Dies(LocalEngine):
     """Is killed after so many shards."""
 
     def __init__(self, after: int) -> None:
@@ -179,7 +179,7 @@ def test_whoever_was_killed_goes_on(after: int, tmp_path: Path, wrong_logs: list
         audit_logs(Dies(after), audit)
     again: list[int] = []
 
-    class Counts(Local):
+    class Counts(LocalEngine):
         def each(self, job: Any, shards: Any) -> pa.Table:
             again.extend(shards)
             return super().each(job, shards)

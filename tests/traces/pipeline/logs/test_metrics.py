@@ -9,11 +9,11 @@ import pytest
 from support.logs.log_rows import said_by_audit
 from support.places import TESTS
 
-from fencepost.traces.audit.judge.log_options import LogOptions
-from fencepost.traces.pipeline.corpus.engine import Local
+from fencepost.traces.audit.judge.settings import LogOptions
+from fencepost.traces.pipeline.corpus.engine import LocalEngine
 from fencepost.traces.pipeline.logs import metrics as log_metrics
 from fencepost.traces.pipeline.logs.commands import audit_logs
-from fencepost.traces.pipeline.logs.metrics import DAY_MS, GROUP_DAYS, SUMS, Metrics, measure
+from fencepost.traces.pipeline.logs.metrics import DAY_MS, GROUP_DAYS, SUMS, Metrics, measure_logs
 from fencepost.traces.pipeline.logs.metrics_page import metrics_page
 from fencepost.traces.pipeline.logs.plan import LogAudit, part_table
 from fencepost.traces.pipeline.storage.location import Place
@@ -24,13 +24,13 @@ LOG = TESTS / "traces" / "request_logs" / "kafka-4.3.0.log.gz"
 @pytest.fixture(scope="module")
 def audit(tmp_path_factory: pytest.TempPathFactory) -> LogAudit:
     audit = LogAudit.of(Place(str(tmp_path_factory.mktemp("out"))), [LOG], LogOptions(), 3)
-    audit_logs(Local(), audit)
+    audit_logs(LocalEngine(), audit)
     return audit
 
 
 @pytest.fixture(scope="module")
 def metrics(audit: LogAudit) -> Metrics:
-    return measure(Local(), audit)
+    return measure_logs(LocalEngine(), audit)
 
 
 def test_every_row_of_the_audit_is_counted_once(audit: LogAudit, metrics: Metrics) -> None:
@@ -112,7 +112,7 @@ def test_a_log_without_rebalances_has_a_page(tmp_path: Path) -> None:
     log = tmp_path / "kafka.log"
     log.write_text("nothing\n", encoding="utf-8")
     audit = LogAudit.of(Place(str(tmp_path / "out")), [log], LogOptions(), 2)
-    assert audit_logs(Local(), audit).groups == 0
-    empty = measure(Local(), audit)
+    assert audit_logs(LocalEngine(), audit).groups == 0
+    empty = measure_logs(LocalEngine(), audit)
     assert empty.totals == dict.fromkeys(SUMS, 0)
     assert "Rebalances of nothing" in metrics_page(empty, "nothing")

@@ -15,14 +15,14 @@ from fencepost.model.state.group import Timer
 from fencepost.model.table.vocabulary import GroupState
 from fencepost.properties.mutants.catalogue import find_revision
 from fencepost.traces.audit.judge.possible_errors import Legal
-from fencepost.traces.audit.judge.settings import Settings
+from fencepost.traces.audit.judge.settings import AuditSettings
 from fencepost.traces.audit.run import audit_log
-from fencepost.traces.logs.exchange import Exchange
+from fencepost.traces.logs.exchange import LoggedExchange
 from fencepost.traces.logs.request_log import RequestLog
 from fencepost.traces.pipeline.logs.stream_group import StreamGroup
 from fencepost.traces.pipeline.storage.stream_state import FORMAT, StateError, from_bytes, to_bytes
 
-SETTINGS = Settings()
+SETTINGS = AuditSettings()
 LEGAL = Legal(SETTINGS.revision)
 PLAN = Plan(lines=1_500, groups=8, members=4, unrest_ms=30_000, seed=3)
 
@@ -33,7 +33,7 @@ def logs(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     return write_logs(tmp_path_factory.mktemp("logs"), PLAN, wrong)
 
 
-def in_pieces(logs: list[Path], size: int) -> Iterator[list[Exchange]]:
+def in_pieces(logs: list[Path], size: int) -> Iterator[list[LoggedExchange]]:
     exchanges = list(RequestLog(logs))
     for start in range(0, len(exchanges), size):
         yield exchanges[start : start + size]
@@ -44,7 +44,7 @@ def alerts(logs: list[Path], size: int, *, forgets: bool = False) -> list[dict[s
     states: dict[str, bytes] = {}
     found = []
     for piece in in_pieces(logs, size):
-        groups: dict[str, list[Exchange]] = {}
+        groups: dict[str, list[LoggedExchange]] = {}
         for exchange in piece:
             groups.setdefault(exchange.group_ids[0], []).append(exchange)
         for name, own in groups.items():
@@ -83,7 +83,7 @@ class Liar:
 
 def test_values_come_back_as_they_were() -> None:
     shared = Timer("session", "a", 1, 2)
-    exchange = Exchange("f", 1, "b", 1, 2, "c", "d", "Heartbeat", 4, {"a": [1]}, {})
+    exchange = LoggedExchange("f", 1, "b", 1, 2, "c", "d", "Heartbeat", 4, {"a": [1]}, {})
     value: list[Any] = [
         None,
         [True, 1.5, "x", b"\0\xff"],

@@ -23,10 +23,10 @@ from support.exploring import SCOPES, on_one_machine
 from fencepost.traces.pipeline.corpus import commands
 from fencepost.traces.pipeline.corpus.corpus import Recipe
 from fencepost.traces.pipeline.corpus.coverage import coverage_json
-from fencepost.traces.pipeline.corpus.engine import Engine, Local
-from fencepost.traces.pipeline.corpus.exploring import Bounds, explore_levels
+from fencepost.traces.pipeline.corpus.engine import JobEngine, LocalEngine
+from fencepost.traces.pipeline.corpus.exploring import ExplorationBounds, explore_levels
 from fencepost.traces.pipeline.corpus.jobs import Corpus
-from fencepost.traces.pipeline.spark.spark import Spark, spark_session
+from fencepost.traces.pipeline.spark.spark import SparkEngine, spark_session
 from fencepost.traces.pipeline.storage.location import Place
 
 TRACES = int(os.environ.get("FENCEPOST_SPARK_TRACES", "200000"))
@@ -38,9 +38,9 @@ COMMANDS = Path(sys.executable).parent
 
 
 @pytest.fixture(scope="module")
-def spark() -> Iterator[Spark]:
+def spark() -> Iterator[SparkEngine]:
     with spark_session("local[2]") as session:
-        yield Spark(session)
+        yield SparkEngine(session)
 
 
 @pytest.fixture(scope="module")
@@ -49,17 +49,17 @@ def places(tmp_path_factory: pytest.TempPathFactory) -> tuple[Place, Place]:
     return Place(str(folder / "local")), Place(str(folder / "spark"))
 
 
-def test_both_engines_agree_row_by_row(spark: Spark, places: tuple[Place, Place]) -> None:
+def test_both_engines_agree_row_by_row(spark: SparkEngine, places: tuple[Place, Place]) -> None:
     answers = []
-    engines: tuple[Engine, ...] = (Local(), spark)
+    engines: tuple[JobEngine, ...] = (LocalEngine(), spark)
     for engine, place in zip(engines, places, strict=True):
         begun = time.monotonic()
-        commands.generate(engine, place, RECIPE)
+        commands.generate_corpus(engine, place, RECIPE)
         corpus = commands.open_corpus(place)
-        commands.check(engine, corpus, "kafka-4")
-        counted = commands.outcomes(engine, corpus, "kafka-4").to_pylist()
-        covered = coverage_json(corpus, commands.cover(engine, corpus))
-        found = [one.to_json() for one in commands.triaged(engine, corpus, "kafka-4")]
+        commands.check_corpus(engine, corpus, "kafka-4")
+        counted = commands.count_outcomes(engine, corpus, "kafka-4").to_pylist()
+        covered = coverage_json(corpus, commands.cover_corpus(engine, corpus))
+        found = [one.to_json() for one in commands.triage_corpus(engine, corpus, "kafka-4")]
         answers.append((counted, covered, found))
         took = time.monotonic() - begun
         print(f"{type(engine).__name__}: {TRACES:,} traces in {took:,.0f} s")  # noqa: T201
@@ -78,19 +78,19 @@ def differing(one: Corpus, other: Corpus) -> list[str]:
     return [name for name in names if not one.place.read(name).equals(other.place.read(name))]
 
 
-def test_a_row_that_differs_is_seen(spark: Spark, tmp_path: Path) -> None:
+def test_a_row_that_differs_is_seen(spark: SparkEngine, tmp_path: Path) -> None:
     corpora = []
     for name in ("a", "b"):
         place = Place(str(tmp_path / name))
-        commands.generate(spark, place, SMALL)
+        commands.generate_corpus(spark, place, SMALL)
         corpora.append(commands.open_corpus(place))
-        commands.check(spark, corpora[-1], "kafka-4")
+        commands.check_corpus(spark, corpora[-1], "kafka-4")
     file = f"verdicts/judge=kafka-4/{corpora[0].shards[3].file}"
     corpora[1].place.write(file, corpora[1].place.read(file).slice(1))
     assert differing(*corpora) == [file]
 
 
-def test_killed_midway_and_run_again(spark: Spark, tmp_path: Path) -> None:
+def test_killed_midway_and_run_again(spark: SparkEngine, tmp_path: Path) -> None:
     recipe = Recipe(seed=7, traces=4_000, models=MODELS, per_shard=50)
     folder = tmp_path / "killed"
     options = ["--traces", "4000", "--seed", "7", "--mutants", "kafka-8500,kafka-9752,kafka-12890"]
@@ -98,7 +98,7 @@ def test_killed_midway_and_run_again(spark: Spark, tmp_path: Path) -> None:
     place = Place(str(folder))
     half = len(commands.open_corpus(place).written("traces"))
     assert 0 < half < len(recipe.shards())
-    ran = commands.generate(spark, place, recipe)
+    ran = commands.generate_corpus(spark, place, recipe)
     assert ran.before >= half
     assert ran.before + ran.shards == len(recipe.shards())
 
@@ -106,11 +106,11 @@ def test_killed_midway_and_run_again(spark: Spark, tmp_path: Path) -> None:
     corpus = commands.open_corpus(place)
     judged = len(corpus.written("verdicts/judge=kafka-4"))
     assert 0 < judged < len(recipe.shards())
-    assert commands.check(spark, corpus, "kafka-4").before >= judged
+    assert commands.check_corpus(spark, corpus, "kafka-4").before >= judged
 
     whole = Place(str(tmp_path / "whole"))
-    commands.generate(Local(), whole, recipe)
-    commands.check(Local(), commands.open_corpus(whole), "kafka-4")
+    commands.generate_corpus(LocalEngine(), whole, recipe)
+    commands.check_corpus(LocalEngine(), commands.open_corpus(whole), "kafka-4")
     assert differing(commands.open_corpus(whole), corpus) == []
     left = [file.name for file in folder.rglob("*") if file.is_file()]
     assert len(left) == 1 + 2 * len(recipe.shards())  # corpus.json, and each shard once
@@ -145,11 +145,11 @@ def with_patience(process: subprocess.Popen[bytes]) -> None:
 
 @pytest.mark.parametrize("number", range(len(SCOPES)))
 def test_spark_explores_what_one_machine_explores(
-    number: int, spark: Spark, tmp_path: Path
+    number: int, spark: SparkEngine, tmp_path: Path
 ) -> None:
     scope = SCOPES[number]
     place = Place(str(tmp_path))
-    bounds = Bounds("kafka-4", scope)
+    bounds = ExplorationBounds("kafka-4", scope)
     first = explore_levels(spark.frontiers(place), place, bounds, 5)
     assert not first.complete
     shutil.rmtree(tmp_path / "levels" / "000005")  # as if killed before the last level was whole
@@ -161,13 +161,13 @@ def test_spark_explores_what_one_machine_explores(
     assert tuple(level.states for level in found.levels) == known.levels
 
 
-def test_few_traces_cover_the_same_whoever_picks(spark: Spark, tmp_path: Path) -> None:
+def test_few_traces_cover_the_same_whoever_picks(spark: SparkEngine, tmp_path: Path) -> None:
     corpora = [Place(str(tmp_path / name)) for name in ("all", "local", "spark")]
-    commands.generate(Local(), corpora[0], SMALL)
+    commands.generate_corpus(LocalEngine(), corpora[0], SMALL)
     corpus = commands.open_corpus(corpora[0])
-    engines: tuple[Engine, ...] = (Local(), spark)
+    engines: tuple[JobEngine, ...] = (LocalEngine(), spark)
     kept = [
-        commands.minimise(engine, corpus, place)
+        commands.minimise_corpus(engine, corpus, place)
         for engine, place in zip(engines, corpora[1:], strict=True)
     ]
     assert kept[0] == kept[1]

@@ -24,17 +24,16 @@ from support.logs.log_rows import Rows, in_order, said_by_audit, said_by_tables,
 from benchmarks.log_traffic import Plan, Traffic
 from fencepost.model.revisions.base import KAFKA_4
 from fencepost.properties.mutants.catalogue import find_revision
-from fencepost.traces.audit.judge.log_options import LogOptions
 from fencepost.traces.audit.judge.possible_errors import Legal
-from fencepost.traces.audit.judge.settings import Settings
-from fencepost.traces.logs.exchange import Exchange
+from fencepost.traces.audit.judge.settings import AuditSettings, LogOptions
+from fencepost.traces.logs.exchange import LoggedExchange
 from fencepost.traces.logs.request_log import RequestLog
-from fencepost.traces.pipeline.corpus.engine import Engine, Local
+from fencepost.traces.pipeline.corpus.engine import JobEngine, LocalEngine
 from fencepost.traces.pipeline.logs.commands import audit_logs
-from fencepost.traces.pipeline.logs.metrics import measure
+from fencepost.traces.pipeline.logs.metrics import measure_logs
 from fencepost.traces.pipeline.logs.plan import LogAudit
 from fencepost.traces.pipeline.logs.stream_group import StreamGroup
-from fencepost.traces.pipeline.spark.spark import Spark, spark_session
+from fencepost.traces.pipeline.spark.spark import SparkEngine, spark_session
 from fencepost.traces.pipeline.spark.stream import alerts_in
 from fencepost.traces.pipeline.storage.location import Place
 
@@ -79,7 +78,7 @@ def test_spark_and_one_process_have_the_rows_of_one_pass(logs: list[Path], tmp_p
         for name in ("local", "spark")
     }
     with spark_session("local[2]") as session:
-        engines: dict[str, Engine] = {"local": Local(), "spark": Spark(session)}
+        engines: dict[str, JobEngine] = {"local": LocalEngine(), "spark": SparkEngine(session)}
         for name, engine in engines.items():
             audit = audits[name]
             begun = time.monotonic()
@@ -88,7 +87,7 @@ def test_spark_and_one_process_have_the_rows_of_one_pass(logs: list[Path], tmp_p
             figures = f"{done.groups:,} groups, {done.lines / took_s:,.0f} lines a second"
             print(f"\n{name}: {done.lines:,} lines, {figures}")  # noqa: T201  (with -s)
             said[name] = said_by_tables(audit)
-            metrics[name] = measure(engine, audit)
+            metrics[name] = measure_logs(engine, audit)
     assert said["spark"] == said["local"]
     assert metrics["spark"] == metrics["local"]
     rows = said["local"]
@@ -125,10 +124,10 @@ def expected(
     """What is wrong, by a stream that nobody kills: group and line."""
     log = tmp_path_factory.mktemp("whole") / "broker-0.log"
     log.write_bytes(b"".join(wrong_lines))
-    groups: dict[str, list[Exchange]] = {}
+    groups: dict[str, list[LoggedExchange]] = {}
     for exchange in RequestLog([log]):
         groups.setdefault(exchange.group_ids[0], []).append(exchange)
-    settings = Settings()
+    settings = AuditSettings()
     found = [
         (name, row["line"])
         for name, own in groups.items()

@@ -1,0 +1,231 @@
+"""Traces: what was sent to a broker and what it answered, kept, judged, converted and shown.
+
+Rooms, from the top down; each may use those after it:
+
+- `pipeline`: traces and request logs by the million, in one process or on Spark;
+- `page`: HTML pages in one file each;
+- `audit`: request logs checked with the model, and the operator's report;
+- `forms`: other formats of a trace (ITF, Mermaid, pytest, CSV);
+- `logs`: readers of request logs;
+- `files`: the trace file and the corpus of committed traces;
+- `text`: plain sentences.
+
+What this page names is the public API of the floor; all else is private to its room.  Nothing is
+imported before it is first used: the pipeline needs the extras `corpus` and `spark`.
+
+    from pathlib import Path
+    from fencepost.traces import TRACE_FORMATS, read_trace
+
+    trace = read_trace(Path("traces/corpus/mutants/kafka-8715.json"))
+    print(trace.judge().violation)
+    print(TRACE_FORMATS["mermaid"](trace))
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from fencepost.traces.audit.judge.audit import Audit
+    from fencepost.traces.audit.judge.results import AuditViolation, GroupResult
+    from fencepost.traces.audit.judge.settings import AuditSettings, Gaps, LogOptions
+    from fencepost.traces.audit.judge.window_trace import window_trace
+    from fencepost.traces.audit.operations.operator_json import operator_json
+    from fencepost.traces.audit.operations.operator_report import OperatorAudit, OperatorReport
+    from fencepost.traces.audit.operations.operator_words import (
+        Problem,
+        operator_problems,
+        operator_summary,
+    )
+    from fencepost.traces.audit.run import AuditRun, audit_log
+    from fencepost.traces.files.causes import known_cause
+    from fencepost.traces.files.corpus_index import CorpusFolder
+    from fencepost.traces.files.model_states import ModelState, model_states
+    from fencepost.traces.files.run_trace import run_lines, run_trace
+    from fencepost.traces.files.trace_file import Expected, TraceFile, TraceFileError, TraceVerdict
+    from fencepost.traces.forms.adapter_form import to_adapter
+    from fencepost.traces.forms.csv_form import to_csv
+    from fencepost.traces.forms.formats import TRACE_FORMATS, read_trace
+    from fencepost.traces.forms.itf import from_itf_json, to_itf_json, to_itf_text
+    from fencepost.traces.forms.mermaid import to_mermaid
+    from fencepost.traces.forms.pytest_form import to_pytest
+    from fencepost.traces.logs.exchange import LoggedExchange
+    from fencepost.traces.logs.log_dates import DatePatternError, LogDates
+    from fencepost.traces.logs.request_log import RequestLog, RequestLogError, read_request_log
+    from fencepost.traces.page.audit_page import audit_page
+    from fencepost.traces.page.certificate_page import certificate_page
+    from fencepost.traces.page.findings_page import findings_page
+    from fencepost.traces.page.nightly_page import nightly_page
+    from fencepost.traces.page.trace_data import ShownTrace
+    from fencepost.traces.page.trace_page import trace_page
+    from fencepost.traces.pipeline.corpus.commands import (
+        check_corpus,
+        count_outcomes,
+        cover_corpus,
+        generate_corpus,
+        minimise_corpus,
+        open_corpus,
+        triage_corpus,
+    )
+    from fencepost.traces.pipeline.corpus.corpus import Recipe, corpus_recipe
+    from fencepost.traces.pipeline.corpus.engine import JobEngine, LocalEngine
+    from fencepost.traces.pipeline.corpus.exploring import (
+        ExplorationBounds,
+        ExplorationLevels,
+        explore_levels,
+    )
+    from fencepost.traces.pipeline.corpus.jobs import Corpus
+    from fencepost.traces.pipeline.logs.commands import LogAuditTotals, audit_logs, recorded_totals
+    from fencepost.traces.pipeline.logs.metrics import Metrics, measure_logs
+    from fencepost.traces.pipeline.logs.metrics_page import metrics_page
+    from fencepost.traces.pipeline.logs.plan import LogAudit
+    from fencepost.traces.pipeline.spark.spark import (
+        SparkEngine,
+        SparkUnavailableError,
+        spark_session,
+    )
+    from fencepost.traces.pipeline.spark.stream_watch import StreamSource, Watch, watch_logs
+    from fencepost.traces.pipeline.storage.location import Place
+    from fencepost.traces.pipeline.storage.manifest import CorpusError
+
+__all__ = [
+    "TRACE_FORMATS",
+    "Audit",
+    "AuditRun",
+    "AuditSettings",
+    "AuditViolation",
+    "Corpus",
+    "CorpusError",
+    "CorpusFolder",
+    "DatePatternError",
+    "Expected",
+    "ExplorationBounds",
+    "ExplorationLevels",
+    "Gaps",
+    "GroupResult",
+    "JobEngine",
+    "LocalEngine",
+    "LogAudit",
+    "LogAuditTotals",
+    "LogDates",
+    "LogOptions",
+    "LoggedExchange",
+    "Metrics",
+    "ModelState",
+    "OperatorAudit",
+    "OperatorReport",
+    "Place",
+    "Problem",
+    "Recipe",
+    "RequestLog",
+    "RequestLogError",
+    "ShownTrace",
+    "SparkEngine",
+    "SparkUnavailableError",
+    "StreamSource",
+    "TraceFile",
+    "TraceFileError",
+    "TraceVerdict",
+    "Watch",
+    "audit_log",
+    "audit_logs",
+    "audit_page",
+    "certificate_page",
+    "check_corpus",
+    "corpus_recipe",
+    "count_outcomes",
+    "cover_corpus",
+    "explore_levels",
+    "findings_page",
+    "from_itf_json",
+    "generate_corpus",
+    "known_cause",
+    "measure_logs",
+    "metrics_page",
+    "minimise_corpus",
+    "model_states",
+    "nightly_page",
+    "open_corpus",
+    "operator_json",
+    "operator_problems",
+    "operator_summary",
+    "read_request_log",
+    "read_trace",
+    "recorded_totals",
+    "run_lines",
+    "run_trace",
+    "spark_session",
+    "to_adapter",
+    "to_csv",
+    "to_itf_json",
+    "to_itf_text",
+    "to_mermaid",
+    "to_pytest",
+    "trace_page",
+    "triage_corpus",
+    "watch_logs",
+    "window_trace",
+]
+
+_MODULES = {
+    "files.trace_file": "TraceFile TraceFileError TraceVerdict Expected",
+    "files.run_trace": "run_trace run_lines",
+    "files.model_states": "ModelState model_states",
+    "files.causes": "known_cause",
+    "files.corpus_index": "CorpusFolder",
+    "forms.formats": "TRACE_FORMATS read_trace",
+    "forms.itf": "to_itf_text to_itf_json from_itf_json",
+    "forms.mermaid": "to_mermaid",
+    "forms.pytest_form": "to_pytest",
+    "forms.csv_form": "to_csv",
+    "forms.adapter_form": "to_adapter",
+    "logs.exchange": "LoggedExchange",
+    "logs.log_dates": "LogDates DatePatternError",
+    "logs.request_log": "RequestLog RequestLogError read_request_log",
+    "audit.run": "AuditRun audit_log",
+    "audit.judge.audit": "Audit",
+    "audit.judge.results": "AuditViolation GroupResult",
+    "audit.judge.settings": "AuditSettings Gaps LogOptions",
+    "audit.judge.window_trace": "window_trace",
+    "audit.operations.operator_report": "OperatorAudit OperatorReport",
+    "audit.operations.operator_json": "operator_json",
+    "audit.operations.operator_words": "Problem operator_problems operator_summary",
+    "page.trace_data": "ShownTrace",
+    "page.trace_page": "trace_page",
+    "page.audit_page": "audit_page",
+    "page.certificate_page": "certificate_page",
+    "page.findings_page": "findings_page",
+    "page.nightly_page": "nightly_page",
+    "pipeline.storage.location": "Place",
+    "pipeline.storage.manifest": "CorpusError",
+    "pipeline.corpus.corpus": "Recipe corpus_recipe",
+    "pipeline.corpus.jobs": "Corpus",
+    "pipeline.corpus.engine": "JobEngine LocalEngine",
+    "pipeline.corpus.commands": (
+        "open_corpus generate_corpus check_corpus"
+        " count_outcomes cover_corpus minimise_corpus triage_corpus"
+    ),
+    "pipeline.corpus.exploring": "ExplorationBounds ExplorationLevels explore_levels",
+    "pipeline.logs.plan": "LogAudit",
+    "pipeline.logs.commands": "LogAuditTotals audit_logs recorded_totals",
+    "pipeline.logs.metrics": "Metrics measure_logs",
+    "pipeline.logs.metrics_page": "metrics_page",
+    "pipeline.spark.spark": "SparkEngine SparkUnavailableError spark_session",
+    "pipeline.spark.stream_watch": "StreamSource Watch watch_logs",
+}
+_HOMES = {name: module for module, names in _MODULES.items() for name in names.split()}
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name when it is first used.  Raises AttributeError for any other."""
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    """List the public names."""
+    return sorted({*globals(), *__all__})

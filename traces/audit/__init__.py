@@ -1,0 +1,1 @@
+"""Audits of request logs: `run` a whole log, `judge` the answers, `operations` for the operator."""

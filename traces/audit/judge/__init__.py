@@ -1,0 +1,1 @@
+"""Was each answer right?  Segments of a group's log are checked with the oracle."""

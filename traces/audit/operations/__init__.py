@@ -1,0 +1,1 @@
+"""What an operator asks of a log: rebalances and their causes, fencing, restarts, timeouts."""

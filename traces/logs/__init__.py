@@ -1,0 +1,1 @@
+"""Readers of request logs: dates, lines, and the exchanges (a request with its answer) in them."""

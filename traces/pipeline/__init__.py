@@ -1,0 +1,1 @@
+"""Traces and logs by the million, in one process or on Spark."""

@@ -1,0 +1,1 @@
+"""Corpora of generated traces: generate, check, cover, minimise, triage, explore."""

@@ -1,0 +1,1 @@
+"""Audits of large request logs in parts, with metrics."""

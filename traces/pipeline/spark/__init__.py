@@ -1,0 +1,1 @@
+"""The engine for Spark, and streams of request logs."""

@@ -1,0 +1,1 @@
+"""Plain sentences about requests, answers and the steps of a trace."""
