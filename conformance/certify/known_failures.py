@@ -24,6 +24,7 @@ from jsonschema.exceptions import best_match
 from fencepost.conformance.execution.looks import Look, look_of, seen_in
 from fencepost.conformance.execution.outcome import CaseResult, Outcome
 from fencepost.model.revision import Revision
+from fencepost.traces.files.bad_input import BadInputError
 
 FORMAT = "fencepost-known-failures"
 VERSION = 1
@@ -47,7 +48,7 @@ _COMPARE: Mapping[str, Callable[[int, int], bool]] = {
 }
 
 
-class KnownFailuresError(ValueError):
+class KnownFailuresError(BadInputError):
     """A list can't be read.  `str()` names the file, the entry and the remedy."""
 
 

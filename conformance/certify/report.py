@@ -26,6 +26,7 @@ from fencepost.model.revision import Revision
 from fencepost.model.table.table import LEVELS
 from fencepost.properties.mutants import catalogue
 from fencepost.properties.oracle.fingerprint import broken_rule
+from fencepost.traces.files.bad_input import BadInputError
 from fencepost.traces.files.trace_file import TraceFile
 
 __all__ = [
@@ -53,7 +54,7 @@ _TRACED = (
 )
 
 
-class ReportError(Exception):
+class ReportError(BadInputError):
     """A report can't be written.  `str()` names the file, the problem and the remedy."""
 
 

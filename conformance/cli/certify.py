@@ -19,8 +19,8 @@ from fencepost.conformance.certify.known_failures import aliases_of, apply, load
 from fencepost.conformance.certify.pages import INDEX
 from fencepost.conformance.certify.replay import rejudge, replay
 from fencepost.conformance.certify.report import certificate_json, print_certificate, write_report
+from fencepost.conformance.cli.options.target import known_failures_options, target_options
 from fencepost.conformance.cli.show import console, json_option, report_option, suite_option
-from fencepost.conformance.cli.target_options import known_failures_options, target_options
 from fencepost.conformance.execution.outcome import CaseResult, Outcome
 from fencepost.conformance.runtime.provenance import all_versions
 from fencepost.conformance.runtime.signals import run

@@ -36,10 +36,14 @@ from fencepost.conformance.cli.show import (
 )
 from fencepost.conformance.cli.start import start_command
 from fencepost.conformance.cli.view import view_command
-from fencepost.conformance.execution.outcome import EXIT_OWN_FAULT, EXIT_UNAVAILABLE, EXIT_USAGE
 from fencepost.conformance.plans.json_form import PlanError
+from fencepost.conformance.runtime.errors import (
+    EXIT_OWN_FAULT,
+    EXIT_UNAVAILABLE,
+    EXIT_USAGE,
+    TargetUnavailableError,
+)
 from fencepost.conformance.runtime.provenance import own_version
-from fencepost.conformance.runtime.unavailable import TargetUnavailableError
 from fencepost.conformance.targets.registry import UnknownTargetError
 from fencepost.conformance.targets.tcp.address import AddressError
 from fencepost.traces.files.trace_file import TraceFileError

@@ -12,8 +12,8 @@ from fencepost.conformance.catalogue.suites import CATALOGUE, NAMES, find_suite
 from fencepost.conformance.certify.replay import sound_trace
 from fencepost.conformance.certify.report import write_texts
 from fencepost.conformance.cli.certify import jobs_option
+from fencepost.conformance.cli.options.target import target_options
 from fencepost.conformance.cli.show import json_option, report_option
-from fencepost.conformance.cli.target_options import target_options
 from fencepost.conformance.compare.compare import Comparison, compare
 from fencepost.conformance.compare.confirm import Confirmed
 from fencepost.conformance.compare.render import compare_json, text

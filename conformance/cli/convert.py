@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from fencepost.conformance.cli.target_options import target_options
+from fencepost.conformance.cli.options.target import target_options
 from fencepost.conformance.findings.shrink import SECONDS, shrink
 from fencepost.conformance.findings.shrink_property import shrink_property
 from fencepost.conformance.runtime.signals import run

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any
 import click
 from rich.text import Text
 
-from fencepost.conformance.cli.scope_options import scope_options
+from fencepost.conformance.cli.options.scope import scope_options
 from fencepost.conformance.cli.show import console, json_option
 from fencepost.conformance.execution.outcome import EXIT_CODES, Overall
-from fencepost.conformance.runtime.unavailable import TargetUnavailableError
+from fencepost.conformance.runtime.errors import TargetUnavailableError
 from fencepost.properties.mutants.catalogue import MUTANTS
 from fencepost.properties.worlds.scope import Scope
 from fencepost.traces.pipeline.corpus.corpus import SHARD_TRACES, recipe_of

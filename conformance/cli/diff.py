@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from fencepost.conformance.certify.report import ReportError
-from fencepost.conformance.cli.scope_options import scope_options
+from fencepost.conformance.cli.options.scope import scope_options
 from fencepost.conformance.cli.show import json_option, report_option
 from fencepost.conformance.execution.outcome import EXIT_CODES, Overall
 from fencepost.conformance.targets.registry import find_revision

@@ -24,8 +24,8 @@ from fencepost.conformance.cli.exploration import (
     write_graph_file,
     write_traces,
 )
+from fencepost.conformance.cli.options.scope import scope_options
 from fencepost.conformance.cli.property_words import property_json
-from fencepost.conformance.cli.scope_options import scope_options
 from fencepost.conformance.cli.show import console, json_option, report_option, revision_option
 from fencepost.conformance.targets.registry import find_revision
 from fencepost.properties.checking.checking import (

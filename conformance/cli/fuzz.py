@@ -14,8 +14,8 @@ import click
 
 from fencepost.conformance.certify.known_failures import KnownFailure, aliases_of, load
 from fencepost.conformance.cli.certify import revision_of_target_option
+from fencepost.conformance.cli.options.target import known_failures_options, target_options
 from fencepost.conformance.cli.show import json_option, report_option
-from fencepost.conformance.cli.target_options import known_failures_options, target_options
 from fencepost.conformance.findings.findings import Finding
 from fencepost.conformance.fuzz.corpus import read_corpus, write_corpus
 from fencepost.conformance.fuzz.engine import Budget, Tally

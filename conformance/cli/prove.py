@@ -16,7 +16,7 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from fencepost.conformance.cli.show import console, json_option, revision_option
-from fencepost.conformance.runtime.unavailable import TargetUnavailableError
+from fencepost.conformance.runtime.errors import TargetUnavailableError
 from fencepost.conformance.targets.registry import find_revision
 from fencepost.model.revision import Revision
 from fencepost.properties.claims import formulas

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import click
 
+from fencepost.conformance.runtime.errors import TargetUnavailableError
 from fencepost.conformance.runtime.provenance import own_version
-from fencepost.conformance.runtime.unavailable import TargetUnavailableError
 from fencepost.conformance.serve.adapter import serve
 from fencepost.conformance.targets.in_process import ModelCoordinator
 from fencepost.conformance.targets.registry import (

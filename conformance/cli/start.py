@@ -9,8 +9,8 @@ from typing import Protocol, cast
 
 import click
 
+from fencepost.conformance.cli.options.target import Settings, settings_option
 from fencepost.conformance.cli.show import json_option, report_option
-from fencepost.conformance.cli.target_options import Settings, settings_option
 from fencepost.conformance.runtime.signals import at_a_signal
 from fencepost.conformance.targets.registry import TargetOptions, UnknownTargetError, find_target
 from fencepost.conformance.targets.target import Target

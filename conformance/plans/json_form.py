@@ -36,6 +36,7 @@ from fencepost.model.messages import messages
 from fencepost.model.messages.draft_messages import ALL_APIS
 from fencepost.model.messages.shapes import Message
 from fencepost.model.table.table import Level
+from fencepost.traces.files.bad_input import BadInputError
 
 _MESSAGES: dict[str, type[Message]] = {
     name: value
@@ -48,7 +49,7 @@ T = TypeVar("T")
 _TIMES = {f.name.replace("_", " ") for f in dataclasses.fields(Times)} - {"margin", "settle"}
 
 
-class PlanError(ValueError):
+class PlanError(BadInputError):
     """A plan that can't be written or read.  `str()` names the place, e.g. `$.steps[3].who`."""
 
     def __init__(self, path: str, problem: str) -> None:

@@ -27,6 +27,7 @@ from fencepost.conformance.targets.tcp.tcp import TcpTarget
 from fencepost.model.coordinator import CONFIG_DEFAULTS
 from fencepost.model.revision import Revision
 from fencepost.properties.mutants import catalogue
+from fencepost.traces.files.bad_input import BadInputError
 
 FORMS = (
     "mock, model[:REVISION], mutant:NAME, kafka:VERSION[+old|+new], kfake, tcp://HOST:PORT, "
@@ -38,7 +39,7 @@ SIDE_BY_SIDE = 1000
 """How many cases a broker over TCP takes at once: each needs a few connections, no more."""
 
 
-class UnknownTargetError(ValueError):
+class UnknownTargetError(BadInputError):
     """No target has such a name.  `str()` names it and the forms that there are."""
 
 
