@@ -13,18 +13,15 @@ import operator
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any
-
-from jsonschema import Draft202012Validator
-from jsonschema.exceptions import best_match
 
 from fencepost.conformance.execution.looks import Look, look_of, seen_in
 from fencepost.conformance.execution.outcome import CaseResult, Outcome
 from fencepost.model.revision import Revision
 from fencepost.traces.files.bad_input import BadInputError
+from fencepost.traces.files.schema import schema_error
 
 FORMAT = "fencepost-known-failures"
 VERSION = 1
@@ -126,7 +123,7 @@ def read(path: Path) -> list[KnownFailure]:
             f"{path}: line {error.lineno}, column {error.colno}: isn't JSON ({error.msg}); "
             "a list is one JSON object, see known-failures-1.schema.json"
         ) from error
-    wrong = best_match(_validator().iter_errors(document))
+    wrong = schema_error(document, SCHEMA_FILE)
     if wrong is not None:
         raise KnownFailuresError(
             f"{path}: {_place(document, wrong.absolute_path)}: {wrong.message}; "
@@ -247,8 +244,3 @@ def _place(document: Any, path: Iterable[str | int]) -> str:
             return " ".join([f"entry {index + 1} (case {case_id})", *map(str, rest)])
         case _:
             return ".".join(map(str, keys)) or "the whole"
-
-
-@cache
-def _validator() -> Draft202012Validator:
-    return Draft202012Validator(json.loads(SCHEMA_FILE.read_text(encoding="utf-8")))

@@ -9,12 +9,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from functools import cache
 from pathlib import Path
 from typing import Any
-
-from jsonschema import Draft202012Validator
-from jsonschema.exceptions import best_match
 
 from fencepost.conformance.certify.console import print_certificate
 from fencepost.conformance.certify.junit import junit_xml
@@ -27,6 +23,7 @@ from fencepost.model.table.table import LEVELS
 from fencepost.properties.mutants import catalogue
 from fencepost.properties.oracle.fingerprint import broken_rule
 from fencepost.traces.files.bad_input import BadInputError
+from fencepost.traces.files.schema import schema_error
 from fencepost.traces.files.trace_file import TraceFile
 
 __all__ = [
@@ -110,7 +107,7 @@ def certificate_json(certificate: Certificate) -> dict[str, Any]:
 def certificate_text(certificate: Certificate) -> str:
     """The text of certificate.json, checked against the schema.  Raises ReportError."""
     document = certificate_json(certificate)
-    error = best_match(_validator().iter_errors(document))
+    error = schema_error(document, SCHEMA_FILE)
     if error is not None:
         raise ReportError(
             f"certificate.json: {error.json_path}: {error.message}; "
@@ -196,8 +193,3 @@ def _case(result: CaseResult, revision: Revision, *, real: bool) -> dict[str, An
     if real:
         document["seconds"] = round(result.seconds, 3)
     return document
-
-
-@cache
-def _validator() -> Draft202012Validator:
-    return Draft202012Validator(json.loads(SCHEMA_FILE.read_text(encoding="utf-8")))

@@ -10,13 +10,9 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from statistics import median_low
 from typing import Any, Self
-
-from jsonschema import Draft202012Validator
-from jsonschema.exceptions import best_match
 
 from fencepost.conformance.certify.pages import INDEX
 from fencepost.conformance.certify.report import ReportError, write_texts
@@ -26,6 +22,7 @@ from fencepost.conformance.nightly.nightly import FAILED, UNAVAILABLE, Looked, N
 from fencepost.conformance.runtime.errors import EXIT_UNAVAILABLE
 from fencepost.conformance.runtime.provenance import own_version
 from fencepost.traces.files.corpus_index import Sameness
+from fencepost.traces.files.schema import schema_error
 from fencepost.traces.files.trace_file import TraceFile, TraceFileError
 from fencepost.traces.page.nightly_page import nightly_page
 from fencepost.traces.page.trace_data import Shown
@@ -63,7 +60,7 @@ class Before:
             raise ReportError(
                 f"{path}: can't be read ({error}); name the {NAME} of an earlier night"
             ) from error
-        wrong = best_match(_validator().iter_errors(document))
+        wrong = schema_error(document, SCHEMA_FILE)
         if wrong is not None:
             raise ReportError(
                 f"{path}: {wrong.json_path}: {wrong.message[:200]}; "
@@ -163,7 +160,7 @@ class NightReport:
                 for name, looked in night.looked.items()
             ],
         }
-        error = best_match(_validator().iter_errors(document))
+        error = schema_error(document, SCHEMA_FILE)
         if error is not None:
             raise ReportError(
                 f"{NAME}: {error.json_path}: {error.message}; "
@@ -245,8 +242,3 @@ def _coverage(
             "lost": sorted(then - covered.rules),
         },
     }
-
-
-@cache
-def _validator() -> Draft202012Validator:
-    return Draft202012Validator(json.loads(SCHEMA_FILE.read_text(encoding="utf-8")))

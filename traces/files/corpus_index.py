@@ -12,17 +12,14 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any, Self
-
-from jsonschema import Draft202012Validator
-from jsonschema.exceptions import best_match
 
 from fencepost.model.history import Sent
 from fencepost.properties.mutants.catalogue import find_revision
 from fencepost.properties.oracle.fingerprint import Shape, shape_of_violation
 from fencepost.traces.files.causes import cause_of
+from fencepost.traces.files.schema import schema_error
 from fencepost.traces.files.trace_file import TraceFile, TraceFileError, read_document
 from fencepost.traces.text.words import with_names
 
@@ -120,7 +117,7 @@ class CorpusFolder:
         if not path.exists():
             return cls(folder, ())
         document = read_document(path)
-        wrong = best_match(_validator().iter_errors(document))
+        wrong = schema_error(document, SCHEMA_FILE)
         if wrong is not None:
             raise TraceFileError(
                 str(path),
@@ -167,8 +164,3 @@ class CorpusFolder:
                 "choose another folder with --into",
             ) from error
         return path
-
-
-@cache
-def _validator() -> Draft202012Validator:
-    return Draft202012Validator(json.loads(SCHEMA_FILE.read_text(encoding="utf-8")))

@@ -14,12 +14,8 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from functools import cache
 from pathlib import Path
 from typing import Any, Self
-
-from jsonschema import Draft202012Validator
-from jsonschema.exceptions import best_match
 
 from fencepost.model.coordinator import Answer, Config, Send
 from fencepost.model.history import Answered, Disconnected, Event, Handled, Passed, Restarted, Sent
@@ -30,6 +26,7 @@ from fencepost.properties.mutants import catalogue
 from fencepost.properties.oracle import oracle
 from fencepost.properties.oracle.verdict import Verdict
 from fencepost.traces.files.bad_input import BadInputError
+from fencepost.traces.files.schema import schema_error
 
 FORMAT = "fencepost-trace"
 VERSION = 1
@@ -330,7 +327,7 @@ def _check(document: Any, where: str) -> None:
             f"is {document.get('version')!r}, and this fencepost reads {VERSION}",
             "use the fencepost that wrote it",
         )
-    error = best_match(_validator().iter_errors(document))
+    error = schema_error(document, SCHEMA_FILE)
     if error is not None:
         problem = error.message if len(error.message) <= 200 else error.message[:200] + "…"
         raise TraceFileError(where, error.json_path, problem, "see trace-1.schema.json")
@@ -339,8 +336,3 @@ def _check(document: Any, where: str) -> None:
 def _listed(value: dict[str, Any]) -> dict[str, Any]:
     """Tuples as lists, so that what is written is what will be read."""
     return {key: list(item) if isinstance(item, tuple) else item for key, item in value.items()}
-
-
-@cache
-def _validator() -> Draft202012Validator:
-    return Draft202012Validator(json.loads(SCHEMA_FILE.read_text(encoding="utf-8")))
