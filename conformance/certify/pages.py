@@ -8,18 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fencepost.traces.files.trace_file import TraceFile
-from fencepost.traces.page.certificate_page import certificate_page
-from fencepost.traces.page.trace_data import Shown
-from fencepost.traces.page.verdict_data import case_told
+
+if TYPE_CHECKING:
+    from fencepost.traces.page.trace_data import Shown
 
 INDEX = "index.html"
 
 
 def certificate_index(document: Mapping[str, Any], traces: Mapping[str, TraceFile]) -> str:
     """The page of one certificate, with the traces that were written beside it."""
+    from fencepost.traces.page.certificate_page import certificate_page  # noqa: PLC0415  (Jinja)
+
     return certificate_page([document], [shown(document["cases"], traces)])
 
 
@@ -35,6 +37,9 @@ def certificate_from_folder(document: Mapping[str, Any], folder: Path) -> dict[s
 
 def shown(cases: Any, traces: Mapping[str, TraceFile]) -> dict[str, Shown]:
     """The traces of cases, by the names of their files."""
+    from fencepost.traces.page.trace_data import Shown  # noqa: PLC0415  (all forms of a trace)
+    from fencepost.traces.page.verdict_data import case_told  # noqa: PLC0415
+
     return {
         case["trace"]: Shown(traces[case["trace"]], case["id"], case["trace"], case=case_told(case))
         for case in cases
