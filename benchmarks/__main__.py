@@ -15,7 +15,7 @@ from benchmarks.kip345_small import CONFIGURATIONS
 from benchmarks.model import model_figures, walk_beside
 from benchmarks.worlds import real_model_figures
 from fencepost.conformance.cli.cli import exit_code
-from fencepost.conformance.runtime.unavailable import TargetUnavailableError
+from fencepost.conformance.runtime.errors import TargetUnavailableError
 from fencepost.properties.worlds.scopes import BOUNDS
 
 PIPELINE_WAYS = ("bare", "local", "local[1]", "local[2]")

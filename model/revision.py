@@ -6,7 +6,7 @@ differences to the revision it is made from, each with the passage that asks for
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from fencepost.model.messages.shapes import Message
@@ -99,8 +99,9 @@ def derive(
 ) -> Revision:
     """A revision that differs from another in these rules.  Raises TableError if one is unknown."""
     tables = dict(base.tables)
-    for difference in differences:
-        tables[difference.table] = _apply(tables[difference.table], difference)
+    for changed in dict.fromkeys(difference.table for difference in differences):
+        here = tuple(d for d in differences if d.table == changed)
+        tables[changed] = _applied(tables[changed], here)
     return replace(
         base,
         name=name,
@@ -113,18 +114,19 @@ def derive(
     )
 
 
-def _apply(table: Table, difference: Difference) -> Table:
-    dropped = isinstance(difference, DropRule)
-    rule_id = difference.rule_id if isinstance(difference, DropRule) else difference.rule.id
-    new = () if isinstance(difference, DropRule) else (difference.rule,)
-
-    def changed(rules: tuple[Rule, ...]) -> tuple[Rule, ...]:
-        return tuple(r for old in rules for r in (new if old.id == rule_id else (old,)))
-
-    present = any(rule.id == rule_id for rule in table.rules())
-    if dropped and not present:
-        raise TableError(f"table {table.name} has no rule {rule_id} to drop")
-    rows = changed(table.rows)
-    return Table(
-        table.name, table.features, changed(table.checks), rows if present else (*rows, *new)
-    )
+def _applied(table: Table, differences: Iterable[Difference]) -> Table:
+    checks, rows = table.checks, table.rows
+    for difference in differences:
+        dropped = isinstance(difference, DropRule)
+        rule_id = difference.rule_id if isinstance(difference, DropRule) else difference.rule.id
+        new = () if isinstance(difference, DropRule) else (difference.rule,)
+        if all(rule.id != rule_id for rule in (*checks, *rows)):
+            if dropped:
+                raise TableError(f"table {table.name} has no rule {rule_id} to drop")
+            rows = (*rows, *new)
+            continue
+        checks, rows = (
+            tuple(r for old in rules for r in (new if old.id == rule_id else (old,)))
+            for rules in (checks, rows)
+        )
+    return Table(table.name, table.features, checks, rows)

@@ -9,16 +9,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fencepost.conformance.catalogue import ENTRIES
-from fencepost.conformance.catalogue.cover_suite import SUITES, CoverSuite, covered
 from fencepost.conformance.catalogue.registry import Entry
 from fencepost.model.revision import Revision
-from fencepost.properties.cover.pairs import pairs_of
+
+if TYPE_CHECKING:
+    from fencepost.conformance.catalogue.cover_suite import CoverSuite
 
 CATALOGUE = "catalogue"
-NAMES = (CATALOGUE, *SUITES)
+NAMES = (CATALOGUE, "cover", "pairs")
 BOUND = "small"
 """See `fencepost.properties.worlds.scopes.COVER_SCOPES`."""
 
@@ -44,6 +45,8 @@ def find_suite(name: str, revision: Revision) -> Chosen:
     """The suite of this name; one that is made is made from the revision.  Raises KeyError."""
     if name == CATALOGUE:
         return Chosen(name, ENTRIES)
+    from fencepost.conformance.catalogue.cover_suite import covered  # noqa: PLC0415  (networkx)
+
     suite = covered(name, revision)
     figures = {
         "name": name,
@@ -75,6 +78,8 @@ def _transitions(suite: CoverSuite) -> str:
 
 
 def _pairs(suite: CoverSuite) -> str:
+    from fencepost.properties.cover.pairs import pairs_of  # noqa: PLC0415  (networkx)
+
     shown = {pair for _, made in suite.scopes for walk in made.walks for pair in pairs_of(walk)}
     rules = {rule for pair in shown for rule in pair}
     return f"{len(shown)} pairs of {len(rules)} rules that can follow each other"

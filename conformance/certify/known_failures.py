@@ -21,6 +21,7 @@ from typing import Any, Self
 from fencepost.conformance.execution.outcome import CaseResult, Outcome
 from fencepost.model.revision import Revision
 from fencepost.properties.oracle.fingerprint import Fingerprint, without_names
+from fencepost.traces.files.bad_input import BadInputError
 from fencepost.traces.files.causes import departures_in
 from fencepost.traces.files.schemas import schema_error
 
@@ -46,7 +47,7 @@ _COMPARE: Mapping[str, Callable[[int, int], bool]] = {
 }
 
 
-class KnownFailuresError(ValueError):
+class KnownFailuresError(BadInputError):
     """A list can't be read.  `str()` names the file, the entry and the remedy."""
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fencepost.conformance.certify.console import print_certificate
 from fencepost.conformance.certify.junit import junit_xml
@@ -22,11 +22,12 @@ from fencepost.model.revision import Revision
 from fencepost.model.table.table import LEVELS
 from fencepost.properties.mutants import catalogue
 from fencepost.properties.oracle.fingerprint import broken_rule
+from fencepost.traces.files.bad_input import BadInputError
 from fencepost.traces.files.schemas import schema_error
 from fencepost.traces.files.trace_file import TraceFile
-from fencepost.traces.page.certificate_page import certificate_page
-from fencepost.traces.page.trace_data import ShownTrace
-from fencepost.traces.page.verdict_data import case_told
+
+if TYPE_CHECKING:
+    from fencepost.traces.page.trace_data import ShownTrace
 
 __all__ = [
     "ReportError",
@@ -54,7 +55,7 @@ _TRACED = (
 )
 
 
-class ReportError(Exception):
+class ReportError(BadInputError):
     """A report can't be written.  `str()` names the file, the problem and the remedy."""
 
 
@@ -207,6 +208,8 @@ INDEX = "index.html"
 
 def certificate_index(document: Mapping[str, Any], traces: Mapping[str, TraceFile]) -> str:
     """The page of one certificate, with the traces that were written beside it."""
+    from fencepost.traces.page.certificate_page import certificate_page  # noqa: PLC0415  (Jinja)
+
     return certificate_page([document], [shown(document["cases"], traces)])
 
 
@@ -222,6 +225,9 @@ def certificate_from_folder(document: Mapping[str, Any], folder: Path) -> dict[s
 
 def shown(cases: Any, traces: Mapping[str, TraceFile]) -> dict[str, ShownTrace]:
     """The traces of cases, by the names of their files."""
+    from fencepost.traces.page.trace_data import ShownTrace  # noqa: PLC0415  (all forms of a trace)
+    from fencepost.traces.page.verdict_data import case_told  # noqa: PLC0415
+
     return {
         case["trace"]: ShownTrace(
             traces[case["trace"]], case["id"], case["trace"], case=case_told(case)

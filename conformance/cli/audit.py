@@ -8,8 +8,8 @@ from pathlib import Path
 import click
 from click.core import ParameterSource
 
-from fencepost.conformance.cli.log_options import EXITS, log_options
-from fencepost.conformance.cli.show import files_argument, json_option, report_option
+from fencepost.conformance.cli.options.common import files_argument, json_option, report_option
+from fencepost.conformance.cli.options.logs import EXITS, log_options
 from fencepost.conformance.log_audit.report import audit_lines, write_audit
 from fencepost.conformance.log_audit.traces import audit_traces, traces_json, worst, write_traces
 from fencepost.traces.audit.judge.settings import LogOptions

@@ -3,28 +3,34 @@
 from __future__ import annotations
 
 import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Self
 
 import click
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from fencepost.conformance.catalogue.registry import Entry
 from fencepost.conformance.catalogue.suites import Chosen, find_suite
-from fencepost.conformance.certify.certify import Options, certify
+from fencepost.conformance.certify.certify import Options, Progress, certify
 from fencepost.conformance.certify.known_failures import aliases_of, apply, load
-from fencepost.conformance.certify.replay import rejudge, replay
 from fencepost.conformance.certify.report import (
     INDEX,
     certificate_json,
     print_certificate,
     write_report,
 )
-from fencepost.conformance.cli.show import console, json_option, report_option, suite_option
-from fencepost.conformance.cli.target_options import known_failures_options, target_options
+from fencepost.conformance.cli.options.common import console, json_option, report_option
+from fencepost.conformance.cli.options.target import (
+    jobs_option,
+    known_failures_options,
+    revision_of_target_option,
+    suite_option,
+    target_options,
+)
 from fencepost.conformance.execution.outcome import CaseResult, Outcome
 from fencepost.conformance.runtime.provenance import all_versions
 from fencepost.conformance.runtime.signals import run
@@ -35,20 +41,6 @@ from fencepost.conformance.targets.registry import (
     revision_for,
 )
 from fencepost.model.table.table import Level
-from fencepost.traces.forms.formats import read_trace
-
-jobs_option = click.option(
-    "--jobs",
-    type=click.IntRange(min=1),
-    help="Cases side by side [default: what the target takes; exec: 2 processes].",
-)
-
-
-revision_of_target_option = click.option(
-    "--revision",
-    metavar="R",
-    help="The revision that judges [default: kafka-4; for kafka:V the release profile of V].",
-)
 
 
 @click.command("certify")
@@ -88,7 +80,7 @@ def certify_command(
     as_json: bool,
     report: Path | None,
 ) -> int:
-    """Hold a target to the decision table, case by case.
+    """Check a target against the decision table, case by case.
 
     The catalogue's cases are written by hand, one for each rule at least.  The suite `cover` walks
     every transition of small groups, `pairs` every two rules that can follow each other.
@@ -139,35 +131,33 @@ def _chosen(suite: Chosen, globs: tuple[str, ...]) -> list[Entry]:
     return [entry for entry in suite.entries if entry.id in wanted]
 
 
-class _progress:  # noqa: N801  (used as a context manager, reads as a function)
-    """A bar on stderr while cases run; nothing where stderr is no terminal."""
+@contextmanager
+def _progress(total: int) -> Iterator[Progress | None]:
+    """A bar on stderr while cases run; None where stderr is no terminal."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    # Here, since it takes 20 ms to import.
+    from rich.progress import (  # noqa: PLC0415
+        BarColumn,
+        MofNCompleteColumn,
+        TextColumn,
+        TimeElapsedColumn,
+    )
+    from rich.progress import Progress as Bar  # noqa: PLC0415
 
-    def __init__(self, total: int) -> None:
-        screen = Console(stderr=True)
-        self._bar = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TimeElapsedColumn(),
-            console=screen,
-            transient=True,
-            disable=not screen.is_terminal,
-        )
-        self._task = self._bar.add_task("certifying", total=total)
-        self._failed = 0
+    failed = 0
+    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn()
+    with Bar(*columns, TimeElapsedColumn(), console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("certifying", total=total)
 
-    def __enter__(self) -> Self:
-        self._bar.start()
-        return self
+        def show(result: CaseResult) -> None:
+            nonlocal failed
+            failed += result.outcome is Outcome.FAIL
+            said = f"certifying ({failed} failed)" if failed else "certifying"
+            bar.update(task, advance=1, description=said)
 
-    def __exit__(self, *_: object) -> None:
-        self._bar.stop()
-
-    def __call__(self, result: CaseResult) -> None:
-        """One more case is done."""
-        self._failed += result.outcome is Outcome.FAIL
-        said = f"certifying ({self._failed} failed)" if self._failed else "certifying"
-        self._bar.update(self._task, advance=1, description=said)
+        yield show
 
 
 @click.command("replay")
@@ -182,11 +172,15 @@ def replay_command(
     told: TargetOptions,
     as_json: bool,
 ) -> int:
-    """Run a trace again; exit 1 if its verdict is another than the file records.
+    """Judge a trace again, or run its plan again.
 
-    With a TARGET its plan is run against that; without one, the recorded history is judged again by
-    the revision that the file names.
+    With a TARGET, the plan of the trace is run against it.  Without one, the recorded history is
+    judged again by the revision that the file names.  Exit code 0: the verdict is the one that the
+    file records; 1: it is another.
     """
+    from fencepost.conformance.certify.replay import rejudge, replay  # noqa: PLC0415  (replay alone)
+    from fencepost.traces.forms.formats import read_trace  # noqa: PLC0415
+
     trace = read_trace(file)
     result = rejudge(trace) if target is None else run(replay(trace, find_target(target, told)))
     if as_json:

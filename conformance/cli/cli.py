@@ -1,7 +1,8 @@
 """The command line: `fencepost COMMAND`.
 
-Decides the exit codes that all commands share: 64 for usage (click's own errors, too), 69 for a
-target or tool that isn't to be had, 70 for our own fault.  What 0, 1 and 2 mean is each command's.
+All commands share these exit codes: 64 for bad usage or input (click's own errors, too), 69 for a
+target or tool that is not available, 70 for a fault of fencepost.  What 0, 1 and 2 mean is each
+command's.
 """
 
 from __future__ import annotations
@@ -11,88 +12,111 @@ import traceback
 
 import click
 
-from fencepost.conformance.certify.known_failures import KnownFailuresError
-from fencepost.conformance.certify.report import ReportError
-from fencepost.conformance.cli.adopt import adopt_command
-from fencepost.conformance.cli.audit import audit_command
-from fencepost.conformance.cli.certify import certify_command, replay_command
-from fencepost.conformance.cli.compare import compare_command
-from fencepost.conformance.cli.convert import convert_command, shrink_command
-from fencepost.conformance.cli.corpus import corpus_group
-from fencepost.conformance.cli.corpus_logs import LOG_COMMANDS
-from fencepost.conformance.cli.diff import diff_command
-from fencepost.conformance.cli.explore import check_command, explore_command, properties_command
-from fencepost.conformance.cli.fuzz import fuzz_command
-from fencepost.conformance.cli.mutants import mutants_command
-from fencepost.conformance.cli.nightly import nightly_command
-from fencepost.conformance.cli.prove import prove_command
-from fencepost.conformance.cli.run import adapter_command, bench_command
-from fencepost.conformance.cli.serve import serve_command
-from fencepost.conformance.cli.show import (
-    cases_command,
-    explain_command,
-    revisions_command,
-    table_command,
+from fencepost.conformance.cli.lazy_group import LazyGroup, Stub
+from fencepost.conformance.runtime.errors import (
+    EXIT_OWN_FAULT,
+    EXIT_UNAVAILABLE,
+    EXIT_USAGE,
+    TargetUnavailableError,
 )
-from fencepost.conformance.cli.start import start_command
-from fencepost.conformance.cli.view import view_command
-from fencepost.conformance.execution.outcome import EXIT_OWN_FAULT, EXIT_UNAVAILABLE, EXIT_USAGE
-from fencepost.conformance.plans.json_form import PlanError
-from fencepost.conformance.runtime.provenance import own_version
-from fencepost.conformance.runtime.unavailable import TargetUnavailableError
-from fencepost.conformance.targets.registry import UnknownTargetError
-from fencepost.conformance.targets.tcp.address import AddressError
-from fencepost.traces.files.trace_file import TraceFileError
-from fencepost.traces.pipeline.storage.manifest import CorpusError
+from fencepost.traces.files.bad_input import BadInputError
 
 _EXIT_INTERRUPTED = 130
-_BAD_INPUT = (
-    UnknownTargetError,
-    AddressError,
-    TraceFileError,
-    PlanError,
-    KnownFailuresError,
-    ReportError,
-    CorpusError,
+_SECTIONS = {
+    "Judge a coordinator": (
+        Stub(
+            "certify",
+            "certify:certify_command",
+            "Check a target against the decision table, case by case.",
+        ),
+        Stub("replay", "certify:replay_command", "Judge a trace again, or run its plan again."),
+        Stub(
+            "compare",
+            "compare:compare_command",
+            "Find the shortest plan on which two targets differ.",
+        ),
+        Stub("fuzz", "fuzz:fuzz_command", "Search a target for violations with generated plans."),
+        Stub("nightly", "nightly:nightly_command", "Run every search and report what is new."),
+        Stub("audit", "audit:audit_command", "Check recordings: Kafka's request logs, or traces."),
+    ),
+    "Run a coordinator": (
+        Stub("start", "run:start_command", "Start a target and print its address."),
+        Stub(
+            "serve",
+            "serve:serve_command",
+            "Run the model as a broker on a TCP port of the loopback.",
+        ),
+        Stub(
+            "adapter",
+            "run:adapter_command",
+            "Run the model as a program that speaks adapter protocol 1.",
+        ),
+    ),
+    "Work with traces": (
+        Stub(
+            "view", "view:view_command", "Write an HTML page of traces, certificates or a fuzz run."
+        ),
+        Stub("convert", "convert:convert_command", "Write a trace in another format."),
+        Stub(
+            "shrink",
+            "convert:shrink_command",
+            "Write the smallest trace that still fails on a target.",
+        ),
+        Stub("adopt", "convert:adopt_command", "Add a trace to the regression corpus."),
+        Stub("corpus", "corpus:corpus_group", "Generate and check traces by the million."),
+    ),
+    "Read the model": (
+        Stub(
+            "table", "show:table_command", "Print the decision table: checks in order, then rows."
+        ),
+        Stub(
+            "revisions",
+            "show:revisions_command",
+            "List the revisions, or the differences of one to its base.",
+        ),
+        Stub(
+            "cases", "explain:cases_command", "List the cases of the catalogue or of another suite."
+        ),
+        Stub(
+            "explain", "explain:explain_command", "Explain a rule, a property or a case by its id."
+        ),
+        Stub(
+            "properties", "explore:properties_command", "List the properties, and what checks each."
+        ),
+    ),
+    "Check the model": (
+        Stub(
+            "check", "explore:check_command", "Check a revision's properties in a few small worlds."
+        ),
+        Stub(
+            "explore",
+            "explore:explore_command",
+            "Visit every world within bounds and check each property.",
+        ),
+        Stub("prove", "prove:prove_command", "Prove the properties for any number of members."),
+        Stub(
+            "diff",
+            "diff:diff_command",
+            "Find the shortest sequences that tell two revisions apart.",
+        ),
+        Stub(
+            "mutants",
+            "mutants:mutants_command",
+            "Run every engine on models that are broken on purpose.",
+        ),
+        Stub("bench", "run:bench_command", "Run the benchmarks, in a checkout."),
+    ),
+}
+
+
+@click.group(
+    cls=LazyGroup,
+    sections=_SECTIONS,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
-
-
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
-@click.version_option(own_version(), prog_name="fencepost")
+@click.version_option(package_name="fencepost", prog_name="fencepost")
 def fencepost() -> None:
-    """The outside judge of Kafka's group protocol: static membership (KIP-345), one table."""
-
-
-for _command in (
-    certify_command,
-    replay_command,
-    shrink_command,
-    convert_command,
-    adopt_command,
-    view_command,
-    table_command,
-    cases_command,
-    explain_command,
-    revisions_command,
-    mutants_command,
-    prove_command,
-    audit_command,
-    fuzz_command,
-    nightly_command,
-    compare_command,
-    diff_command,
-    check_command,
-    explore_command,
-    properties_command,
-    adapter_command,
-    start_command,
-    serve_command,
-    bench_command,
-    corpus_group,
-):
-    fencepost.add_command(_command)
-for _command in LOG_COMMANDS:
-    corpus_group.add_command(_command)
+    """Test Kafka's group protocol: static membership (KIP-345), one decision table."""
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -110,7 +134,7 @@ def exit_code(group: click.Group, arguments: list[str] | None, prog_name: str) -
     except click.ClickException as error:
         error.show()
         return EXIT_USAGE
-    except _BAD_INPUT as error:
+    except BadInputError as error:
         click.echo(f"Error: {error}", err=True)
         return EXIT_USAGE
     except TargetUnavailableError as error:

@@ -11,9 +11,8 @@ import click
 from fencepost.conformance.catalogue.suites import CATALOGUE, NAMES, find_suite
 from fencepost.conformance.certify.replay import sound_trace
 from fencepost.conformance.certify.report import write_texts
-from fencepost.conformance.cli.certify import jobs_option
-from fencepost.conformance.cli.show import json_option, report_option
-from fencepost.conformance.cli.target_options import target_options
+from fencepost.conformance.cli.options.common import json_option, report_option
+from fencepost.conformance.cli.options.target import jobs_option, target_options
 from fencepost.conformance.compare.compare import TargetComparison, compare
 from fencepost.conformance.compare.confirm import Confirmed
 from fencepost.conformance.compare.render import compare_json, text
@@ -89,7 +88,7 @@ def compare_command(
     as_json: bool,
     report: Path | None,
 ) -> int:
-    """Tell two targets apart: the shortest plan on which they differ, step by step.
+    """Find the shortest plan on which two targets differ.
 
     Both are asked only what both can be asked, and each is judged by the same revision.  What the
     protocol leaves to the coordinator's choice is no difference.  A difference must come again each

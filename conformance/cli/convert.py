@@ -1,4 +1,4 @@
-"""`convert` and `shrink`: a trace in other forms, and a smaller one.
+"""`convert`, `shrink` and `adopt`: a trace in other forms, a smaller one, one in the corpus.
 
 Decides where they go: to stdout, or with `-o` to a file, of which a line on stderr tells.
 """
@@ -9,7 +9,8 @@ from pathlib import Path
 
 import click
 
-from fencepost.conformance.cli.target_options import target_options
+from fencepost.conformance.cli.options.target import target_options
+from fencepost.conformance.findings.promote import adopt, corpus_here
 from fencepost.conformance.findings.shrink import SECONDS, shrink
 from fencepost.conformance.findings.shrink_property import shrink_property
 from fencepost.conformance.runtime.signals import run
@@ -37,7 +38,9 @@ _output = click.option(
 )
 @_output
 def convert_command(file: Path, *, form: str, output: Path | None) -> None:
-    """Write a trace in another form: a trace file, or an ITF file (of Apalache or Quint).
+    """Write a trace in another format.
+
+    FILE is a trace file, or an ITF file (of Apalache or Quint).
 
     itf: with the model's state at each step, and all that is needed to come back; mermaid: a
     sequence diagram; pytest: a test that needs nothing of fencepost; adapter: what to say to a
@@ -62,11 +65,11 @@ def convert_command(file: Path, *, form: str, output: Path | None) -> None:
 def shrink_command(
     file: Path, target: str, *, examine: float, told: TargetOptions, output: Path | None
 ) -> None:
-    """Write the smallest trace that still fails on TARGET as this one does.
+    """Write the smallest trace that still fails on a target.
 
-    TARGET may be `property:ID`, too: then it is the smallest that breaks that property, on the
-    model that the trace was recorded from.  The trace must have a plan, as those of `certify` and
-    `fuzz` do.
+    It fails on TARGET as the trace in FILE does.  TARGET may be `property:ID`, too: then it is
+    the smallest that breaks that property, on the model that the trace was recorded from. The
+    trace must have a plan, as those of `certify` and `fuzz` do.
     """
     trace = read_trace(file)
     if target.startswith(_PROPERTY):
@@ -79,6 +82,36 @@ def shrink_command(
         smaller = run(shrink(trace, find_target(target, told), seconds=examine))
     click.echo(smaller.text(), err=True)
     _write(smaller.trace.text(), output)
+
+
+@click.command("adopt")
+@click.argument(
+    "finding", metavar="FINDING", type=click.Path(exists=True, dir_okay=False, path_type=Path)
+)
+@click.option(
+    "--name", metavar="NAME", help="What it is called there [default: made of what is wrong]."
+)
+@click.option(
+    "--into",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="The corpus [default: traces/corpus/ of the checkout that you are in].",
+)
+@click.option(
+    "--today",
+    is_flag=True,
+    help="Expect today's verdict, not the file's: the judge was wrong and has been mended.",
+)
+def adopt_command(finding: Path, *, name: str | None, into: Path | None, today: bool) -> None:
+    """Add a trace to the regression corpus.
+
+    The tests of the checkout then expect its verdict.
+
+    FINDING is a trace file, such as `fuzz --report`, `nightly` and `shrink` write, or an ITF file.
+    Exit code 64: it is there already, its name is taken, or its verdict is another today.
+    """
+    corpus = corpus_here(into, Path.cwd())
+    click.echo(adopt(read_trace(finding), corpus, name=name, today=today).text())
 
 
 def _write(text: str, output: Path | None) -> None:

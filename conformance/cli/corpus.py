@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, Any
 import click
 from rich.text import Text
 
-from fencepost.conformance.cli.scope_options import scope_options
-from fencepost.conformance.cli.show import console, json_option
+from fencepost.conformance.cli.lazy_group import LazyGroup, Stub
+from fencepost.conformance.cli.options.common import console, json_option
+from fencepost.conformance.cli.options.scope import scope_options
 from fencepost.conformance.execution.outcome import EXIT_CODES, Overall
-from fencepost.conformance.runtime.unavailable import TargetUnavailableError
+from fencepost.conformance.runtime.errors import TargetUnavailableError
 from fencepost.properties.mutants.catalogue import MUTANTS
 from fencepost.properties.worlds.scope import Scope
 from fencepost.traces.pipeline.corpus.corpus import SHARD_TRACES, corpus_recipe
@@ -76,9 +77,19 @@ def engine_of(name: str, master: str | None) -> Iterator[JobEngine]:
         raise TargetUnavailableError(str(error)) from error
 
 
-@click.group("corpus")
+_LOGS = (
+    Stub("audit", "corpus_logs:audit_logs_command", "Check Kafka's request logs into tables."),
+    Stub("watch", "corpus_logs:watch_command", "Audit logs as they grow, on Spark."),
+    Stub("metrics", "corpus_logs:metrics_command", "Draw the figures of an audit: metrics.html."),
+)
+
+
+@click.group("corpus", cls=LazyGroup, sections={"Request logs": _LOGS})
 def corpus_group() -> None:
-    """Make and check traces by the million, in one process or on Spark."""
+    """Generate and check traces by the million.
+
+    The work is done in one process, or on Spark.
+    """
 
 
 def _command(name: str) -> Option:
@@ -129,8 +140,9 @@ def generate_command(
     *,
     as_json: bool,
 ) -> None:
-    """Draw traces from the model, in turn from each revision and mutant.
+    """Generate traces from revisions and mutants.
 
+    They are taken in turn from each.
     The same options always make the same traces; run again, it makes what is missing.
     """
     names = [name for given in mutants for name in given.split(",") if name]
@@ -162,9 +174,10 @@ def check_command(
     *,
     as_json: bool,
 ) -> None:
-    """Hold every trace in DIR to the oracle and the invariants of a revision.
+    """Check every trace in DIR against a revision.
 
-    Run again, it checks what is not checked yet.
+    The oracle judges it, and the invariants must hold.  Run again, it checks what is not
+    checked yet.
     """
     _known(judge)
     with engine_of(engine, master) as running:
@@ -189,7 +202,10 @@ def check_command(
 @_command("coverage")
 @folder_argument
 def coverage_command(folder: str, engine: str, master: str | None, *, as_json: bool) -> None:
-    """Tell which rules, pairs of rules and states the traces in DIR show, and which not."""
+    """Count the rules, pairs of rules and states in DIR.
+
+    What small worlds can reach and no trace shows is missing.
+    """
     with engine_of(engine, master) as running:
         from fencepost.traces.pipeline.corpus import commands  # noqa: PLC0415
         from fencepost.traces.pipeline.corpus.coverage import KINDS, coverage_json  # noqa: PLC0415
@@ -227,7 +243,7 @@ def _coverage_lines(source: str, kind: str, told: dict[str, Any]) -> Iterator[st
 def minimise_command(
     folder: str, out: str, engine: str, master: str | None, *, as_json: bool
 ) -> None:
-    """Write a corpus of few traces that cover all that the traces in DIR cover."""
+    """Write a smaller corpus that covers what DIR covers."""
     with engine_of(engine, master) as running:
         from fencepost.traces.pipeline.corpus import commands  # noqa: PLC0415
         from fencepost.traces.pipeline.storage.location import Place  # noqa: PLC0415
@@ -248,7 +264,10 @@ def minimise_command(
 def triage_command(
     folder: str, judge: str, out: Path | None, engine: str, master: str | None, *, as_json: bool
 ) -> None:
-    """Group the violations found in DIR, and make the smallest of each group smaller."""
+    """Group the violations in DIR and shrink one of each.
+
+    The smallest of each group is shrunk.
+    """
     _known(judge)
     with engine_of(engine, master) as running:
         from fencepost.traces.pipeline.corpus import commands  # noqa: PLC0415
@@ -285,9 +304,9 @@ def explore_command(
     *,
     as_json: bool,
 ) -> None:
-    """Visit every world that the bounds allow, level by level; each is kept in DIR.
+    """Visit every world within bounds, level by level.
 
-    Run again, it goes on after the last whole level.
+    Each level is kept in DIR.  Run again, it goes on after the last whole level.
     """
     _known(revision)
     with engine_of(engine, master) as running:
@@ -303,7 +322,10 @@ def explore_command(
 
 @corpus_group.command("entry-point")
 def entry_point_command() -> None:
-    """Print the file to give to spark-submit; the pipeline's commands follow it."""
+    """Print the file to give to spark-submit.
+
+    The commands of this group follow it.
+    """
     click.echo(str(Path(__file__).with_name("spark_entry.py")))
 
 

@@ -21,11 +21,11 @@ from fencepost.conformance.cli.corpus import (
     say,
     with_engine,
 )
-from fencepost.conformance.cli.log_options import EXITS, log_options, parts_option
-from fencepost.conformance.cli.show import files_argument
+from fencepost.conformance.cli.options.common import files_argument
+from fencepost.conformance.cli.options.logs import EXITS, log_options, parts_option
+from fencepost.conformance.runtime.errors import TargetUnavailableError
 from fencepost.conformance.runtime.signals import term_is_interrupt
 from fencepost.conformance.runtime.toolchain.spark_jars import kafka_source
-from fencepost.conformance.runtime.unavailable import TargetUnavailableError
 from fencepost.traces.audit.judge.settings import LogOptions
 from fencepost.traces.logs.request_log import RequestLogError
 
@@ -48,11 +48,11 @@ def audit_logs_command(
     master: str | None,
     as_json: bool,
 ) -> None:
-    """Check Kafka's request logs, as `fencepost audit` does, into tables in DIR.
+    """Check Kafka's request logs into tables.
 
-    A row for each group, violation, rebalance, life line of an instance id, deployment and problem.
-    Run again, it does what is missing.  Exit code: 0 all explained, 1 a group is violated, 2 none
-    is, but one is unknown.
+    Each log is checked as by `fencepost audit`. DIR gets a row for each group, violation,
+    rebalance, life line of an instance id, deployment and problem. Run again, it does what is
+    missing. Exit code: 0 all explained, 1 a group is violated, 2 none is, but one is unknown.
     """
     with engine_of(engine, master) as running:
         from fencepost.traces.pipeline.logs.commands import audit_logs  # noqa: PLC0415  (an extra)
@@ -110,11 +110,12 @@ def watch_command(
     master: str | None,
     out: str,
 ) -> None:
-    """Audit logs as they grow, on Spark: a folder of them, or a topic of Kafka.
+    """Audit logs as they grow, on Spark.
 
-    Each violation is a line of JSON, printed, and kept in a file of its batch in the folder of
-    --out, with the state.  Whoever was killed goes on there: no violation is lost or kept twice.
-    Ends with Ctrl-C, and with --once: exit code 1 if there are violations, else 0.
+    The logs are a folder of files, or a topic of Kafka. Each violation is a line of JSON, printed,
+    and kept in a file of its batch in the folder of --out, with the state. Whoever was killed goes
+    on there: no violation is lost or kept twice. Ends with Ctrl-C, and with --once: exit code 1 if
+    there are violations, else 0.
     """
     if (folder is None) == (topic is None) or (topic is None) != (bootstrap is None):
         raise click.UsageError("give a folder of logs, or --topic NAME with --bootstrap HOST:PORT")
@@ -147,7 +148,7 @@ def watch_command(
 @folder_argument
 @with_engine
 def metrics_command(folder: str, engine: str, master: str | None, *, as_json: bool) -> None:
-    """Count what operators chart in an audit in DIR, and draw it: metrics.html.
+    """Draw the figures of an audit: metrics.html.
 
     By group and day, by hour and cause, by duration: tables beside those of the audit.
     """
@@ -171,6 +172,3 @@ def metrics_command(folder: str, engine: str, master: str | None, *, as_json: bo
 
 def _tell(alert: dict[str, Any]) -> None:
     click.echo(json.dumps(alert, ensure_ascii=False))
-
-
-LOG_COMMANDS = (audit_logs_command, watch_command, metrics_command)

@@ -13,8 +13,8 @@ from typing import Any
 import click
 
 from fencepost.conformance.certify.report import ReportError
-from fencepost.conformance.cli.scope_options import scope_options
-from fencepost.conformance.cli.show import json_option, report_option
+from fencepost.conformance.cli.options.common import json_option, report_option
+from fencepost.conformance.cli.options.scope import scope_options
 from fencepost.conformance.execution.outcome import EXIT_CODES, Overall
 from fencepost.conformance.targets.registry import find_revision
 from fencepost.properties.diff.revisions import Comparison, compare_revisions
@@ -43,7 +43,7 @@ def diff_command(
     report: Path | None,
     as_json: bool,
 ) -> int:
-    """Tell revision A from revision B: the shortest sequences whose answers differ.
+    """Find the shortest sequences that tell two revisions apart.
 
     For each rule that differs between their tables.  Without options, several small crowds of
     clients are tried; with options, the one that they say.  Exit code 1: they differ.

@@ -15,6 +15,7 @@ from rich.console import Console
 from rich.table import Table as Grid
 from rich.text import Text
 
+from fencepost.conformance.cli.explain import property_json
 from fencepost.conformance.cli.exploration import (
     Told,
     check_json,
@@ -24,9 +25,13 @@ from fencepost.conformance.cli.exploration import (
     write_graph_file,
     write_traces,
 )
-from fencepost.conformance.cli.property_words import property_json
-from fencepost.conformance.cli.scope_options import scope_options
-from fencepost.conformance.cli.show import console, json_option, report_option, revision_option
+from fencepost.conformance.cli.options.common import (
+    console,
+    json_option,
+    report_option,
+    revision_option,
+)
+from fencepost.conformance.cli.options.scope import scope_options
 from fencepost.conformance.targets.registry import find_revision
 from fencepost.properties.checking.checking import (
     Checked,
@@ -88,7 +93,7 @@ def explore_command(
     *,
     as_json: bool,
 ) -> None:
-    """Visit every world that the bounds allow, and hold each property to it.
+    """Visit every world within bounds and check each property.
 
     Restarts, generations and member ids are not bounded: worlds that differ in names are one.
     """
@@ -184,7 +189,10 @@ def check_command(
     *,
     as_json: bool,
 ) -> None:
-    """Is this REVISION safe?  Its properties, held to a few small worlds exhaustively."""
+    """Check a revision's properties in a few small worlds.
+
+    Each world is explored exhaustively.  Exit code 1: a property is violated.
+    """
     checked = _checked(revision, ids, tuple(map(find_check_scope, questions)), jobs)
     told = told_of_check(checked)
     if report is not None:
@@ -227,7 +235,7 @@ def _print_check(screen: Console, checked: Checked, told: tuple[Told, ...]) -> N
 @click.command("properties")
 @json_option
 def properties_command(*, as_json: bool) -> None:
-    """List what must hold, and who checks it."""
+    """List the properties, and what checks each."""
     rows = [property_json(one) for one in PROPERTIES.values()]
     if as_json:
         click.echo(json.dumps(rows, indent=2, ensure_ascii=False))

@@ -13,9 +13,12 @@ from typing import Any
 import click
 
 from fencepost.conformance.certify.known_failures import KnownFailure, aliases_of, load
-from fencepost.conformance.cli.certify import revision_of_target_option
-from fencepost.conformance.cli.show import json_option, report_option
-from fencepost.conformance.cli.target_options import known_failures_options, target_options
+from fencepost.conformance.cli.options.common import json_option, report_option
+from fencepost.conformance.cli.options.target import (
+    known_failures_options,
+    revision_of_target_option,
+    target_options,
+)
 from fencepost.conformance.findings.findings import Finding
 from fencepost.conformance.fuzz.corpus import read_corpus, write_corpus
 from fencepost.conformance.fuzz.engine import Budget, Tally
@@ -96,7 +99,7 @@ def fuzz_command(
     as_json: bool,
     report: Path | None,
 ) -> int:
-    """Search a target for violations, by plans that nobody thought of.
+    """Search a target for violations with generated plans.
 
     Plans are drawn with the model in the loop, towards rules, pairs of rules and states that were
     not reached yet; each is judged as certify judges.  What is found is made as small as it gets

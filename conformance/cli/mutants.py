@@ -15,7 +15,7 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from fencepost.conformance.certify.report import ReportError
-from fencepost.conformance.cli.show import console, json_option, report_option
+from fencepost.conformance.cli.options.common import console, json_option, report_option
 from fencepost.conformance.kill_matrix.render import matrix_json, print_matrix, print_one
 from fencepost.conformance.kill_matrix.suites import ENGINES
 from fencepost.conformance.kill_matrix.workers import rows
@@ -47,7 +47,9 @@ def mutants_command(
     report: Path | None,
     as_json: bool,
 ) -> int:
-    """Look for the models that are broken on purpose, with every engine: the kill matrix.
+    """Run every engine on models that are broken on purpose.
+
+    The result is the kill matrix: which engine finds which mutant.
 
     Each is a target, `mutant:NAME`, and a revision of that name.  For one NAME what shows it is
     told in words.  Exit code 1: a survivor, or an engine missed what it claims to see.

@@ -15,7 +15,7 @@ from pathlib import Path
 import click
 
 from fencepost.conformance.certify.report import write_texts
-from fencepost.conformance.cli.show import json_option
+from fencepost.conformance.cli.options.common import json_option
 from fencepost.conformance.nightly.dedup import NEW, OPEN, NightlyBug
 from fencepost.conformance.nightly.nightly import Night, NightOptions, NightPart, run_night
 from fencepost.conformance.nightly.plan import TARGETS, WEIGHTS, targets_of, weights_of
@@ -105,7 +105,7 @@ def nightly_command(
     corpus_folder: Path | None,
     as_json: bool,
 ) -> int:
-    """Search all night, and say what is new in the morning.
+    """Run every search and report what is new.
 
     The model must explain itself; mutants of it must be found; traces by the hundred are made and
     judged; the property tests search freely; and targets are fuzzed.  The same bug found by several

@@ -15,8 +15,8 @@ import click
 from rich.table import Table as Grid
 from rich.text import Text
 
-from fencepost.conformance.cli.show import console, json_option, revision_option
-from fencepost.conformance.runtime.unavailable import TargetUnavailableError
+from fencepost.conformance.cli.options.common import console, json_option, revision_option
+from fencepost.conformance.runtime.errors import TargetUnavailableError
 from fencepost.conformance.targets.registry import find_revision
 from fencepost.model.revision import Revision
 from fencepost.properties.claims.registry import PROPERTIES, find_formula
@@ -49,7 +49,10 @@ _KINDS = {
 )
 @json_option
 def prove_command(revision: str, names: tuple[str, ...], as_json: bool) -> int:
-    """Prove that every step keeps what must hold, for any number of members and instances."""
+    """Prove the properties for any number of members.
+
+    Every step keeps what must hold, for any number of members and instances.
+    """
     found = find_revision(revision)
     for name in names:
         try:

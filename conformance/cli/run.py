@@ -1,44 +1,109 @@
-"""Commands that run the model as a program on stdio, and the benchmarks of a checkout."""
+"""`start`, `adapter` and `bench`: run a target, the model on stdio, or the benchmarks."""
 
 from __future__ import annotations
 
+import asyncio
+import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Protocol, cast
 
 import click
 
+from fencepost.conformance.cli.options.common import json_option, report_option
+from fencepost.conformance.cli.options.target import Settings, settings_option
+from fencepost.conformance.runtime.errors import TargetUnavailableError
 from fencepost.conformance.runtime.provenance import own_version
-from fencepost.conformance.runtime.unavailable import TargetUnavailableError
+from fencepost.conformance.runtime.signals import at_a_signal
 from fencepost.conformance.serve.adapter import serve
 from fencepost.conformance.targets.in_process import ModelCoordinator
 from fencepost.conformance.targets.registry import (
-    DEFAULT_REVISION,
+    TargetOptions,
     UnknownTargetError,
-    find_revision,
+    find_model,
+    find_target,
 )
-from fencepost.model.revision import Revision
+from fencepost.conformance.targets.target import Target
 
 
-def find_model(name: str) -> Revision:
-    """The revision of `model[:REVISION]` or `mutant:NAME`.  Raises UnknownTargetError."""
-    kind, _, revision = name.partition(":")
-    match kind:
-        case "model":
-            return find_revision(revision or DEFAULT_REVISION)
-        case "mutant":
-            return find_revision(name)
-        case _:
-            raise UnknownTargetError(f"no model {name!r}; there is model[:REVISION], mutant:NAME")
+class _Listening(Target, Protocol):
+    """A target that is started here and listens on a port."""
+
+    @property
+    def address(self) -> str:
+        """`HOST:PORT`; while it is open."""
+        ...
+
+
+def _can_be_added_to(
+    context: click.Context, parameter: click.Parameter, path: Path | None
+) -> Path | None:
+    """The absolute path.  Java would only mumble that it can't write there, and go on."""
+    del context, parameter
+    if path is None:
+        return None
+    try:
+        path.open("ab").close()
+    except OSError as error:
+        raise click.BadParameter(f"{path} can't be written ({error.strerror})") from None
+    return path.absolute()
+
+
+@click.command("start")
+@click.argument("target")
+@settings_option
+@json_option
+@report_option("Keep the target's log there.")
+@click.option(
+    "--request-log",
+    type=click.Path(dir_okay=False, path_type=Path),
+    callback=_can_be_added_to,
+    metavar="FILE",
+    help="Add each request that a kafka:VERSION answers to this file, as `fencepost audit` reads.",
+)
+def start_command(
+    *, target: str, settings: Settings, as_json: bool, report: Path | None, request_log: Path | None
+) -> int:
+    """Start a target and print its address.
+
+    The target runs until Ctrl-C or SIGTERM. TARGET is kafka:VERSION[+old|+new], kfake or mock.
+    Exit code 64: usage; 69: the target isn't to be had.
+    """
+    logs = None if report is None else report.absolute()
+    options = TargetOptions(
+        settings=settings.group, properties=settings.other, logs=logs, request_log=request_log
+    )
+    held = find_target(target, options)
+    if not hasattr(type(held), "address"):
+        raise UnknownTargetError(
+            f"{target} is nothing that is started here and has an address: start kafka:VERSION, "
+            "kfake or mock; for the model itself see `fencepost serve`"
+        )
+    asyncio.run(_stay(cast("_Listening", held), as_json=as_json))
+    return 0
+
+
+async def _stay(held: _Listening, *, as_json: bool) -> None:
+    async with held as target:
+        told = target.provenance()
+        ended = asyncio.Event()
+        with at_a_signal(ended.set):  # before the address is told: whoever has it may end us
+            if as_json:
+                click.echo(json.dumps({"address": target.address, "version": told.version}))
+            else:
+                click.echo(target.address)
+            await ended.wait()
 
 
 @click.command("adapter")
 @click.argument("name", metavar="model[:REVISION]|mutant:NAME")
 def adapter_command(name: str) -> int:
-    """Speak adapter protocol 1 on stdin and stdout, as the model or one that is broken on purpose.
+    """Run the model as a program that speaks adapter protocol 1.
 
-    Open choices are resolved in a fixed order: the first leader by member id, the first protocol by
-    name.  New member ids are the instance id (or client id) and a running number.
+    It reads stdin and writes stdout. mutant:NAME is a model that is broken on purpose. Open
+    choices are resolved in a fixed order: the first leader by member id, the first protocol by
+    name. New member ids are the instance id (or client id) and a running number.
     """
     coordinator = ModelCoordinator(find_model(name), own_version())
     return serve(coordinator, sys.stdin.buffer, sys.stdout.buffer)
@@ -47,7 +112,10 @@ def adapter_command(name: str) -> int:
 @click.command("bench", context_settings={"ignore_unknown_options": True, "help_option_names": []})
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def bench_command(arguments: tuple[str, ...]) -> int:
-    """Print figures as JSON: `python -m benchmarks`, in a checkout."""
+    """Run the benchmarks, in a checkout.
+
+    The same as `python -m benchmarks`.  Figures are printed as JSON.
+    """
     if not Path("benchmarks/__main__.py").is_file():
         raise TargetUnavailableError(
             "benchmarks are no part of the package: run this at the root of a checkout of fencepost"

@@ -9,12 +9,12 @@ import secrets
 
 import click
 
-from fencepost.conformance.cli.run import find_model
-from fencepost.conformance.cli.show import json_option
+from fencepost.conformance.cli.options.common import json_option
 from fencepost.conformance.runtime.provenance import own_version
 from fencepost.conformance.runtime.signals import at_a_signal
 from fencepost.conformance.serve.apis import may_name_a_topic
 from fencepost.conformance.serve.broker import Broker
+from fencepost.conformance.targets.registry import find_model
 from fencepost.model.coordinator import CONFIG_DEFAULTS
 from fencepost.model.revision import Revision
 
@@ -99,9 +99,10 @@ def serve_command(
     seed: int | None,
     as_json: bool,
 ) -> int:
-    """Be a broker on a TCP port of the loopback, until interrupted.
+    """Run the model as a broker on a TCP port of the loopback.
 
-    It answers as the model or as one that is broken on purpose, on a real clock.  Its address is
+    It runs on a real clock until it is interrupted.  mutant:NAME is a model that is broken on
+    purpose.  Its address is
     printed when it is ready.  Topics hold nothing, and nothing can be produced.
     """
     revision = find_model(name)

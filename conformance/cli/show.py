@@ -3,72 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Iterator
 from typing import Any
 
 import click
-from rich.console import Console
 from rich.table import Table as Grid
 from rich.text import Text
 
-from fencepost.conformance.catalogue import ENTRIES
-from fencepost.conformance.catalogue.registry import Entry
-from fencepost.conformance.catalogue.suites import CATALOGUE, NAMES, find_suite
-from fencepost.conformance.cli.property_words import explain_property
-from fencepost.conformance.plans.describe import step_text
-from fencepost.conformance.targets.registry import DEFAULT_REVISION, find_revision
+from fencepost.conformance.cli.options.common import console, json_option, revision_option
+from fencepost.conformance.targets.registry import find_revision
 from fencepost.model.revision import DropRule, Revision
 from fencepost.model.revisions import revisions
-from fencepost.model.table.table import Level, Rule, Table
-from fencepost.properties.claims.registry import PROPERTIES
-
-_PLAIN_WIDTH = 160
-
-revision_option = click.option(
-    "--revision",
-    default=DEFAULT_REVISION,
-    show_default=True,
-    metavar="R",
-    help="The revision that judges.",
-)
-suite_option = click.option(
-    "--suite",
-    type=click.Choice(NAMES),
-    default=CATALOGUE,
-    show_default=True,
-    help="Which cases.",
-)
-
-
-def report_option(help_text: str) -> Callable[[Any], Any]:
-    """`--report DIR`, with what the command writes there."""
-    return click.option(
-        "--report",
-        type=click.Path(file_okay=False, path_type=Path),
-        metavar="DIR",
-        help=help_text,
-    )
-
-
-def files_argument(name: str, metavar: str) -> Callable[[Any], Any]:
-    """One file or more, that exist."""
-    return click.argument(
-        name,
-        nargs=-1,
-        required=True,
-        metavar=metavar,
-        type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    )
-
-
-json_option = click.option("--json", "as_json", is_flag=True, help="JSON on stdout, nothing else.")
-
-
-def console() -> Console:
-    """A console for stdout: as wide as the terminal; wide enough for tables where there is none."""
-    screen = Console(highlight=False)
-    return screen if screen.is_terminal else Console(highlight=False, width=_PLAIN_WIDTH)
+from fencepost.model.table.table import Rule, Table
 
 
 def _rule_json(table: Table, rule: Rule, place: str) -> dict[str, Any]:
@@ -124,98 +70,11 @@ def table_command(revision: str, as_json: bool) -> None:
         screen.print()
 
 
-@click.command("cases")
-@click.argument("pattern", metavar="[GLOB]", default="*")
-@suite_option
-@json_option
-def cases_command(pattern: str, suite: str, as_json: bool) -> None:
-    """List the cases of the catalogue, or of another suite, whose ids match."""
-    revision = find_revision(DEFAULT_REVISION)
-    chosen = find_suite(suite, revision)
-    found = chosen.matching(pattern)
-    if not found:
-        lister = "fencepost cases" + (f" --suite {suite}" if suite != CATALOGUE else "")
-        raise click.UsageError(f"no case matches {pattern!r}; `{lister}` lists all")
-    levels = _levels(revision)
-    cases = [entry.case(levels, delayed=True) for entry in found]
-    if as_json:
-        _echo_json(
-            [
-                {"id": c.id, "level": c.level.value, "rules": list(c.rules), "about": c.about}
-                for c in cases
-            ]
-        )
-        return
-    screen = console()
-    for case in cases:
-        screen.print(Text(f"{case.id}  [{case.level.value}]", style="bold"))
-        screen.print(Text(f"    {case.about}"))
-    screen.print(Text(f"{len(cases)} of {len(chosen.entries)} cases"))
-    for line in chosen.heading:
-        screen.print(Text(line), soft_wrap=True)
-
-
-def _levels(revision: Revision) -> dict[str, Level]:
-    return {rule.id: rule.level for _, rule in revision.rules()}
-
-
-@click.command("explain")
-@click.argument("name", metavar="ID")
-@revision_option
-def explain_command(name: str, revision: str) -> None:
-    """Explain a rule, a property or a case by its id."""
-    chosen = find_revision(revision)
-    screen = console()
-    if name in PROPERTIES:
-        explain_property(screen, PROPERTIES[name])
-        return
-    for table, rule in chosen.rules():
-        if rule.id == name:
-            _explain_rule(screen, table, rule)
-            return
-    suite = name.partition("/")[0]
-    entries = find_suite(suite if suite in NAMES else CATALOGUE, chosen).entries
-    entry = next((e for e in entries if e.id == name), None)
-    if entry is None:
-        raise click.UsageError(
-            f"no rule of {revision}, no property and no case is called {name!r}; "
-            "`fencepost table` lists the rules, `fencepost properties` the "
-            "properties, `fencepost cases` the cases"
-        )
-    _explain_case(screen, entry, _levels(chosen))
-
-
-def _explain_rule(screen: Console, table: Table, rule: Rule) -> None:
-    lines = [
-        (rule.id, f"{rule.level.value}, table {table.name}"),
-        ("when", table.condition(rule)),
-        ("then", "; ".join(do.value for do in rule.effect) or "nothing changes"),
-        ("answer", rule.answer.name if rule.answer else "as the effect says"),
-        ("because", rule.because),
-        ("source", rule.source),
-    ]
-    if rule.defensive:
-        lines.append(("unreachable", rule.defensive))
-    for name, value in lines:
-        screen.print(Text.assemble((f"{name:<12}", "bold"), " ", value))
-    cases = [e.id for e in ENTRIES if rule.id in e.rules]
-    screen.print(Text.assemble((f"{'cases':<12}", "bold"), " ", ", ".join(cases) or "none"))
-
-
-def _explain_case(screen: Console, entry: Entry, levels: dict[str, Level]) -> None:
-    case = entry.case(levels, delayed=True)
-    screen.print(Text(f"{case.id}  [{case.level.value}]", style="bold"))
-    screen.print(Text(case.about))
-    screen.print(Text(f"about: {', '.join(case.rules)}"))
-    for number, step in enumerate(case.steps, start=1):
-        screen.print(Text(f"{number:>3}. {step_text(step)}"))
-
-
 @click.command("revisions")
 @click.argument("name", metavar="[R]", required=False)
 @json_option
 def revisions_command(name: str | None, as_json: bool) -> None:
-    """List the revisions; or the differences of one to the revision it is made from."""
+    """List the revisions, or the differences of one to its base."""
     names = revisions.NAMES if name is None else (name,)
     found = [find_revision(n) for n in names]
     if as_json:

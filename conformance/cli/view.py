@@ -11,7 +11,7 @@ import click
 
 from fencepost.conformance.certify.report import certificate_from_folder, write_texts
 from fencepost.conformance.certify.summary import plural
-from fencepost.conformance.cli.show import files_argument
+from fencepost.conformance.cli.options.common import files_argument
 from fencepost.conformance.fuzz.report import FORMAT, fuzz_index, traces_of
 from fencepost.traces.files.trace_file import TraceFile, TraceFileError
 from fencepost.traces.page.certificate_data import is_certificate
@@ -33,10 +33,10 @@ TRACE, CERTIFICATE, FUZZ = "trace", "certificate", "fuzz run"
     help="The page to write, such as page.html.",
 )
 def view_command(*, files: tuple[Path, ...], output: Path) -> None:
-    """Write a page about traces, certificates or a fuzz run: one file that asks for nothing else.
+    """Write an HTML page of traces, certificates or a fuzz run.
 
-    Traces of one case can be given together, the minimal one first.  A certificate.json or a
-    fuzz.json takes the traces that lie beside it along.
+    The page is one file and loads nothing else. Traces of one case can be given together, the
+    minimal one first. A certificate.json or a fuzz.json takes the traces that lie beside it along.
     """
     documents = [(path, _json(path)) for path in files]
     kinds = {_kind(document): path for path, document in documents}

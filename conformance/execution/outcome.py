@@ -50,9 +50,6 @@ class Overall(Enum):
 
 
 EXIT_CODES = {Overall.HOLDS: 0, Overall.VIOLATED: 1, Overall.UNKNOWN: 2}
-EXIT_USAGE = 64
-EXIT_UNAVAILABLE = 69
-EXIT_OWN_FAULT = 70
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,7 +29,7 @@ from fencepost.conformance.fuzz.engine import Tally
 from fencepost.conformance.fuzz.jobs import other_jobs
 from fencepost.conformance.fuzz.progress import LEVEL, FuzzOptions, FuzzProgress
 from fencepost.conformance.plans.plan import Case
-from fencepost.conformance.runtime.unavailable import TargetUnavailableError
+from fencepost.conformance.runtime.errors import TargetUnavailableError
 from fencepost.conformance.targets.target import Provenance, Target
 from fencepost.model.revision import Revision
 from fencepost.traces.files.causes import known_cause

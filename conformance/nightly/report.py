@@ -15,7 +15,7 @@ from statistics import median_low
 from typing import Any, Self
 
 from fencepost.conformance.certify.report import INDEX, ReportError, check_document, write_texts
-from fencepost.conformance.execution.outcome import EXIT_CODES, EXIT_UNAVAILABLE, Overall
+from fencepost.conformance.execution.outcome import EXIT_CODES, Overall
 from fencepost.conformance.nightly.dedup import (
     EACH_TIME,
     NEW,
@@ -25,6 +25,7 @@ from fencepost.conformance.nightly.dedup import (
     trace_texts,
 )
 from fencepost.conformance.nightly.nightly import FAILED, UNAVAILABLE, Night, TargetTotals
+from fencepost.conformance.runtime.errors import EXIT_UNAVAILABLE
 from fencepost.conformance.runtime.provenance import own_version
 from fencepost.properties.oracle.fingerprint import Bug
 from fencepost.traces.files.schemas import schema_error

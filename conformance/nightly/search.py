@@ -23,7 +23,7 @@ from fencepost.conformance.fuzz.engine import Budget, Tally
 from fencepost.conformance.fuzz.fuzz import Fuzzed, News, fuzz
 from fencepost.conformance.fuzz.progress import FuzzOptions
 from fencepost.conformance.nightly.dedup import EACH_TIME, SOMETIMES, UNTRIED, ShardFinding
-from fencepost.conformance.runtime.unavailable import TargetUnavailableError
+from fencepost.conformance.runtime.errors import TargetUnavailableError
 from fencepost.conformance.targets.registry import (
     TargetOptions,
     find_revision,

@@ -37,6 +37,7 @@ from fencepost.model.machine import translate
 from fencepost.model.messages import messages
 from fencepost.model.messages.draft_messages import ALL_APIS
 from fencepost.model.messages.shapes import Message
+from fencepost.traces.files.bad_input import BadInputError
 
 _MESSAGES: dict[str, type[Message]] = {
     name: value
@@ -70,7 +71,7 @@ _TYPES: Mapping[type[Any], dict[str, Any]] = {
 _TIMES = {f.name.replace("_", " ") for f in dataclasses.fields(Times)} - {"margin", "settle"}
 
 
-class PlanError(ValueError):
+class PlanError(BadInputError):
     """A plan that can't be written or read.  `str()` names the place, e.g. `$.steps[3].who`."""
 
     def __init__(self, path: str, problem: str) -> None:

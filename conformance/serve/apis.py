@@ -16,8 +16,8 @@ from enum import IntEnum
 from typing import Any
 
 from fencepost.conformance.serve.topic_log import fetched, list_offsets, wait_ms
+from fencepost.conformance.targets.target import NO_LIMIT
 from fencepost.conformance.targets.tcp.address import Address
-from fencepost.conformance.targets.tcp.admin import NO_LIMIT
 from fencepost.conformance.targets.tcp.wire import API_KEYS, RequestFrame
 from fencepost.model.coordinator import Config
 

@@ -20,7 +20,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self, TypeVar, cast
 
-from fencepost.conformance.runtime.unavailable import TargetUnavailableError
+from fencepost.conformance.runtime.errors import TargetUnavailableError
 from fencepost.conformance.serve.apis import PARTITIONS, Cluster
 from fencepost.conformance.serve.connection import Client
 from fencepost.conformance.targets.model_coordinator import RunningModel

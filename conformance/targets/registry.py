@@ -1,6 +1,6 @@
-"""Targets by name: what stands on the command line, and what it starts.
+"""Targets by name: the forms of a target's name, and the class behind each.
 
-Decides the forms of a target's name.  An unknown one is a usage error that lists the forms.
+A target's module is imported when it is asked for: the model needs no Kafka client, for example.
 """
 
 from __future__ import annotations
@@ -10,35 +10,30 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from fencepost.conformance.runtime.provenance import own_version
-from fencepost.conformance.targets.brokers.kafka_target import KafkaTarget
 from fencepost.conformance.targets.brokers.kafka_version import (
     KafkaVersion,
     KafkaVersionError,
     parse_kafka_version,
 )
-from fencepost.conformance.targets.brokers.kfake import KfakeTarget
-from fencepost.conformance.targets.brokers.mock import MockTarget
-from fencepost.conformance.targets.in_process import InProcessTarget
-from fencepost.conformance.targets.stdio.stdio import ExecTarget
-from fencepost.conformance.targets.target import Target
-from fencepost.conformance.targets.tcp.admin import NO_LIMIT
+from fencepost.conformance.targets.target import NO_LIMIT, Target
 from fencepost.conformance.targets.tcp.security import PLAINTEXT, Security
-from fencepost.conformance.targets.tcp.tcp import TcpTarget
 from fencepost.model.coordinator import CONFIG_DEFAULTS
 from fencepost.model.revision import Revision
-from fencepost.properties.mutants import catalogue
+from fencepost.model.revisions import revisions
+from fencepost.traces.files.bad_input import BadInputError
 
 FORMS = (
     "mock, model[:REVISION], mutant:NAME, kafka:VERSION[+old|+new], kfake, tcp://HOST:PORT, "
     "exec:COMMAND"
 )
 DEFAULT_REVISION = "kafka-4"
+_MUTANT = "mutant:"
 _STARTED = ("kafka", "kfake")
 SIDE_BY_SIDE = 1000
 """How many cases a broker over TCP takes at once: each needs a few connections, no more."""
 
 
-class UnknownTargetError(ValueError):
+class UnknownTargetError(BadInputError):
     """No target has such a name.  `str()` names it and the forms that there are."""
 
 
@@ -83,12 +78,16 @@ def find_target(name: str, options: TargetOptions) -> Target:
         )
     match kind, bool(colon):
         case "mock", False:
+            from fencepost.conformance.targets.brokers.mock import MockTarget
+
             return MockTarget(capacity=SIDE_BY_SIDE)
-        case "model", _:
-            return InProcessTarget(name, find_revision(rest or DEFAULT_REVISION), own_version())
-        case "mutant", True:
-            return InProcessTarget(name, find_revision(name), own_version())
+        case ("model", _) | ("mutant", True):
+            from fencepost.conformance.targets.in_process import InProcessTarget
+
+            return InProcessTarget(name, find_model(name), own_version())
         case "tcp", True:
+            from fencepost.conformance.targets.tcp.tcp import TcpTarget
+
             return TcpTarget(
                 name,
                 remote=options.remote,
@@ -97,6 +96,8 @@ def find_target(name: str, options: TargetOptions) -> Target:
                 security=options.security,
             )
         case "kafka", True:
+            from fencepost.conformance.targets.brokers.kafka_target import KafkaTarget
+
             return KafkaTarget(
                 kafka_version(name),
                 properties=options.broker_properties(),
@@ -105,9 +106,13 @@ def find_target(name: str, options: TargetOptions) -> Target:
                 request_log=options.request_log,
             )
         case "kfake", False:
+            from fencepost.conformance.targets.brokers.kfake import KfakeTarget
+
             properties = options.broker_properties()
             return KfakeTarget(properties=properties, logs=options.logs, capacity=SIDE_BY_SIDE)
         case "exec", True if rest.strip():
+            from fencepost.conformance.targets.stdio.stdio import ExecTarget
+
             return ExecTarget(rest, jobs=options.jobs)
         case _:
             raise UnknownTargetError(f"no target {name!r}; a target is one of {FORMS}")
@@ -144,6 +149,22 @@ def revision_for_both(one: str, other: str) -> str:
 def find_revision(name: str) -> Revision:
     """The revision of this name, or `mutant:NAME`.  Raises UnknownTargetError that says which."""
     try:
-        return catalogue.find_revision(name)
+        if name.startswith(_MUTANT):
+            from fencepost.properties.mutants.catalogue import find_mutant
+
+            return find_mutant(name).revision
+        return revisions.find(name)
     except KeyError as error:
         raise UnknownTargetError(str(error.args[0])) from None
+
+
+def find_model(name: str) -> Revision:
+    """The revision of `model[:REVISION]` or `mutant:NAME`.  Raises UnknownTargetError."""
+    kind, _, revision = name.partition(":")
+    match kind:
+        case "model":
+            return find_revision(revision or DEFAULT_REVISION)
+        case "mutant":
+            return find_revision(name)
+        case _:
+            raise UnknownTargetError(f"no model {name!r}; there is model[:REVISION], mutant:NAME")

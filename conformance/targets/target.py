@@ -15,6 +15,9 @@ from typing import Protocol, Self, runtime_checkable
 
 from fencepost.model.coordinator import AsyncCoordinator
 
+NO_LIMIT = 2**31 - 1
+"""Kafka's way to say that `group.max.size` is unlimited."""
+
 
 @dataclass(frozen=True, slots=True)
 class Provenance:

@@ -27,6 +27,7 @@ from fencepost.model.revision import Revision
 from fencepost.properties.mutants import catalogue
 from fencepost.properties.oracle import oracle
 from fencepost.properties.oracle.verdict import Verdict
+from fencepost.traces.files.bad_input import BadInputError
 from fencepost.traces.files.schemas import schema_error
 
 FORMAT = "fencepost-trace"
@@ -34,7 +35,7 @@ VERSION = 1
 SCHEMA_FILE = Path(__file__).with_name("trace-1.schema.json")
 
 
-class TraceFileError(ValueError):
+class TraceFileError(BadInputError):
     """A file is no trace, or can't be written.  `str()` names file, place and remedy."""
 
     def __init__(self, where: str, place: str, problem: str, remedy: str) -> None:

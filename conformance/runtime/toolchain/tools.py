@@ -16,8 +16,8 @@ from pathlib import Path
 
 import click
 
+from fencepost.conformance.runtime.errors import TargetUnavailableError
 from fencepost.conformance.runtime.toolchain.child import Child
-from fencepost.conformance.runtime.unavailable import TargetUnavailableError
 
 _VERSION_S = 30.0
 _LINES = 3

@@ -14,10 +14,10 @@ from collections.abc import Mapping
 from contextlib import AsyncExitStack
 from pathlib import Path
 
+from fencepost.conformance.runtime.errors import TargetUnavailableError
 from fencepost.conformance.runtime.toolchain.cache import cached
 from fencepost.conformance.runtime.toolchain.child import Child, free_ports
 from fencepost.conformance.runtime.toolchain.tools import find_tool, run_tool
-from fencepost.conformance.runtime.unavailable import TargetUnavailableError
 from fencepost.conformance.targets.brokers.started import Kind, StartedTarget
 from fencepost.conformance.targets.tcp.address import Address
 from fencepost.conformance.targets.tcp.admin import Admin, AdminError, Deadlines

@@ -18,9 +18,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from fencepost.conformance.runtime.unavailable import TargetUnavailableError
-from fencepost.conformance.targets.target import Hints, Needed, Provenance, Target
-from fencepost.conformance.targets.tcp.admin import DEADLINES, NO_LIMIT, Deadlines
+from fencepost.conformance.runtime.errors import TargetUnavailableError
+from fencepost.conformance.targets.target import NO_LIMIT, Hints, Needed, Provenance, Target
+from fencepost.conformance.targets.tcp.admin import DEADLINES, Deadlines
 from fencepost.conformance.targets.tcp.tcp import TcpTarget
 from fencepost.model.coordinator import AsyncCoordinator, CoordinatorFailure
 

@@ -14,7 +14,7 @@ from contextlib import asynccontextmanager
 from types import TracebackType
 from typing import Self
 
-from fencepost.conformance.runtime.unavailable import TargetUnavailableError
+from fencepost.conformance.runtime.errors import TargetUnavailableError
 from fencepost.conformance.targets.stdio.line_process import LineProcess
 from fencepost.conformance.targets.stdio.scope import StdioCoordinator
 from fencepost.conformance.targets.target import Hints, Provenance

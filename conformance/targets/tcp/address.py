@@ -13,8 +13,10 @@ import ipaddress
 import socket
 from dataclasses import dataclass
 
+from fencepost.traces.files.bad_input import BadInputError
 
-class AddressError(ValueError):
+
+class AddressError(BadInputError):
     """An address that can't be meant, or that needs `--remote` (exit code 64); `str()` tells."""
 
 

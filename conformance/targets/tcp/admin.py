@@ -16,6 +16,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from fencepost.conformance.targets.target import NO_LIMIT
 from fencepost.conformance.targets.tcp.address import Address, resolve
 from fencepost.conformance.targets.tcp.authentication import Door, ask, asked
 from fencepost.conformance.targets.tcp.authorization import NEEDED, refusal
@@ -30,9 +31,6 @@ from fencepost.conformance.targets.tcp.security import PLAINTEXT, Security, Secu
 from fencepost.conformance.targets.tcp.wire import API_KEYS
 from fencepost.model.coordinator import CONFIG_DEFAULTS
 from fencepost.model.table.errors import Error, error_name
-
-NO_LIMIT = 2**31 - 1
-"""Kafka's way to say that `group.max.size` is unlimited."""
 
 PARTITIONS = 4
 

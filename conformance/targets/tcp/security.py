@@ -8,9 +8,12 @@ Source: Kafka's documentation, "Security"; Python's `ssl`.
 
 from __future__ import annotations
 
-import ssl
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import ssl
 
 PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
@@ -100,6 +103,8 @@ def tls_context(
 
 
 def _trusting(ca: Path | None) -> ssl.SSLContext:
+    import ssl  # noqa: PLC0415  (only where TLS is used)
+
     try:
         return ssl.create_default_context(cafile=ca)
     except (OSError, ValueError) as error:
@@ -111,6 +116,8 @@ def _trusting(ca: Path | None) -> ssl.SSLContext:
 
 def tls_problem(error: OSError) -> str:
     """Why TLS failed, and what to do about it.  No full stop."""
+    import ssl  # noqa: PLC0415  (as above)
+
     if isinstance(error, ssl.SSLCertVerificationError):
         if error.verify_code in _OTHER_NAME:
             return (
@@ -135,6 +142,8 @@ def tls_problem(error: OSError) -> str:
 
 def _words(error: Exception) -> str:
     """What happened, without OpenSSL's file and line."""
+    import ssl  # noqa: PLC0415  (only where TLS is used)
+
     if isinstance(error, ssl.SSLError) and error.reason:
         return error.reason.replace("_", " ").lower()
     said = getattr(error, "strerror", None) or str(error)

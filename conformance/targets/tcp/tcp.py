@@ -19,7 +19,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from types import TracebackType
 from typing import Self
 
-from fencepost.conformance.runtime.unavailable import TargetUnavailableError
+from fencepost.conformance.runtime.errors import TargetUnavailableError
 from fencepost.conformance.targets.target import Hints, Provenance, Target
 from fencepost.conformance.targets.tcp.address import Address, AddressError, parse_address
 from fencepost.conformance.targets.tcp.admin import DEADLINES, Admin, AdminError, Deadlines

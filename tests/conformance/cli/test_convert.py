@@ -14,9 +14,9 @@ from support.tcp.over_tcp import serving
 
 from fencepost.conformance.certify.replay import rejudge
 from fencepost.conformance.cli.cli import main
-from fencepost.conformance.execution.outcome import EXIT_USAGE
 from fencepost.conformance.execution.recording_trace import trace_of
 from fencepost.conformance.findings.shrink import Shrunk, shrink
+from fencepost.conformance.runtime.errors import EXIT_USAGE
 from fencepost.conformance.targets.target import Provenance
 from fencepost.conformance.targets.tcp.tcp import TcpTarget
 from fencepost.model.revisions import revisions

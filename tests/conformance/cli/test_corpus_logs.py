@@ -10,8 +10,8 @@ from support.places import TESTS
 
 from benchmarks.log_traffic import Plan
 from fencepost.conformance.cli.cli import main
+from fencepost.conformance.runtime.errors import TargetUnavailableError
 from fencepost.conformance.runtime.toolchain import spark_jars
-from fencepost.conformance.runtime.unavailable import TargetUnavailableError
 from fencepost.properties.mutants.catalogue import find_revision
 
 LOGS = TESTS / "traces" / "request_logs"

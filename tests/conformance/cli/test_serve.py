@@ -15,7 +15,7 @@ from contextlib import contextmanager
 import pytest
 from support.command import PATIENCE_S, RUN, run
 
-from fencepost.conformance.execution.outcome import EXIT_UNAVAILABLE, EXIT_USAGE
+from fencepost.conformance.runtime.errors import EXIT_UNAVAILABLE, EXIT_USAGE
 
 
 @contextmanager

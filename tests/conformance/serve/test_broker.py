@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from support.served import PATIENCE_S, QUICK
 
-from fencepost.conformance.runtime.unavailable import TargetUnavailableError
+from fencepost.conformance.runtime.errors import TargetUnavailableError
 from fencepost.conformance.serve.apis import PARTITIONS, VERSIONS, Code
 from fencepost.conformance.serve.broker import Broker
 from fencepost.conformance.targets.tcp.tcp import TcpTarget

@@ -8,8 +8,10 @@ from __future__ import annotations
 import json
 from typing import Any, NamedTuple
 
+from fencepost.traces.files.bad_input import BadInputError
 
-class CorpusError(ValueError):
+
+class CorpusError(BadInputError):
     """A folder holds no corpus, or another one.  `str()` names it and the remedy."""
 
 

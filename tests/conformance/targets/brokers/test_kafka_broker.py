@@ -13,7 +13,7 @@ import pytest
 from support.command import PATIENCE_S, RUN, is_gone, run
 from support.kafka import fake_java
 
-from fencepost.conformance.runtime.unavailable import TargetUnavailableError
+from fencepost.conformance.runtime.errors import TargetUnavailableError
 from fencepost.conformance.targets.brokers.kafka_broker import KafkaBroker
 from fencepost.conformance.targets.brokers.kafka_target import KafkaTarget
 from fencepost.conformance.targets.brokers.kafka_version import KafkaVersion, parse_kafka_version

@@ -11,7 +11,7 @@ from support.tcp.liars import HANG_UP, Broker, raw, saying, serve
 from support.tcp.liars import answer as liars_answer
 from support.tcp.secured import HASHES, PASSWORD, USER, Authority, Guard, secured
 
-from fencepost.conformance.runtime.unavailable import TargetUnavailableError
+from fencepost.conformance.runtime.errors import TargetUnavailableError
 from fencepost.conformance.targets.tcp.address import Address
 from fencepost.conformance.targets.tcp.admin import Deadlines
 from fencepost.conformance.targets.tcp.authentication import Door, ask

@@ -18,7 +18,7 @@ from support.tcp.liars import (
 )
 from support.tcp.tcp_scripts import OK, SHORT, advertising, beat, found, on, one, scoped, target
 
-from fencepost.conformance.runtime.unavailable import TargetUnavailableError
+from fencepost.conformance.runtime.errors import TargetUnavailableError
 from fencepost.conformance.targets.tcp.address import Address, AddressError, parse_address
 from fencepost.conformance.targets.tcp.admin import Deadlines
 from fencepost.conformance.targets.tcp.tcp import TcpTarget

@@ -8,15 +8,15 @@ broker at an address is among the targets.
 from __future__ import annotations
 
 import os
-import ssl
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
 
+from fencepost.conformance.catalogue.suites import CATALOGUE, NAMES
 from fencepost.conformance.targets.registry import TargetOptions
 from fencepost.conformance.targets.tcp.security import (
     MECHANISMS,
@@ -28,6 +28,9 @@ from fencepost.conformance.targets.tcp.security import (
     tls_context,
 )
 from fencepost.model.coordinator import CONFIG_DEFAULTS
+
+if TYPE_CHECKING:
+    import ssl
 
 PASSWORD = "FENCEPOST_SASL_PASSWORD"  # noqa: S105  (the variable's name)
 KEY_PASSWORD = "FENCEPOST_TLS_KEY_PASSWORD"  # noqa: S105  (the variable's name)
@@ -87,6 +90,25 @@ def known_failures_options(command: Command) -> Command:
         "--no-known-failures", is_flag=True, help="Use no list, not even the shipped one."
     )
     return beside(none(command))
+
+
+suite_option = click.option(
+    "--suite",
+    type=click.Choice(NAMES),
+    default=CATALOGUE,
+    show_default=True,
+    help="Which cases.",
+)
+jobs_option = click.option(
+    "--jobs",
+    type=click.IntRange(min=1),
+    help="Cases side by side [default: what the target takes; exec: 2 processes].",
+)
+revision_of_target_option = click.option(
+    "--revision",
+    metavar="R",
+    help="The revision that judges [default: kafka-4; for kafka:V the release profile of V].",
+)
 
 
 def _file(name: str, help_text: str) -> Callable[[Any], Any]:

@@ -8,7 +8,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from fencepost.conformance.cli.scope_options import scope_options
+from fencepost.conformance.cli.options.scope import scope_options
 from fencepost.properties.worlds.scope import ACTS, Scope
 
 DEFAULT = Scope(clients=3, dynamic=1)

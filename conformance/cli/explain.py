@@ -1,0 +1,152 @@
+"""`cases` and `explain`: what the suites hold, and what a rule, property or case says."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.text import Text
+
+from fencepost.conformance.catalogue import ENTRIES
+from fencepost.conformance.catalogue.registry import Entry
+from fencepost.conformance.catalogue.suites import CATALOGUE, NAMES, find_suite
+from fencepost.conformance.cli.options.common import (
+    console,
+    json_option,
+    revision_option,
+)
+from fencepost.conformance.cli.options.target import suite_option
+from fencepost.conformance.plans.describe import step_text
+from fencepost.conformance.targets.registry import DEFAULT_REVISION, find_revision
+from fencepost.model.revision import Revision
+from fencepost.model.table.table import Level, Rule, Table
+from fencepost.properties.claims.registry import PROPERTIES
+from fencepost.properties.logic.property import Engine, Property
+
+
+@click.command("cases")
+@click.argument("pattern", metavar="[GLOB]", default="*")
+@suite_option
+@json_option
+def cases_command(pattern: str, suite: str, as_json: bool) -> None:
+    """List the cases of the catalogue or of another suite.
+
+    GLOB: only the cases whose id matches.
+    """
+    revision = find_revision(DEFAULT_REVISION)
+    chosen = find_suite(suite, revision)
+    found = chosen.matching(pattern)
+    if not found:
+        lister = "fencepost cases" + (f" --suite {suite}" if suite != CATALOGUE else "")
+        raise click.UsageError(f"no case matches {pattern!r}; `{lister}` lists all")
+    levels = _levels(revision)
+    cases = [entry.case(levels, delayed=True) for entry in found]
+    if as_json:
+        click.echo(
+            json.dumps(
+                [
+                    {"id": c.id, "level": c.level.value, "rules": list(c.rules), "about": c.about}
+                    for c in cases
+                ],
+                indent=2,
+                ensure_ascii=False,
+            )
+        )
+        return
+    screen = console()
+    for case in cases:
+        screen.print(Text(f"{case.id}  [{case.level.value}]", style="bold"))
+        screen.print(Text(f"    {case.about}"))
+    screen.print(Text(f"{len(cases)} of {len(chosen.entries)} cases"))
+    for line in chosen.heading:
+        screen.print(Text(line), soft_wrap=True)
+
+
+def _levels(revision: Revision) -> dict[str, Level]:
+    return {rule.id: rule.level for _, rule in revision.rules()}
+
+
+@click.command("explain")
+@click.argument("name", metavar="ID")
+@revision_option
+def explain_command(name: str, revision: str) -> None:
+    """Explain a rule, a property or a case by its id."""
+    chosen = find_revision(revision)
+    screen = console()
+    if name in PROPERTIES:
+        explain_property(screen, PROPERTIES[name])
+        return
+    for table, rule in chosen.rules():
+        if rule.id == name:
+            _explain_rule(screen, table, rule)
+            return
+    suite = name.partition("/")[0]
+    entries = find_suite(suite if suite in NAMES else CATALOGUE, chosen).entries
+    entry = next((e for e in entries if e.id == name), None)
+    if entry is None:
+        raise click.UsageError(
+            f"no rule of {revision}, no property and no case is called {name!r}; "
+            "`fencepost table` lists the rules, `fencepost properties` the "
+            "properties, `fencepost cases` the cases"
+        )
+    _explain_case(screen, entry, _levels(chosen))
+
+
+def _explain_rule(screen: Console, table: Table, rule: Rule) -> None:
+    lines = [
+        (rule.id, f"{rule.level.value}, table {table.name}"),
+        ("when", table.condition(rule)),
+        ("then", "; ".join(do.value for do in rule.effect) or "nothing changes"),
+        ("answer", rule.answer.name if rule.answer else "as the effect says"),
+        ("because", rule.because),
+        ("source", rule.source),
+    ]
+    if rule.defensive:
+        lines.append(("unreachable", rule.defensive))
+    for name, value in lines:
+        screen.print(Text.assemble((f"{name:<12}", "bold"), " ", value))
+    cases = [e.id for e in ENTRIES if rule.id in e.rules]
+    screen.print(Text.assemble((f"{'cases':<12}", "bold"), " ", ", ".join(cases) or "none"))
+
+
+def _explain_case(screen: Console, entry: Entry, levels: dict[str, Level]) -> None:
+    case = entry.case(levels, delayed=True)
+    screen.print(Text(f"{case.id}  [{case.level.value}]", style="bold"))
+    screen.print(Text(case.about))
+    screen.print(Text(f"about: {', '.join(case.rules)}"))
+    for number, step in enumerate(case.steps, start=1):
+        screen.print(Text(f"{number:>3}. {step_text(step)}"))
+
+
+def property_json(one: Property) -> dict[str, Any]:
+    """All that is said of a property."""
+    return {
+        "id": one.id,
+        "kind": one.kind.value,
+        "meaning": one.meaning,
+        "scope": one.scope,
+        "source": one.source,
+        "checked_by": [engine.value for engine in Engine if engine in one.engines],
+        "not_by": {engine.value: why for engine, why in one.not_by.items()},
+        "expected_violations": dict(one.expected),
+    }
+
+
+def explain_property(screen: Console, one: Property) -> None:
+    """All that is said of a property, line by line."""
+    row = property_json(one)
+    lines = [
+        (one.id, f"{one.kind.value} property"),
+        ("holds", one.meaning),
+        ("of", one.scope),
+        ("source", one.source),
+        ("checked by", ", ".join(row["checked_by"])),
+        *(("not by", f"{engine}: {why}") for engine, why in row["not_by"].items()),
+        *(("fails in", f"{name}: {why}") for name, why in one.expected.items()),
+    ]
+    if one.formula is not None:
+        lines.insert(2, ("as formula", str(one.formula)))
+    for name, value in lines:
+        screen.print(Text.assemble((f"{name:<12}", "bold"), " ", value))

@@ -1,0 +1,52 @@
+"""Options and arguments of several commands, and the console that they print to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+
+from fencepost.conformance.targets.registry import DEFAULT_REVISION
+
+_PLAIN_WIDTH = 160
+
+revision_option = click.option(
+    "--revision",
+    default=DEFAULT_REVISION,
+    show_default=True,
+    metavar="R",
+    help="The revision that judges.",
+)
+
+
+def report_option(help_text: str) -> Callable[[Any], Any]:
+    """`--report DIR`, with what the command writes there."""
+    return click.option(
+        "--report",
+        type=click.Path(file_okay=False, path_type=Path),
+        metavar="DIR",
+        help=help_text,
+    )
+
+
+def files_argument(name: str, metavar: str) -> Callable[[Any], Any]:
+    """One file or more, that exist."""
+    return click.argument(
+        name,
+        nargs=-1,
+        required=True,
+        metavar=metavar,
+        type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    )
+
+
+json_option = click.option("--json", "as_json", is_flag=True, help="JSON on stdout, nothing else.")
+
+
+def console() -> Console:
+    """A console for stdout: as wide as the terminal; wide enough for tables where there is none."""
+    screen = Console(highlight=False)
+    return screen if screen.is_terminal else Console(highlight=False, width=_PLAIN_WIDTH)
