@@ -45,7 +45,7 @@ _WORDS = {
 _TITLE = """\
 # Certificates
 
-<!-- Made by `python -m fencepost.conformance.docs.certificates_page docs/certificates
+<!-- Made by `python -m fencepost.conformance.docs.certificates_page docs/certificates \
 docs/certificates.md`; don't edit. -->
 
 What each implementation does with the catalogue, run on real brokers that `fencepost` started.

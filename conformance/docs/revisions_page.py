@@ -53,8 +53,8 @@ An offset commit in the newest version to a group that is gone has an error of i
 _TITLE = """\
 # Revisions, and what tells them apart
 
-<!-- Made by `python -m fencepost.conformance.docs.revisions_page docs/revisions.md`; don't edit.
--->
+<!-- Made by `python -m fencepost.conformance.docs.revisions_page docs/revisions.md`; \
+don't edit. -->
 
 Each revision of the protocol is a table of rules.  Below, neighbours in its history are driven by
 the same clients, step for step, and followed as long as they answer the same.  For each rule that
