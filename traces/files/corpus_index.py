@@ -1,9 +1,9 @@
-"""The corpus of committed traces: what its index says, and which traces are one.
+"""The corpus of committed traces: its index, and which traces show the same bug.
 
-Decides when two traces show the same bug: they came from the same implementation, and their
-failures have the same known cause, or, where no cause is known, the same shape.  A trace that holds
-has no shape; it is the same as its very copy.
-The index is made from the traces alone, in an order that doesn't hang on when they came.
+Two traces show the same bug if they come from the same implementation and their failures have the
+same known cause, or, where no cause is known, the same shape.  A trace without a failure is only
+the same as an exact copy.  The index depends on the traces alone, not on the order in which they
+were added.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ Sameness = tuple[str, str]
 
 
 def shape_of_trace(trace: TraceFile) -> Shape | None:
-    """The shape of the failure that a trace shows, judged today; None where it shows none."""
+    """Judge a trace and return the shape of its failure; None if it has none."""
     violation = trace.judge().violation
     if violation is None:
         return None
@@ -48,12 +48,12 @@ def shape_of_trace(trace: TraceFile) -> Shape | None:
 
 
 def origin_of(target: str) -> str:
-    """The implementation that a target's name means: all versions of Kafka are one."""
+    """Return the implementation of a target; all versions of Kafka are one."""
     return "kafka" if target.startswith("kafka:") else target
 
 
 def sameness_of(trace: TraceFile) -> Sameness:
-    """What two traces of one bug have in common: the cause, where it is known, or the shape."""
+    """Return what traces of one bug have in common: the known cause, or else the shape."""
     shape = shape_of_trace(trace)
     if shape is None:
         steps = json.dumps(trace.to_json()["steps"], sort_keys=True)
@@ -64,7 +64,7 @@ def sameness_of(trace: TraceFile) -> Sameness:
 def row_of(
     kind: str, name: str, file: str, trace: TraceFile, *, shows: str, bug: str | None
 ) -> Row:
-    """What the index says of a trace."""
+    """Return the index entry of a trace."""
     verdict = trace.verdict
     return {
         "name": name,
@@ -79,19 +79,19 @@ def row_of(
 
 
 def adopted_row(name: str, file: str, trace: TraceFile) -> Row:
-    """What the index says of a trace that was adopted: all of it from the trace."""
+    """Return the index entry of an adopted trace, made from the trace alone."""
     said = with_names(trace.verdict.message, trace.names) or f"it {trace.verdict.outcome}"
     return row_of("adopted", name, file, trace, shows=" ".join(said.split()), bug=None)
 
 
 def index_json(rows: Iterable[Row]) -> Mapping[str, Any]:
-    """The index of these rows, in its order."""
+    """Return the index of these rows, sorted."""
     ordered = sorted(rows, key=lambda row: (KINDS.index(row["kind"]), row["name"]))
     return {"format": FORMAT, "version": VERSION, "traces": ordered}
 
 
 def index_text(rows: Iterable[Row]) -> str:
-    """The text of the index."""
+    """Return the text of the index."""
     return json.dumps(index_json(rows), indent=1, ensure_ascii=False) + "\n"
 
 
@@ -104,7 +104,7 @@ class CorpusFolder:
 
     @classmethod
     def around(cls, place: Path) -> Path | None:
-        """The corpus of the checkout that a folder is in; None where it is in none."""
+        """Find the corpus of the checkout that contains a folder; None if there is none."""
         for folder in (place, *place.parents):
             if (folder / PLACE / INDEX).is_file():
                 return folder / PLACE
@@ -112,7 +112,7 @@ class CorpusFolder:
 
     @classmethod
     def read(cls, folder: Path) -> Self:
-        """The corpus in a folder; an empty one where there is no index.  Raises TraceFileError."""
+        """Read the corpus in a folder; it is empty if there is no index.  Raises TraceFileError."""
         path = folder / INDEX
         if not path.exists():
             return cls(folder, ())
@@ -134,11 +134,11 @@ class CorpusFolder:
         return whole.parents[1] if whole.parts[-2:] == PLACE.parts else whole
 
     def path_of(self, row: Row) -> Path:
-        """Where a trace lies."""
+        """Return the path of a trace."""
         return self.top / str(row["file"])
 
     def same_bugs(self) -> dict[Sameness, str]:
-        """What is in it already, with the name of the first that shows it.
+        """Return the bugs in the corpus, each with the name of the first trace that shows it.
 
         Raises TraceFileError.
         """
@@ -148,7 +148,7 @@ class CorpusFolder:
         return found
 
     def with_adopted(self, name: str, trace: TraceFile) -> Path:
-        """Write one more trace and the index; where the trace is.  Raises TraceFileError."""
+        """Add a trace, write the index, and return the path.  Raises TraceFileError."""
         path = self.folder.absolute() / "adopted" / f"{name}.json"
         row = adopted_row(name, path.relative_to(self.top).as_posix(), trace)
         try:

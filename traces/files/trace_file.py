@@ -1,12 +1,12 @@
-"""The trace file, version 1: what was sent and answered, when, and what was made of it.
+"""The trace file, version 1: what was sent and answered, when, and the verdict.
 
-Decides how evidence is kept.  A trace holds a whole history of one case with the settings and the
-revision that it was judged by, so that anybody can judge it again (`judge`), and the symbolic plan
-that led to it, so that it can be run again on another target.  It is plain JSON, checked against
-`trace-1.schema.json`; the same trace is always the same bytes.
+A trace holds the whole history of one case, with the settings and the revision that judged it, so
+that anybody can judge it again (`judge`).  It may hold the symbolic plan, so that the case can run
+again on another target.  The file is plain JSON, checked against `trace-1.schema.json`; the same
+trace is always the same bytes.
 
-Times are ms since the reset.  `at_ms` is [earliest, latest]: a request was begun and written, a
-restart began and ended; for all else both are the instant at which it was seen.
+Times are ms since the reset.  `at_ms` is [earliest, latest]: for a request, when writing began and
+ended; for a restart, when it began and ended; for all else both are the time at which it was seen.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ class TraceFile:
     loop: int | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """The trace as a JSON object, its keys always in the same order."""
+        """Return the trace as a JSON object, its keys always in the same order."""
         return {
             "format": FORMAT,
             "version": VERSION,
@@ -114,7 +114,7 @@ class TraceFile:
         } | ({} if self.loop is None else {"loop": self.loop})
 
     def text(self) -> str:
-        """The text of the file: the same for the same trace."""
+        """Return the text of the file: the same for the same trace."""
         return json.dumps(self.to_json(), indent=1) + "\n"
 
     def write(self, path: Path) -> None:
@@ -128,12 +128,12 @@ class TraceFile:
 
     @classmethod
     def read(cls, path: Path) -> Self:
-        """The trace in a file.  Raises TraceFileError."""
+        """Read the trace in a file.  Raises TraceFileError."""
         return cls.from_json(read_document(path), where=str(path))
 
     @classmethod
     def from_json(cls, document: Any, *, where: str = "trace") -> Self:
-        """The trace that a JSON object says.  Raises TraceFileError; `where` names it there."""
+        """Read a trace from a JSON object.  Raises TraceFileError; `where` names it there."""
         _check(document, where)
         loop = document.get("loop")
         if loop is not None and loop > len(document["steps"]):
@@ -150,7 +150,10 @@ class TraceFile:
                 events.append(_event(step, senders))
             except (ShapeError, _StepError) as error:
                 raise TraceFileError(
-                    where, f"$.steps[{index}]", str(error), "correct this step, or record anew"
+                    where,
+                    f"$.steps[{index}]",
+                    str(error),
+                    "correct this step, or record it again",
                 ) from error
         return cls(
             revision=document["revision"],
@@ -168,11 +171,11 @@ class TraceFile:
         )
 
     def history(self) -> list[Event]:
-        """What was sent and answered, in order of time."""
+        """Return what was sent and answered, in order of time."""
         return list(self.events)
 
     def judge(self, *, limit: int = 20_000, revision: Revision | None = None) -> Verdict:
-        """Judge the recorded history anew; `limit` as the oracle's, `revision` None: its own.
+        """Judge the recorded history again; `limit` as the oracle's, `revision` None: its own.
 
         Raises TraceFileError for a revision that there isn't.
         """
@@ -182,7 +185,7 @@ class TraceFile:
         return judge.verdict()
 
     def oracle(self, *, limit: int = 20_000, revision: Revision | None = None) -> oracle.Oracle:
-        """The judge of this trace, who has seen nothing of it yet.  Raises as `judge`."""
+        """Make the oracle for this trace, before its first event.  Raises as `judge`."""
         try:
             revision = revision or catalogue.find_revision(self.revision)
         except KeyError as error:
@@ -192,7 +195,7 @@ class TraceFile:
         return oracle.Oracle(revision, self.config, lag_ms=self.lag_ms, limit=limit)
 
     def _sender(self, request_id: str) -> str:
-        """Who sent a request; where nobody said, the connection that it came from."""
+        """Return who sent a request; if unknown, its connection."""
         if request_id in self.senders:
             return self.senders[request_id]
         requests = [event.request for event in self.events if isinstance(event, Sent)]
@@ -246,7 +249,7 @@ class TraceFile:
 
 
 def read_document(path: Path) -> Any:
-    """The JSON in a file.  Raises TraceFileError."""
+    """Read the JSON in a file.  Raises TraceFileError."""
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:

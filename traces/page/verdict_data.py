@@ -1,8 +1,8 @@
-"""The verdict of a trace as its page tells it, and what became of its case.
+"""The verdict of a trace for its page, and the outcome of its case.
 
-Decides what stands over a trace.  A trace may hold where its case was not decided, since runs
-differed; the case counts.  A failure that is known says so beside the verdict, and why.  An answer
-that is right but late is told as that, with the step in which the model gives it.
+If runs differed, a trace may hold while its case is unknown; then the case counts.  A known failure
+is marked so, with the reason.  A right answer that is late is marked late, with the step in which
+the model gives it.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ NO_CASE = CaseTold()
 
 
 def case_told(case: Mapping[str, Any]) -> CaseTold:
-    """From a case of a certificate."""
+    """Read it from a case of a certificate."""
     found = next(filter(None, map(_NOTE.fullmatch, case.get("notes", ()))), None)
     why, link = ("", "") if found is None else (found["why"], found["link"] or "")
     stale = next((n for n in case.get("notes", ()) if n.startswith("stale: ")), "")
@@ -48,7 +48,7 @@ def case_told(case: Mapping[str, Any]) -> CaseTold:
 
 
 def verdict_json(story: TraceWithModel, case: CaseTold) -> dict[str, Any]:
-    """The verdict as the file records it, in words."""
+    """Return the recorded verdict in words."""
     verdict = story.trace.verdict
     rule = _rule(story, verdict.rule)
     request = story.requests.get(verdict.request or "")

@@ -1,8 +1,8 @@
-"""Requests that a log does not show, though they may have been made.
+"""Find requests that a log does not show, though they may have been made.
 
-Decides what may be assumed where the log alone explains nothing.  A request that was never answered
-leaves no line: a client that joined and died before its answer, or one whose request still waits
-when the log ends.  Each such request may have been made or not, at any time in the stretch.
+A request that was never answered has no line: the client died before the answer, or the request
+still waits when the log ends.  Where the log alone has no explanation, each such request may have
+been made or not, at any time in the segment.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _MOST = 8
 _VERSION = 5
 _OLD_VERSION = 3
 _SINCE_MS = 10_000
-"""So long before the first line of a stretch a request may have come that shows in it."""
+"""So long before the first line of a segment a request may have come that shows in it."""
 _LONG_MS = 300_000
 _OTHERWISE = b"?"
 """What makes a subscription another one."""
@@ -49,7 +49,7 @@ class Hidden:
 def hidden_requests(
     exchanges: Sequence[LoggedExchange], group: Group, gaps: Gaps, *, at_end: bool
 ) -> Hidden:
-    """What may be missing from a stretch that this group begins."""
+    """Return the requests that may be missing from a segment that begins with this group."""
     if gaps is Gaps.NONE:
         return Hidden()
     at_ms = exchanges[0].arrived_ms - _SINCE_MS
@@ -212,7 +212,7 @@ def _unasked_returns(
 def _unseen_member(group_id: str, group: Group, at_ms: int) -> tuple[Sent, str]:
     """Somebody new, whose join still waits."""
     offers = _offers(group.members[0]) if group.members else [("range", b"")]
-    body = _join(group_id, group, "", "somebody that the log does not name", offers)
+    body = _join(group_id, group, "", "a member that the log does not name", offers)
     return (
         hidden_request("hidden join of somebody", at_ms, "", "JoinGroup", _VERSION, body),
         "a join that still waits when the log ends, or whose line is missing",

@@ -1,9 +1,7 @@
-"""One group's story, from its exchanges in the order of the answers.
+"""Follow one group: its members, replacements and departures, in the order of the answers.
 
-Decides what an exchange says of the members: who is one now, who has taken over from whom, who is
-gone and why.  The parts that make rows of that (life lines, rebalances, deployments) are told.
-Bodies are read as the log has them: most lines are heartbeats, and nothing of those is wrong that
-the oracle would not say better.
+Life lines, rebalances and deployments are made from that by their own modules.  Bodies are read as
+the log has them; wrong ones are reported by the judge.
 """
 
 from __future__ import annotations
@@ -65,7 +63,7 @@ class GroupAnalysis:
         self._deployments = Deployments(self.group, self._emit)
 
     def take(self, x: LoggedExchange) -> None:
-        """The next exchange that names this group."""
+        """Take the next exchange that names this group."""
         if self.over_ms and x.answered_ms > self.over_ms:
             self.end(self.over_ms)
             self._begin()
@@ -95,7 +93,7 @@ class GroupAnalysis:
         self._comings.purge(now_ms)
 
     def end(self, now_ms: int) -> None:
-        """The log, or the group, is over."""
+        """End the group, or the log."""
         for member in list(self._roster.members.values()):
             deadline_ms = member.deadline_ms
             if deadline_ms is None:
@@ -109,14 +107,14 @@ class GroupAnalysis:
         self._deployments.close()
 
     def _is_settled(self, member: ObservedMember) -> bool:
-        """Whether it has an assignment, and so doesn't wait for an answer that may take long."""
+        """Return whether a member has its assignment, so that no request of it waits."""
         current = self._rebalances.current
         return current is None or member.synced == current.generation
 
     # Requests of members
 
     def _asked(self, x: LoggedExchange, body: Mapping[str, Any], code: int) -> None:
-        """A heartbeat, a sync or a commit."""
+        """Take a heartbeat, a sync or a commit."""
         member = self._roster.members.get(body["memberId"])
         if code in {_NONE, _REBALANCE}:
             if member is None:
@@ -214,7 +212,7 @@ class GroupAnalysis:
         self._lives(x, max(member.session_ms or 0, member.rebalance_ms))
 
     def _had_expired(self, holder: ObservedMember, x: LoggedExchange) -> bool:
-        """Whether a static member's session was over before this join for its instance id.
+        """Return whether a static member's session was over before this join for its instance id.
 
         One whose own request waited was told that it is fenced.
         """
@@ -223,7 +221,7 @@ class GroupAnalysis:
         return overdue and not self._lines.knows_fenced(holder)
 
     def _round(self, x: LoggedExchange) -> Round:
-        """The generation that a join was told."""
+        """Return the round of the generation that a join was told."""
         generation = x.response_body["generationId"]
         current = self._rebalances.current
         if current is not None and current.generation == generation:
@@ -235,7 +233,7 @@ class GroupAnalysis:
         return self._rebalances.begin(generation, x.answered_ms, x.place, before, known)
 
     def _came(self, member: ObservedMember, *, fresh: bool) -> None:
-        """A member id that was not in the roster."""
+        """Add a member id that was not in the roster."""
         self._take_over(member)
         self._roster.add(member)
         if fresh:
@@ -258,7 +256,7 @@ class GroupAnalysis:
         self._note_silence(holder)
 
     def _listed(self, round_: Round, rows: list[dict[str, Any]]) -> None:
-        """The leader was told all members: who is not among them is gone."""
+        """Compare with the list that the leader was told: members that are not in it are gone."""
         ids = {row["memberId"] for row in rows}
         instances = {row.get("groupInstanceId") for row in rows} - {None}
         if round_.listed is None:
@@ -302,7 +300,7 @@ class GroupAnalysis:
             self._emit(near)
 
     def _thrown_out(self, x: LoggedExchange, member_id: str) -> None:
-        """A process asks as a member that is none any more."""
+        """Note a process that sends requests as a member whose session expired."""
         member = self._roster.members.get(member_id)
         if member is not None:
             deadline_ms = member.deadline_ms
@@ -361,7 +359,7 @@ class GroupAnalysis:
                 self._left(x, member_id, instance_id)
 
     def _left(self, x: LoggedExchange, member_id: str, instance_id: str | None) -> None:
-        """A LeaveGroup took a member out."""
+        """Remove a member that a LeaveGroup removed."""
         by = Process(x.client_id, x.host)
         member = self._roster.members.get(member_id) or self._roster.holder(instance_id)
         instance_id = instance_id if member is None else member.instance_id
@@ -393,7 +391,7 @@ class GroupAnalysis:
 
 
 def _commit_code(body: Mapping[str, Any]) -> int:
-    """What a commit was answered about the member; NONE where only topics were at fault."""
+    """Return the error code of a commit for the member; NONE if only partitions had errors."""
     for topic in body["topics"]:
         for partition in topic["partitions"]:
             code: int = partition["errorCode"]

@@ -1,8 +1,7 @@
-"""What an operator is told: rows about instances, fencings, rebalances and members.
+"""The rows of the operator's report: instances, fencing, rebalances, members, timeouts.
 
-Decides the facts of the report, each in a record of its own, before anybody makes sentences of
-them.  Times are ms since 1970, durations are in ms; `place` is the `FILE:LINE` to look at.  Where
-the log can't tell, a field is None or the word `unknown`.
+Times are ms since 1970, durations ms; `place` is the `FILE:LINE` to look at.  A field that the log
+can't tell is None or the word `unknown`.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Who went and who came back: restarts, and how long they took.
+"""Match members that left with members that came, to find restarts and how long they took.
 
-Decides when a member that joins is one that was there before.  A static member says so itself, by
-its instance id.  A dynamic one has a new member id each time: it is taken for the same if client id
-and host are the same, or the client id alone where no other member has it.
+A static member is known by its instance id.  A dynamic member has a new member id each time: it is
+the same process if client id and host are the same, or the client id alone if no other member has
+it.
 """
 
 from __future__ import annotations
@@ -60,14 +60,14 @@ class Comings:
             self.came.popleft()
 
     def back(self, gone: Gone) -> Came | None:
-        """How a member came back after it had gone, if it did."""
+        """Find how a member came back after it had gone, if it did."""
         since, until = gone.member.heard_ms, gone.at_ms + PATIENCE_MS
         return next(
             (came for came in self.came if since < came.at_ms <= until and _same(gone, came)), None
         )
 
     def before(self, came: Came) -> Gone | None:
-        """Who went before it came, if it is the same."""
+        """Find the member that went before this one came, if it is the same."""
         since = came.at_ms - PATIENCE_MS
         return next(
             (
@@ -91,11 +91,11 @@ def _same(gone: Gone, came: Came) -> bool:
 
 
 def alone(member: ObservedMember, members: Iterable[ObservedMember]) -> bool:
-    """Whether no other member has its client id."""
+    """Return whether no other member has its client id."""
     same = sum(1 for other in members if other.process.client_id == member.process.client_id)
     return same <= 1
 
 
 def long_enough_ms(away_ms: int) -> int | None:
-    """A session timeout that outlasts such an absence with some to spare; None: there is none."""
+    """Return a session timeout that is safely longer than an absence; None if there is none."""
     return next((ms for ms in LADDER_MS if ms >= _SPARE * away_ms), None)

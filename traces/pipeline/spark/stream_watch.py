@@ -1,7 +1,7 @@
-"""Watching logs: which source, what is already known of it, and until when.
+"""Watch logs: which source, how far it was read, and until when.
 
-Decides that a folder of alerts is of one source and one way to judge: with others it is refused,
-and so is one whose checkpoint is gone, which would alert again of all that it has told.
+A folder of alerts belongs to one source and one way to judge it.  Other ones are refused, and so is
+a folder whose checkpoint is gone, because every alert would be written again.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class StreamSource:
     bootstrap: str | None = None
 
     def lines(self, session: SparkSession) -> DataFrame:
-        """Its lines, as `stream_source.RAW` says."""
+        """Read its lines, as `stream_source.RAW` describes."""
         if self.folder is not None:
             session.dataSource.register(LogFolder)
             return session.readStream.format(NAME).option("path", self.folder).load()
@@ -69,7 +69,7 @@ class Watch:
     parts: int = 16
 
     def text(self) -> str:
-        """The text of `watch.json`."""
+        """Return the text of `watch.json`."""
         said = {
             "format": FORMAT,
             "version": VERSION,
@@ -81,7 +81,7 @@ class Watch:
         return json.dumps(said, indent=1) + "\n"
 
     def claim(self) -> None:
-        """Begin, or go on.  Raises CorpusError where something else is."""
+        """Begin, or continue.  Raises CorpusError if the folder belongs to another source."""
         known = self.place.read_text(MANIFEST)
         if known is None:
             if self.place.names(""):
@@ -94,7 +94,7 @@ class Watch:
             )
         elif self.place.names(stream.ALERTS_FOLDER) and not self.place.names("checkpoint"):
             raise CorpusError(
-                f"{self.place} has alerts and no checkpoint, so all would be told again; "
+                f"{self.place} has alerts but no checkpoint, so all alerts would be written again; "
                 "choose another folder"
             )
 
@@ -106,7 +106,7 @@ def watch_logs(
     *,
     every_s: float | None,
 ) -> None:
-    """Watch until the query ends: None for what is there now, else a batch every so many seconds.
+    """Watch until the query ends; `every_s` None: only what is there now.
 
     Raises CorpusError, and what the query raises.
     """
