@@ -13,7 +13,7 @@ from typing import Any
 from fencepost.traces.files.trace_file import TraceFile
 from fencepost.traces.page.certificate_page import certificate_page
 from fencepost.traces.page.trace_data import ShownTrace
-from fencepost.traces.page.verdict_data import case_told
+from fencepost.traces.page.verdict_data import case_note
 
 INDEX = "index.html"
 
@@ -37,7 +37,7 @@ def shown(cases: Any, traces: Mapping[str, TraceFile]) -> dict[str, ShownTrace]:
     """The traces of cases, by the names of their files."""
     return {
         case["trace"]: ShownTrace(
-            traces[case["trace"]], case["id"], case["trace"], case=case_told(case)
+            traces[case["trace"]], case["id"], case["trace"], case=case_note(case)
         )
         for case in cases
         if case["trace"] in traces

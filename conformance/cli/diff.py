@@ -22,9 +22,9 @@ from fencepost.properties.worlds.scope import Scope
 from fencepost.traces.files.difference_words import (
     DifferenceStory,
     bounds_words,
+    describe_difference,
+    difference_traces,
     lost_words,
-    story,
-    traces,
 )
 
 
@@ -53,7 +53,7 @@ def diff_command(
     elif max_depth is not None:
         bounds = tuple(Bounds(b.scope, max_depth) for b in SMALL)
     found = compare(find_revision(one), find_revision(other), bounds)
-    stories = [story(found, difference) for difference in found.differences]
+    stories = [describe_difference(found, difference) for difference in found.differences]
     if report is not None:
         _write(found, stories, report)
     if as_json:
@@ -132,5 +132,5 @@ def _write(found: Comparison, stories: list[DifferenceStory], folder: Path) -> N
         raise ReportError(f"{folder} {problem}; choose another folder") from error
     for number, difference in enumerate(found.differences, start=1):
         told = stories[number - 1]
-        for part, trace in zip(told.parts, traces(found, difference), strict=True):
+        for part, trace in zip(told.parts, difference_traces(found, difference), strict=True):
             trace.write(folder / f"{number:02}-{part.revision.replace(':', '-')}.json")

@@ -127,7 +127,7 @@ class DifferenceStory:
         }
 
 
-def story(comparison: Comparison, difference: Difference) -> DifferenceStory:
+def describe_difference(comparison: Comparison, difference: Difference) -> DifferenceStory:
     """Describe a difference."""
     return DifferenceStory(
         difference.rules,
@@ -137,7 +137,9 @@ def story(comparison: Comparison, difference: Difference) -> DifferenceStory:
     )
 
 
-def traces(comparison: Comparison, difference: Difference) -> tuple[TraceFile, TraceFile]:
+def difference_traces(
+    comparison: Comparison, difference: Difference
+) -> tuple[TraceFile, TraceFile]:
     """Return both runs up to their difference, each judged by its own revision."""
     found = []
     for revision, telling in (

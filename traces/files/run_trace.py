@@ -115,12 +115,12 @@ def run_trace(
         events=run.events,
         senders=dict(run.senders),
         names=_numbered(run.names),
-        verdict=said(verdict, revision, message),
+        verdict=to_trace_verdict(verdict, revision, message),
         provenance={
-            "tool": tool(),
+            "tool": tool_version(),
             "target": f"model:{worlds.revision.name}",
             "implementation": "fencepost model",
-            "implementation_version": tool(),
+            "implementation_version": tool_version(),
             "seed": None,
             **(provenance or {}),
         },
@@ -135,7 +135,7 @@ def _loop(run: Run, repeated: int) -> int | None:
     return 1 + sum(len(turn.events) for turn in run.turns[:-repeated])
 
 
-def tool() -> str:
+def tool_version() -> str:
     """Return the version of this fencepost; `none` where it isn't installed."""
     try:
         return version("fencepost")
@@ -156,7 +156,7 @@ def _numbered(names: Mapping[str, str]) -> dict[str, str]:
 # The verdict.
 
 
-def said(verdict: Verdict, revision: Revision, message: str = "") -> TraceVerdict:
+def to_trace_verdict(verdict: Verdict, revision: Revision, message: str = "") -> TraceVerdict:
     """Convert a verdict to that of a trace.  `message`: used in place of the usual sentence."""
     violation = verdict.violation
     if violation is None:

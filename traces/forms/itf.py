@@ -21,7 +21,7 @@ from fencepost.model.revisions.revisions import NAMES
 from fencepost.model.state.group import Group, Member
 from fencepost.properties.mutants import catalogue
 from fencepost.traces.files.model_states import ModelState, model_states
-from fencepost.traces.files.run_trace import said, tool
+from fencepost.traces.files.run_trace import to_trace_verdict, tool_version
 from fencepost.traces.files.trace_file import FORMAT, VERSION, TraceFile, TraceFileError
 from fencepost.traces.forms.itf_acts import HOW, speaks_of_acts, trace_of_acts
 from fencepost.traces.forms.itf_values import (
@@ -224,10 +224,12 @@ def _plain_header(document: Mapping[str, Any]) -> dict[str, Any]:
             "because": "",
             "message": "",
         },
-        "provenance": {"tool": tool(), "target": f"itf:{source}", "seed": None},
+        "provenance": {"tool": tool_version(), "target": f"itf:{source}", "seed": None},
     }
 
 
 def _judged(trace: TraceFile) -> TraceFile:
     """With the verdict of today, since it had none."""
-    return replace(trace, verdict=said(trace.judge(), catalogue.find_revision(trace.revision)))
+    return replace(
+        trace, verdict=to_trace_verdict(trace.judge(), catalogue.find_revision(trace.revision))
+    )

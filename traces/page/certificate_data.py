@@ -50,7 +50,7 @@ class CaseRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class CertificateView:
     """A certificate.  `covered`, `missed`: rules; `unreachable`: rules with the reason."""
 
     target: str
@@ -80,7 +80,7 @@ def is_certificate(document: Any) -> bool:
     )
 
 
-def read_certificate(document: Mapping[str, Any], revision: Revision) -> Held:
+def read_certificate(document: Mapping[str, Any], revision: Revision) -> CertificateView:
     """Read a certificate.  `revision`: the one that it names."""
     levels = {rule.id: rule.level.value for _, rule in revision.rules()}
     cases = document["cases"]
@@ -93,7 +93,7 @@ def read_certificate(document: Mapping[str, Any], revision: Revision) -> Held:
     defensive = {rule.id: rule.defensive for _, rule in revision.rules() if rule.defensive}
     out |= {name: why for name, why in defensive.items() if name not in out}
     covered = told.get("covered")
-    return Held(
+    return CertificateView(
         target=document["target"],
         made=f"{document['implementation']} {document['version']}".strip(),
         revision=document["revision"],
@@ -120,7 +120,7 @@ def _case(row: Mapping[str, Any], levels: Mapping[str, str]) -> CaseRow:
     )
 
 
-def rules_of(certificates: Sequence[Held], revision: Revision) -> dict[str, list[str]]:
+def rules_of(certificates: Sequence[CertificateView], revision: Revision) -> dict[str, list[str]]:
     """Return level → the rules of its cases, in the table's order; then those in no table."""
     named = dict.fromkeys(case.rule for held in certificates for case in held.cases)
     known = {rule.id: rule.level.value for _, rule in revision.rules()}

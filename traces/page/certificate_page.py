@@ -19,7 +19,7 @@ from fencepost.traces.page.certificate_data import (
     OUTCOMES,
     SIGNS,
     CaseRow,
-    Held,
+    CertificateView,
     read_certificate,
     rules_of,
 )
@@ -100,7 +100,7 @@ def _counts(how: Mapping[str, str]) -> dict[str, int]:
 
 
 def _matrix(
-    held: Sequence[Held], revision: Revision, places: Mapping[tuple[int, str], _Traced]
+    held: Sequence[CertificateView], revision: Revision, places: Mapping[tuple[int, str], _Traced]
 ) -> list[dict[str, Any]]:
     """By level the rules, by rule a cell for each target: its cases, those that pass counted."""
     found = []
@@ -117,7 +117,10 @@ def _matrix(
 
 
 def _cell(
-    number: int, held: Held, cases: Sequence[CaseRow], places: Mapping[tuple[int, str], _Traced]
+    number: int,
+    held: CertificateView,
+    cases: Sequence[CaseRow],
+    places: Mapping[tuple[int, str], _Traced],
 ) -> dict[str, Any]:
     return {
         "target": held.target,
@@ -151,7 +154,7 @@ def _anchor(number: int, case: CaseRow) -> str:
 
 
 def _reasons(
-    number: int, held: Held, places: Mapping[tuple[int, str], _Traced]
+    number: int, held: CertificateView, places: Mapping[tuple[int, str], _Traced]
 ) -> list[dict[str, Any]]:
     """Return what did not pass, by outcome; cases with the same reason are grouped."""
     found = []

@@ -13,7 +13,7 @@ from typing import Any
 
 from fencepost.model.revision import Revision
 from fencepost.model.table.vocabulary import GroupState
-from fencepost.traces.page.certificate_data import Held
+from fencepost.traces.page.certificate_data import CertificateView
 from fencepost.traces.page.diagram import edges
 
 _PLACES = {
@@ -46,7 +46,7 @@ class RuleExercise:
         return "yes" if done == able else "some" if done else "never"
 
 
-def covered(certificates: Sequence[Held], revision: Revision) -> RuleExercise:
+def covered(certificates: Sequence[CertificateView], revision: Revision) -> RuleExercise:
     """Return what all targets together exercised of a revision."""
     how, why = {}, {}
     for _, rule in revision.rules():

@@ -27,7 +27,7 @@ REACHED = -1
 """In place of a clause: the whole guard holds."""
 
 
-class Heard:
+class LoggedTable:
     """A table that notes what it is asked."""
 
     def __init__(self, table: Table, log: list[tuple[Table, Point, Rule]]) -> None:
@@ -41,9 +41,9 @@ class Heard:
         return rule
 
 
-def heard(revision: Revision, log: list[tuple[Table, Point, Rule]]) -> dict[str, Table]:
+def logged_tables(revision: Revision, log: list[tuple[Table, Point, Rule]]) -> dict[str, Table]:
     """Return the tables of a revision, which write their decisions to the log."""
-    return {name: cast("Table", Heard(table, log)) for name, table in revision.tables.items()}
+    return {name: cast("Table", LoggedTable(table, log)) for name, table in revision.tables.items()}
 
 
 class Decisions:

@@ -17,7 +17,7 @@ from fencepost.model.table.effects import Do
 from fencepost.properties.oracle.answer_match import FRESH
 from fencepost.properties.oracle.provenance import Happened
 from fencepost.traces.page.group_fields import timer_name
-from fencepost.traces.page.story import TraceWithModel
+from fencepost.traces.page.trace_with_model import TraceWithModel
 from fencepost.traces.text.words import member
 
 _LATER_ID = re.compile(r" \(id \d+\)$")

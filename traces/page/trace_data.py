@@ -26,8 +26,8 @@ from fencepost.traces.page.answer_rows import rows
 from fencepost.traces.page.decisions import Decisions
 from fencepost.traces.page.group_fields import ABSENT, changes, deadline, fields, timer_name
 from fencepost.traces.page.lanes import Lanes, lanes
-from fencepost.traces.page.story import Decider, TraceWithModel, story_of
-from fencepost.traces.page.verdict_data import NO_CASE, CaseTold, verdict_json
+from fencepost.traces.page.trace_with_model import Decider, TraceWithModel, match_model
+from fencepost.traces.page.verdict_data import NO_CASE, CaseNote, verdict_json
 from fencepost.traces.text.step_lines import Line, texts
 from fencepost.traces.text.words import Body
 
@@ -74,7 +74,7 @@ class ShownTrace:
     title: str
     file: str
     longest: int = LONGEST
-    case: CaseTold = NO_CASE
+    case: CaseNote = NO_CASE
 
 
 @dataclass(slots=True)
@@ -94,7 +94,7 @@ class _Pool:
 
 def trace_json(shown: ShownTrace, decisions: Decisions) -> dict[str, Any]:
     """Return the data of a trace for the page.  `decisions`: of the revision that it names."""
-    story = story_of(shown.trace, decisions.revision)
+    story = match_model(shown.trace, decisions.revision)
     pool = _Pool()
     drawn = lanes(story)
     steps = _steps(story, drawn, decisions, pool)

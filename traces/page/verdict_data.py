@@ -15,7 +15,7 @@ from typing import Any
 from fencepost.model.table.table import Rule
 from fencepost.properties.oracle.verdict import Wrong
 from fencepost.traces.page.answer_rows import rows
-from fencepost.traces.page.story import TraceWithModel
+from fencepost.traces.page.trace_with_model import TraceWithModel
 from fencepost.traces.text.words import answer_words
 
 _NOTE = re.compile(r"known failure: (?P<why>.*?)(?: \((?P<link>https://[^\s()]+)\))?")
@@ -23,7 +23,7 @@ _BESIDE = {"known-failure", "stale-known-failure"}
 
 
 @dataclass(frozen=True, slots=True)
-class CaseTold:
+class CaseNote:
     """What a certificate says of a case: what it is about, and its outcome.
 
     `why`, `link`: of a known failure; of a stale one `why` is what was listed.
@@ -35,19 +35,19 @@ class CaseTold:
     link: str = ""
 
 
-NO_CASE = CaseTold()
+NO_CASE = CaseNote()
 
 
-def case_told(case: Mapping[str, Any]) -> CaseTold:
+def case_note(case: Mapping[str, Any]) -> CaseNote:
     """Read it from a case of a certificate."""
     found = next(filter(None, map(_NOTE.fullmatch, case.get("notes", ()))), None)
     why, link = ("", "") if found is None else (found["why"], found["link"] or "")
     stale = next((n for n in case.get("notes", ()) if n.startswith("stale: ")), "")
     why = why or stale.removeprefix("stale: ")
-    return CaseTold(case.get("about", ""), case["outcome"], why, link)
+    return CaseNote(case.get("about", ""), case["outcome"], why, link)
 
 
-def verdict_json(story: TraceWithModel, case: CaseTold) -> dict[str, Any]:
+def verdict_json(story: TraceWithModel, case: CaseNote) -> dict[str, Any]:
     """Return the recorded verdict in words."""
     verdict = story.trace.verdict
     rule = _rule(story, verdict.rule)

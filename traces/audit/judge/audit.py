@@ -13,7 +13,7 @@ from typing import Any
 
 from fencepost.properties.oracle.search import FOREVER
 from fencepost.traces.audit.judge.groups import IDLE_MS, GroupAudit
-from fencepost.traces.audit.judge.possible_errors import Legal
+from fencepost.traces.audit.judge.possible_errors import PossibleAnswers
 from fencepost.traces.audit.judge.results import AuditViolation, GroupResult
 from fencepost.traces.audit.judge.segment import Segment
 from fencepost.traces.audit.judge.settings import AuditSettings
@@ -72,7 +72,7 @@ class Audit:
         self.settings = settings or AuditSettings()
         self.only = only
         self.evidence: dict[str, tuple[AuditViolation, Segment | None]] = {}
-        self._legal = Legal(self.settings.revision)
+        self._legal = PossibleAnswers(self.settings.revision)
         self._groups: dict[str, GroupAudit] = {}
         self._brokers: dict[str, BrokerActivity] = {}
         self._damage: list[tuple[str, int, str]] = []

@@ -18,17 +18,17 @@ from fencepost.properties.oracle.candidate import Candidate
 from fencepost.traces.audit.judge.anchor import find_anchor
 from fencepost.traces.audit.judge.facts import Facts
 from fencepost.traces.audit.judge.line_kind import LineKind, judged, kind
-from fencepost.traces.audit.judge.possible_errors import Legal
+from fencepost.traces.audit.judge.possible_errors import PossibleAnswers
 from fencepost.traces.audit.judge.refutation import (
-    Doubt,
-    Flawed,
-    Moved,
+    DeviatingExplanation,
+    StateLost,
     Surroundings,
+    Undecided,
     by_fact,
     by_search,
     by_table,
 )
-from fencepost.traces.audit.judge.results import AuditViolation, GroupResult, Unjudged
+from fencepost.traces.audit.judge.results import AuditViolation, GroupResult, UnjudgedSegment
 from fencepost.traces.audit.judge.segment import Generations, Segment, SegmentResult
 from fencepost.traces.audit.judge.settings import AuditSettings
 from fencepost.traces.audit.judge.stable_fast_path import StableGroup, settled
@@ -51,7 +51,7 @@ class GroupAudit:
         self,
         group_id: str,
         settings: AuditSettings,
-        legal: Legal,
+        legal: PossibleAnswers,
         around: Surroundings,
         noted: Noted,
     ) -> None:
@@ -126,7 +126,7 @@ class GroupAudit:
                 case AuditViolation() as found:
                     self._wrong(found, None)
                     return
-                case Moved():
+                case StateLost():
                     self._facts = Facts()
             self._facts.learn(exchange)
         elif not self._batch:
@@ -202,19 +202,19 @@ class GroupAudit:
             case SegmentResult() as run:
                 segment.run = run
                 self._explained(segment)
-            case Flawed(run, found):
+            case DeviatingExplanation(run, found):
                 self.result.add_found(found)
                 self._noted(found, segment)
                 segment.run = run
                 self._explained(segment)
             case AuditViolation() as found:
                 self._wrong(found, segment)
-            case Doubt(reason):
+            case Undecided(reason):
                 if segment.run.explained:
                     self._explained(segment)
                 else:
                     self._lose(reason, segment.exchanges)
-            case Moved(reason):
+            case StateLost(reason):
                 self._moved(reason)
 
     def _anchor(self) -> None:
@@ -283,7 +283,9 @@ class GroupAudit:
         self._forget()
 
     def _lose(self, reason: str, batch: Sequence[LoggedExchange]) -> None:
-        self.result.add_unjudged(Unjudged(reason, batch[0].place, batch[-1].place, len(batch)))
+        self.result.add_unjudged(
+            UnjudgedSegment(reason, batch[0].place, batch[-1].place, len(batch))
+        )
         self._forget()
 
     def _moved(self, why: str) -> None:

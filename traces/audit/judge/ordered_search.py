@@ -71,7 +71,7 @@ class _EnoughError(Exception):
 
 
 @dataclass(slots=True)
-class InOrder(Search):
+class OrderedSearch(Search):
     """A search in which only the `window` oldest requests may be next.
 
     `enough`: how many states that explain an answer are looked for, None for all; `explains`:
@@ -89,7 +89,7 @@ class InOrder(Search):
 
     def _successors(self, candidate: Candidate, horizon: int) -> Iterator[Candidate]:
         known = {e.request_id for e in candidate.emitted}
-        for following in super(InOrder, self)._successors(candidate, horizon):
+        for following in super(OrderedSearch, self)._successors(candidate, horizon):
             if not any(self._is_contradicted(e) for e in following.emitted if e[0] not in known):
                 yield following
 
@@ -120,7 +120,7 @@ class InOrder(Search):
             return True
 
         try:
-            return super(InOrder, self).explore(
+            return super(OrderedSearch, self).explore(
                 candidates, horizon, looked_at, everything=everything
             )
         except _EnoughError:
@@ -132,7 +132,7 @@ class InOrder(Search):
 
     def steps(self, candidate: Candidate) -> list[Step]:
         """Return the steps that may be next."""
-        steps = super(InOrder, self).steps(candidate)
+        steps = super(OrderedSearch, self).steps(candidate)
         asked = [s for s in steps if s.request_id is not None]
         if len(asked) <= self.window:
             return steps
@@ -154,12 +154,12 @@ class InOrder(Search):
         """Return the candidate after an outcome for one of its groups."""
         if outcome.group is not None and outcome.group.state is GroupState.EMPTY:
             self.was_empty = True
-        return super(InOrder, self).became(
+        return super(OrderedSearch, self).became(
             candidate, group_id, outcome, span, incoming=incoming, timer=timer
         )
 
 
-class Follower(Oracle):
+class SegmentOracle(Oracle):
     """The oracle for a segment of one group's log.
 
     `start`: the states that it may begin in; `parked`: exchanges whose requests wait in these.
@@ -177,7 +177,7 @@ class Follower(Oracle):
         limit = settings.limit // effort.part
         super().__init__(settings.revision, settings.machine_config(), lag_ms=lag_ms, limit=limit)
         self.effort = effort
-        self._search = self.search = InOrder(
+        self._search = self.search = OrderedSearch(
             self.machine, lag_ms, limit, window=effort.window, enough=effort.enough
         )
         self.search.strict = effort.strict
@@ -321,7 +321,7 @@ def _send(exchange: LoggedExchange) -> Send:
     )
 
 
-def hidden_request(
+def unlogged_request(
     name: str, at_ms: int, client_id: str, api: str, version: int, body: dict[str, object]
 ) -> Sent:
     """Make the event of a request that the log does not show."""

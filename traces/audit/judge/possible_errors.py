@@ -52,7 +52,7 @@ _ELSEWHERE = frozenset({14, 15, 16})
 
 
 @dataclass(slots=True)
-class Legal:
+class PossibleAnswers:
     """Answers the question, and remembers the answers."""
 
     revision: Revision

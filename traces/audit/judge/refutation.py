@@ -15,8 +15,8 @@ from typing import Protocol
 
 from fencepost.properties.oracle.verdict import Allowed, Violation, Wrong
 from fencepost.traces.audit.judge.facts import Fact, Facts
-from fencepost.traces.audit.judge.ordered_search import EXHAUSTIVE, Follower
-from fencepost.traces.audit.judge.possible_errors import Legal
+from fencepost.traces.audit.judge.ordered_search import EXHAUSTIVE, SegmentOracle
+from fencepost.traces.audit.judge.possible_errors import PossibleAnswers
 from fencepost.traces.audit.judge.results import AuditViolation
 from fencepost.traces.audit.judge.segment import Generations, Segment, SegmentResult, followed_on
 from fencepost.traces.audit.judge.stable_fast_path import is_vague
@@ -42,28 +42,28 @@ class Surroundings(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Doubt:
+class Undecided:
     """Why nothing can be said of a segment."""
 
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
-class Moved:
+class StateLost:
     """Why the state is another one: no fault of anybody, and the group's past is gone."""
 
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
-class Flawed:
+class DeviatingExplanation:
     """What explains a segment, and what even the best explanation leaves wrong."""
 
     run: SegmentResult
     found: AuditViolation
 
 
-def by_table(legal: Legal, exchange: LoggedExchange) -> AuditViolation | None:
+def by_table(legal: PossibleAnswers, exchange: LoggedExchange) -> AuditViolation | None:
     """Return the violation if no state gives the answer; else None."""
     says = legal.fault(exchange)
     return None if says is None else _plainly(exchange, says)
@@ -71,14 +71,14 @@ def by_table(legal: Legal, exchange: LoggedExchange) -> AuditViolation | None:
 
 def by_fact(
     facts: Facts, exchange: LoggedExchange, around: Surroundings
-) -> AuditViolation | Moved | None:
+) -> AuditViolation | StateLost | None:
     """Return the violation if a fact contradicts the answer, and no restart explains it."""
     contradiction = facts.contradicted(exchange)
     if contradiction is None:
         return None
     says, fact = contradiction
     if not _ran(around, exchange, fact):
-        return Moved("the broker may have been restarted: no connection was open all the time")
+        return StateLost("the broker may have been restarted: no connection was open all the time")
     return _plainly(exchange, says)
 
 
@@ -88,7 +88,7 @@ def by_search(
     *,
     whole: bool,
     at_end: bool,
-) -> SegmentResult | Flawed | AuditViolation | Doubt | Moved:
+) -> SegmentResult | DeviatingExplanation | AuditViolation | Undecided | StateLost:
     """Judge the last segment of a chain; each segment begins where the one before ends.
 
     `whole`: whether all states that the group can have been in are among those that the chain
@@ -106,34 +106,36 @@ def by_search(
         if _is_vague(segment, run) or not whole:
             return run
         wrong = run.deviation
-        return Flawed(run, _found(_at(segment, wrong), wrong, wrong.allowed))
+        return DeviatingExplanation(run, _found(_at(segment, wrong), wrong, wrong.allowed))
     violation = run.violation
     if violation is None:
         begun = "requests seem to be missing, and " if lacks else ""
-        return Doubt(f"{begun}{run.unknown or 'nothing explains it'}")
+        return Undecided(f"{begun}{run.unknown or 'nothing explains it'}")
     at = _at(segment, violation)
     from_ms = chain[0].from_ms
     if run.was_empty and not segment.settings.knows_delay:
-        return Moved(
+        return StateLost(
             "the group was Empty, and group.initial.rebalance.delay.ms, which the next rebalance "
             "waits for, is not known"
         )
     if run.was_empty and _begins_anew(segment):
-        return Moved("the group was Empty and was deleted: its generations begin again")
+        return StateLost("the group was Empty and was deleted: its generations begin again")
     if damaged := around.damaged(broker, from_ms, segment.to_ms):
-        return Doubt(f"{damaged} can't be read, and may explain what follows")
+        return Undecided(f"{damaged} can't be read, and may explain what follows")
     if is_vague(list(segment.before), segment.group_id):
-        return Doubt("the join of a member is not in the log, so its session timeout is unknown")
+        return Undecided(
+            "the join of a member is not in the log, so its session timeout is unknown"
+        )
     if not around.runs_through(broker, from_ms, at.arrived_ms):
-        return Moved("the broker may have been restarted: no connection was open all the time")
+        return StateLost("the broker may have been restarted: no connection was open all the time")
     if around.paused(broker, segment.from_ms, at.arrived_ms):
-        return Doubt("the broker wrote nothing for seconds: it, or its clock, may have stopped")
+        return Undecided("the broker wrote nothing for seconds: it, or its clock, may have stopped")
     if at_end and violation.wrong is Wrong.SILENCE:
-        return Doubt("the log ends before the answer")
+        return Undecided("the log ends before the answer")
     if any(hidden.cut for hidden in missing):
-        return Doubt("too many requests may be missing to try them all")
+        return Undecided("too many requests may be missing to try them all")
     if not whole:
-        return Doubt("too many lines since the state was last known for certain")
+        return Undecided("too many lines since the state was last known for certain")
     return _named(segment, violation)
 
 
@@ -175,7 +177,7 @@ def _named(segment: Segment, violation: Violation) -> AuditViolation:
         key=lambda e: abs(e.answered_ms - at.answered_ms) + (e.place != at.place),
     )
     for exchange in near[:_SUSPECTS]:
-        follower = Follower(
+        follower = SegmentOracle(
             segment.settings, segment.before, effort=EXHAUSTIVE, parked=segment.parked
         )
         follower.follow(segment.exchanges, ignored=frozenset({exchange.place}))

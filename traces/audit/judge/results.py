@@ -57,7 +57,7 @@ class AuditViolation:
 
 
 @dataclass(frozen=True, slots=True)
-class Unjudged:
+class UnjudgedSegment:
     """A segment in which nothing could be said, and why."""
 
     reason: str
@@ -86,7 +86,7 @@ class GroupResult:
     found: list[AuditViolation] = field(default_factory=list)
     violations: int = 0
     undecided: int = 0
-    unjudged: list[Unjudged] = field(default_factory=list)
+    unjudged: list[UnjudgedSegment] = field(default_factory=list)
     refused: str = ""
     assumed: Counter[str] = field(default_factory=Counter)
     notes: Counter[str] = field(default_factory=Counter)
@@ -124,7 +124,7 @@ class GroupResult:
         if len(self.found) < _MOST_NOTED:
             self.found.append(found)
 
-    def add_unjudged(self, segment: Unjudged) -> None:
+    def add_unjudged(self, segment: UnjudgedSegment) -> None:
         """Add a segment that could not be judged."""
         self.undecided += 1
         if len(self.unjudged) < _MOST_NOTED:

@@ -14,10 +14,10 @@ from fencepost.model.history import Sent
 from fencepost.model.messages.messages import JoinGroupResponse, SyncGroupRequest, SyncGroupResponse
 from fencepost.properties.oracle.candidate import Candidate
 from fencepost.properties.oracle.verdict import Violation, Wrong
-from fencepost.traces.audit.judge.ordered_search import EFFORTS, Effort, Follower
+from fencepost.traces.audit.judge.ordered_search import EFFORTS, Effort, SegmentOracle
 from fencepost.traces.audit.judge.settings import AuditSettings
 from fencepost.traces.audit.judge.stable_fast_path import StableGroup
-from fencepost.traces.audit.judge.unlogged_requests import Hidden, hidden_requests
+from fencepost.traces.audit.judge.unlogged_requests import UnloggedRequests, find_unlogged_requests
 from fencepost.traces.logs.exchange import LoggedExchange
 
 
@@ -76,7 +76,7 @@ class Segment:
     parked: Sequence[LoggedExchange] = ()
     rest: StableGroup | None = None
     run: SegmentResult = field(default_factory=SegmentResult)
-    assumed: Hidden = field(default_factory=Hidden)
+    assumed: UnloggedRequests = field(default_factory=UnloggedRequests)
 
     @property
     def from_ms(self) -> int:
@@ -96,12 +96,14 @@ class Segment:
         """Try more orders of requests; return whether one explains the segment."""
         return any(self._explains(self.followed(effort)) for effort in EFFORTS[1:])
 
-    def thorough(self, earlier: Segment | None, hidden: Hidden) -> bool:
+    def thorough(self, earlier: Segment | None, hidden: UnloggedRequests) -> bool:
         """Try everything; return whether it is explained.  `earlier`: the segment before."""
         if self.harder():
             return True
         if earlier is not None and any(
-            self._explains(followed_on([earlier, self], effort, [earlier.assumed, Hidden()]))
+            self._explains(
+                followed_on([earlier, self], effort, [earlier.assumed, UnloggedRequests()])
+            )
             for effort in (EFFORTS[1], EFFORTS[3])
         ):
             return True
@@ -111,12 +113,12 @@ class Segment:
                 return True
         return False
 
-    def hidden(self, *, at_end: bool) -> Hidden:
+    def hidden(self, *, at_end: bool) -> UnloggedRequests:
         """Return the requests that may have been made though the log does not show them."""
         group = next((g for c in self.before if (g := c.group(self.group_id))), None)
         if group is None:
-            return Hidden()
-        return hidden_requests(self.exchanges, group, self.settings.gaps, at_end=at_end)
+            return UnloggedRequests()
+        return find_unlogged_requests(self.exchanges, group, self.settings.gaps, at_end=at_end)
 
     def followed(self, effort: Effort, hidden: Sequence[Sent] = ()) -> SegmentResult:
         """Follow the segment with some effort."""
@@ -129,7 +131,7 @@ class Segment:
 
 
 def followed_on(
-    chain: Sequence[Segment], effort: Effort, hidden: Sequence[Hidden]
+    chain: Sequence[Segment], effort: Effort, hidden: Sequence[UnloggedRequests]
 ) -> SegmentResult:
     """Follow segments one after the other, keeping all explanations of each.
 
@@ -165,7 +167,7 @@ def _followed(
     effort: Effort,
     hidden: Sequence[Sent],
 ) -> SegmentResult:
-    follower = Follower(segment.settings, before, effort=effort, parked=segment.parked)
+    follower = SegmentOracle(segment.settings, before, effort=effort, parked=segment.parked)
     follower.follow(exchanges, hidden)
     was_empty = follower.search.was_empty
     if not follower.open():

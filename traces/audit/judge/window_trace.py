@@ -20,7 +20,7 @@ from fencepost.traces.audit.judge.ordered_search import EFFORTS, history
 from fencepost.traces.audit.judge.results import AuditViolation
 from fencepost.traces.audit.judge.segment import Segment
 from fencepost.traces.audit.judge.settings import DELAY, AuditSettings
-from fencepost.traces.files.run_trace import said
+from fencepost.traces.files.run_trace import to_trace_verdict
 from fencepost.traces.files.trace_file import TraceFile
 from fencepost.traces.logs.exchange import LoggedExchange
 
@@ -90,7 +90,7 @@ def window_trace(
         events=events,
         senders=senders,
         names={},
-        verdict=said(verdict, settings.revision, says),
+        verdict=to_trace_verdict(verdict, settings.revision, says),
         provenance={
             "tool": tool,
             "target": exchange.broker,

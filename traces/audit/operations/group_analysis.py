@@ -11,7 +11,7 @@ from typing import Any
 
 from fencepost.model.table.errors import Error
 from fencepost.traces.audit.operations.deployments import Deployments
-from fencepost.traces.audit.operations.membership import ObservedMember, Roster, offers_of
+from fencepost.traces.audit.operations.membership import LogMember, Roster, offers_of
 from fencepost.traces.audit.operations.operator_rows import (
     End,
     Process,
@@ -21,7 +21,7 @@ from fencepost.traces.audit.operations.operator_rows import (
 )
 from fencepost.traces.audit.operations.ownership import Fenced, LifeLines
 from fencepost.traces.audit.operations.rebalances import Join, MemberLeave, Rebalances, Round
-from fencepost.traces.audit.operations.restarts import Came, Comings, Gone, alone
+from fencepost.traces.audit.operations.restarts import Arrival, Departed, RestartMatcher, alone
 from fencepost.traces.logs.exchange import LoggedExchange
 
 _NONE = Error.NONE.value
@@ -57,7 +57,7 @@ class GroupAnalysis:
         self._taken = 0
         self._roster = Roster()
         self._pending: dict[str, None] = {}
-        self._comings = Comings()
+        self._comings = RestartMatcher()
         self._lines = LifeLines(self.group, self._emit)
         self._rebalances = Rebalances(self.group, self._comings, self._emit)
         self._deployments = Deployments(self.group, self._emit)
@@ -106,7 +106,7 @@ class GroupAnalysis:
         self._rebalances.close()
         self._deployments.close()
 
-    def _is_settled(self, member: ObservedMember) -> bool:
+    def _is_settled(self, member: LogMember) -> bool:
         """Return whether a member has its assignment, so that no request of it waits."""
         current = self._rebalances.current
         return current is None or member.synced == current.generation
@@ -130,9 +130,9 @@ class GroupAnalysis:
         elif code in _MOVED:
             self._rebalances.moved(x.answered_ms)
 
-    def _stranger(self, x: LoggedExchange, body: Mapping[str, Any]) -> ObservedMember:
+    def _stranger(self, x: LoggedExchange, body: Mapping[str, Any]) -> LogMember:
         """Somebody who was a member before the log told of it."""
-        member = ObservedMember(
+        member = LogMember(
             body["memberId"],
             body.get("groupInstanceId"),
             Process(x.client_id, x.host),
@@ -187,7 +187,7 @@ class GroupAnalysis:
             holder = None
         old = known or holder
         offered = old.offers if old is not None else ()
-        member = known or ObservedMember(
+        member = known or LogMember(
             member_id,
             body.get("groupInstanceId"),
             Process(x.client_id, x.host),
@@ -211,7 +211,7 @@ class GroupAnalysis:
             self._listed(round_, told["members"])
         self._lives(x, max(member.session_ms or 0, member.rebalance_ms))
 
-    def _had_expired(self, holder: ObservedMember, x: LoggedExchange) -> bool:
+    def _had_expired(self, holder: LogMember, x: LoggedExchange) -> bool:
         """Return whether a static member's session was over before this join for its instance id.
 
         One whose own request waited was told that it is fenced.
@@ -232,15 +232,15 @@ class GroupAnalysis:
         self._deployments.completed(x.answered_ms)
         return self._rebalances.begin(generation, x.answered_ms, x.place, before, known)
 
-    def _came(self, member: ObservedMember, *, fresh: bool) -> None:
+    def _came(self, member: LogMember, *, fresh: bool) -> None:
         """Add a member id that was not in the roster."""
         self._take_over(member)
         self._roster.add(member)
         if fresh:
-            came = Came(member.process, member.instance_id, member.from_ms)
+            came = Arrival(member.process, member.instance_id, member.from_ms)
             self._comings.came.append(came)
 
-    def _take_over(self, member: ObservedMember) -> None:
+    def _take_over(self, member: LogMember) -> None:
         """Whoever held its instance id until now does so no more."""
         instance_id = member.instance_id
         if instance_id is None:
@@ -281,9 +281,9 @@ class GroupAnalysis:
     # Ends
 
     def _gone(
-        self, member: ObservedMember, end: End, until_ms: int | None, by: Process | None = None
-    ) -> Gone:
-        gone = Gone(
+        self, member: LogMember, end: End, until_ms: int | None, by: Process | None = None
+    ) -> Departed:
+        gone = Departed(
             member, until_ms or member.heard_ms, alone(member, self._roster.members.values())
         )
         self._roster.remove(member)
@@ -295,7 +295,7 @@ class GroupAnalysis:
             self._deployments.went(who, gone.at_ms)
         return gone
 
-    def _note_silence(self, member: ObservedMember) -> None:
+    def _note_silence(self, member: LogMember) -> None:
         if (near := member.near(self.group)) is not None:
             self._emit(near)
 
@@ -318,7 +318,7 @@ class GroupAnalysis:
         if seen or silent_ms < member.session_ms:
             return
         process = Process(x.client_id, x.host)
-        self._comings.came.append(Came(process, member.instance_id, x.arrived_ms, member_id))
+        self._comings.came.append(Arrival(process, member.instance_id, x.arrived_ms, member_id))
         self._emit(
             ThrownOut(
                 self.group,

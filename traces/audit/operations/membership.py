@@ -25,7 +25,7 @@ Offers = tuple[tuple[str, Any], ...]
 
 
 @dataclass(slots=True)
-class ObservedMember:
+class LogMember:
     """A member id that is known to the group.
 
     `begins`: its join was seen; `heard_ms`: when its session timer was last restarted.
@@ -81,22 +81,22 @@ class ObservedMember:
 class Roster:
     """The members of a group."""
 
-    members: dict[str, ObservedMember] = field(default_factory=dict)
+    members: dict[str, LogMember] = field(default_factory=dict)
     instances: dict[str, str] = field(default_factory=dict)
     complete: bool = False
 
-    def holder(self, instance_id: str | None) -> ObservedMember | None:
+    def holder(self, instance_id: str | None) -> LogMember | None:
         """Return the member that holds an instance id."""
         member_id = None if instance_id is None else self.instances.get(instance_id)
         return None if member_id is None else self.members.get(member_id)
 
-    def add(self, member: ObservedMember) -> None:
+    def add(self, member: LogMember) -> None:
         """Add a member."""
         self.members[member.member_id] = member
         if member.instance_id is not None:
             self.instances[member.instance_id] = member.member_id
 
-    def remove(self, member: ObservedMember) -> None:
+    def remove(self, member: LogMember) -> None:
         """Remove a member."""
         self.members.pop(member.member_id, None)
         instance_id = member.instance_id

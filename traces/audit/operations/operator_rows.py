@@ -187,8 +187,8 @@ class Deployment:
 
 
 @dataclass(frozen=True, slots=True)
-class ThrownOut:
-    """A member's session expired, and yet its process was alive and asked again."""
+class _Silence:
+    """A member that was silent for `silent_ms`, and its session timeout."""
 
     group: str
     instance_id: str | None
@@ -201,17 +201,13 @@ class ThrownOut:
 
 
 @dataclass(frozen=True, slots=True)
-class NearTimeout:
-    """A member that stayed, but was once silent for much of its session timeout."""
+class ThrownOut(_Silence):
+    """A member whose session expired while its process was alive and sent requests."""
 
-    group: str
-    instance_id: str | None
-    member_id: str
-    process: Process
-    at_ms: int
-    silent_ms: int
-    session_ms: int
-    place: str
+
+@dataclass(frozen=True, slots=True)
+class NearTimeout(_Silence):
+    """A member that stayed, but was once silent for much of its session timeout."""
 
 
 Row = (

@@ -28,7 +28,7 @@ _HOUR_MS = 3_600_000
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class OperatorProblem:
     """Something that is wrong.  `kind`: a word for programs; `names`: the processes."""
 
     kind: str
@@ -40,7 +40,7 @@ class Problem:
     place: str
 
 
-def operator_problems(report: OperatorReport) -> list[Problem]:
+def operator_problems(report: OperatorReport) -> list[OperatorProblem]:
     """Return the problems of a report, the worst first."""
     found = [_ping_pong(chain) for chain in report.chains.rows if chain.ping_pong]
     found += [_self_fencing(row) for row in report.self_fencings.rows if row.alive]
@@ -78,8 +78,8 @@ def _names(processes: Sequence[Process]) -> str:
     return texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} and {texts[-1]}"
 
 
-def _ping_pong(chain: FencingChain) -> Problem:
-    return Problem(
+def _ping_pong(chain: FencingChain) -> OperatorProblem:
+    return OperatorProblem(
         "ping-pong",
         chain.group,
         chain.instance_id,
@@ -92,8 +92,8 @@ def _ping_pong(chain: FencingChain) -> Problem:
     )
 
 
-def _self_fencing(row: SelfFencing) -> Problem:
-    return Problem(
+def _self_fencing(row: SelfFencing) -> OperatorProblem:
+    return OperatorProblem(
         "self-fencing",
         row.group,
         row.instance_id,
@@ -107,10 +107,10 @@ def _self_fencing(row: SelfFencing) -> Problem:
     )
 
 
-def _static_leave(row: StaticLeave) -> Problem:
+def _static_leave(row: StaticLeave) -> OperatorProblem:
     who = row.process or row.by
     surely = "" if row.itself else " (probably: its join is not in the log)"
-    return Problem(
+    return OperatorProblem(
         "static-leave",
         row.group,
         row.instance_id,
@@ -123,11 +123,11 @@ def _static_leave(row: StaticLeave) -> Problem:
     )
 
 
-def _short_session(member: ShortSession) -> Problem:
+def _short_session(member: ShortSession) -> OperatorProblem:
     """Make one problem for each member that was removed while alive, however often."""
     last, longest = member.last, member.longest_ms
     known = f" as {last.instance_id}" if last.instance_id is not None else ""
-    return Problem(
+    return OperatorProblem(
         "short-session",
         last.group,
         last.instance_id,

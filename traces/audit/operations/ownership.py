@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from fencepost.traces.audit.operations.membership import ObservedMember
+from fencepost.traces.audit.operations.membership import LogMember
 from fencepost.traces.audit.operations.operator_rows import (
     End,
     FencingChain,
@@ -53,7 +53,7 @@ class Fenced:
 class _Past:
     """A member id that was replaced."""
 
-    member: ObservedMember
+    member: LogMember
     by: Process
     at_ms: int
     handover: _Turn | None = None
@@ -123,7 +123,7 @@ class LifeLines:
         self._emit = emit
         self._instances: dict[str, _Instance] = {}
 
-    def taken(self, old: ObservedMember | None, new: ObservedMember) -> None:
+    def taken(self, old: LogMember | None, new: LogMember) -> None:
         """Note a join with an instance id and no member id; `old` held the instance id before."""
         assert new.instance_id is not None  # noqa: S101  (for the type checker)
         known = self._instances.setdefault(new.instance_id, _Instance(new.instance_id))
@@ -139,7 +139,7 @@ class LifeLines:
         for fenced in waiting:
             self._told(known, fenced)
 
-    def fenced(self, fenced: Fenced, holder: ObservedMember | None) -> None:
+    def fenced(self, fenced: Fenced, holder: LogMember | None) -> None:
         """Note a fenced request; `holder`: the member that holds the instance id, if known yet."""
         known = self._instances.setdefault(fenced.instance_id, _Instance(fenced.instance_id))
         if fenced.member_id in known.past:
@@ -152,14 +152,12 @@ class LifeLines:
         elif len(known.waiting) < _REMEMBERED:
             known.waiting.append(fenced)
 
-    def knows_fenced(self, member: ObservedMember) -> bool:
+    def knows_fenced(self, member: LogMember) -> bool:
         """Return whether a member was fenced by a process that has not been seen yet."""
         known = self._instances.get(member.instance_id or "")
         return known is not None and any(f.member_id == member.member_id for f in known.waiting)
 
-    def ended(
-        self, member: ObservedMember, end: End, until_ms: int | None, by: Process | None
-    ) -> None:
+    def ended(self, member: LogMember, end: End, until_ms: int | None, by: Process | None) -> None:
         """Note that a member with an instance id is gone, or that the log ends."""
         if member.instance_id is not None:
             self._line(member, end, until_ms, by)
@@ -184,7 +182,7 @@ class LifeLines:
             if not known.past and not known.waiting and known.chain is None:
                 del self._instances[instance_id]
 
-    def _replaced(self, known: _Instance, old: ObservedMember, new: ObservedMember) -> None:
+    def _replaced(self, known: _Instance, old: LogMember, new: LogMember) -> None:
         past = _Past(old, new.process, new.from_ms)
         known.past[old.member_id] = past
         if old.process != new.process:
@@ -221,9 +219,7 @@ class LifeLines:
     def _past_line(self, past: _Past) -> None:
         self._line(past.member, End.REPLACED, past.at_ms, past.by)
 
-    def _line(
-        self, member: ObservedMember, end: End, until_ms: int | None, by: Process | None
-    ) -> None:
+    def _line(self, member: LogMember, end: End, until_ms: int | None, by: Process | None) -> None:
         self._emit(
             LifeLine(
                 self._group,
@@ -258,9 +254,9 @@ class LifeLines:
         )
 
 
-def _parked(fenced: Fenced) -> ObservedMember:
+def _parked(fenced: Fenced) -> LogMember:
     """Return the member of a join that was fenced while it waited."""
-    return ObservedMember(
+    return LogMember(
         fenced.member_id,
         fenced.instance_id,
         fenced.process,
@@ -272,9 +268,9 @@ def _parked(fenced: Fenced) -> ObservedMember:
     )
 
 
-def _stranger(fenced: Fenced) -> ObservedMember:
+def _stranger(fenced: Fenced) -> LogMember:
     """Return a member that is known only by being fenced."""
-    return ObservedMember(
+    return LogMember(
         fenced.member_id,
         fenced.instance_id,
         fenced.process,

@@ -14,10 +14,15 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from fencepost.traces.audit.operations.membership import ObservedMember, Offers, subscription
+from fencepost.traces.audit.operations.membership import LogMember, Offers, subscription
 from fencepost.traces.audit.operations.operator_rows import Cause, Process, Rebalance, Remedy, Row
 from fencepost.traces.audit.operations.ownership import PATIENCE_MS
-from fencepost.traces.audit.operations.restarts import Came, Comings, Gone, long_enough_ms
+from fencepost.traces.audit.operations.restarts import (
+    Arrival,
+    Departed,
+    RestartMatcher,
+    long_enough_ms,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +36,8 @@ class Join:
     arrived_ms: int
     fresh: bool
     leads: bool
-    member: ObservedMember
-    old: ObservedMember | None
+    member: LogMember
+    old: LogMember | None
     offered: Offers
     offers: Offers
 
@@ -42,7 +47,7 @@ class MemberLeave:
     """A LeaveGroup that removed a member."""
 
     at_ms: int
-    gone: Gone
+    gone: Departed
     is_static: bool
 
 
@@ -59,7 +64,7 @@ class RebalanceEvidence:
     told: set[str] = field(default_factory=set)
     moved_ms: int | None = None
     departures: list[MemberLeave] = field(default_factory=list)
-    lost: list[Gone] = field(default_factory=list)
+    lost: list[Departed] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -88,8 +93,8 @@ class _Candidate:
     at_ms: int
     cause: Cause
     who: Process
-    gone: Gone | None = None
-    came: Came | None = None
+    gone: Departed | None = None
+    came: Arrival | None = None
     static_leave: bool = False
     was_told: bool = False
     """It came after somebody had been told of the rebalance, by one who may have been that."""
@@ -98,7 +103,7 @@ class _Candidate:
 class Rebalances:
     """The rebalances of one group.  Rows go to `emit` when all that matters to them is known."""
 
-    def __init__(self, group: str, comings: Comings, emit: Callable[[Row], None]) -> None:
+    def __init__(self, group: str, comings: RestartMatcher, emit: Callable[[Row], None]) -> None:
         self._group = group
         self._comings = comings
         self._emit = emit
@@ -140,7 +145,7 @@ class Rebalances:
         """Note that a LeaveGroup removed a member."""
         self._at(departure.at_ms).departures.append(departure)
 
-    def lost(self, gone: Gone, at_ms: int) -> None:
+    def lost(self, gone: Departed, at_ms: int) -> None:
         """Note that a member's session expired, as its own request shows."""
         self._at(at_ms).lost.append(gone)
 
@@ -221,7 +226,7 @@ class Rebalances:
             if cause is None or (cause in _AS_TOLD and told):
                 continue
             member = join.member
-            came = Came(member.process, member.instance_id, join.arrived_ms)
+            came = Arrival(member.process, member.instance_id, join.arrived_ms)
             gone = self._comings.before(came) if cause is Cause.NEW_MEMBER else None
             row = (join.arrived_ms, cause, member.process, gone, came)
             found.append(_Candidate(*row, was_told=told))

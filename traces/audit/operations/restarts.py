@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from fencepost.traces.audit.operations.membership import ObservedMember
+from fencepost.traces.audit.operations.membership import LogMember
 from fencepost.traces.audit.operations.operator_rows import Process
 from fencepost.traces.audit.operations.ownership import PATIENCE_MS
 
@@ -24,19 +24,19 @@ _SPARE = 1.5
 
 
 @dataclass(frozen=True, slots=True)
-class Gone:
+class Departed:
     """A member that is no more; `heard_ms`: when it was last heard, `at_ms`: when it went.
 
     `alone`: whether no other member had its client id.
     """
 
-    member: ObservedMember
+    member: LogMember
     at_ms: int
     alone: bool
 
 
 @dataclass(frozen=True, slots=True)
-class Came:
+class Arrival:
     """A process asked to be let in, or (`member_id`) asked as a member that it was no more."""
 
     process: Process
@@ -46,11 +46,11 @@ class Came:
 
 
 @dataclass(slots=True)
-class Comings:
+class RestartMatcher:
     """What a group remembers of the last minutes."""
 
-    gone: deque[Gone] = field(default_factory=lambda: deque(maxlen=_REMEMBERED))
-    came: deque[Came] = field(default_factory=lambda: deque(maxlen=_REMEMBERED))
+    gone: deque[Departed] = field(default_factory=lambda: deque(maxlen=_REMEMBERED))
+    came: deque[Arrival] = field(default_factory=lambda: deque(maxlen=_REMEMBERED))
 
     def purge(self, now_ms: int) -> None:
         """Forget what is too old to matter."""
@@ -59,14 +59,14 @@ class Comings:
         while self.came and now_ms - self.came[0].at_ms > 3 * PATIENCE_MS:
             self.came.popleft()
 
-    def back(self, gone: Gone) -> Came | None:
+    def back(self, gone: Departed) -> Arrival | None:
         """Find how a member came back after it had gone, if it did."""
         since, until = gone.member.heard_ms, gone.at_ms + PATIENCE_MS
         return next(
             (came for came in self.came if since < came.at_ms <= until and _same(gone, came)), None
         )
 
-    def before(self, came: Came) -> Gone | None:
+    def before(self, came: Arrival) -> Departed | None:
         """Find the member that went before this one came, if it is the same."""
         since = came.at_ms - PATIENCE_MS
         return next(
@@ -79,7 +79,7 @@ class Comings:
         )
 
 
-def _same(gone: Gone, came: Came) -> bool:
+def _same(gone: Departed, came: Arrival) -> bool:
     old = gone.member
     if came.member_id is not None:
         return came.member_id == old.member_id
@@ -90,7 +90,7 @@ def _same(gone: Gone, came: Came) -> bool:
     return old.process == came.process
 
 
-def alone(member: ObservedMember, members: Iterable[ObservedMember]) -> bool:
+def alone(member: LogMember, members: Iterable[LogMember]) -> bool:
     """Return whether no other member has its client id."""
     same = sum(1 for other in members if other.process.client_id == member.process.client_id)
     return same <= 1

@@ -16,7 +16,7 @@ from typing import Any, Self
 from fencepost.model.revision import Revision
 from fencepost.properties.mutants.catalogue import find_mutant, find_revision
 from fencepost.properties.mutants.mutant import PREFIX
-from fencepost.traces.files.run_trace import tool
+from fencepost.traces.files.run_trace import tool_version
 from fencepost.traces.pipeline.storage.manifest import ManifestKind, manifest
 
 FORMAT = "fencepost-corpus"
@@ -91,7 +91,7 @@ class Recipe:
     traces: int
     models: tuple[str, ...]
     per_shard: int = SHARD_TRACES
-    made_by: str = field(default_factory=tool)
+    made_by: str = field(default_factory=tool_version)
     part: bool = False
 
     def shards(self) -> list[Shard]:

@@ -15,7 +15,7 @@ from typing import Self
 from zlib import crc32
 
 from fencepost.traces.audit.judge.settings import LogOptions
-from fencepost.traces.files.run_trace import tool
+from fencepost.traces.files.run_trace import tool_version
 from fencepost.traces.logs.request_log import RequestLog
 from fencepost.traces.pipeline.storage.location import Place
 from fencepost.traces.pipeline.storage.log_tables import FORMAT, VERSION
@@ -55,7 +55,7 @@ class LogAudit:
     files: tuple[LogFile, ...]
     options: LogOptions = field(default_factory=LogOptions)
     parts: int = PARTS
-    made_by: str = field(default_factory=tool)
+    made_by: str = field(default_factory=tool_version)
 
     @classmethod
     def of(

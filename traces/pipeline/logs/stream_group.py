@@ -12,7 +12,7 @@ from typing import Any
 
 from fencepost.traces.audit.judge.audit import BrokerActivity
 from fencepost.traces.audit.judge.groups import GroupAudit
-from fencepost.traces.audit.judge.possible_errors import Legal
+from fencepost.traces.audit.judge.possible_errors import PossibleAnswers
 from fencepost.traces.audit.judge.results import AuditViolation
 from fencepost.traces.audit.judge.segment import Segment
 from fencepost.traces.audit.judge.settings import AuditSettings
@@ -26,7 +26,11 @@ class StreamGroup:
     """A group under way; `state`: where it was left, None at its beginning."""
 
     def __init__(
-        self, group: str, settings: AuditSettings, legal: Legal, state: bytes | None = None
+        self,
+        group: str,
+        settings: AuditSettings,
+        legal: PossibleAnswers,
+        state: bytes | None = None,
     ) -> None:
         noted = self._note
         self._given: dict[str, object] = {

@@ -17,7 +17,7 @@ import pandas as pd
 import pyarrow as pa
 
 from fencepost.traces.audit.judge.audit import parts
-from fencepost.traces.audit.judge.possible_errors import Legal
+from fencepost.traces.audit.judge.possible_errors import PossibleAnswers
 from fencepost.traces.audit.judge.results import UNKNOWN, VIOLATED
 from fencepost.traces.audit.judge.settings import LogOptions
 from fencepost.traces.audit.run import DAMAGE
@@ -145,7 +145,7 @@ def parsed(
 
 
 def _auditing(options: LogOptions) -> Callable[..., Iterator[pd.DataFrame]]:
-    known: list[Legal] = []
+    known: list[PossibleAnswers] = []
 
     def audit(
         key: tuple[bool, str], frames: Iterator[pd.DataFrame], state: Any
@@ -161,7 +161,7 @@ def _auditing(options: LogOptions) -> Callable[..., Iterator[pd.DataFrame]]:
             return
         settings = options.settings()
         if not known:
-            known.append(Legal(settings.revision))
+            known.append(PossibleAnswers(settings.revision))
         (bytes_,) = state.get if state.exists else (None,)
         going = StreamGroup(group, settings, known[0], bytes_)
         alerts = going.take(map(_exchange, sorted(rows, key=_order)))

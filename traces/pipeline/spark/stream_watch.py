@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from fencepost.traces.audit.judge.settings import LogOptions
-from fencepost.traces.files.run_trace import tool
+from fencepost.traces.files.run_trace import tool_version
 from fencepost.traces.pipeline.spark import stream
 from fencepost.traces.pipeline.spark.stream_source import NAME, LogFolder
 from fencepost.traces.pipeline.storage.location import Place
@@ -60,7 +60,7 @@ class StreamSource:
 
 
 @dataclass(frozen=True)
-class Watch:
+class LogWatch:
     """A source and how it is judged; `parts`: how many tasks the groups are dealt out to."""
 
     place: Place
@@ -76,7 +76,7 @@ class Watch:
             "source": asdict(self.source),
             "options": asdict(self.options),
             "parts": self.parts,
-            "made_by": tool(),
+            "made_by": tool_version(),
         }
         return json.dumps(said, indent=1) + "\n"
 
@@ -101,7 +101,7 @@ class Watch:
 
 def watch_logs(
     session: SparkSession,
-    given: Watch,
+    given: LogWatch,
     told: Callable[[dict[str, Any]], None],
     *,
     every_s: float | None,

@@ -24,7 +24,7 @@ from enum import Enum
 from functools import cache
 from typing import Any
 
-from fencepost.traces.files.run_trace import tool
+from fencepost.traces.files.run_trace import tool_version
 
 FORMAT = "fencepost-group-state"
 VERSION = 3
@@ -40,7 +40,9 @@ class StateError(ValueError):
 
 def to_bytes(value: Any, given: Mapping[str, Any]) -> bytes:
     """Write a value as bytes.  `given`: objects that are not written; the reader has them."""
-    text = json.dumps([FORMAT, VERSION, tool(), _Writer(given).form(value)], separators=(",", ":"))
+    text = json.dumps(
+        [FORMAT, VERSION, tool_version(), _Writer(given).form(value)], separators=(",", ":")
+    )
     return zlib.compress(text.encode(), 1)
 
 
@@ -50,10 +52,10 @@ def from_bytes(data: bytes, given: Mapping[str, Any]) -> Any:
         form, version, made_by, value = json.loads(zlib.decompress(data))
     except (ValueError, zlib.error) as error:
         raise StateError(f"no state of a group ({error}); begin with an empty folder") from error
-    if (form, version, made_by) != (FORMAT, VERSION, tool()):
+    if (form, version, made_by) != (FORMAT, VERSION, tool_version()):
         raise StateError(
             f"the state is {form} {version} of {made_by}, and this is version {VERSION} of "
-            f"{tool()}: go on with that one, or begin with an empty folder"
+            f"{tool_version()}: go on with that one, or begin with an empty folder"
         )
     return _Reader(given).value(value)
 

@@ -19,7 +19,7 @@ from fencepost.model.table.table import Rule, Table
 from fencepost.properties.oracle.provenance import Happened
 from fencepost.properties.oracle.witness import Run, run_beside
 from fencepost.traces.files.trace_file import TraceFile
-from fencepost.traces.page.decisions import heard
+from fencepost.traces.page.decisions import logged_tables
 from fencepost.traces.text.step_lines import Line, StepInput, step_lines
 from fencepost.traces.text.words import Body
 
@@ -70,7 +70,7 @@ class TraceWithModel:
         return None
 
 
-def story_of(trace: TraceFile, revision: Revision) -> TraceWithModel:
+def match_model(trace: TraceFile, revision: Revision) -> TraceWithModel:
     """Judge a trace by a revision and match the model's run with its steps."""
     lines = tuple(step_lines(StepInput(trace.events, trace.senders, trace.names, trace.clock)))
     run = run_beside(revision, trace.config, trace.events, lag_ms=trace.lag_ms)
@@ -112,7 +112,7 @@ class Decider:
         listening = Revision(
             revision.name,
             revision.about,
-            heard(revision, self._log),
+            logged_tables(revision, self._log),
             revision.apis,
             empty_instance_is_none=revision.empty_instance_is_none,
             twists=revision.twists,
