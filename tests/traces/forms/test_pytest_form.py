@@ -10,7 +10,7 @@ from support.pasted import PASSED, run_pasted
 
 from fencepost.model.coordinator import Send
 from fencepost.model.history import Sent
-from fencepost.model.machine import translate
+from fencepost.model.messages.draft_messages import TWO_LIST
 from fencepost.traces.files.trace_file import TraceFile, TraceFileError, TraceVerdict
 from fencepost.traces.forms.pytest_form import to_pytest
 
@@ -44,7 +44,7 @@ def test_without_a_broker_it_is_skipped() -> None:
 
 
 def test_what_no_kafka_knows_is_refused() -> None:
-    request = Send("r1", "a", "a", translate.TWO_LIST, 0, {})
+    request = Send("r1", "a", "a", TWO_LIST, 0, {})
     trace = TraceFile(
         "kafka-4", None, "virtual", 0, {}, None, (Sent(0, request),), {}, {}, TraceVerdict("holds")
     )
