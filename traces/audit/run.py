@@ -39,7 +39,7 @@ ASSUMED = {
 
 @dataclass(slots=True)
 class AuditRun:
-    """What an audit came to.
+    """The result of auditing a log.
 
     `skipped`: lines that were passed over, by reason, with the place of the first; `lines`: all.
     """

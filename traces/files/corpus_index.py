@@ -97,7 +97,7 @@ def index_text(rows: Iterable[Row]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class CorpusFolder:
-    """A corpus as it lies on disk; `top`: where the paths of its index begin."""
+    """A corpus in a folder; `top`: the folder that paths in its index are relative to."""
 
     folder: Path
     rows: tuple[Row, ...]

@@ -26,7 +26,7 @@ _BASE = "kafka-4"
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """A rule that a revision goes by where the answers part.
+    """A rule that a revision uses where the answers differ.
 
     Why it is so, the passage that it is from, what it does, and whether the other's is another.
     """
@@ -41,7 +41,7 @@ class Reason:
 
 @dataclass(frozen=True, slots=True)
 class RevisionPart:
-    """What one revision does: all steps, the last one apart, and the way on, if there is one."""
+    """One revision's steps: all but the last, the last one, and what follows, if anything."""
 
     revision: str
     steps: tuple[RunStep, ...]

@@ -52,7 +52,7 @@ class RunStep:
 
     @property
     def start(self) -> str:
-        """Number, time, and whose doing it is."""
+        """Number, time, and who acts."""
         return "  ".join(filter(None, (f"{self.number:3}  at {self.at_ms:,} ms", self.who)))
 
     @property

@@ -35,7 +35,7 @@ SCHEMA_FILE = Path(__file__).with_name("trace-1.schema.json")
 
 
 class TraceFileError(ValueError):
-    """A file is no trace, or can't be written.  `str()` names file, place and remedy."""
+    """A file is no trace, or can't be written.  `str()` names file, place and fix."""
 
     def __init__(self, where: str, place: str, problem: str, remedy: str) -> None:
         super().__init__(f"{where}: {place}: {problem}; {remedy}")
@@ -46,7 +46,7 @@ class TraceFileError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """An answer that would have been right: its body (null: none), its rule, what differs."""
+    """A right answer: its body (null: no answer), its rule, and the difference."""
 
     body: Mapping[str, Any] | None
     rule: str
@@ -55,7 +55,7 @@ class Expected:
 
 @dataclass(frozen=True, slots=True)
 class TraceVerdict:
-    """What the judge said: `holds`, `violated` or `unknown`, and what it rests on.
+    """The oracle's verdict: `holds`, `violated` or `unknown`, and its reasons.
 
     `rule`: the rule that was broken, `rules`: those that took the request in; `request`: the id of
     the request whose answer is wrong; `because`: why the rule is so; `message`: one sentence.
@@ -75,7 +75,7 @@ class TraceVerdict:
 
 @dataclass(frozen=True, slots=True)
 class TraceFile:
-    """A trace.
+    """A history of requests and answers, with the settings and the verdict it was given.
 
     `events`: the history, in order; `senders`: request id → name of the member that sent it;
     `names`: member id → name; `plan`: the symbolic plan as JSON, or None; `provenance`: the tool's

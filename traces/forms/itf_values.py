@@ -21,7 +21,7 @@ NULL: Mapping[str, str] = {"tag": "Null", "value": _UNIT}
 
 
 class ItfValueError(ValueError):
-    """A value that ITF can't say, or that is none of its own.  `str()` says which and why."""
+    """A value that ITF can't express, or that is not ITF.  `str()` says which and why."""
 
 
 def to_itf(value: Any) -> Any:

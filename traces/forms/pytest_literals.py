@@ -21,7 +21,7 @@ _UPPER = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 
 class Literals:
-    """What stands for the values of one trace."""
+    """The Python literals of one trace's values."""
 
     def __init__(self, trace: TraceFile) -> None:
         self._names = _all_names(trace)

@@ -40,7 +40,7 @@ class RequestLogError(ValueError):
 
 @dataclass(slots=True)
 class Skipped:
-    """What was passed over.
+    """The lines that were skipped, by reason.
 
     `counts`: how many lines, by reason; `first`: where the first of each reason was; `listeners`:
     told of each with its broker, place and reason, and when the line before was written (ms).

@@ -22,7 +22,7 @@ _ROWS = 200
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """What came of a group: `outcome` explained, violated or unknown; its trace's name, if any."""
+    """A group's result: `outcome` explained, violated or unknown; its trace's name, if any."""
 
     group: str
     outcome: str

@@ -28,7 +28,7 @@ REACHED = -1
 
 
 class LoggedTable:
-    """A table that notes what it is asked."""
+    """A table that logs its decisions."""
 
     def __init__(self, table: Table, log: list[tuple[Table, Point, Rule]]) -> None:
         self._table = table
@@ -47,7 +47,7 @@ def logged_tables(revision: Revision, log: list[tuple[Table, Point, Rule]]) -> d
 
 
 class Decisions:
-    """The tables and points of one revision, each told once; what a page shows of them."""
+    """The tables of one revision, and the points of its decisions, for a page."""
 
     def __init__(self, revision: Revision) -> None:
         self.revision = revision

@@ -35,7 +35,7 @@ _DEPENDENT = (MID, INST, OFFER)
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """From a state to a state, by these rules; to itself: they stay."""
+    """An edge from a state to a state, and its rules; an edge to itself: the state stays."""
 
     start: GroupState
     end: GroupState

@@ -15,7 +15,7 @@ from fencepost.traces.page.trace_page import links, traces_data
 
 @dataclass(frozen=True, slots=True)
 class FindingEntry:
-    """A finding: what it is called, its sentence, how often it was seen, the name of its trace."""
+    """A finding: its name, its sentence, how often it was seen, the name of its trace."""
 
     name: str
     rule: str

@@ -29,7 +29,7 @@ _MOST_ROWS = 4
 
 @dataclass(slots=True)
 class Lanes:
-    """What is drawn: rows by lane, then bars, phases and timers; `open_...`: that still go on."""
+    """Rows by lane, bars, phases and timers; `open_...`: those that have not ended."""
 
     story: TraceWithModel
     rows: list[dict[str, Any]] = field(default_factory=list)

@@ -36,7 +36,7 @@ SURE_WORDS = {
 
 @dataclass(frozen=True, slots=True)
 class BugEntry:
-    """A bug: `commands`: what to do about it."""
+    """A bug; `commands`: to show it again, and to keep it."""
 
     name: str
     level: str
@@ -48,7 +48,7 @@ class BugEntry:
 
 @dataclass(frozen=True, slots=True)
 class BugSection:
-    """Bugs of one status; `outcome`: the word that colours them; `folded`: not news."""
+    """Bugs of one status; `outcome`: the word that colours them; `folded`: shown folded."""
 
     title: str
     outcome: str

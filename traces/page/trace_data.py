@@ -65,7 +65,7 @@ def forms(trace: TraceFile, file: str, longest: int = LONGEST) -> list[dict[str,
 
 @dataclass(frozen=True, slots=True)
 class ShownTrace:
-    """A trace to show: under which title, and the file that a command names.
+    """A trace to show on a page: its title, and the file for commands.
 
     `longest`: in characters, what other forms of it may be; `case`: what a certificate says of it.
     """
@@ -79,7 +79,7 @@ class ShownTrace:
 
 @dataclass(slots=True)
 class _Pool:
-    """Lists that come again and again, each once."""
+    """Lists that occur often, each stored once."""
 
     items: list[Any] = field(default_factory=list)
     _places: dict[str, int] = field(default_factory=dict)

@@ -105,7 +105,7 @@ def _beside(
 
 
 class Decider:
-    """Asks the model again, step by step, to hear what it was decided by."""
+    """Runs the model again, step by step, to learn its decisions."""
 
     def __init__(self, trace: TraceFile, revision: Revision) -> None:
         self._log: list[Decision] = []

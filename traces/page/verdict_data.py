@@ -24,7 +24,7 @@ _BESIDE = {"known-failure", "stale-known-failure"}
 
 @dataclass(frozen=True, slots=True)
 class CaseNote:
-    """What a certificate says of a case: what it is about, and its outcome.
+    """A certificate's entry of a case: what it is about, and its outcome.
 
     `why`, `link`: of a known failure; of a stale one `why` is what was listed.
     """

@@ -20,7 +20,7 @@ _NOTEWORTHY_MS = 500
 
 @dataclass(slots=True)
 class Line:
-    """A step.
+    """A step, as text.
 
     `number`: from 1; `at_ms` to `until_ms`: when; `who`: whose doing, "" for nobody's; `text`: what
     was asked or happened; `fate`: the answer; `asks`, `answers`: the ids of the requests that were
@@ -43,7 +43,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class StepInput:
-    """What the steps are told from: events, request id → sender, member id → name, the clock."""
+    """A history to describe: events, request id → sender, member id → name, the clock."""
 
     events: Sequence[Event]
     senders: Mapping[str, str]

@@ -33,7 +33,7 @@ UNKNOWN_MS = 10**10
 
 @dataclass(frozen=True, slots=True)
 class Anchor:
-    """Where judging can begin.
+    """A known state of a group, from which judging can begin.
 
     `start`: the state just before the completion; `parked`: the joins that wait in it; `rest`: the
     exchanges from then on; `vague`: members whose timeouts are not known.

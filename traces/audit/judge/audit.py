@@ -27,7 +27,7 @@ _MOST_PAUSES = 1_000
 
 
 class BrokerActivity:
-    """What is known of a broker beside its groups: its connections."""
+    """The connections of a broker, and the pauses in its log."""
 
     __slots__ = ("connections", "last_ms", "pauses")
 
@@ -60,7 +60,7 @@ class BrokerActivity:
 
 
 class Audit:
-    """An audit under way: `feed` it each exchange, in order of the answers, then `finish`.
+    """An audit in progress: `feed` it each exchange, in the order of the answers, then `finish`.
 
     `only`: the groups to look at; none for all.  `evidence`: for each violated group the first
     violation, with the segment that it is in where there is one.

@@ -31,7 +31,7 @@ _MOST = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """Since when something is so, and the line that shows it."""
+    """A fact: since when it holds, and the line that shows it."""
 
     at_ms: int
     place: str

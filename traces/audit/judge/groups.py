@@ -45,7 +45,7 @@ Noted = Callable[[AuditViolation, Segment | None], None]
 
 
 class GroupAudit:
-    """The audit of one group.  `result`: what can be said so far."""
+    """The audit of one group.  `result`: its result so far."""
 
     def __init__(
         self,

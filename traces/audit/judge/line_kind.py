@@ -32,7 +32,7 @@ _JUDGED = frozenset(
 
 
 class LineKind(Enum):
-    """What to do with a line."""
+    """How a line is treated."""
 
     JUDGED = "held to the model"
     MOVED = "the coordinator is not there"

@@ -37,7 +37,7 @@ _PARKING = frozenset({"JoinGroup", "SyncGroup"})
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """How much is tried.
+    """How many orders of requests are tried.
 
     `window`: of how many waiting requests each may be next; `enough`: how many explanations of an
     answer are followed, None for all; `strict`: errors are those that the model gives, and

@@ -53,7 +53,7 @@ _ELSEWHERE = frozenset({14, 15, 16})
 
 @dataclass(slots=True)
 class PossibleAnswers:
-    """Answers the question, and remembers the answers."""
+    """Computes which errors are possible, and caches them."""
 
     revision: Revision
     _found: dict[object, frozenset[int | str]] = field(default_factory=dict)

@@ -26,7 +26,7 @@ _SUSPECTS = 12
 
 
 class Surroundings(Protocol):
-    """What the rest of the log tells."""
+    """What the rest of the log shows about a time."""
 
     def runs_through(self, broker: str, from_ms: int, to_ms: int) -> bool:
         """Return whether connections show that the broker was not restarted meanwhile."""
@@ -43,21 +43,21 @@ class Surroundings(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Undecided:
-    """Why nothing can be said of a segment."""
+    """Why a segment can't be judged."""
 
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
 class StateLost:
-    """Why the state is another one: no fault of anybody, and the group's past is gone."""
+    """Why the group's state was lost without a fault, so that its past says nothing any more."""
 
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
 class DeviatingExplanation:
-    """What explains a segment, and what even the best explanation leaves wrong."""
+    """An explanation of a segment, and the deviation that even the best one has."""
 
     run: SegmentResult
     found: AuditViolation

@@ -58,7 +58,7 @@ class AuditViolation:
 
 @dataclass(frozen=True, slots=True)
 class UnjudgedSegment:
-    """A segment in which nothing could be said, and why."""
+    """A segment that could not be judged, and why."""
 
     reason: str
     first: str
@@ -68,7 +68,7 @@ class UnjudgedSegment:
 
 @dataclass(slots=True)
 class GroupResult:
-    """One group's result.
+    """The result of an audit for one group.
 
     `lines`: all that name it; `judged`: those held to a known state; `assumed`: what had to be
     assumed, and how often; `notes`: deviations that are allowed; `unjudged`: the first segments of

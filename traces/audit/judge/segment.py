@@ -41,7 +41,7 @@ class Generations:
 
 @dataclass(frozen=True, slots=True)
 class SegmentResult:
-    """What following some lines came to.
+    """The result of following some lines with the oracle.
 
     `after`: the states that explain them, none where `violation` or `unknown` is set; `notes`: what
     is allowed and odd; `deviation`: what even the best explanation leaves wrong; `was_empty`:
@@ -63,7 +63,7 @@ class SegmentResult:
 
 @dataclass(slots=True)
 class Segment:
-    """Exchanges, and the states that they begin in.
+    """A segment: exchanges, and the possible states at its beginning.
 
     `parked`: those whose requests wait in these states; `rest`: the rest that came before; `run`:
     the one that explains it; `assumed`: the requests that it takes for made.

@@ -29,7 +29,7 @@ class Gaps(Enum):
 
 @dataclass(frozen=True, slots=True)
 class AuditSettings:
-    """How an audit judges.
+    """The settings of an audit.
 
     `config`: the broker's settings that are known, Kafka's names; a log tells none, so what isn't
     given is taken to be unknown.  `lag_ms`: how late a coordinator may take a request in or let a
@@ -60,7 +60,7 @@ class AuditSettings:
 
 @dataclass(frozen=True)
 class LogOptions:
-    """How a log is read and judged, in words; as the options of `fencepost audit`."""
+    """The options of `fencepost audit`: how a log is read and judged."""
 
     revision: str = "kafka-4"
     gaps: str = Gaps.DEFAULT.value

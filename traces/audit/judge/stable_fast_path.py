@@ -20,7 +20,7 @@ from fencepost.traces.logs.exchange import LoggedExchange
 
 @dataclass(slots=True)
 class StableMember:
-    """A member at rest: its instance, S, and when its session last restarted (ms; from, to)."""
+    """A member of a stable group: instance, session timeout, last heartbeat (ms; from, to)."""
 
     instance: str | None
     session_ms: int
@@ -30,7 +30,7 @@ class StableMember:
 
 
 class StableGroup:
-    """A group at rest: `seats` by member id; `taken`: how many lines went this way."""
+    """A stable group: `seats`: its members by id; `taken`: how many lines were skipped."""
 
     __slots__ = ("_beat_ms", "_due_ms", "generation_id", "group_id", "seats", "taken")
 

@@ -30,7 +30,7 @@ _JOIN, _SYNC, _BEAT = 5, 3, 3
 
 
 class _Prefix:
-    """Events that bring a group about; times count from 0."""
+    """Events that create a group; times count from 0."""
 
     def __init__(self, group_id: str, name: str) -> None:
         self.group_id = group_id

@@ -45,7 +45,7 @@ _PURGE_EVERY = 500
 
 
 class GroupAnalysis:
-    """A group that is told of line by line; rows go to `emit` as they end."""
+    """The analysis of one group, line by line; finished rows go to `emit`."""
 
     def __init__(self, group: str, emit: Callable[[Row], None]) -> None:
         self.group = group

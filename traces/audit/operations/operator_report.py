@@ -36,7 +36,7 @@ _R = TypeVar("_R")
 
 
 class LimitedRows(Generic[_R]):
-    """The first rows by an order of their own, and the count of all."""
+    """The first rows in a given order, up to a limit, and the count of all."""
 
     def __init__(self, order: Callable[[_R], tuple[Any, ...]], most: int = MOST_ROWS) -> None:
         self.count = 0
@@ -59,7 +59,7 @@ class LimitedRows(Generic[_R]):
 
 @dataclass(slots=True)
 class ShortSession:
-    """A member that was thrown out while it was alive: how often, and its longest silence."""
+    """A member that was removed while it was alive: how often, and its longest silence."""
 
     first: ThrownOut
     last: ThrownOut
@@ -80,7 +80,7 @@ def _when(row: ThrownOut) -> tuple[int, str, str]:
 
 @dataclass(slots=True)
 class OperatorReport:
-    """What an operator asks, answered.  `from_ms` to `until_ms`: what the log covers."""
+    """The operator's report.  `from_ms` to `until_ms`: what the log covers."""
 
     from_ms: int | None = None
     until_ms: int | None = None
@@ -180,7 +180,7 @@ def _is_whole(exchange: LoggedExchange) -> bool:
 
 
 class OperatorAudit:
-    """A report under way: `take` each exchange, in order of the answers, then `finish`.
+    """A report in progress: `take` each exchange, in the order of the answers, then `finish`.
 
     `only`: the groups to look at; none for all.  `report`: where its rows go.
     """

@@ -12,7 +12,7 @@ from enum import Enum
 
 @dataclass(frozen=True, slots=True, order=True)
 class Process:
-    """Who sends requests, as far as a broker can see: a client id, at a host."""
+    """A client process, as a broker sees it: a client id and a host."""
 
     client_id: str
     host: str
@@ -24,7 +24,7 @@ class Process:
 
 
 class End(Enum):
-    """How somebody's hold of an instance id ended."""
+    """How a member stopped holding an instance id."""
 
     REPLACED = "replaced"
     LEFT = "left"
@@ -62,7 +62,7 @@ class LifeLine:
 
 @dataclass(frozen=True, slots=True)
 class Handover:
-    """An instance id goes from one process to another; `told`: the old one was told, alive."""
+    """An instance id goes to another process; `told`: the old one was alive and was told."""
 
     at_ms: int
     from_process: Process
@@ -90,7 +90,7 @@ class FencingChain:
 
 @dataclass(frozen=True, slots=True)
 class SelfFencing:
-    """A process was fenced by its own later join.
+    """A process that was fenced by its own later join.
 
     `alive`: it sent the fenced request after that join; otherwise the request was a join or sync
     that still waited, so the process may also have been restarted meanwhile.
@@ -107,7 +107,7 @@ class SelfFencing:
 
 @dataclass(frozen=True, slots=True)
 class StaticLeave:
-    """A static member was removed by LeaveGroup.  `itself` is None where the log can't tell."""
+    """A static member that a LeaveGroup removed.  `itself`: by its own; None if unknown."""
 
     group: str
     instance_id: str

@@ -29,7 +29,7 @@ _HOUR_MS = 3_600_000
 
 @dataclass(frozen=True, slots=True)
 class OperatorProblem:
-    """Something that is wrong.  `kind`: a word for programs; `names`: the processes."""
+    """A problem with clients.  `kind`: a word for programs; `names`: the processes."""
 
     kind: str
     group: str

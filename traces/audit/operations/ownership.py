@@ -107,7 +107,7 @@ class _Chain:
 
 @dataclass(slots=True)
 class _Instance:
-    """What is remembered of an instance id."""
+    """The history of an instance id, as far as it is needed."""
 
     id: str
     chain: _Chain | None = None

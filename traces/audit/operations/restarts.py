@@ -25,7 +25,7 @@ _SPARE = 1.5
 
 @dataclass(frozen=True, slots=True)
 class Departed:
-    """A member that is no more; `heard_ms`: when it was last heard, `at_ms`: when it went.
+    """A member that is gone; `heard_ms`: when it was last heard, `at_ms`: when it went.
 
     `alone`: whether no other member had its client id.
     """
@@ -37,7 +37,7 @@ class Departed:
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """A process asked to be let in, or (`member_id`) asked as a member that it was no more."""
+    """A process that joined, or (`member_id`) that still sent requests as a removed member."""
 
     process: Process
     instance_id: str | None
@@ -47,7 +47,7 @@ class Arrival:
 
 @dataclass(slots=True)
 class RestartMatcher:
-    """What a group remembers of the last minutes."""
+    """Matches the departures and arrivals of the last minutes."""
 
     gone: deque[Departed] = field(default_factory=lambda: deque(maxlen=_REMEMBERED))
     came: deque[Arrival] = field(default_factory=lambda: deque(maxlen=_REMEMBERED))

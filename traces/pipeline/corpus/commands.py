@@ -30,7 +30,7 @@ from fencepost.traces.pipeline.storage.manifest import CorpusError
 
 @dataclass(frozen=True, slots=True)
 class ShardsDone:
-    """What a run did: shards and rows now, and shards that were there before."""
+    """The work of a run: shards and rows made now, and shards that were there before."""
 
     shards: int
     rows: int

@@ -50,7 +50,7 @@ class TraceSource:
 
     @property
     def name(self) -> str:
-        """As other commands name it."""
+        """Its name in other commands."""
         return self.revision if self.mutant == NO_MUTANT else PREFIX + self.mutant
 
     @property
@@ -80,7 +80,7 @@ class Shard:
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """All that a corpus depends on.
+    """The description of a corpus: all that it depends on.
 
     `traces` in all, dealt out to the models of these names in turn; `per_shard` at most in a shard;
     `made_by`: the version of fencepost, since another one may draw other traces; `part`: only some

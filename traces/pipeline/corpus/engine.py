@@ -29,7 +29,7 @@ class Merge:
 
 
 class JobEngine(Protocol):
-    """Does jobs."""
+    """An engine that runs jobs on shards."""
 
     def each(self, job: Job, shards: Sequence[int]) -> pa.Table:
         """Run a job on each of these shards, and return the tables in their order."""
@@ -45,7 +45,7 @@ class JobEngine(Protocol):
 
 
 class LocalEngine:
-    """One process, one shard after the other."""
+    """The engine of one process, which runs one shard after the other."""
 
     def each(self, job: Job, shards: Sequence[int]) -> pa.Table:
         """See JobEngine."""

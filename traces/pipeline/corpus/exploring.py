@@ -32,7 +32,7 @@ FOUND = pa.schema([("world", pa.string()), ("ways", pa.int64()), ("broken", pa.s
 
 @dataclass(frozen=True, slots=True)
 class ExplorationBounds:
-    """A revision within a scope: what is explored.  It is sent to whoever expands worlds."""
+    """What is explored: a revision within a scope.  It is sent to the workers."""
 
     revision: str
     scope: Scope
@@ -53,7 +53,7 @@ class ExplorationLevel:
 
 @dataclass(frozen=True, slots=True)
 class ExplorationLevels:
-    """All that was explored; `before`: so many levels were there when it began."""
+    """The result of an exploration; `before`: how many levels were there when it began."""
 
     levels: tuple[ExplorationLevel, ...]
     complete: bool
@@ -90,7 +90,7 @@ class ExplorationLevels:
 
 
 class Frontiers(Protocol):
-    """Keeps levels, and finds the next one."""
+    """Stores levels, and computes the next one."""
 
     def begin(self, worlds: Iterable[str]) -> int:
         """Write level 0, and return the number of its worlds."""
@@ -184,7 +184,7 @@ _FILE = "part-0.parquet"
 
 
 class LocalFrontiers:
-    """Levels in a place."""
+    """Levels in a place, computed in one process."""
 
     def __init__(self, place: Place) -> None:
         self.place = place

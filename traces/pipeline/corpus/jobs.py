@@ -29,11 +29,11 @@ TRACES_FOLDER = "traces"
 
 
 class Job(Protocol):
-    """Something to do to each shard.  It must be picklable: it is sent to where it runs."""
+    """A job on a shard.  It must be picklable, since it is sent to workers."""
 
     @property
     def schema(self) -> pa.Schema:
-        """Of the tables that it gives."""
+        """The schema of the tables that it returns."""
         ...
 
     def __call__(self, number: int) -> pa.Table:
@@ -43,7 +43,7 @@ class Job(Protocol):
 
 @dataclass(frozen=True)
 class Corpus:
-    """A recipe and where its traces are."""
+    """A corpus: its recipe, and the place of its traces."""
 
     place: Place
     recipe: Recipe

@@ -36,7 +36,7 @@ _REMEMBERED = 100_000
 
 
 class Checker:
-    """Holds traces to a revision: answers, and the properties that it keeps without exception."""
+    """Checks traces against a revision: its answers, and the properties that it always keeps."""
 
     def __init__(self, revision: Revision) -> None:
         self.revision = revision

@@ -24,7 +24,7 @@ _SILENCES = ["first_ms", "last_ms", "pauses"]
 
 
 class PartAudit(Audit):
-    """The audit of the groups of one part; what it asks of other parts comes from the tables."""
+    """The audit of the groups of one part; it reads about other parts from the tables."""
 
     def __init__(self, audit: LogAudit, part: int) -> None:
         super().__init__(audit.options.settings(), frozenset(audit.options.groups))

@@ -73,7 +73,7 @@ class AuditPart:
 
 
 class Tables:
-    """The tables of a part, written as rows come; there once the block ends well."""
+    """The tables of a part, written row by row; they appear when the block succeeds."""
 
     def __init__(self, place: Place, part: int) -> None:
         self._stack = ExitStack()
@@ -114,7 +114,7 @@ class Tables:
 
 
 class _Rows(OperatorReport):
-    """A report whose many rows go to tables, and which keeps all of what problems are made of."""
+    """A report that writes its rows to tables, and keeps those that problems are made of."""
 
     def __init__(self, tables: Tables) -> None:
         super().__init__()

@@ -25,7 +25,7 @@ from fencepost.traces.pipeline.storage.manifest import CorpusError
 
 @dataclass(frozen=True, slots=True)
 class LogAuditTotals:
-    """What an audit came to.  `skipped`: reason → lines passed over, and the place of the first."""
+    """The totals of an audit.  `skipped`: reason → number of lines, and the place of the first."""
 
     files: int
     lines: int

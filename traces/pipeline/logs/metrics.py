@@ -77,7 +77,7 @@ class _Of:
 
 @dataclass(frozen=True)
 class Measure(_Of):
-    """Writes what happened to each group of a part, day by day."""
+    """Writes the metrics of each group of a part, day by day."""
 
     schema = DONE
 

@@ -23,7 +23,7 @@ _CONNECTIONS = 1_000
 
 
 class StreamGroup:
-    """A group under way; `state`: where it was left, None at its beginning."""
+    """The audit of a group in progress; `state`: where it stopped, None at its beginning."""
 
     def __init__(
         self,

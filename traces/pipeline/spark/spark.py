@@ -38,11 +38,11 @@ _SUBMITTED = "PYSPARK_GATEWAY_PORT"
 
 
 class SparkUnavailableError(Exception):
-    """Spark can't run here.  `str()` says what is missing, and the remedy."""
+    """Spark can't run here.  `str()` says what is missing, and the fix."""
 
 
 class SparkEngine:
-    """Jobs on a session of Spark."""
+    """The engine that runs jobs on a Spark session."""
 
     def __init__(self, session: SparkSession) -> None:
         self.session = session

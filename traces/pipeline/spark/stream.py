@@ -204,7 +204,7 @@ def _exchange(row: tuple[Any, ...]) -> LoggedExchange:
 
 @dataclass(frozen=True)
 class Sink:
-    """Writes what a batch found, under its number; `told`: called with each alert afterwards."""
+    """Writes the alerts of a batch under its number; `told`: called with each alert afterwards."""
 
     place: Place
     told: Callable[[dict[str, Any]], None] | None = None

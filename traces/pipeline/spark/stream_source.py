@@ -65,7 +65,7 @@ class FileRange(InputPartition):  # type: ignore[misc]
 
 
 class GrowingLogs(DataSourceStreamReader):  # type: ignore[misc]
-    """Reads what came since."""
+    """Reads the lines that were added."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder

@@ -61,7 +61,7 @@ class StreamSource:
 
 @dataclass(frozen=True)
 class LogWatch:
-    """A source and how it is judged; `parts`: how many tasks the groups are dealt out to."""
+    """A source and how it is judged; `parts`: the number of tasks that share the groups."""
 
     place: Place
     source: StreamSource
