@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from fencepost.traces.audit.operations.operator_json import operator_json
     from fencepost.traces.audit.operations.operator_report import OperatorAudit, OperatorReport
     from fencepost.traces.audit.operations.operator_words import (
-        Problem,
+        OperatorProblem,
         operator_problems,
         operator_summary,
     )
@@ -85,7 +85,7 @@ if TYPE_CHECKING:
         SparkUnavailableError,
         spark_session,
     )
-    from fencepost.traces.pipeline.spark.stream_watch import StreamSource, Watch, watch_logs
+    from fencepost.traces.pipeline.spark.stream_watch import LogWatch, StreamSource, watch_logs
     from fencepost.traces.pipeline.storage.location import Place
     from fencepost.traces.pipeline.storage.manifest import CorpusError
 
@@ -110,13 +110,14 @@ __all__ = [
     "LogAuditTotals",
     "LogDates",
     "LogOptions",
+    "LogWatch",
     "LoggedExchange",
     "Metrics",
     "ModelState",
     "OperatorAudit",
+    "OperatorProblem",
     "OperatorReport",
     "Place",
-    "Problem",
     "Recipe",
     "RequestLog",
     "RequestLogError",
@@ -127,7 +128,6 @@ __all__ = [
     "TraceFile",
     "TraceFileError",
     "TraceVerdict",
-    "Watch",
     "audit_log",
     "audit_logs",
     "audit_page",
@@ -190,7 +190,7 @@ _MODULES = {
     "audit.judge.window_trace": "window_trace",
     "audit.operations.operator_report": "OperatorAudit OperatorReport",
     "audit.operations.operator_json": "operator_json",
-    "audit.operations.operator_words": "Problem operator_problems operator_summary",
+    "audit.operations.operator_words": "OperatorProblem operator_problems operator_summary",
     "page.trace_data": "ShownTrace",
     "page.trace_page": "trace_page",
     "page.audit_page": "audit_page",
@@ -212,7 +212,7 @@ _MODULES = {
     "pipeline.logs.metrics": "Metrics measure_logs",
     "pipeline.logs.metrics_page": "metrics_page",
     "pipeline.spark.spark": "SparkEngine SparkUnavailableError spark_session",
-    "pipeline.spark.stream_watch": "StreamSource Watch watch_logs",
+    "pipeline.spark.stream_watch": "StreamSource LogWatch watch_logs",
 }
 _HOMES = {name: module for module, names in _MODULES.items() for name in names.split()}
 

@@ -226,11 +226,11 @@ def certificate_from_folder(document: Mapping[str, Any], folder: Path) -> dict[s
 def shown(cases: Any, traces: Mapping[str, TraceFile]) -> dict[str, ShownTrace]:
     """The traces of cases, by the names of their files."""
     from fencepost.traces.page.trace_data import ShownTrace  # noqa: PLC0415  (all forms of a trace)
-    from fencepost.traces.page.verdict_data import case_told  # noqa: PLC0415
+    from fencepost.traces.page.verdict_data import case_note  # noqa: PLC0415
 
     return {
         case["trace"]: ShownTrace(
-            traces[case["trace"]], case["id"], case["trace"], case=case_told(case)
+            traces[case["trace"]], case["id"], case["trace"], case=case_note(case)
         )
         for case in cases
         if case["trace"] in traces

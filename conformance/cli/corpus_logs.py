@@ -134,7 +134,7 @@ def watch_command(
     source = stream_watch.StreamSource(
         None if folder is None else str(folder.resolve()), topic, bootstrap
     )
-    given = stream_watch.Watch(Place(out), source, told, parts)
+    given = stream_watch.LogWatch(Place(out), source, told, parts)
     try:
         with term_is_interrupt(), spark.spark_session(master, settings) as session:
             stream_watch.watch_logs(session, given, _tell, every_s=None if once else every_s)

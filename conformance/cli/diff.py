@@ -23,9 +23,9 @@ from fencepost.properties.worlds.scopes import DIFF_SCOPES, NamedScope
 from fencepost.traces.files.difference_words import (
     DifferenceStory,
     bounds_words,
+    describe_difference,
+    difference_traces,
     lost_words,
-    story,
-    traces,
 )
 
 
@@ -54,7 +54,7 @@ def diff_command(
     elif max_depth is not None:
         bounds = tuple(replace(named, max_depth=max_depth) for named in DIFF_SCOPES)
     found = compare_revisions(find_revision(one), find_revision(other), bounds)
-    stories = [story(found, difference) for difference in found.differences]
+    stories = [describe_difference(found, difference) for difference in found.differences]
     if report is not None:
         _write(found, stories, report)
     if as_json:
@@ -133,5 +133,5 @@ def _write(found: Comparison, stories: list[DifferenceStory], folder: Path) -> N
         raise ReportError(f"{folder} {problem}; choose another folder") from error
     for number, difference in enumerate(found.differences, start=1):
         told = stories[number - 1]
-        for part, trace in zip(told.parts, traces(found, difference), strict=True):
+        for part, trace in zip(told.parts, difference_traces(found, difference), strict=True):
             trace.write(folder / f"{number:02}-{part.revision.replace(':', '-')}.json")

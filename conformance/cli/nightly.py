@@ -190,6 +190,6 @@ def _echo(told: NightReport, report: Path) -> None:
 
 def _how(entry: NightlyBug) -> str:
     if not entry.seen:
-        return f"not met tonight, last on {entry.last_night}"
+        return f"not seen tonight, last on {entry.last_night}"
     times = "once" if entry.seen == 1 else f"{entry.seen} times"
     return f"seen {times}; {SURE_WORDS[entry.sure]}"

@@ -14,7 +14,7 @@ from pathlib import Path
 from fencepost.conformance.targets.registry import find_revision
 from fencepost.properties.diff.revisions import Comparison, compare_revisions
 from fencepost.properties.worlds.scopes import DIFF_SCOPES
-from fencepost.traces.files.difference_words import bounds_words, lost_words, story
+from fencepost.traces.files.difference_words import bounds_words, describe_difference, lost_words
 
 ABOUT = {
     ("member-name-draft", "two-list-leave-draft"): """\
@@ -101,7 +101,7 @@ def _lines() -> Iterator[str]:
 
 def _pair(found: Comparison) -> Iterator[str]:
     for number, difference in enumerate(found.differences, start=1):
-        told = story(found, difference)
+        told = describe_difference(found, difference)
         yield from (
             f"### {number}. {told.title}",
             "",

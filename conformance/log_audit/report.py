@@ -105,8 +105,8 @@ def write_audit(run: AuditRun, folder: Path) -> None:
 def _traces(run: AuditRun) -> dict[str, tuple[str, TraceFile]]:
     """A trace for each violated group, by file name."""
     found: dict[str, tuple[str, TraceFile]] = {}
-    for group_id, (first, stretch) in list(run.evidence.items())[:_MOST]:
-        trace = window_trace(first, stretch, run.settings, own_version())
+    for group_id, (first, segment) in list(run.evidence.items())[:_MOST]:
+        trace = window_trace(first, segment, run.settings, own_version())
         if trace is not None:
             name = re.sub(r"[^A-Za-z0-9_.-]", "_", group_id)
             file = f"{name}.trace.json"

@@ -33,15 +33,14 @@ from fencepost.conformance.plans.plan import (
     Step,
     Times,
 )
-from fencepost.model.machine import translate
-from fencepost.model.messages import messages
+from fencepost.model.messages import draft_messages, messages
 from fencepost.model.messages.draft_messages import ALL_APIS
 from fencepost.model.messages.shapes import Message
 from fencepost.traces.files.bad_input import BadInputError
 
 _MESSAGES: dict[str, type[Message]] = {
     name: value
-    for module in (messages, translate)
+    for module in (messages, draft_messages)
     for name, value in sorted(vars(module).items())
     if isinstance(value, type) and issubclass(value, Message) and value is not Message
 }

@@ -1,4 +1,4 @@
-"""A whole audit: the log through the judge and the operator's report, in one pass."""
+"""Audit a whole log in one pass: judge every answer, and build the operator's report."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ DAMAGE = frozenset({BAD_JSON, BROKEN_FILE, NO_REQUEST})
 OUTCOMES = (VIOLATED, UNKNOWN, EXPLAINED)
 
 ASSUMED = {
-    Gaps.NONE: "Every request that was made has its line.",
+    Gaps.NONE: "Every request has a line in the log.",
     Gaps.DEFAULT: (
         "A join or sync that was never answered, because its connection closed or the log ends, "
         "has no line; every other request has one."
     ),
-    Gaps.ANY: "Any join or leave may be missing where that explains what is there.",
+    Gaps.ANY: "Any join or leave may be missing from the log, if that explains the answers.",
 }
 """What is assumed of a log, in a sentence."""
 
 
 @dataclass(slots=True)
 class AuditRun:
-    """What an audit came to.
+    """The result of auditing a log.
 
     `skipped`: lines that were passed over, by reason, with the place of the first; `lines`: all.
     """
@@ -54,7 +54,7 @@ class AuditRun:
     report: OperatorReport
 
     def count(self, outcome: str) -> int:
-        """How many groups came out so."""
+        """Return how many groups have this outcome."""
         return sum(group.outcome == outcome for group in self.groups.values())
 
     @property
@@ -63,7 +63,7 @@ class AuditRun:
         return next((o for o in OUTCOMES if self.count(o)), EXPLAINED)
 
     def to_json(self) -> dict[str, Any]:
-        """As audit-1.schema.json says."""
+        """Return the report, as audit-1.schema.json describes it."""
         return {
             "format": FORMAT,
             "version": VERSION,

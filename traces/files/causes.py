@@ -1,8 +1,8 @@
-"""The cause of a failure, where it is one that is known.
+"""Find the known cause of a failure.
 
-Decides when a trace is put down to a known departure: the trace's own revision can't explain it,
-and the same revision with the departure built in can, whole.  What only two departures together
-explain has both as its cause; what none explains has none.
+A trace has a known departure as its cause if the trace's own revision can't explain the trace, and
+the same revision with that departure can explain all of it.  A trace that only two departures
+together explain has both as its cause.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _LIMIT = 2_000
 
 
 def known_cause(trace: TraceFile) -> str:
-    """The departures that explain a violated trace, `NAME` or `NAME + NAME`; "" where none do.
+    """Return the departures that explain a violated trace, `NAME` or `NAME + NAME`; "" if none.
 
     Raises TraceFileError for a revision that there isn't.
     """
@@ -28,12 +28,12 @@ def known_cause(trace: TraceFile) -> str:
 
 
 def departures_in(cause: str) -> tuple[str, ...]:
-    """The names of the departures that a cause is made of."""
+    """Return the names of the departures that a cause is made of."""
     return tuple(cause.split(_AND)) if cause else ()
 
 
 def cause_sentence(cause: str) -> str:
-    """A cause in words: what coordinators do that brings it about, and where it is written up."""
+    """Describe a cause: what coordinators do, and the page that documents it."""
     names = departures_in(cause)
     told = (f"{DEPARTURES[name].about} (docs/findings/{name}.md)" for name in names)
     return f"Known cause: {'; and '.join(told)}."
@@ -41,7 +41,7 @@ def cause_sentence(cause: str) -> str:
 
 @lru_cache(maxsize=1_000)
 def cause_of_text(text: str) -> str:
-    """As `known_cause`, from the text of its file."""
+    """Do the same from the text of the trace's file."""
     trace = TraceFile.from_json(json.loads(text), where="the trace")
     if trace.judge(limit=_LIMIT).violation is None:
         return ""

@@ -35,7 +35,7 @@ Row = dict[str, Any]
 
 
 def fingerprint_of_trace(trace: TraceFile) -> Fingerprint | None:
-    """The fingerprint of the failure that a trace shows, judged today; None where it shows none."""
+    """Judge a trace and return the fingerprint of its failure; None if it has none."""
     violation = trace.judge().violation
     if violation is None:
         return None
@@ -54,7 +54,7 @@ def bug_of_trace(trace: TraceFile) -> Bug:
 def row_of(
     kind: str, name: str, file: str, trace: TraceFile, *, shows: str, bug: str | None
 ) -> Row:
-    """What the index says of a trace."""
+    """Return the index entry of a trace."""
     verdict = trace.verdict
     return {
         "name": name,
@@ -69,32 +69,32 @@ def row_of(
 
 
 def adopted_row(name: str, file: str, trace: TraceFile) -> Row:
-    """What the index says of a trace that was adopted: all of it from the trace."""
+    """Return the index entry of an adopted trace, made from the trace alone."""
     said = with_names(trace.verdict.message, trace.names) or f"it {trace.verdict.outcome}"
     return row_of("adopted", name, file, trace, shows=" ".join(said.split()), bug=None)
 
 
 def index_json(rows: Iterable[Row]) -> Mapping[str, Any]:
-    """The index of these rows, in its order."""
+    """Return the index of these rows, sorted."""
     ordered = sorted(rows, key=lambda row: (KINDS.index(row["kind"]), row["name"]))
     return {"format": FORMAT, "version": VERSION, "traces": ordered}
 
 
 def index_text(rows: Iterable[Row]) -> str:
-    """The text of the index."""
+    """Return the text of the index."""
     return json.dumps(index_json(rows), indent=1, ensure_ascii=False) + "\n"
 
 
 @dataclass(frozen=True, slots=True)
 class CorpusFolder:
-    """A corpus as it lies on disk; `top`: where the paths of its index begin."""
+    """A corpus in a folder; `top`: the folder that paths in its index are relative to."""
 
     folder: Path
     rows: tuple[Row, ...]
 
     @classmethod
     def around(cls, place: Path) -> Path | None:
-        """The corpus of the checkout that a folder is in; None where it is in none."""
+        """Find the corpus of the checkout that contains a folder; None if there is none."""
         for folder in (place, *place.parents):
             if (folder / PLACE / INDEX).is_file():
                 return folder / PLACE
@@ -102,7 +102,7 @@ class CorpusFolder:
 
     @classmethod
     def read(cls, folder: Path) -> Self:
-        """The corpus in a folder; an empty one where there is no index.  Raises TraceFileError."""
+        """Read the corpus in a folder; it is empty if there is no index.  Raises TraceFileError."""
         path = folder / INDEX
         if not path.exists():
             return cls(folder, ())
@@ -124,11 +124,11 @@ class CorpusFolder:
         return whole.parents[1] if whole.parts[-2:] == PLACE.parts else whole
 
     def path_of(self, row: Row) -> Path:
-        """Where a trace lies."""
+        """Return the path of a trace."""
         return self.top / str(row["file"])
 
     def same_bugs(self) -> dict[Bug, str]:
-        """What is in it already, with the name of the first that shows it.
+        """Return the bugs in the corpus, each with the name of the first trace that shows it.
 
         Raises TraceFileError.
         """
@@ -138,7 +138,7 @@ class CorpusFolder:
         return found
 
     def with_adopted(self, name: str, trace: TraceFile) -> Path:
-        """Write one more trace and the index; where the trace is.  Raises TraceFileError."""
+        """Add a trace, write the index, and return the path.  Raises TraceFileError."""
         path = self.folder.absolute() / "adopted" / f"{name}.json"
         row = adopted_row(name, path.relative_to(self.top).as_posix(), trace)
         try:

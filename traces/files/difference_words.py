@@ -1,8 +1,8 @@
-"""A difference between two revisions, told as a story: what was done, and what each answers.
+"""Describe a difference between two revisions: the requests, and what each revision answers.
 
-Decides how a comparison is read.  Up to the last step both answer the same, so that is told once;
-then each answers, by its own rules, with the reasons for these.  Where two clients can go on under
-one member id from there on, in one of the revisions alone, the way is told, too.
+Up to the last step both answer the same, so that part is written once.  Then each revision's answer
+follows, with its rules and their reasons.  If two clients can then share one member id in only one
+of the revisions, the steps that lead there are added.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _BASE = "kafka-4"
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """A rule that a revision goes by where the answers part.
+    """A rule that a revision uses where the answers differ.
 
     Why it is so, the passage that it is from, what it does, and whether the other's is another.
     """
@@ -41,7 +41,7 @@ class Reason:
 
 @dataclass(frozen=True, slots=True)
 class RevisionPart:
-    """What one revision does: all steps, the last one apart, and the way on, if there is one."""
+    """One revision's steps: all but the last, the last one, and what follows, if anything."""
 
     revision: str
     steps: tuple[RunStep, ...]
@@ -73,7 +73,7 @@ class DifferenceStory:
         return names if self.direct else f"after {names}"
 
     def why(self, *, mark: str = "") -> list[str]:
-        """A line for each rule that counts here: whose it is, why, and where it is from.
+        """Return a line for each rule that matters: its revision, its reason, its source.
 
         What it does is said where both have it for the same reason.  `mark`: around its id.
         """
@@ -89,7 +89,7 @@ class DifferenceStory:
         return lines
 
     def lines(self) -> list[str]:
-        """The sequence with both answers, as lines."""
+        """Return the steps with both answers, as lines."""
         lines = [
             _common(one, other) for one, other in zip(self.one.steps, self.other.steps, strict=True)
         ]
@@ -102,12 +102,12 @@ class DifferenceStory:
         ]
         for part in self.parts:
             if part.sequel:
-                lines.append(f"     and on, as {part.revision} has it, to two on one member id:")
+                lines.append(f"     then, in {part.revision}, to two clients on one member id:")
                 lines += [step.text for step in part.sequel]
         return lines
 
     def to_json(self) -> dict[str, Any]:
-        """For programs."""
+        """Return the story as JSON."""
         return {
             "rules": list(self.rules),
             "direct": self.direct,
@@ -127,8 +127,8 @@ class DifferenceStory:
         }
 
 
-def story(comparison: Comparison, difference: Difference) -> DifferenceStory:
-    """A difference in words."""
+def describe_difference(comparison: Comparison, difference: Difference) -> DifferenceStory:
+    """Describe a difference."""
     return DifferenceStory(
         difference.rules,
         difference.direct,
@@ -137,8 +137,10 @@ def story(comparison: Comparison, difference: Difference) -> DifferenceStory:
     )
 
 
-def traces(comparison: Comparison, difference: Difference) -> tuple[TraceFile, TraceFile]:
-    """Both runs up to where they part, each judged by its own revision."""
+def difference_traces(
+    comparison: Comparison, difference: Difference
+) -> tuple[TraceFile, TraceFile]:
+    """Return both runs up to their difference, each judged by its own revision."""
     found = []
     for revision, telling in (
         (comparison.one, difference.one),
@@ -152,12 +154,12 @@ def traces(comparison: Comparison, difference: Difference) -> tuple[TraceFile, T
 
 
 def _known(revision: Revision) -> Revision:
-    """The revision, or for a broken model, which no file can name, what it is made from."""
+    """Return the revision, or for a mutant, which no file can name, its base."""
     return revision if revision.name in revisions.NAMES else revisions.find(revision.base or _BASE)
 
 
 def lost_words(loss: Unsaid) -> str:
-    """What can't be asked of a revision, in a sentence."""
+    """Describe what can't be asked of a revision."""
     said = f"{loss.revision}: {loss.api} can't name the instance"
     if loss.lost:
         said += f" (so nothing is compared for: {', '.join(loss.lost)})"
@@ -165,7 +167,7 @@ def lost_words(loss: Unsaid) -> str:
 
 
 def bounds_words(bounds: NamedScope) -> str:
-    """What was compared, in a few words, e.g. `2 clients of 1 instance, up to 9 steps`."""
+    """Describe what was compared, e.g. `2 clients of 1 instance, up to 9 steps`."""
     scope = bounds.scope
     static = scope.clients - scope.dynamic
     who = []
@@ -198,7 +200,7 @@ def _part(revision: Revision, telling: Telling, difference: Difference) -> Revis
 
 
 def _deciding(rules: tuple[str, ...]) -> list[str]:
-    """The rule that decided a step: the last one, before what it did to the join phase."""
+    """Return the rule that decided a step: the last one before those of the join phase."""
     return [rule for rule in rules if not rule.startswith("JOIN-PHASE-")][-1:] or [*rules[:1]]
 
 
@@ -216,7 +218,7 @@ def _reason(revision: Revision, rule: Rule, *, differs: bool) -> Reason:
 
 
 def _common(one: RunStep, other: RunStep) -> str:
-    """A step in which both answer the same; the rules may be others."""
+    """Describe a step in which both answer the same, perhaps by different rules."""
     if one.rules == other.rules:
         return one.text
     plain = one.text.removesuffix(_by(one))

@@ -1,9 +1,8 @@
-"""What the model knows at each step of a trace: its groups, as far as the history has shown them.
+"""Compute the model's state at each step of a trace, as far as the history shows it.
 
-Decides which state is shown where several explain the same history: the first, and how many there
-are.  The judge learns as the history goes on, so a state is what it must assume by then: on a real
-clock a request may have been sent and nobody can say yet whether it was handled.  From the step on
-that no state explains, the last one that did is kept, and marked so.
+Where several states explain the history, the first one is given, with their number.  On a real
+clock nobody can say yet whether a request was handled, so a state is what must be assumed at that
+step.  After a violation the last state that explained the history is kept, and marked so.
 """
 
 from __future__ import annotations
@@ -29,12 +28,12 @@ class ModelState:
     explained: bool
 
     def group(self, name: str) -> Group | None:
-        """The group of this name, if it exists."""
+        """Return the group of this name, if it exists."""
         return dict(self.groups).get(name)
 
 
 def model_states(trace: TraceFile, *, limit: int = 20_000) -> tuple[ModelState, ...]:
-    """The state before the first step, then the one after each.  Raises TraceFileError."""
+    """Return the state before the first step, then the one after each.  Raises TraceFileError."""
     judge = trace.oracle(limit=limit)
     states = [ModelState(0, (), 1, explained=True)]
     for number, event in enumerate(trace.events, start=1):
@@ -49,5 +48,5 @@ def model_states(trace: TraceFile, *, limit: int = 20_000) -> tuple[ModelState, 
 
 
 def _best(candidates: tuple[Candidate, ...]) -> Candidate:
-    """The first of those that deviate least."""
+    """Return the first of those that deviate least."""
     return min(candidates, key=Candidate.gravity)

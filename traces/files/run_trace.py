@@ -1,9 +1,8 @@
-"""A run of the model as evidence: a trace file to replay, and lines to read.
+"""Write a run of the model as a trace file, or as lines to read.
 
-Decides how what exploration finds is shown.  A line says when, who, what was asked and answered,
-and by which rules; members are called by their ids, since runs are about who holds which, and these
-say whose they are (`A-2`: the second id that was handed out, to instance A).  Whatever is no
-request (a process that ends, a lost connection, time, a failover) is said in words.
+A line says when, who, what was asked and answered, and by which rules.  Members are called by their
+ids, which say whose they are (`A-2`: the second id given to instance A).  Events that are no
+request (a process that ends, a lost connection, time, a failover) are described in words.
 """
 
 from __future__ import annotations
@@ -53,7 +52,7 @@ class RunStep:
 
     @property
     def start(self) -> str:
-        """Number, time, and whose doing it is."""
+        """Number, time, and who acts."""
         return "  ".join(filter(None, (f"{self.number:3}  at {self.at_ms:,} ms", self.who)))
 
     @property
@@ -66,12 +65,12 @@ class RunStep:
 
 
 def run_lines(worlds: Worlds, run: Run) -> tuple[str, ...]:
-    """The run, a line for each step.  `worlds`: those that it was unfolded from."""
+    """Return the run as lines, one for each step.  `worlds`: those that it was unfolded from."""
     return tuple(step.text for step in run_steps(worlds, run))
 
 
 def run_steps(worlds: Worlds, run: Run) -> tuple[RunStep, ...]:
-    """The run in words, step by step.  `worlds`: those that it was unfolded from."""
+    """Return the run in words, step by step.  `worlds`: those that it was unfolded from."""
     names = [
         f"c{n}" + (f" ({seat.instance})" if seat.instance is not None else "")
         for n, seat in enumerate(worlds.seats, start=1)
@@ -97,7 +96,7 @@ def run_trace(
     provenance: Mapping[str, str | int | None] | None = None,
     repeated: int = 0,
 ) -> TraceFile:
-    """The run as a trace file, judged by the oracle, so that replaying it gives the same verdict.
+    """Return the run as a trace file, judged by the oracle; a replay gives the same verdict.
 
     `judged_by`: a revision that has a name in `fencepost.model.revisions.revisions`; by default the
     run's own. `message`: what the trace shows, in one sentence; `provenance`: beside the usual
@@ -116,12 +115,12 @@ def run_trace(
         events=run.events,
         senders=dict(run.senders),
         names=_numbered(run.names),
-        verdict=said(verdict, revision, message),
+        verdict=to_trace_verdict(verdict, revision, message),
         provenance={
-            "tool": tool(),
+            "tool": tool_version(),
             "target": f"model:{worlds.revision.name}",
             "implementation": "fencepost model",
-            "implementation_version": tool(),
+            "implementation_version": tool_version(),
             "seed": None,
             **(provenance or {}),
         },
@@ -130,14 +129,14 @@ def run_trace(
 
 
 def _loop(run: Run, repeated: int) -> int | None:
-    """The step with which the first of the repeated turns begins."""
+    """Return the step with which the first of the repeated turns begins."""
     if not repeated:
         return None
     return 1 + sum(len(turn.events) for turn in run.turns[:-repeated])
 
 
-def tool() -> str:
-    """The version of this fencepost; `none` where it isn't installed."""
+def tool_version() -> str:
+    """Return the version of this fencepost; `none` where it isn't installed."""
     try:
         return version("fencepost")
     except PackageNotFoundError:
@@ -157,8 +156,8 @@ def _numbered(names: Mapping[str, str]) -> dict[str, str]:
 # The verdict.
 
 
-def said(verdict: Verdict, revision: Revision, message: str = "") -> TraceVerdict:
-    """A verdict as a trace says it.  `message`: instead of the sentence that would be said."""
+def to_trace_verdict(verdict: Verdict, revision: Revision, message: str = "") -> TraceVerdict:
+    """Convert a verdict to that of a trace.  `message`: used in place of the usual sentence."""
     violation = verdict.violation
     if violation is None:
         holds = verdict.unknown is None
@@ -183,7 +182,7 @@ def said(verdict: Verdict, revision: Revision, message: str = "") -> TraceVerdic
 
 
 def _distance(allowed: Allowed) -> tuple[bool, str, str]:
-    """The right answer that agrees in its error code is nearest."""
+    """Sort right answers: those with the same error code first."""
     return allowed.difference.startswith("errorCode"), allowed.difference, allowed.rule
 
 

@@ -1,4 +1,4 @@
-"""Checking JSON documents against the schemas of their formats."""
+"""Check JSON documents against the schemas of their formats."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def schema_error(document: Any, schema_file: Path) -> ValidationError | None:
-    """Find what is most wrong with a document; None where it is as its schema says."""
+    """Return the most relevant error of a document; None if it matches its schema."""
     from jsonschema.exceptions import best_match  # noqa: PLC0415  (loaded when first used: it takes long)
 
     found: ValidationError | None = best_match(_validator(schema_file).iter_errors(document))

@@ -1,12 +1,12 @@
-"""The trace file, version 1: what was sent and answered, when, and what was made of it.
+"""The trace file, version 1: what was sent and answered, when, and the verdict.
 
-Decides how evidence is kept.  A trace holds a whole history of one case with the settings and the
-revision that it was judged by, so that anybody can judge it again (`judge`), and the symbolic plan
-that led to it, so that it can be run again on another target.  It is plain JSON, checked against
-`trace-1.schema.json`; the same trace is always the same bytes.
+A trace holds the whole history of one case, with the settings and the revision that judged it, so
+that anybody can judge it again (`judge`).  It may hold the symbolic plan, so that the case can run
+again on another target.  The file is plain JSON, checked against `trace-1.schema.json`; the same
+trace is always the same bytes.
 
-Times are ms since the reset.  `at_ms` is [earliest, latest]: a request was begun and written, a
-restart began and ended; for all else both are the instant at which it was seen.
+Times are ms since the reset.  `at_ms` is [earliest, latest]: for a request, when writing began and
+ended; for a restart, when it began and ended; for all else both are the time at which it was seen.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ SCHEMA_FILE = Path(__file__).with_name("trace-1.schema.json")
 
 
 class TraceFileError(BadInputError):
-    """A file is no trace, or can't be written.  `str()` names file, place and remedy."""
+    """A file is no trace, or can't be written.  `str()` names file, place and fix."""
 
     def __init__(self, where: str, place: str, problem: str, remedy: str) -> None:
         super().__init__(f"{where}: {place}: {problem}; {remedy}")
@@ -47,7 +47,7 @@ class TraceFileError(BadInputError):
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """An answer that would have been right: its body (null: none), its rule, what differs."""
+    """A right answer: its body (null: no answer), its rule, and the difference."""
 
     body: Mapping[str, Any] | None
     rule: str
@@ -56,7 +56,7 @@ class Expected:
 
 @dataclass(frozen=True, slots=True)
 class TraceVerdict:
-    """What the judge said: `holds`, `violated` or `unknown`, and what it rests on.
+    """The oracle's verdict: `holds`, `violated` or `unknown`, and its reasons.
 
     `rule`: the rule that was broken, `rules`: those that took the request in; `request`: the id of
     the request whose answer is wrong; `because`: why the rule is so; `message`: one sentence.
@@ -76,7 +76,7 @@ class TraceVerdict:
 
 @dataclass(frozen=True, slots=True)
 class TraceFile:
-    """A trace.
+    """A history of requests and answers, with the settings and the verdict it was given.
 
     `events`: the history, in order; `senders`: request id → name of the member that sent it;
     `names`: member id → name; `plan`: the symbolic plan as JSON, or None; `provenance`: the tool's
@@ -98,7 +98,7 @@ class TraceFile:
     loop: int | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """The trace as a JSON object, its keys always in the same order."""
+        """Return the trace as a JSON object, its keys always in the same order."""
         return {
             "format": FORMAT,
             "version": VERSION,
@@ -115,7 +115,7 @@ class TraceFile:
         } | ({} if self.loop is None else {"loop": self.loop})
 
     def text(self) -> str:
-        """The text of the file: the same for the same trace."""
+        """Return the text of the file: the same for the same trace."""
         return json.dumps(self.to_json(), indent=1) + "\n"
 
     def write(self, path: Path) -> None:
@@ -129,12 +129,12 @@ class TraceFile:
 
     @classmethod
     def read(cls, path: Path) -> Self:
-        """The trace in a file.  Raises TraceFileError."""
+        """Read the trace in a file.  Raises TraceFileError."""
         return cls.from_json(read_document(path), where=str(path))
 
     @classmethod
     def from_json(cls, document: Any, *, where: str = "trace") -> Self:
-        """The trace that a JSON object says.  Raises TraceFileError; `where` names it there."""
+        """Read a trace from a JSON object.  Raises TraceFileError; `where` names it there."""
         _check(document, where)
         loop = document.get("loop")
         if loop is not None and loop > len(document["steps"]):
@@ -151,7 +151,10 @@ class TraceFile:
                 events.append(_event(step, senders))
             except (ShapeError, _StepError) as error:
                 raise TraceFileError(
-                    where, f"$.steps[{index}]", str(error), "correct this step, or record anew"
+                    where,
+                    f"$.steps[{index}]",
+                    str(error),
+                    "correct this step, or record it again",
                 ) from error
         return cls(
             revision=document["revision"],
@@ -169,11 +172,11 @@ class TraceFile:
         )
 
     def history(self) -> list[Event]:
-        """What was sent and answered, in order of time."""
+        """Return what was sent and answered, in order of time."""
         return list(self.events)
 
     def judge(self, *, limit: int = 20_000, revision: Revision | None = None) -> Verdict:
-        """Judge the recorded history anew; `limit` as the oracle's, `revision` None: its own.
+        """Judge the recorded history again; `limit` as the oracle's, `revision` None: its own.
 
         Raises TraceFileError for a revision that there isn't.
         """
@@ -183,7 +186,7 @@ class TraceFile:
         return judge.verdict()
 
     def oracle(self, *, limit: int = 20_000, revision: Revision | None = None) -> oracle.Oracle:
-        """The judge of this trace, who has seen nothing of it yet.  Raises as `judge`."""
+        """Make the oracle for this trace, before its first event.  Raises as `judge`."""
         try:
             revision = revision or catalogue.find_revision(self.revision)
         except KeyError as error:
@@ -193,7 +196,7 @@ class TraceFile:
         return oracle.Oracle(revision, self.config, lag_ms=self.lag_ms, limit=limit)
 
     def _sender(self, request_id: str) -> str:
-        """Who sent a request; where nobody said, the connection that it came from."""
+        """Return who sent a request; if unknown, its connection."""
         if request_id in self.senders:
             return self.senders[request_id]
         requests = [event.request for event in self.events if isinstance(event, Sent)]
@@ -247,7 +250,7 @@ class TraceFile:
 
 
 def read_document(path: Path) -> Any:
-    """The JSON in a file.  Raises TraceFileError."""
+    """Read the JSON in a file.  Raises TraceFileError."""
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:

@@ -1,10 +1,9 @@
-"""A trace as a transcript of adapter protocol 1: what to say to a program, and what was answered.
+"""Write a trace as a transcript of adapter protocol 1: commands for a program, and its replies.
 
-Decides which command an answer belongs to: the one that was carried out when it came, or the time
-that passed until it did.  Lines begin with `→` (a command), `←` (the recorded reply) or
-`#` (a remark), so that the commands alone can be taken out and fed to a program.  Ids of members
-are those of the recording; a program that chooses others needs them put in by hand, or a replay,
-which does that.
+An answer stands under the command that was carried out when it came, or under the time that passed
+until then.  Lines begin with `→` (a command), `←` (the recorded reply) or `#` (a comment), so that
+the commands alone can be fed to a program.  Member ids are those of the recording; a program that
+chooses other ids needs them put in by hand, or a replay, which does that.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ _Json = dict[str, Any]
 
 
 def to_adapter(trace: TraceFile) -> str:
-    """The text of the transcript: the same for the same trace."""
+    """Return the text of the transcript: the same for the same trace."""
     return "\n".join(_lines(trace)) + "\n"
 
 

@@ -1,7 +1,7 @@
-"""A trace as CSV: a row for each step, flat, for a spreadsheet or a data frame.
+"""Write a trace as CSV, a row for each step, for a spreadsheet or a data frame.
 
-Decides the columns, which `COLUMNS` describes.  Beside what was seen stands what the model knows
-after the step, of the group that the step is about; empty where there is no such thing.
+`COLUMNS` describes the columns.  Beside what was seen stands the model's state after the step, of
+the group that the step is about; cells without a value are empty.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ COLUMNS: Mapping[str, str] = {
 
 
 def to_csv(trace: TraceFile) -> str:
-    """The text of the table: the same for the same trace.  Raises TraceFileError."""
+    """Return the text of the table: the same for the same trace.  Raises TraceFileError."""
     written = io.StringIO()
     rows = csv.DictWriter(written, list(COLUMNS), restval="", lineterminator="\n")
     rows.writeheader()

@@ -1,7 +1,6 @@
-"""The forms that a trace can have, by name.
+"""The formats of a trace, by name.
 
-Decides which there are, and which of them can be read: a trace file and ITF.  All are text, the
-same for the same trace.
+All are text, and the same for the same trace.  Trace files and ITF can also be read.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ TRACE_FORMATS: Mapping[str, Callable[[TraceFile], str]] = {
 
 
 def read_trace(path: Path) -> TraceFile:
-    """The trace in a trace file or an ITF file.  Raises TraceFileError."""
+    """Read a trace file or an ITF file.  Raises TraceFileError."""
     document = read_document(path)
     if is_itf(document):
         return from_itf_json(document, where=str(path))

@@ -1,12 +1,11 @@
-"""A trace as ITF, `*.itf.json`: for readers of TLA+, Apalache and Quint, and back.
+"""Write a trace as ITF, `*.itf.json`, for tools of TLA+, Apalache and Quint, and read it back.
 
-Decides what a state of ITF shows: the step that led to it as the variable `step`, and beside it
-what the model knows then: its groups with members, static map, state and generation.  State 0 is
-before the first step.  What else a trace holds (the plan, the verdict) stands in `#meta`, so that
-what comes back is the same file, byte by byte.
+A state of ITF has the variable `step`, the step that led to it, and the model's state after it: its
+groups with members, static map, state and generation.  State 0 is before the first step.  The rest
+of a trace (the plan, the verdict) is in `#meta`, so that reading gives the same file, byte by byte.
 
-An ITF of others is read if it has `step`, or if its actions are those that exploration knows
-(`fencepost.traces.forms.itf_acts`); the judge then says what becomes of it.
+An ITF of another tool is read if it has `step`, or if its actions are those of the exploration
+(`fencepost.traces.forms.itf_acts`); the oracle then judges it.
 
 Source: Apalache's ADR 015; Quint's documentation of `--mbt`.
 """
@@ -22,7 +21,7 @@ from fencepost.model.revisions.revisions import NAMES
 from fencepost.model.state.group import Group, Member
 from fencepost.properties.mutants import catalogue
 from fencepost.traces.files.model_states import ModelState, model_states
-from fencepost.traces.files.run_trace import said, tool
+from fencepost.traces.files.run_trace import to_trace_verdict, tool_version
 from fencepost.traces.files.trace_file import FORMAT, VERSION, TraceFile, TraceFileError
 from fencepost.traces.forms.itf_acts import HOW, speaks_of_acts, trace_of_acts
 from fencepost.traces.forms.itf_values import (
@@ -43,12 +42,12 @@ _BASE = "kafka-4"
 
 
 def to_itf_text(trace: TraceFile) -> str:
-    """The text of the ITF file: the same for the same trace.  Raises TraceFileError."""
+    """Return the text of the ITF file: the same for the same trace.  Raises TraceFileError."""
     return json.dumps(to_itf_json(trace), indent=1) + "\n"
 
 
 def to_itf_json(trace: TraceFile) -> dict[str, Any]:
-    """The trace as ITF.  Raises TraceFileError for a revision that there isn't."""
+    """Return the trace as ITF.  Raises TraceFileError for an unknown revision."""
     header = trace.to_json()
     steps = header.pop("steps")
     header.pop("loop", None)
@@ -74,12 +73,12 @@ def to_itf_json(trace: TraceFile) -> dict[str, Any]:
 
 
 def is_itf(document: Any) -> bool:
-    """Whether a JSON document is meant as ITF."""
+    """Return whether a JSON document is meant as ITF."""
     return isinstance(document, dict) and "states" in document and "vars" in document
 
 
 def from_itf_json(document: Any, *, where: str = "ITF") -> TraceFile:
-    """The trace that an ITF document says.  Raises TraceFileError; `where` names it there."""
+    """Read a trace from an ITF document.  Raises TraceFileError; `where` names it there."""
     states = _states(document, where)
     known = document.get("#meta", {}).get("fencepost")
     if not all("step" in state for state in states[1:]):
@@ -122,7 +121,7 @@ def _state(state: ModelState, step: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _picks(step: Mapping[str, Any]) -> dict[str, Any]:
-    """What was open before the step: who does it, on which connection, answered or asking what."""
+    """Return the choices of a step: who, on which connection, and what is asked or answered."""
     names = {"member": "member", "connection": "connection", "id": "request"}
     return {as_: {"tag": "Some", "value": step[key]} for key, as_ in names.items() if key in step}
 
@@ -154,7 +153,7 @@ def _member(member: Member) -> dict[str, Any]:
 
 
 def _id(member_id: str | None) -> str | None:
-    """A member id; one that nobody was told yet is called after the request that it is for."""
+    """Return a member id; one that nobody was told yet has the name of its request."""
     if member_id is not None and member_id.startswith("\x00"):
         return f"new id of {member_id[1:]}"
     return member_id
@@ -182,7 +181,7 @@ def _states(document: Any, where: str) -> list[dict[str, Any]]:
 
 
 def _step(number: int, value: Any, where: str) -> dict[str, Any]:
-    """A step as a trace has it; what only a recorder would know may be left out."""
+    """Return a step as a trace has it; what only a recorder would know may be left out."""
     place = f"$.states[{number}].step"
     try:
         step = from_itf(value)
@@ -225,10 +224,12 @@ def _plain_header(document: Mapping[str, Any]) -> dict[str, Any]:
             "because": "",
             "message": "",
         },
-        "provenance": {"tool": tool(), "target": f"itf:{source}", "seed": None},
+        "provenance": {"tool": tool_version(), "target": f"itf:{source}", "seed": None},
     }
 
 
 def _judged(trace: TraceFile) -> TraceFile:
     """With the verdict of today, since it had none."""
-    return replace(trace, verdict=said(trace.judge(), catalogue.find_revision(trace.revision)))
+    return replace(
+        trace, verdict=to_trace_verdict(trace.judge(), catalogue.find_revision(trace.revision))
+    )

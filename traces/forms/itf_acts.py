@@ -1,8 +1,8 @@
-"""A run of somebody else's specification, taken through the model.
+"""Run the actions of another tool's ITF through the model.
 
-Decides what of a foreign ITF can be understood: actions that are called as exploration calls them
-(`join`, `sync`, `heartbeat`, `restart`, `tick`, …) and say who does them.  The model answers; what
-comes out is the trace of that run, so the specification's own states are not looked at.
+Actions must have the names that the exploration uses (`join`, `sync`, `heartbeat`, `restart`,
+`tick`, …) and say which client acts.  The model answers, and the trace of that run is the result;
+the states in the file are not used.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ State = Mapping[str, Any]
 
 
 def speaks_of_acts(states: Sequence[State]) -> bool:
-    """Whether these states say which acts led to them."""
+    """Return whether these states say which acts led to them."""
     return all(state.get(ACTION) in ACTS for state in states[1:])
 
 
 def trace_of_acts(states: Sequence[State], where: str, loop: int | None = None) -> TraceFile:
-    """The model's run of these acts.  Raises TraceFileError for one that can't happen.
+    """Return the model's run of these acts.  Raises TraceFileError for one that can't happen.
 
     The first state may say how many `clients` there are, how many `instances` they share and how
     many of them are `dynamic`; by default all that act, and one instance.

@@ -1,9 +1,8 @@
-"""Values of ITF, the trace format of Apalache and Quint, and plain JSON values.
+"""Convert values between ITF, the trace format of Apalache and Quint, and plain JSON.
 
-Decides how what a trace holds is said so that a TLA+ reader takes it, and comes back the same:
-whole numbers are `{"#bigint": "…"}`, lists are sequences, objects whose keys could be the fields
-of a record are records, others are `{"#map": [[key, value], …]}`; null, which ITF doesn't have, is
-the variant `Null` of the unit.  Tuples and sets come back as lists, `None` of others as null.
+Whole numbers are `{"#bigint": "…"}`, lists are sequences, objects whose keys could be the fields of
+a record are records, others are `{"#map": [[key, value], …]}`.  ITF has no null: it is written as
+the variant `Null` of the unit.  Tuples and sets are read as lists, the variant `None` as null.
 
 Source: Apalache's ADR 015, "Informal Trace Format in JSON".
 """
@@ -22,11 +21,11 @@ NULL: Mapping[str, str] = {"tag": "Null", "value": _UNIT}
 
 
 class ItfValueError(ValueError):
-    """A value that ITF can't say, or that is none of its own.  `str()` says which and why."""
+    """A value that ITF can't express, or that is not ITF.  `str()` says which and why."""
 
 
 def to_itf(value: Any) -> Any:
-    """A JSON value as ITF.  Raises ItfValueError for what JSON has and ITF has not, a fraction."""
+    """Return a JSON value as ITF.  Raises ItfValueError for a fraction, which ITF does not have."""
     match value:
         case None:
             return dict(NULL)
@@ -45,22 +44,22 @@ def to_itf(value: Any) -> Any:
 
 
 def mapping(pairs: Iterable[tuple[Any, Any]]) -> dict[str, Any]:
-    """A map of ITF, in this order."""
+    """Return a map of ITF, in this order."""
     return {"#map": [[to_itf(key), to_itf(value)] for key, value in pairs]}
 
 
 def a_tuple(items: Iterable[Any]) -> dict[str, Any]:
-    """A tuple of ITF."""
+    """Return a tuple of ITF."""
     return {"#tup": [to_itf(item) for item in items]}
 
 
 def a_set(items: Iterable[Any]) -> dict[str, Any]:
-    """A set of ITF, of values that are ITF already; in a fixed order, since it has none."""
+    """Return a set of ITF, of values that are ITF already; in a fixed order, since it has none."""
     return {"#set": sorted(items, key=lambda item: json.dumps(item, sort_keys=True))}
 
 
 def from_itf(value: Any) -> Any:
-    """An ITF value as JSON.  Raises ItfValueError for what is none, or has no JSON form."""
+    """Return an ITF value as JSON.  Raises ItfValueError for what is none, or has no JSON form."""
     match value:
         case bool() | str() | int():
             return value
@@ -101,7 +100,7 @@ def _pair(pair: Any) -> tuple[str, Any]:
 
 
 def _is_record(value: Mapping[str, Any]) -> bool:
-    """Whether readers can take its keys for fields, and won't take it for a variant."""
+    """Return whether readers can take its keys for fields, and won't take it for a variant."""
     return set(value) != _VARIANT and all(
         key.isidentifier() and not key.startswith("_") and not keyword.iskeyword(key)
         for key in value

@@ -1,9 +1,8 @@
-"""A trace as a Mermaid sequence diagram, which GitHub draws in Markdown.
+"""Write a trace as a Mermaid sequence diagram, which GitHub draws in Markdown.
 
-Decides what is drawn: requests and answers as arrows, each with the number of its step as the
-sentence counts them, and notes for what no arrow shows: who waits, who was fenced or replaced,
-whose session ended, time, lost connections, failovers, the group's state.  The wrong answer stands
-in a box of its own, with what should have come.
+Requests and answers are arrows, each with its step number.  Notes show the rest: who waits, who was
+fenced or replaced, whose session ended, time, lost connections, failovers, the group's state.  The
+wrong answer is in a box, with the expected one.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ _SPECIAL = {"#": "#35;", ";": "#59;", "<": "#lt;", ">": "#gt;", "\n": "<br/>"}
 
 
 def to_mermaid(trace: TraceFile) -> str:
-    """The text of the diagram: the same for the same trace.  Raises TraceFileError."""
+    """Return the text of the diagram: the same for the same trace.  Raises TraceFileError."""
     return "\n".join(_Diagram(trace).lines()) + "\n"
 
 
@@ -138,7 +137,7 @@ class _Diagram:
                 yield f"Note over {self._ids[who]}: {request.api} gets no answer"
 
     def _boxed(self, lines: Sequence[str]) -> Iterator[str]:
-        """What is wrong, in its box."""
+        """Return what is wrong, in its box."""
         verdict = self._trace.verdict
         yield f"rect {_WRONG}"
         yield from (f"    {line}" for line in lines)

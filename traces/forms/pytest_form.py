@@ -1,9 +1,9 @@
-"""A trace as a test that a broker's author can paste: pytest, kafka-python, nothing of fencepost.
+"""Write a trace as a test for a broker's author: pytest and kafka-python, without fencepost.
 
-Decides what the test asks.  It sends what was sent and wants the answers that were right: those
-recorded, and in place of the wrong one what should have come; there it ends.  Ids, generations and
-groups are called by name, since each broker has its own.  Times are those of the recording, with
-some slack where a timer is near; a plan that adapts to the broker is what `replay` runs.
+The test sends what was sent and expects the right answers: those recorded, and in place of the
+wrong one the expected one; there it ends.  Ids, generations and groups have names, since each
+broker has its own.  Times are those of the recording, with some slack near timeouts; a plan that
+adapts to the broker is run by `replay`.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _DEVIATES = re.compile(r"(?P<place>[\w.\[\]]+) (?P<got>.*) instead of (?P<want>.
 
 
 def to_pytest(trace: TraceFile) -> str:
-    """The text of the module: the same for the same trace.
+    """Return the text of the module: the same for the same trace.
 
     Raises TraceFileError for requests that no Kafka knows.
     """
@@ -74,7 +74,7 @@ def _head(trace: TraceFile) -> str:
 
 
 def _prelude() -> str:
-    """The text of the prelude, without what it says about itself."""
+    """Return the text of the prelude, without what it says about itself."""
     text = _PRELUDE.read_text(encoding="utf-8")
     return text[text.index("from __future__") :].rstrip("\n")
 
@@ -135,7 +135,7 @@ class _Test:
         yield f"broker.send({place}{fields})"
 
     def _is_answered_at_once(self, index: int) -> bool:
-        """Whether the answer came before anything else was done, and (virtually) any time."""
+        """Return whether the answer came before anything else, and (virtually) at once."""
         sent = self._trace.events[index]
         assert isinstance(sent, Sent)  # noqa: S101  (told to the type checker)
         for event in self._trace.events[index + 1 :]:
@@ -149,7 +149,7 @@ class _Test:
         return self._trace.verdict.request == sent.request.id
 
     def _is_left_waiting(self, index: int) -> bool:
-        """Whether it can be seen to wait: on a virtual clock a timer may be due at once."""
+        """Return whether it can be seen to wait: on a virtual clock a timer may be due at once."""
         sent = self._trace.events[index]
         if self._trace.clock == "real":
             return True
@@ -194,7 +194,7 @@ class _Test:
         yield self._answers(request, at_ms, how, bodies, late)
 
     def _late_s(self, at_ms: int, index: int) -> float:
-        """How late an answer may be that is due: not as late as what the next timer brings."""
+        """Return how late an answer may be: earlier than what the next timer causes."""
         near = _next_deadline(self._states[index + 1], at_ms)
         return _LATE_S if near is None else min((near - at_ms) / 2000, _LATE_S)
 
@@ -217,7 +217,7 @@ class _Test:
         return next((a.body for a in answers if a.id == request_id), None)
 
     def _pause(self, at_ms: int, index: int) -> Iterator[str]:
-        """The time that goes by up to a step, no answer being waited for."""
+        """Return the time that goes by up to a step, no answer being waited for."""
         gone = at_ms - self._waited
         self._now = self._waited = max(at_ms, self._waited)
         if gone < (1 if self._trace.clock == "virtual" else _NOTEWORTHY_MS):
@@ -235,7 +235,7 @@ def _next_deadline(state: ModelState, at_ms: int) -> int | None:
 
 
 def _mended(body: Mapping[str, Any], difference: str) -> dict[str, Any] | None:
-    """The answer with the field set right that deviates; None if that can't be told."""
+    """Return the answer with the field set right that deviates; None if that can't be told."""
     found = _DEVIATES.fullmatch(difference)
     if found is None or found["place"] not in body:
         return None

@@ -1,7 +1,7 @@
-"""Bodies as Python literals, for the pytest form of a trace.
+"""Write bodies as Python literals, for the pytest form of a trace.
 
-Decides what is called by name: ids that the broker handed out (those that an answer told before a
-request did), generations and groups.  All else is written as it is, bytes as bytes.
+Ids that the broker gave out (those that an answer had before a request did), generations and groups
+are written by name.  All else is written as it is, bytes as bytes.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ _UPPER = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 
 class Literals:
-    """What stands for the values of one trace."""
+    """The Python literals of one trace's values."""
 
     def __init__(self, trace: TraceFile) -> None:
         self._names = _all_names(trace)
 
     def code(self, key: str, value: Any) -> str:
-        """A field's value; what the broker chose is called by name."""
+        """Return a field's value; what the broker chose is called by name."""
         match value:
             case str() if key in _IDS:
                 return self._id(value)
@@ -49,7 +49,7 @@ class Literals:
                 return repr(value)
 
     def body(self, body: Mapping[str, Any]) -> str:
-        """A whole body, or a row."""
+        """Return a whole body, or a row."""
         rows = (f"{snake(k)!r}: {self.code(k, v)}" for k, v in body.items())
         return "{" + ", ".join(rows) + "}"
 
@@ -85,7 +85,7 @@ def _ids(body: Mapping[str, Any]) -> Iterator[str]:
 
 
 def snake(name: str) -> str:
-    """A field's name as kafka-python has it."""
+    """Return a field's name as kafka-python has it."""
     return _UPPER.sub("_", name).lower()
 
 

@@ -1,9 +1,9 @@
-"""What a pasted test needs to speak to a broker: kafka-python and the standard library, no more.
+"""Classes that a pasted test needs to talk to a broker: kafka-python and the standard library.
 
-Decides how a recorded conversation is held again: ids of members and generations are the broker's
-own, so the test calls them by name (`Id("A1")`, `Gen(2)`) and learns what stands for them as the
-answers come.  `fencepost convert --to pytest` writes this file's text, without these lines, above
-each test; nobody imports it.
+The test repeats a recorded conversation.  Ids of members and generations are the broker's own, so
+the test uses names for them (`Id("A1")`, `Gen(2)`) and learns their values from the answers.
+`fencepost convert --to pytest` writes this file's text, without these lines, above each test;
+nobody imports it.
 """
 # ruff: noqa: S101  (it is the text of a test)
 

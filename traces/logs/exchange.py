@@ -1,8 +1,7 @@
-"""An exchange: one request that a broker answered, as its log tells it.
+"""A request and its answer, as a broker's log shows them.
 
-Decides what is known of a request from outside: that it took effect somewhere between its arrival
-and its answer, who sent it, what it asked and what it was told.  Bodies stay as the log has them
-until somebody asks for a message, since most lines of a log are heartbeats that nobody reads twice.
+A request took effect somewhere between its arrival and its answer.  Bodies are kept as the log has
+them until a message is asked for, since most lines of a log are heartbeats that are never decoded.
 """
 
 from __future__ import annotations
@@ -86,7 +85,7 @@ class LoggedExchange:
 
 
 def shaped(api: str, body: Body) -> dict[str, Any]:
-    """A logged body with the names that the model has.
+    """Return a logged body with the field names that the model uses.
 
     Commits named their generation `generationId` until Kafka 3.6; what a later Kafka adds to a
     version is an optional (tagged) field that the model does not know, and means nothing to it.
@@ -98,7 +97,7 @@ def shaped(api: str, body: Body) -> dict[str, Any]:
 
 
 def by_name(body: Body) -> dict[str, Any]:
-    """A body whose topics have ids, with the ids for names: a group's business is neither."""
+    """Return a body with topic ids in place of topic names; neither matters to a group."""
     topics = [
         {"name": topic["topicId"], **{k: v for k, v in topic.items() if k != "topicId"}}
         for topic in body["topics"]

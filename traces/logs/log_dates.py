@@ -1,7 +1,7 @@
-"""The dates of log lines: which text is the date, and which instant it means.
+"""Read the dates of log lines.
 
-Decides how a pattern is read.  Log4j's (`yyyy-MM-dd HH:mm:ss,SSS`) and strptime's (`%Y-%m-%d …`)
-are both taken, since operators have the one in their configuration and scripts the other.
+Patterns of Log4j (`yyyy-MM-dd HH:mm:ss,SSS`) and of strptime (`%Y-%m-%d …`) are both accepted,
+since operators have the one in their configuration and scripts the other.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class LogDates:
         self._second_ms = 0
 
     def read(self, head: bytes) -> int | None:
-        """The instant that the start of a line tells, ms since 1970; None if it tells none."""
+        """Read the date at the start of a line, ms since 1970; None if it has none."""
         if self._plain and head[:1] == b"[" and head[20:21] == b"," and head[24:25] == b"]":
             if head[1:20] != self._second:  # most lines share their second with the one before
                 at_ms = self._parsed(head[1:24].decode(errors="replace"))
@@ -94,7 +94,7 @@ class LogDates:
 
 
 def strptime_pattern(pattern: str) -> str:
-    """The pattern in strptime's words.  Raises DatePatternError."""
+    """Convert the pattern to strptime's form.  Raises DatePatternError."""
     pattern = _NAMED.get(pattern, pattern)
     if "%" not in pattern:
         pattern = _from_log4j(pattern)

@@ -1,12 +1,11 @@
-"""Kafka's request logs: their lines as exchanges.
+"""Read Kafka's request logs as exchanges.
 
-Decides what of a log is read: the lines `Completed request:{JSON}` about the APIs of the model.
-Whatever else there is (other loggers, stack traces, other APIs, lines cut off or garbled) is passed
-over and counted with its reason, never taken for evidence.  Files may be gzipped, rotated, and of
-several brokers; a broker's files are read one after the other in order of their first date, and
-brokers beside each other in order of time.
+Only lines `Completed request:{JSON}` about the APIs of the model are read.  All other lines (other
+loggers, stack traces, other APIs, damaged lines) are skipped and counted by reason.  Files may be
+gzipped, rotated, and of several brokers.  A broker's files are read in the order of their first
+date; the lines of several brokers are merged by time.
 
-A line is written when the answer goes out, so the request arrived `totalTimeMs` before.
+A line is written when the answer is sent, so the request arrived `totalTimeMs` before.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ class RequestLogError(ValueError):
 
 @dataclass(slots=True)
 class Skipped:
-    """What was passed over.
+    """The lines that were skipped, by reason.
 
     `counts`: how many lines, by reason; `first`: where the first of each reason was; `listeners`:
     told of each with its broker, place and reason, and when the line before was written (ms).
@@ -53,7 +52,7 @@ class Skipped:
     listeners: list[Callable[[str, str, str, int], None]] = field(default_factory=list)
 
     def skip(self, reason: str, broker: str, source: str, line: int, at_ms: int) -> None:
-        """One line more."""
+        """Count a skipped line."""
         self.counts[reason] += 1
         place = f"{source}:{line}"
         if reason not in self.first:
@@ -99,7 +98,7 @@ class RequestLog:
             self.brokers[broker] = files
 
     def __iter__(self) -> Iterator[LoggedExchange]:
-        """Every exchange, in order of the answers."""
+        """Yield every exchange, in the order of the answers."""
         streams = [self._of_broker(broker) for broker in self.brokers]
         if len(streams) == 1:
             return streams[0]
@@ -110,7 +109,7 @@ class RequestLog:
             yield from self.of_file(broker, path)
 
     def of_file(self, broker: str, path: Path) -> Iterator[LoggedExchange]:
-        """The exchanges of one file of a broker.  Raises RequestLogError."""
+        """Yield the exchanges of one file of a broker.  Raises RequestLogError."""
         with _opened(path) as lines:
             yield from self._read(broker, path.name, lines)
 
@@ -132,7 +131,7 @@ class RequestLog:
     def of_line(
         self, broker: str, source: str, number: int, line: bytes, skew: int
     ) -> LoggedExchange | str:
-        """The exchange of a line, or why there is none."""
+        """Read the exchange of a line; return the reason if there is none."""
         start = line.find(MARK)
         if start < 0:
             return OTHER_LINE
@@ -181,7 +180,7 @@ class RequestLog:
             return NO_REQUEST
 
     def _first_ms(self, path: Path) -> int:
-        """When the file begins; a far time for one without a date."""
+        """Return the first date of a file; a far time if it has none."""
         with _opened(path) as lines:
             try:
                 for line, _ in zip(lines, range(_FIRST_LINES), strict=False):
@@ -207,7 +206,7 @@ def _opened(path: Path) -> IO[bytes]:
 
 
 def _by_broker(paths: Sequence[Path]) -> dict[str, list[Path]]:
-    """The files of each broker.
+    """Return the files of each broker.
 
     Brokers are told apart by folder where the files are in several, else by what comes before
     `.log` in a name: `kafka-request.log.2026-11-21-06.gz` and `kafka-request.log` are one's.
@@ -226,5 +225,5 @@ def _answered_ms(exchange: LoggedExchange) -> int:
 
 
 def read_request_log(paths: Iterable[Path]) -> Iterator[LoggedExchange]:
-    """The exchanges of log files with everything by default.  Raises RequestLogError."""
+    """Read the exchanges of log files with the default settings.  Raises RequestLogError."""
     return iter(RequestLog(list(paths)))

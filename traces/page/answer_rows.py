@@ -1,7 +1,7 @@
-"""An answer beside the one that should have come, field by field.
+"""Compare an answer with the expected one, field by field.
 
-Decides when two fields say the same: an id that the model made up is any new one, the order of
-members means nothing, and how long a broker throttles is its own affair.
+Two fields are the same if both are a new id that the coordinator chose, if only the order of
+members differs, or if only the throttle time differs.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Row = tuple[str, str | None, str | None, bool]
 
 
 def rows(observed: Body | None, expected: Body | None, names: Names) -> list[Row]:
-    """All fields of both, in the order of the answer that came.
+    """Return all fields of both answers, in the order of the one that came.
 
     Without an expectation nothing disagrees.
     """

@@ -1,8 +1,7 @@
-"""The page of an audit: what the broker answered, and what an operator should know.
+"""Make the page of an audit: wrong answers, and what an operator should know.
 
-Decides the order: answers that no state explains first, since then nothing else may be believed;
-then what is wrong with the clients, then rebalances, deployments, life lines.  Of long tables the
-first rows are shown, with their count; the JSON has the others.
+Wrong answers come first, then problems with the clients, then rebalances, deployments and life
+lines.  Of long tables the first rows are shown, with their count; the JSON has the others.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ _ROWS = 200
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """What came of a group: `outcome` explained, violated or unknown; its trace's name, if any."""
+    """A group's result: `outcome` explained, violated or unknown; its trace's name, if any."""
 
     group: str
     outcome: str
@@ -36,7 +35,7 @@ def audit_page(
     judged: Sequence[Judged] = (),
     traces: Mapping[str, ShownTrace] | None = None,
 ) -> str:
-    """The page.  `judged`: every group; `traces`: of violated ones, by name."""
+    """Make the page.  `judged`: every group; `traces`: of violated ones, by name."""
     shown = dict(traces or {})
     data = traces_data(list(shown.values()))
     counts = {word: sum(1 for g in judged if g.outcome == word) for word in _OUTCOMES}
@@ -85,7 +84,7 @@ _REMEDIES = {Remedy.NOTHING: "none of these"}
 
 
 def _worst(counts: Mapping[str, int], found: int) -> str:
-    """The colour of the whole: of the worst that is told."""
+    """Return the colour of the page: that of the worst result."""
     bad = next((word for word in ("violated", "unknown") if counts[word]), "")
     return bad or ("known-failure" if found else "holds" if counts["explained"] else "index")
 
@@ -108,14 +107,14 @@ def _facts(report: OperatorReport, counts: Mapping[str, int]) -> list[tuple[str,
 
 
 def _saved(row: Rebalance) -> str:
-    """What would have avoided a rebalance, with the timeout that it takes."""
+    """Return what would have avoided a rebalance, with the timeout that it needs."""
     if row.session_ms is None:
         return _REMEDIES.get(row.remedy, row.remedy.value)
     return f"{row.remedy.value}, session.timeout.ms {row.session_ms}"
 
 
 def _moments(rows: Sequence[Rebalance]) -> tuple[str, dict[int, str]]:
-    """The day that all began on, "" if there are several; and by their times how each is told."""
+    """Return the common day of all rows ("" if several), and the text of each time."""
     told = {row.start_ms: at(row.start_ms) for row in rows}
     days = {text.partition(" ")[0] for text in told.values()}
     if len(days) != 1:
@@ -124,7 +123,7 @@ def _moments(rows: Sequence[Rebalance]) -> tuple[str, dict[int, str]]:
 
 
 def _lines(rows: Sequence[Rebalance]) -> tuple[str, dict[str, str]]:
-    """The file that all lines are of, "" if there are several; and how each place is told."""
+    """Return the common file of all rows ("" if several), and the text of each place."""
     parts = {row.place: row.place.rpartition(":") for row in rows}
     files = {file for file, _, _ in parts.values()}
     if len(files) != 1:

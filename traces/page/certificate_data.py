@@ -1,7 +1,7 @@
-"""Certificates as the data of their page: targets by rules, each case where its rule is.
+"""Read certificates for their page: targets by rules, each case beside its rule.
 
-Decides how a certificate is read: the full one of `certify --report`, and the short one that is
-kept in a repository, which names what did not pass.  Outcomes are counted apart, and by level.
+Both kinds are read: the full report of `certify --report`, and the short one that a repository
+keeps, which lists what did not pass.  Outcomes are counted apart, and by level.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class CaseRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class CertificateView:
     """A certificate.  `covered`, `missed`: rules; `unreachable`: rules with the reason."""
 
     target: str
@@ -64,24 +64,24 @@ class Held:
     unreachable: Mapping[str, str]
 
     def counts(self, level: str) -> Counter[str]:
-        """How many cases of a level came out how."""
+        """Return the number of cases of a level by outcome."""
         return Counter(case.outcome for case in self.cases if case.level == level)
 
     def of_rule(self, rule: str) -> list[CaseRow]:
-        """The cases about a rule, those that did not pass first."""
+        """Return the cases about a rule, those that did not pass first."""
         own = [case for case in self.cases if case.rule == rule]
         return sorted(own, key=lambda case: (case.outcome == "pass", OUTCOMES.index(case.outcome)))
 
 
 def is_certificate(document: Any) -> bool:
-    """Whether a JSON document is a certificate, of either kind."""
+    """Return whether a JSON document is a certificate, of either kind."""
     return isinstance(document, dict) and (
         document.get("format") == FORMAT or document.keys() >= _KEPT
     )
 
 
-def read_certificate(document: Mapping[str, Any], revision: Revision) -> Held:
-    """A certificate.  `revision`: the one that it names."""
+def read_certificate(document: Mapping[str, Any], revision: Revision) -> CertificateView:
+    """Read a certificate.  `revision`: the one that it names."""
     levels = {rule.id: rule.level.value for _, rule in revision.rules()}
     cases = document["cases"]
     if isinstance(cases, Mapping):
@@ -93,7 +93,7 @@ def read_certificate(document: Mapping[str, Any], revision: Revision) -> Held:
     defensive = {rule.id: rule.defensive for _, rule in revision.rules() if rule.defensive}
     out |= {name: why for name, why in defensive.items() if name not in out}
     covered = told.get("covered")
-    return Held(
+    return CertificateView(
         target=document["target"],
         made=f"{document['implementation']} {document['version']}".strip(),
         revision=document["revision"],
@@ -120,8 +120,8 @@ def _case(row: Mapping[str, Any], levels: Mapping[str, str]) -> CaseRow:
     )
 
 
-def rules_of(certificates: Sequence[Held], revision: Revision) -> dict[str, list[str]]:
-    """Level → the rules that some case is about, in the table's order; then those in no table."""
+def rules_of(certificates: Sequence[CertificateView], revision: Revision) -> dict[str, list[str]]:
+    """Return level → the rules of its cases, in the table's order; then those in no table."""
     named = dict.fromkeys(case.rule for held in certificates for case in held.cases)
     known = {rule.id: rule.level.value for _, rule in revision.rules()}
     found: dict[str, list[str]] = {level.value: [] for level in LEVELS}

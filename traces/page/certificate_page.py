@@ -1,8 +1,8 @@
-"""The page of certificates: targets by rules, what did not pass and why, and the coverage map.
+"""Make the page of certificates: targets by rules, what did not pass and why, and the coverage map.
 
-Decides what stands together.  Certificates of several revisions are one matrix; the coverage map is
-of the revision that judged the first, by the targets that it judged.  The traces that were left are
-in the page, up to a number; what is more is named by the command that shows it.
+Certificates of several revisions share one matrix.  The coverage map is of the revision that judged
+the first certificate, by the targets that it judged.  A limited number of traces is in the page;
+for the others the page names the command that shows them.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from fencepost.traces.page.certificate_data import (
     OUTCOMES,
     SIGNS,
     CaseRow,
-    Held,
+    CertificateView,
     read_certificate,
     rules_of,
 )
@@ -43,7 +43,7 @@ class _Traced:
     fired: frozenset[str]
 
     def before(self, case: CaseRow) -> bool:
-        """Whether a case failed before the rule that it is about."""
+        """Return whether a case failed before the rule that it is about."""
         return case.outcome in FAILED and case.rule not in self.fired
 
 
@@ -57,7 +57,7 @@ def _fired(trace: Mapping[str, Any], revisions: Mapping[str, Any]) -> frozenset[
 def certificate_page(
     documents: Sequence[Mapping[str, Any]], traces: Sequence[Mapping[str, ShownTrace]]
 ) -> str:
-    """The page of these certificates.  `traces`: of each, by the names that its cases have."""
+    """Make the page of certificates.  `traces`: of each, by the names that its cases have."""
     revisions = [find_revision(document["revision"]) for document in documents]
     held = [read_certificate(d, r) for d, r in zip(documents, revisions, strict=True)]
     shown: list[ShownTrace] = []
@@ -100,7 +100,7 @@ def _counts(how: Mapping[str, str]) -> dict[str, int]:
 
 
 def _matrix(
-    held: Sequence[Held], revision: Revision, places: Mapping[tuple[int, str], _Traced]
+    held: Sequence[CertificateView], revision: Revision, places: Mapping[tuple[int, str], _Traced]
 ) -> list[dict[str, Any]]:
     """By level the rules, by rule a cell for each target: its cases, those that pass counted."""
     found = []
@@ -117,7 +117,10 @@ def _matrix(
 
 
 def _cell(
-    number: int, held: Held, cases: Sequence[CaseRow], places: Mapping[tuple[int, str], _Traced]
+    number: int,
+    held: CertificateView,
+    cases: Sequence[CaseRow],
+    places: Mapping[tuple[int, str], _Traced],
 ) -> dict[str, Any]:
     return {
         "target": held.target,
@@ -151,9 +154,9 @@ def _anchor(number: int, case: CaseRow) -> str:
 
 
 def _reasons(
-    number: int, held: Held, places: Mapping[tuple[int, str], _Traced]
+    number: int, held: CertificateView, places: Mapping[tuple[int, str], _Traced]
 ) -> list[dict[str, Any]]:
-    """What did not pass, outcome by outcome; cases of one reason stand together."""
+    """Return what did not pass, by outcome; cases with the same reason are grouped."""
     found = []
     for outcome in OUTCOMES[1:]:
         by_reason: dict[str, list[dict[str, Any]]] = {}

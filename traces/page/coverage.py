@@ -1,7 +1,7 @@
-"""The coverage map: the decision table and the state diagram, coloured by what was exercised.
+"""Make the coverage map: the decision table and the state diagram, coloured by what was exercised.
 
-Decides when a rule counts as exercised: by a passing case of some target.  What is out of reach of
-all targets is grey, with the reason; what could have been reached and never was is red.
+A rule counts as exercised if a case of it passes on some target.  A rule that no target can reach
+is grey, with the reason; a rule that could be reached and was not is red.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 from fencepost.model.revision import Revision
 from fencepost.model.table.vocabulary import GroupState
-from fencepost.traces.page.certificate_data import Held
+from fencepost.traces.page.certificate_data import CertificateView
 from fencepost.traces.page.diagram import edges
 
 _PLACES = {
@@ -34,20 +34,20 @@ class RuleExercise:
     why: Mapping[str, str]
 
     def share(self, rules: Sequence[str]) -> tuple[int, int]:
-        """How many of these were exercised, of those that can be."""
+        """Return how many of these were exercised, of those that can be."""
         able = [rule for rule in rules if self.how[rule] != "out"]
         return sum(self.how[rule] == "yes" for rule in able), len(able)
 
     def tone(self, rules: Sequence[str]) -> str:
-        """`yes` if all that can be were exercised, `some`, `never`, or `out`."""
+        """Return `yes` if all that can be were exercised, else `some`, `never`, or `out`."""
         done, able = self.share(rules)
         if not able:
             return "out"
         return "yes" if done == able else "some" if done else "never"
 
 
-def covered(certificates: Sequence[Held], revision: Revision) -> RuleExercise:
-    """What the targets together exercised of a revision."""
+def covered(certificates: Sequence[CertificateView], revision: Revision) -> RuleExercise:
+    """Return what all targets together exercised of a revision."""
     how, why = {}, {}
     for _, rule in revision.rules():
         if any(rule.id in held.covered for held in certificates):
@@ -61,7 +61,7 @@ def covered(certificates: Sequence[Held], revision: Revision) -> RuleExercise:
 
 
 def table_rows(revision: Revision, told: RuleExercise) -> list[dict[str, Any]]:
-    """The decision table: each table with its rules, and how they were exercised."""
+    """Return the decision table: each table with its rules, and how they were exercised."""
     found = []
     for table in revision.tables.values():
         rows = []
@@ -84,7 +84,7 @@ def table_rows(revision: Revision, told: RuleExercise) -> list[dict[str, Any]]:
 
 
 def picture(revision: Revision, told: RuleExercise) -> dict[str, Any]:
-    """The state diagram as places to draw: states, and the edges between them."""
+    """Lay out the state diagram: the states, and the edges between them."""
     states, arrows = [], []
     for edge in edges(revision):
         done, able = told.share(edge.rules)
@@ -107,7 +107,7 @@ def picture(revision: Revision, told: RuleExercise) -> dict[str, Any]:
 
 
 def _curve(x1: int, y1: int, x2: int, y2: int) -> dict[str, Any]:
-    """A bent line from box to box, and where its words stand; two ways bend to two sides."""
+    """Return a curve from box to box, and the place of its label; opposite edges bend apart."""
     angle = atan2(y2 - y1, x2 - x1)
     bend = 40 if hypot(x2 - x1, y2 - y1) < 500 else 120
     across = (-sin(angle), cos(angle))
@@ -121,7 +121,7 @@ def _curve(x1: int, y1: int, x2: int, y2: int) -> dict[str, Any]:
 
 
 def _edge(x: int, y: int, tx: float, ty: float) -> tuple[int, int]:
-    """Where the line from a box's middle leaves the box."""
+    """Return where the line from a box's centre leaves the box."""
     dx, dy = tx - x, ty - y
     scale = min(
         (_WIDE / 2 + 5) / abs(dx) if dx else 99.0, (_HIGH / 2 + 5) / abs(dy) if dy else 99.0

@@ -1,9 +1,8 @@
-"""Why a rule fired and the others did not: the decision table at one point, clause by clause.
+"""Explain why a rule fired and the others did not, clause by clause.
 
-Decides what a reader is told of a decision.  Of each rule that did not fire it is the first clause
-of its guard that is false, beside what was the case; a rule whose guard holds, but behind a check
-that hit first, was not reached.  Most steps of a long trace are decided at the same few points, so
-each is told once.
+For each rule that did not fire, the first false clause of its guard is given, with the actual
+value.  A rule whose guard holds, but which comes after a check that fired, was not reached.  Most
+steps of a long trace are decided at the same few points, so each point is explained once.
 """
 
 from __future__ import annotations
@@ -28,27 +27,27 @@ REACHED = -1
 """In place of a clause: the whole guard holds."""
 
 
-class Heard:
-    """A table that notes what it is asked."""
+class LoggedTable:
+    """A table that logs its decisions."""
 
     def __init__(self, table: Table, log: list[tuple[Table, Point, Rule]]) -> None:
         self._table = table
         self._log = log
 
     def decide(self, point: Point) -> Rule:
-        """As the table decides."""
+        """Decide as the table does, and log the decision."""
         rule = self._table.decide(point)
         self._log.append((self._table, point, rule))
         return rule
 
 
-def heard(revision: Revision, log: list[tuple[Table, Point, Rule]]) -> dict[str, Table]:
-    """The tables of a revision; what they are asked goes to the log."""
-    return {name: cast("Table", Heard(table, log)) for name, table in revision.tables.items()}
+def logged_tables(revision: Revision, log: list[tuple[Table, Point, Rule]]) -> dict[str, Table]:
+    """Return the tables of a revision, which write their decisions to the log."""
+    return {name: cast("Table", LoggedTable(table, log)) for name, table in revision.tables.items()}
 
 
 class Decisions:
-    """The tables and points of one revision, each told once; what a page shows of them."""
+    """The tables of one revision, and the points of its decisions, for a page."""
 
     def __init__(self, revision: Revision) -> None:
         self.revision = revision
@@ -57,7 +56,7 @@ class Decisions:
         self._told: list[dict[str, Any]] = []
 
     def point(self, table: Table, point: Point, rule: Rule) -> int:
-        """The number under which a decision is told."""
+        """Return the number of a decision, adding it if it is new."""
         key = (table.name, point)
         number = self._points.get(key)
         if number is None:
@@ -74,7 +73,7 @@ class Decisions:
         return number
 
     def to_json(self) -> dict[str, Any]:
-        """Tables with their rules, and the points at which something was decided."""
+        """Return tables with their rules, and the points at which something was decided."""
         return {
             "name": self.revision.name,
             "tables": [_table(table) for table in self.revision.tables.values()],
@@ -109,7 +108,7 @@ def _rule(table: Table, rule: Rule) -> dict[str, Any]:
 
 
 def clauses(guard: Expr) -> tuple[Expr, ...]:
-    """What all must hold for a guard to hold."""
+    """Return the clauses of a guard."""
     return guard.parts if isinstance(guard, Conjunction) else (guard,)
 
 

@@ -1,8 +1,8 @@
-"""The state diagram, made from the decision table: which rule can lead from which state to which.
+"""Derive the state diagram from the decision table: which rule can lead from which state to which.
 
-Decides what an edge is.  A rule starts in every state in which its guard can hold and no check
-before it answers whatever is asked, and ends where its effect leads; a rule that changes no state
-stays.  A failover can happen in any state, so its rules are no edges.
+A rule starts in every state in which its guard can hold and no check before it always answers.  It
+ends where its effect leads; a rule that changes no state stays.  A failover can happen in any
+state, so its rules are no edges.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _DEPENDENT = (MID, INST, OFFER)
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """From a state to a state, by these rules; to itself: they stay."""
+    """An edge from a state to a state, and its rules; an edge to itself: the state stays."""
 
     start: GroupState
     end: GroupState
@@ -43,7 +43,7 @@ class Edge:
 
 
 def edges(revision: Revision) -> tuple[Edge, ...]:
-    """The edges of a revision, those that stay included, by state."""
+    """Return the edges of a revision, those that stay included, by state."""
     found: dict[tuple[GroupState, GroupState], list[str]] = {}
     for table, rule in revision.rules():
         if table.name == _ANYWHERE or rule.defensive:
@@ -71,7 +71,7 @@ def _starts(table: Table, rule: Rule) -> Iterator[GroupState]:
 
 
 def _values(table: Table, guard: Expr, feature: Feature) -> set[Hashable]:
-    """The values of a feature at the points where a guard holds; only what matters is tried."""
+    """Return the values of a feature at the points where a guard holds."""
     asked = {feature, *features_of(guard), *_DEPENDENT}
     features = tuple(one for one in table.features if one in asked)
     holds, place = compile_closure(guard, features), features.index(feature)
@@ -79,7 +79,7 @@ def _values(table: Table, guard: Expr, feature: Feature) -> set[Hashable]:
 
 
 def _all_of(guard: Expr, feature: Feature) -> frozenset[Hashable]:
-    """The values of a feature for which a guard holds, if it asks for nothing else."""
+    """Return the values of a feature for which a guard holds, if it asks for nothing else."""
     match guard:
         case In(feature=asked, values=values) if asked is feature:
             return values

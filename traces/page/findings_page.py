@@ -1,7 +1,6 @@
-"""The page of a search: what it found, each finding with its trace.
+"""Make the page of a search: what it found, each finding with its trace.
 
-Decides how findings are told: new ones, those that don't come each time, and known ones apart; the
-sentence first, then how often it was seen.
+New findings, intermittent ones and known ones are in sections of their own.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from fencepost.traces.page.trace_page import links, traces_data
 
 @dataclass(frozen=True, slots=True)
 class FindingEntry:
-    """A finding: what it is called, its sentence, how often it was seen, the name of its trace."""
+    """A finding: its name, its sentence, how often it was seen, the name of its trace."""
 
     name: str
     rule: str
@@ -42,7 +41,7 @@ def findings_page(
     groups: Sequence[FindingSection],
     traces: Mapping[str, ShownTrace],
 ) -> str:
-    """The page.  `outcome`: of the whole, `holds`, `violated` or `unknown`; `traces`: by name."""
+    """Make the page.  `outcome`: of all, `holds`, `violated` or `unknown`; `traces`: by name."""
     data = traces_data(list(traces.values()))
     return page(
         "findings.html",

@@ -1,7 +1,7 @@
-"""A group as fields in words, so that a step can show what it changed and nothing else.
+"""Describe a group as named fields, so that a step can show what it changed.
 
-Decides the names of the fields and what is worth one: what the group is, one field for each thing
-that a rule can change, members by name.  A field that isn't there says nothing.
+There is a field for each thing that a rule can change, with members by name.  A field without a
+value is left out.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ ABSENT = {"state": "absent"}
 
 
 def fields(group: Group | None, names: Names, steps: Mapping[str, int]) -> dict[str, str]:
-    """The fields of a group.  `steps`: request id → the step that sent it."""
+    """Return the fields of a group.  `steps`: request id → the step that sent it."""
     if group is None:
         return dict(ABSENT)
     found = {"state": group.state.value, "generation": str(group.generation_id)}
@@ -42,19 +42,19 @@ def fields(group: Group | None, names: Names, steps: Mapping[str, int]) -> dict[
 
 
 def timer_name(timer: Timer, names: Names) -> str:
-    """Whose timer it is."""
+    """Return whose timer it is."""
     return f"{timer.kind} timer" + (f" of {member(timer.subject, names)}" if timer.subject else "")
 
 
 def deadline(timer: Timer) -> str:
-    """When a timer fires."""
+    """Return when a timer fires."""
     if timer.earliest == timer.latest:
         return f"at {timer.earliest:,} ms"
     return f"at {timer.earliest:,} to {timer.latest:,} ms"
 
 
 def changes(before: Mapping[str, str], after: Mapping[str, str]) -> dict[str, str | None]:
-    """The fields that differ, as they are afterwards; None for one that is gone."""
+    """Return the fields that differ, as they are afterwards; None for one that is gone."""
     changed: dict[str, str | None] = {
         name: value for name, value in after.items() if before.get(name) != value
     }

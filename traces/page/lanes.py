@@ -1,9 +1,8 @@
-"""Swim lanes: the coordinator, each instance with the processes that held it, each dynamic member.
+"""Lay out swim lanes: the coordinator, each instance with its processes, each dynamic member.
 
-Decides what is drawn where, by the index of the step.  A bar is a member id as long as the model
-has it as a member, in the row of the process that was told it; how it ends says why.  Phases are
-the group's states, timers run from being set to firing or being taken away; a timer is set where a
-step sets it, not where explanations were joined and its deadline is known otherwise.
+A bar is a member id, as long as the model has it as a member, in the row of the process that was
+given it; its end says why it ended.  Phases are the group's states.  Timers run from the step that
+sets them to the step in which they fire or are cancelled.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from fencepost.model.table.effects import Do
 from fencepost.properties.oracle.answer_match import FRESH
 from fencepost.properties.oracle.provenance import Happened
 from fencepost.traces.page.group_fields import timer_name
-from fencepost.traces.page.story import TraceWithModel
+from fencepost.traces.page.trace_with_model import TraceWithModel
 from fencepost.traces.text.words import member
 
 _LATER_ID = re.compile(r" \(id \d+\)$")
@@ -30,7 +29,7 @@ _MOST_ROWS = 4
 
 @dataclass(slots=True)
 class Lanes:
-    """What is drawn: rows by lane, then bars, phases and timers; `open_...`: that still go on."""
+    """Rows by lane, bars, phases and timers; `open_...`: those that have not ended."""
 
     story: TraceWithModel
     rows: list[dict[str, Any]] = field(default_factory=list)
@@ -43,7 +42,7 @@ class Lanes:
     open_timers: dict[tuple[str, str, str], dict[str, Any]] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
-        """For the page."""
+        """Return the data for the page."""
         return {
             "rows": self.rows,
             "bars": self.bars,
@@ -54,7 +53,7 @@ class Lanes:
 
 
 def lanes(story: TraceWithModel) -> Lanes:
-    """The lanes of a story."""
+    """Lay out the lanes of a trace."""
     drawn = Lanes(story)
     _rows(drawn)
     for index, steps in enumerate(story.beside):
@@ -66,7 +65,7 @@ def lanes(story: TraceWithModel) -> Lanes:
 
 
 def _rows(drawn: Lanes) -> None:
-    """A row for each process: those of an instance together, then dynamic members, then others."""
+    """Return a row for each process: by instance, then dynamic members, then others."""
     trace = drawn.story.trace
     lane: dict[str, tuple[int, str]] = {}
     acts: dict[str, list[int]] = {}
@@ -111,7 +110,7 @@ def _packed(processes: Sequence[str], acts: Mapping[str, Sequence[int]]) -> list
 
 
 def _row(drawn: Lanes, member_id: str, instance: str | None, step: Happened) -> int:
-    """The row of whoever was told this id; of an id that nobody was told, of who asked for it."""
+    """Return the row of the process that was told this id, or else that asked for it."""
     trace = drawn.story.trace
     who = _LATER_ID.sub("", trace.names.get(member_id, ""))
     if who in drawn.row_of:
@@ -177,7 +176,7 @@ def _ids(group: Group | None) -> dict[str, str | None]:
 
 
 def _end(drawn: Lanes, step: Happened, instance: str | None) -> str:
-    """How a member id ends: fenced, left, expired, lost in a failover, or removed."""
+    """Return how a member id ends: fenced, left, expired, lost in a failover, or removed."""
     group = step.outcome.group
     effects = {
         do for rule_id in step.outcome.rules for do in drawn.story.revision.rule(rule_id).effect

@@ -1,7 +1,6 @@
-"""Who held each instance id and when, drawn: a lane for each id, a bar for each holder.
+"""Draw who held each instance id and when: a lane for each id, a bar for each holder.
 
-Decides what a reader sees without pointing at anything: the holder's name in its bar, or behind it
-where the bar is too short and there is room, and what time it was.
+The holder's name is in its bar, or behind it where the bar is too short and there is room.
 """
 
 from __future__ import annotations
@@ -75,7 +74,7 @@ class Picture:
 
 
 def life_picture(report: OperatorReport) -> Picture | None:
-    """The life lines of those instance ids that changed hands most; None if there are none."""
+    """Draw the instance ids that were replaced most often; None if there are none."""
     if report.from_ms is None or report.until_ms is None:
         return None
     by_instance: dict[tuple[str, str], list[LifeLine]] = {}

@@ -1,8 +1,7 @@
-"""The page of a night: what is new first, then what the night was worth.
+"""Make the page of a nightly run: new bugs first, then how good the search was.
 
-Decides the order for whoever reads it in the morning: the bugs that nobody knew, those that are
-open, what each part did, what was covered against the night before, whether the search still finds
-what is broken on purpose; and last what is known, folded up.
+The order: bugs that nobody knew, bugs that are still open, what each part did, coverage compared
+with the night before, whether the search still finds the mutants; and last the known bugs, folded.
 """
 
 from __future__ import annotations
@@ -28,8 +27,8 @@ _STATUSES = {
 _TESTS = "tests"
 
 SURE_WORDS = {
-    "each time": "it comes each time",
-    "now and then": "it comes now and then",
+    "each time": "it happens each time",
+    "now and then": "it happens now and then",
     "not tried again": "there was no time to try it again",
 }
 """How surely something comes again, in words."""
@@ -37,7 +36,7 @@ SURE_WORDS = {
 
 @dataclass(frozen=True, slots=True)
 class BugEntry:
-    """A bug: `commands`: what to do about it."""
+    """A bug; `commands`: to show it again, and to keep it."""
 
     name: str
     level: str
@@ -49,7 +48,7 @@ class BugEntry:
 
 @dataclass(frozen=True, slots=True)
 class BugSection:
-    """Bugs of one status; `outcome`: the word that colours them; `folded`: not news."""
+    """Bugs of one status; `outcome`: the word that colours them; `folded`: shown folded."""
 
     title: str
     outcome: str
@@ -60,19 +59,19 @@ class BugSection:
 
 _SURE = "each time"
 _GROUPS = (
-    ("new", "New", "fail", "Neither listed, nor in the corpus, nor met before.", False),
+    ("new", "New", "fail", "Not listed, not in the corpus, and not seen before.", False),
     (
         "unsure",
         "New, and not sure",
         "unknown",
-        "They don't come each time, or there was no time to see. Another night looks again.",
+        "They don't happen each time, or there was no time to check. The next night tries again.",
         True,
     ),
     (
         "open",
         "Still open",
         "unknown",
-        "New on an earlier night, and neither adopted nor listed since.",
+        "Found on an earlier night, and neither adopted nor listed since.",
         False,
     ),
     ("adopted", "In the corpus", "known-failure", "The tests replay a trace of each.", True),
@@ -81,7 +80,7 @@ _GROUPS = (
 
 
 def nightly_page(document: Mapping[str, Any], shown: Mapping[str, ShownTrace]) -> str:
-    """The page of a report.  `shown`: its traces, by the names that entries have for them."""
+    """Make the page of a report.  `shown`: its traces, by the names that entries use."""
     data = traces_data(list(shown.values()))
     entries = document["entries"]
     groups = [
@@ -111,13 +110,13 @@ def nightly_page(document: Mapping[str, Any], shown: Mapping[str, ShownTrace]) -
 
 
 def _kind(entry: Mapping[str, Any]) -> str:
-    """The group that it belongs to."""
+    """Return the group that it belongs to."""
     status: str = entry["status"]
     return "unsure" if status == "new" and entry["sure"] != _SURE else status
 
 
 def _tally(entries: Sequence[Mapping[str, Any]]) -> dict[str, Counter[str]]:
-    """How many of each group each implementation has, the worst first."""
+    """Return the count of each group by implementation, the worst first."""
     counted: dict[str, Counter[str]] = {}
     for entry in entries:
         counted.setdefault(entry["origin"], Counter())[_kind(entry)] += 1
@@ -143,9 +142,9 @@ def _told(entry: Mapping[str, Any]) -> BugEntry:
         times = "once" if entry["seen"] == 1 else f"{entry['seen']:,} times"
         seen = f"seen {times} in {', '.join(entry['targets'])}; {SURE_WORDS[entry['sure']]}"
         if entry["first_night"] != entry["last_night"]:
-            seen += f"; first met on {entry['first_night']}"
+            seen += f"; first seen on {entry['first_night']}"
     else:
-        seen = f"not met tonight; last on {entry['last_night']} in {', '.join(entry['targets'])}"
+        seen = f"not seen tonight; last on {entry['last_night']} in {', '.join(entry['targets'])}"
     sentence = entry["sentence"]
     if entry["cause"]:
         sentence += f" {cause_sentence(entry['cause'])}"
@@ -166,7 +165,7 @@ def _told(entry: Mapping[str, Any]) -> BugEntry:
 
 
 def _commands(entry: Mapping[str, Any]) -> tuple[str, ...]:
-    """What to type: see it again, then keep it."""
+    """Return the commands that show a bug again, and keep it."""
     if entry["origin"] == _TESTS:
         return (f"HYPOTHESIS_PROFILE=nightly pytest '{entry['shape']}'",)
     if entry["trace"] is None:
@@ -185,5 +184,5 @@ def _duration(seconds: float) -> str:
 
 
 def _change(now: int, then: int) -> str:
-    """How a figure has changed, with its sign."""
+    """Return how a figure has changed, with its sign."""
     return "±0" if now == then else f"{now - then:+,}".replace("-", "\N{MINUS SIGN}")

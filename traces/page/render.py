@@ -1,8 +1,7 @@
-"""From data to one file: everything inside, nothing loaded from anywhere.
+"""Render data to one HTML file that loads nothing.
 
-Decides what a page may do.  Its policy allows the one style and the one script that are in it, by
-their hashes, and no request at all; so a page proves that it asks nobody for anything.  The same
-data is always the same bytes.
+The content security policy allows only the one style and the one script in the file, by their
+hashes, and no request at all.  The same data is always the same bytes.
 """
 
 from __future__ import annotations
@@ -45,7 +44,7 @@ _ADDRESS = {
 
 
 def page(template: str, title: str, data: Mapping[str, Any], **values: Any) -> str:
-    """A page.  `data`: what the script reads; `values`: what the template writes as text."""
+    """Render a page.  `data`: for the script; `values`: text for the template."""
     style, script = _joined(STYLES), _script()
     policy = "; ".join(
         [
@@ -73,7 +72,7 @@ def page(template: str, title: str, data: Mapping[str, Any], **values: Any) -> s
 
 
 def linked(text: str) -> Markup:
-    """Text in which KIP-345, issues of Kafka and addresses can be followed."""
+    """Return text in which KIP-345, issues of Kafka and addresses are links."""
     parts = []
     end = 0
     for found in _NAMED.finditer(text):

@@ -1,7 +1,8 @@
-"""A trace as the data of its page: steps, what the model did at each, and what was expected.
+"""Turn a trace into the data of its page: steps, what the model did at each, expected answers.
 
-Decides what a page holds of a trace.  Of the state only what a step changed, of an answer all its
-fields, each different answer once; so that a trace of ten thousand steps is still a page.
+Of the state only what a step changed is kept; of an answer all its fields, each different answer
+once.  So a trace of ten thousand steps is still a page.  Commands and texts to paste elsewhere are
+in it, too; a text that is too long is replaced by the `fencepost convert` command that prints it.
 """
 
 from __future__ import annotations
@@ -25,8 +26,8 @@ from fencepost.traces.page.answer_rows import rows
 from fencepost.traces.page.decisions import Decisions
 from fencepost.traces.page.group_fields import ABSENT, changes, deadline, fields, timer_name
 from fencepost.traces.page.lanes import Lanes, lanes
-from fencepost.traces.page.story import Decider, TraceWithModel, story_of
-from fencepost.traces.page.verdict_data import NO_CASE, CaseTold, verdict_json
+from fencepost.traces.page.trace_with_model import Decider, TraceWithModel, match_model
+from fencepost.traces.page.verdict_data import NO_CASE, CaseNote, verdict_json
 from fencepost.traces.text.step_lines import Line, texts
 from fencepost.traces.text.words import Body
 
@@ -43,7 +44,7 @@ _MAKERS: Mapping[str, tuple[str, Callable[[TraceFile], str]]] = {
 
 
 def forms(trace: TraceFile, file: str, longest: int = LONGEST) -> list[dict[str, Any]]:
-    """The forms of a trace, each with its name and text; `file`: as a command names it.
+    """Return the forms of a trace, each with its name and text; `file`: as a command names it.
 
     `longest`: in characters; in place of a form that is longer stands the command that prints it.
     """
@@ -64,7 +65,7 @@ def forms(trace: TraceFile, file: str, longest: int = LONGEST) -> list[dict[str,
 
 @dataclass(frozen=True, slots=True)
 class ShownTrace:
-    """A trace to show: under which title, and the file that a command names.
+    """A trace to show on a page: its title, and the file for commands.
 
     `longest`: in characters, what other forms of it may be; `case`: what a certificate says of it.
     """
@@ -73,12 +74,12 @@ class ShownTrace:
     title: str
     file: str
     longest: int = LONGEST
-    case: CaseTold = NO_CASE
+    case: CaseNote = NO_CASE
 
 
 @dataclass(slots=True)
 class _Pool:
-    """Lists that come again and again, each once."""
+    """Lists that occur often, each stored once."""
 
     items: list[Any] = field(default_factory=list)
     _places: dict[str, int] = field(default_factory=dict)
@@ -92,8 +93,8 @@ class _Pool:
 
 
 def trace_json(shown: ShownTrace, decisions: Decisions) -> dict[str, Any]:
-    """All that the page tells of a trace.  `decisions`: of the revision that it names."""
-    story = story_of(shown.trace, decisions.revision)
+    """Return the data of a trace for the page.  `decisions`: of the revision that it names."""
+    story = match_model(shown.trace, decisions.revision)
     pool = _Pool()
     drawn = lanes(story)
     steps = _steps(story, drawn, decisions, pool)
@@ -114,7 +115,7 @@ def trace_json(shown: ShownTrace, decisions: Decisions) -> dict[str, Any]:
 
 
 def _judged(story: TraceWithModel) -> int:
-    """How many steps the model followed: all, or up to where it went wrong."""
+    """Return how many steps the model followed: all, or up to where it went wrong."""
     if story.run.verdict.violation is None and story.run.verdict.unknown is None:
         return len(story.lines)
     last = max((n for n, steps in enumerate(story.beside) if steps), default=0)
@@ -201,7 +202,7 @@ def _after(
     names: Mapping[str, str],
     numbers: Mapping[str, int],
 ) -> dict[str, str]:
-    """The fields after steps of one group: what the steps changed, and no more.
+    """Return the fields after steps of one group: what the steps changed, and no more.
 
     Between two steps explanations are joined or dropped, which may move a deadline: no rule did it.
     """
@@ -217,7 +218,7 @@ def _after(
 
 
 def _told(story: TraceWithModel, line: Line, drawn: Lanes) -> dict[str, Any]:
-    """A step, apart from what the model makes of it."""
+    """Return a step, without the model's part."""
     told: dict[str, Any] = {}
     request = story.requests.get(line.asks or line.answers)
     if request is not None:
@@ -242,7 +243,7 @@ def _told(story: TraceWithModel, line: Line, drawn: Lanes) -> dict[str, Any]:
 
 
 def _behind(story: TraceWithModel, event: Disconnected) -> set[str]:
-    """Who spoke on a connection."""
+    """Return the members that used a connection."""
     return {
         story.trace.senders.get(request.id, request.connection)
         for request in story.requests.values()

@@ -1,7 +1,7 @@
-"""The page of one trace, or of a few: the minimal one, the original, one of another target.
+"""Make the page of one or more traces: the minimal one, the original, one of another target.
 
-Decides what stands there without the script: the verdict first, in one sentence, then what it
-rests on, then every step as a line that can be linked to.
+Without the script the page shows the verdict in one sentence, what it rests on, and every step as a
+line with an anchor.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from fencepost.traces.page.trace_data import ShownTrace, trace_json
 
 
 def trace_page(shown: Sequence[ShownTrace]) -> str:
-    """The page of these traces, the first one open.  Raises TraceFileError."""
+    """Make the page of these traces, the first one open.  Raises TraceFileError."""
     data = traces_data(shown)
     first = data["traces"][0]
     title = f"{first['verdict']['rule'] or first['title']}: {first['verdict']['outcome']}"
@@ -27,7 +27,7 @@ def trace_page(shown: Sequence[ShownTrace]) -> str:
 
 
 def traces_data(shown: Sequence[ShownTrace]) -> dict[str, Any]:
-    """Traces, each with the key of its address, and the revisions that judge them.
+    """Return traces, each with the key of its link, and the revisions that judge them.
 
     Raises TraceFileError.
     """
@@ -50,12 +50,12 @@ def traces_data(shown: Sequence[ShownTrace]) -> dict[str, Any]:
 
 
 def links(data: Mapping[str, Any], names: Iterable[str]) -> dict[str, str]:
-    """The addresses of traces in their page, by these names."""
+    """Return the links of traces in their page, by these names."""
     return {name: f"#{trace['key']}" for name, trace in zip(names, data["traces"], strict=True)}
 
 
 def _keys(shown: Iterable[ShownTrace]) -> list[str]:
-    """What a trace is called in an address: by its case, so that it stays when others come."""
+    """Return the key of each trace in links, made from its case, so that it is stable."""
     seen: Counter[str] = Counter()
     found = []
     for each in shown:

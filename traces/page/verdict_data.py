@@ -1,8 +1,8 @@
-"""The verdict of a trace as its page tells it, and what became of its case.
+"""The verdict of a trace for its page, and the outcome of its case.
 
-Decides what stands over a trace.  A trace may hold where its case was not decided, since runs
-differed; the case counts.  A failure that is known says so beside the verdict, and why.  An answer
-that is right but late is told as that, with the step in which the model gives it.
+If runs differed, a trace may hold while its case is unknown; then the case counts.  A known failure
+is marked so, with the reason.  A right answer that is late is marked late, with the step in which
+the model gives it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 from fencepost.model.table.table import Rule
 from fencepost.properties.oracle.verdict import Wrong
 from fencepost.traces.page.answer_rows import rows
-from fencepost.traces.page.story import TraceWithModel
+from fencepost.traces.page.trace_with_model import TraceWithModel
 from fencepost.traces.text.words import answer_words
 
 _NOTE = re.compile(r"known failure: (?P<why>.*?)(?: \((?P<link>https://[^\s()]+)\))?")
@@ -23,8 +23,8 @@ _BESIDE = {"known-failure", "stale-known-failure"}
 
 
 @dataclass(frozen=True, slots=True)
-class CaseTold:
-    """What a certificate says of a case: what it is about, and its outcome.
+class CaseNote:
+    """A certificate's entry of a case: what it is about, and its outcome.
 
     `why`, `link`: of a known failure; of a stale one `why` is what was listed.
     """
@@ -35,20 +35,20 @@ class CaseTold:
     link: str = ""
 
 
-NO_CASE = CaseTold()
+NO_CASE = CaseNote()
 
 
-def case_told(case: Mapping[str, Any]) -> CaseTold:
-    """From a case of a certificate."""
+def case_note(case: Mapping[str, Any]) -> CaseNote:
+    """Read it from a case of a certificate."""
     found = next(filter(None, map(_NOTE.fullmatch, case.get("notes", ()))), None)
     why, link = ("", "") if found is None else (found["why"], found["link"] or "")
     stale = next((n for n in case.get("notes", ()) if n.startswith("stale: ")), "")
     why = why or stale.removeprefix("stale: ")
-    return CaseTold(case.get("about", ""), case["outcome"], why, link)
+    return CaseNote(case.get("about", ""), case["outcome"], why, link)
 
 
-def verdict_json(story: TraceWithModel, case: CaseTold) -> dict[str, Any]:
-    """The verdict as the file records it, in words."""
+def verdict_json(story: TraceWithModel, case: CaseNote) -> dict[str, Any]:
+    """Return the recorded verdict in words."""
     verdict = story.trace.verdict
     rule = _rule(story, verdict.rule)
     request = story.requests.get(verdict.request or "")

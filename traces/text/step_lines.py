@@ -1,8 +1,8 @@
-"""The steps of a history as people read them: numbered, a line each, members by name.
+"""Describe the steps of a history: numbered, a line each, members by name.
 
-Decides what one step is: a request, with its answer if that came before anything else did; an
-answer that came later; time that passed; a lost connection; a failover.  Whatever tells of a step
-by its number (a sentence, a document, the page) means this one.
+A step is a request, with its answer if nothing else happened before it; an answer that came later;
+time that passed; a lost connection; a failover.  Sentences, documents and the page use these
+numbers.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _NOTEWORTHY_MS = 500
 
 @dataclass(slots=True)
 class Line:
-    """A step.
+    """A step, as text.
 
     `number`: from 1; `at_ms` to `until_ms`: when; `who`: whose doing, "" for nobody's; `text`: what
     was asked or happened; `fate`: the answer; `asks`, `answers`: the ids of the requests that were
@@ -43,7 +43,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class StepInput:
-    """What the steps are told from: events, request id → sender, member id → name, the clock."""
+    """A history to describe: events, request id → sender, member id → name, the clock."""
 
     events: Sequence[Event]
     senders: Mapping[str, str]
@@ -52,7 +52,7 @@ class StepInput:
 
 
 def step_lines(told: StepInput) -> list[Line]:
-    """The steps of a history."""
+    """Return the steps of a history."""
     lines = list(_lines(told))
     for number, line in enumerate(lines, 1):
         line.number = number
@@ -60,7 +60,7 @@ def step_lines(told: StepInput) -> list[Line]:
 
 
 def texts(lines: Sequence[Line], wrong: str | None = None) -> Iterator[str]:
-    """The steps as text; `wrong`: the request whose answer, or silence, is."""
+    """Yield the steps as text; `wrong`: the request whose answer is wrong or missing."""
     places = {line.asks: line.number for line in lines if line.asks}
     answered = {line.asks for line in lines if line.asks and line.fate}
     answered |= {line.answers for line in lines}
@@ -79,7 +79,7 @@ def texts(lines: Sequence[Line], wrong: str | None = None) -> Iterator[str]:
 
 
 def is_wrong(line: Line, wrong: str | None, answered: set[str]) -> bool:
-    """Whether this is where it goes wrong: the answer; if there is none, the request."""
+    """Return whether this step is wrong: the wrong answer, or the request without one."""
     if not wrong:
         return False
     silent = line.asks == wrong and wrong not in answered

@@ -1,7 +1,7 @@
-"""Requests and answers in words: one line each, members by name.
+"""Describe requests and answers in words: one line each, members by name.
 
-Decides what a reader is shown of a message.  Ids of members are replaced by names ("A1"), bytes are
-shown decoded where they are readable, and what a case never varies (timeouts, host) is left out.
+Member ids are replaced by names ("A1"), readable bytes are shown decoded, and fields that a case
+never varies (timeouts, host) are left out.
 """
 
 from __future__ import annotations
@@ -25,21 +25,21 @@ _DEFAULT_GROUP = "g"
 
 
 def member(member_id: Any, names: Names) -> str:
-    """A member id as people call it: its name, `a new id` for one to be chosen, else quoted."""
+    """Return the name of a member id, `a new id` for one to be chosen, else the id in quotes."""
     if isinstance(member_id, str) and member_id.startswith("\x00"):
         return NEW_ID
     return names.get(member_id) or quoted(member_id)
 
 
 def quoted(value: Any) -> str:
-    """A string in quotes with control characters escaped; null for None."""
+    """Return a string in quotes with control characters escaped; null for None."""
     if value is None:
         return "null"
     return '"' + "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in str(value)) + '"'
 
 
 def decoded(value: Any) -> str:
-    """Base64 as the text that it holds, if that can be read; else as it is."""
+    """Decode base64 if its text is readable; else return it as it is."""
     try:
         text = base64.b64decode(value, validate=True).decode("utf-8")
     except (binascii.Error, UnicodeDecodeError, TypeError, ValueError):
@@ -48,7 +48,7 @@ def decoded(value: Any) -> str:
 
 
 def with_names(text: str, names: Names) -> str:
-    """A sentence with the ids of members replaced by their names."""
+    """Replace the ids of members in a sentence by their names."""
     text = _MADE_UP.sub(NEW_ID, text)
     ids = sorted(filter(None, names), key=len, reverse=True)
     if not ids:
@@ -58,7 +58,7 @@ def with_names(text: str, names: Names) -> str:
 
 
 def request_words(api: str, version: int, body: Body, names: Names) -> str:
-    """A request, e.g. `JoinGroup v5 (member "", instance A)`."""
+    """Describe a request, e.g. `JoinGroup v5 (member "", instance A)`."""
     said: list[str] = []
     group = body.get("groupId")
     if group not in {None, _DEFAULT_GROUP}:
@@ -79,7 +79,7 @@ def request_words(api: str, version: int, body: Body, names: Names) -> str:
 
 
 def answer_words(api: str, body: Body | None, names: Names) -> str:
-    """An answer, e.g. `NONE, generation 1, leads`."""
+    """Describe an answer, e.g. `NONE, generation 1, leads`."""
     if body is None:
         return CLOSED
     said = [error_name(body["errorCode"])] if "errorCode" in body else []
@@ -102,12 +102,12 @@ def answer_words(api: str, body: Body | None, names: Names) -> str:
 
 
 def members_of(rows: Any, names: Names) -> str:
-    """The members of a list, by name and in order of names."""
+    """Return the members of a list, by name and in order of names."""
     return "[" + ", ".join(sorted(member(row.get("memberId"), names) for row in rows)) + "]"
 
 
 def fetched(body: Body) -> list[str]:
-    """The offsets of an answer, e.g. `t-0 at 5`."""
+    """Describe the offsets of an answer, e.g. `t-0 at 5`."""
     rows = [*_partitions(body)]
     for group in body.get("groups", ()):
         rows += _partitions(group)
@@ -119,7 +119,7 @@ def fetched(body: Body) -> list[str]:
 
 
 def _draft_leavers(body: Body) -> Iterator[Body]:
-    """The rows of a draft's leave, as the shipped one has them; of unequal lists all that is there.
+    """Return the rows of a draft's leave in the released form; lists may differ in length.
 
     In the drafts "" stands for no instance.
     """

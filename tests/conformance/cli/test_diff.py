@@ -40,7 +40,7 @@ NONE, generation 1, leads [A-1], id A-1  \
   2  at 0 ms  c2 (A)  JoinGroup v9 (member strange-2, instance A)
        comment-table-1 → UNKNOWN_MEMBER_ID  [JOIN-UNKNOWN-INSTANCE]
        kip-345         → FENCED_INSTANCE_ID  [JOIN-INSTANCE-FENCED]
-     and on, as comment-table-1 has it, to two on one member id:
+     then, in comment-table-1, to two clients on one member id:
   3  at 0 ms  c2 (A)  JoinGroup v9 (member "", instance A) → \
 MEMBER_ID_REQUIRED, member id A-1  [JOIN-STATIC-EMPTY-MAPPED]
   4  at 0 ms  c2 (A)  JoinGroup v9 (member A-1, instance A) → \

@@ -79,7 +79,7 @@ def test_the_next_night_is_compared_with_it(tmp_path: Path) -> None:
     second.write(tmp_path)
     page = (tmp_path / "index.html").read_text("utf-8")
     assert "Still open" in page
-    assert "not met tonight" in page
+    assert "not seen tonight" in page
     assert 'href="#trace-' in page, "the trace of the first night still lies there"
 
 

@@ -169,7 +169,8 @@ def test_made_twice_it_is_the_same_in_another_process_too(form: str, tmp_path: P
     committed("kafka-9801").write(path)
     program = (
         "import sys; from pathlib import Path; from fencepost.traces.forms.formats import *; "
-        "sys.stdout.buffer.write(FORMATS[sys.argv[2]](read_trace(Path(sys.argv[1]))).encode())"
+        "text = TRACE_FORMATS[sys.argv[2]](read_trace(Path(sys.argv[1]))); "
+        "sys.stdout.buffer.write(text.encode())"
     )
     again = subprocess.run(
         [sys.executable, "-c", program, path, form], check=True, capture_output=True, timeout=120

@@ -11,7 +11,7 @@ from support.page.pages import FINDINGS, finding
 from fencepost.model.table.vocabulary import GroupState
 from fencepost.properties.mutants.catalogue import find_revision
 from fencepost.traces.page.diagram import edges
-from fencepost.traces.page.story import story_of
+from fencepost.traces.page.trace_with_model import match_model
 
 REVISION = find_revision("kafka-4")
 EDGES = edges(REVISION)
@@ -30,7 +30,7 @@ def ends(rules: tuple[str, ...], start: GroupState) -> set[GroupState]:
 def test_what_happened_is_on_the_map(name: str) -> None:
     trace = long_trace(300) if name == "long" else finding(name).trace
     seen = 0
-    for step in story_of(trace, REVISION).run.steps:
+    for step in match_model(trace, REVISION).run.steps:
         before = GroupState.ABSENT if step.before is None else step.before.state
         after = GroupState.ABSENT if step.outcome.group is None else step.outcome.group.state
         if step.incoming is not None or step.timer is not None:

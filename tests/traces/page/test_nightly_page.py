@@ -106,14 +106,14 @@ def test_what_is_new_comes_first_with_what_to_type(open_page: Open, text: str) -
         "1 New",
         "1 Still open",
         "What was done",
-        "Does the search still bite?",
+        "Does the search still find mutants?",
         "What was reached",
         "1 New, and not sure",
         "1 In the corpus",
         "1 Known failures",
     ]
     new = page.locator("section", has=page.get_by_role("heading", name="1 New", exact=True))
-    expect(new).to_contain_text("seen 3 times in kafka:4.3.0; it comes each time")
+    expect(new).to_contain_text("seen 3 times in kafka:4.3.0; it happens each time")
     expect(new).to_contain_text("It is <b>wrong</b>.")
     assert new.locator("code.todo").all_inner_texts() == [
         f"fencepost replay {TRACE} kafka:4.3.0",

@@ -14,8 +14,8 @@ from fencepost.properties.mutants.catalogue import find_revision
 from fencepost.traces.page.answer_rows import rows
 from fencepost.traces.page.decisions import REACHED, Decisions, clauses
 from fencepost.traces.page.lanes import lanes
-from fencepost.traces.page.story import story_of
 from fencepost.traces.page.trace_data import ShownTrace, forms, trace_json
+from fencepost.traces.page.trace_with_model import match_model
 
 REVISION = find_revision("kafka-4")
 
@@ -29,7 +29,7 @@ def data(shown: ShownTrace) -> tuple[dict[str, Any], Decisions]:
 def test_changes_add_up_to_the_state_that_the_model_is_in(path: Any) -> None:
     told, _ = data(finding(path.stem))
     state: dict[str, str] = {"state": "absent"}
-    story = story_of(finding(path.stem).trace, REVISION)
+    story = match_model(finding(path.stem).trace, REVISION)
     for step, beside in zip(told["steps"], story.beside, strict=True):
         update(state, step.get("was", {}))
         for name, value in step.get("ch", {}).items():
@@ -51,7 +51,7 @@ def update(state: dict[str, str], changes: dict[str, str | None]) -> None:
 def test_a_timer_changes_only_where_a_step_sets_or_takes_it(path: Any) -> None:
     """Not where explanations are joined, after which its deadline is known less well."""
     told, _ = data(finding(path.stem))
-    story = story_of(finding(path.stem).trace, REVISION)
+    story = match_model(finding(path.stem).trace, REVISION)
     dots = {index for timer in told["lanes"]["timers"] for index in timer["set"]}
     for index, (step, beside) in enumerate(zip(told["steps"], story.beside, strict=True)):
         moved = any(
@@ -120,7 +120,7 @@ def test_a_made_up_id_agrees_with_any_and_a_wrong_one_does_not() -> None:
 
 
 def test_a_fencing_is_a_cut_from_row_to_row() -> None:
-    drawn = lanes(story_of(finding("restart-session").trace, REVISION))
+    drawn = lanes(match_model(finding("restart-session").trace, REVISION))
     assert [(row["lane"], row["who"]) for row in drawn.rows] == [
         ("instance A", "A1"),
         ("instance A", "A2"),
@@ -133,7 +133,7 @@ def test_a_fencing_is_a_cut_from_row_to_row() -> None:
 
 
 def test_phases_follow_each_other_and_timers_fire() -> None:
-    drawn = lanes(story_of(finding("absent-static-member").trace, REVISION))
+    drawn = lanes(match_model(finding("absent-static-member").trace, REVISION))
     for one, other in pairwise(drawn.phases):
         assert one["to"] == other["from"]
         assert (one["state"], one["generation"]) != (other["state"], other["generation"])
@@ -154,12 +154,12 @@ def test_who_leaves_and_who_expires_is_told_apart() -> None:
     group.join("A1", group.ids["A1"])
     group.sync("A1")
     group.wait(40_000)
-    drawn = lanes(story_of(group.trace(), REVISION))
+    drawn = lanes(match_model(group.trace(), REVISION))
     assert {bar["label"]: bar["ends"] for bar in drawn.bars} == {"A1": "expired", "B1": "left"}
 
 
 def test_many_processes_of_an_instance_share_rows_and_never_with_the_one_before() -> None:
-    drawn = lanes(story_of(long_trace(600), REVISION))
+    drawn = lanes(match_model(long_trace(600), REVISION))
     bars = [b for b in drawn.bars if drawn.rows[b["row"]]["lane"] == "instance A"]
     assert len(bars) > 6
     assert len([row for row in drawn.rows if row["lane"] == "instance A"]) == 2

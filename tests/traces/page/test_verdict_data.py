@@ -14,16 +14,16 @@ from fencepost.model.history import Answered
 from fencepost.properties.mutants.catalogue import find_revision
 from fencepost.traces.files.trace_file import TraceVerdict
 from fencepost.traces.page.render import linked
-from fencepost.traces.page.story import story_of
 from fencepost.traces.page.trace_data import ShownTrace
-from fencepost.traces.page.verdict_data import CaseTold, case_told, verdict_json
+from fencepost.traces.page.trace_with_model import match_model
+from fencepost.traces.page.verdict_data import CaseNote, case_note, verdict_json
 
 REVISION = find_revision("kafka-4")
 KNOWN = "known failure: ids are made of a time (a bug) (https://issues.apache.org/jira/browse/K-1)"
 
 
 def told(shown: ShownTrace) -> dict[str, Any]:
-    return verdict_json(story_of(shown.trace, REVISION), shown.case)
+    return verdict_json(match_model(shown.trace, REVISION), shown.case)
 
 
 def late(**other: Any) -> ShownTrace:
@@ -46,18 +46,18 @@ def holding() -> ShownTrace:
     [("unknown", "unknown"), ("pass", "holds"), ("stale-known-failure", "holds"), ("", "holds")],
 )
 def test_a_trace_that_holds_is_unknown_if_its_case_is(outcome: str, said: str) -> None:
-    assert told(replace(holding(), case=CaseTold(outcome=outcome)))["outcome"] == said
+    assert told(replace(holding(), case=CaseNote(outcome=outcome)))["outcome"] == said
 
 
 def test_a_violation_stays_one_whatever_became_of_its_case() -> None:
-    shown = replace(finding("restart-session"), case=CaseTold(outcome="unknown"))
+    shown = replace(finding("restart-session"), case=CaseNote(outcome="unknown"))
     assert told(shown)["outcome"] == "violated"
 
 
 def test_a_known_failure_says_so_and_why() -> None:
     case = {"outcome": "known-failure", "about": "A restart.", "notes": ["lag", KNOWN]}
-    found = case_told(case)
-    assert found == CaseTold(
+    found = case_note(case)
+    assert found == CaseNote(
         "A restart.",
         "known-failure",
         "ids are made of a time (a bug)",
@@ -69,12 +69,12 @@ def test_a_known_failure_says_so_and_why() -> None:
 
 def test_a_stale_known_failure_says_what_was_listed() -> None:
     note = 'stale: listed as a known failure ("x"), but fails otherwise ("y")'
-    found = case_told({"outcome": "stale-known-failure", "notes": [note]})
+    found = case_note({"outcome": "stale-known-failure", "notes": [note]})
     assert f"stale: {found.why}" == note
 
 
 def test_of_a_case_that_is_no_known_failure_nothing_is_told() -> None:
-    assert case_told({"outcome": "fail", "notes": ["r1: generationId 2 instead of 1"]}) == CaseTold(
+    assert case_note({"outcome": "fail", "notes": ["r1: generationId 2 instead of 1"]}) == CaseNote(
         outcome="fail"
     )
     assert told(finding("restart-session"))["beside"] == ""
@@ -86,7 +86,7 @@ def test_an_answer_that_is_right_but_late_says_by_how_much() -> None:
     assert found is not None
     assert found[2] in verdict["expected"]
     assert 0 < int(found[1].replace(",", "")) < 16_000
-    step = story_of(late().trace, REVISION).beside[verdict["decided"]]
+    step = match_model(late().trace, REVISION).beside[verdict["decided"]]
     assert any(verdict["rule"] in each.outcome.rules for each in step)
 
 
@@ -100,7 +100,7 @@ def test_the_sentence_of_the_case_is_told() -> None:
     shown = finding("restart-session")
     assert shown.trace.plan is not None
     assert told(shown)["about"] == shown.trace.plan["about"] != ""
-    assert told(replace(shown, case=CaseTold("As listed.", "fail")))["about"] == "As listed."
+    assert told(replace(shown, case=CaseNote("As listed.", "fail")))["about"] == "As listed."
 
 
 def test_sources_can_be_followed() -> None:

@@ -1,11 +1,11 @@
-"""Where a group's state becomes known: a rebalance that completes inside the log.
+"""Find where a group's state becomes known: a rebalance that completes inside the log.
 
-Decides what is known there.  The leader's answer lists the members, and each member's own join
-tells what it offered and how long it may be silent.  So the state just before the completion is
-put together, every member's join waiting; the oracle then completes it and holds all answers to it.
+The leader's answer lists the members.  Each member's own join says which protocols it offers and
+its timeouts.  From these the state just before the completion is built, with every member's join
+waiting; the oracle then completes the rebalance and checks all answers.
 
-What stays unknown is said: a static member that was absent, and a member whose answer was lost,
-have timeouts that the log does not tell.
+Some values stay unknown, and are marked so: the timeouts of a static member that was absent, and of
+a member whose answer was lost.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ UNKNOWN_MS = 10**10
 
 @dataclass(frozen=True, slots=True)
 class Anchor:
-    """Where judging can begin.
+    """A known state of a group, from which judging can begin.
 
     `start`: the state just before the completion; `parked`: the joins that wait in it; `rest`: the
     exchanges from then on; `vague`: members whose timeouts are not known.
@@ -55,7 +55,7 @@ class Joined:
 
 
 def joins(exchanges: Sequence[LoggedExchange], generation_id: int) -> list[Joined]:
-    """The joins that were given this generation."""
+    """Return the joins that were given this generation."""
     found = []
     for exchange in exchanges:
         match exchange.request, exchange.response:
@@ -67,7 +67,7 @@ def joins(exchanges: Sequence[LoggedExchange], generation_id: int) -> list[Joine
 
 
 def completed_at(found: Sequence[Joined]) -> Joined | None:
-    """The leader's answer at the completion, the first that lists members."""
+    """Return the leader's answer at the completion, the first that lists members."""
     lists = [j for j in found if j.response.members and not j.response.skip_assignment]
     return min(lists, key=lambda j: j.exchange.answered_ms, default=None)
 
@@ -75,7 +75,7 @@ def completed_at(found: Sequence[Joined]) -> Joined | None:
 def find_anchor(
     group_id: str, exchanges: Sequence[LoggedExchange], generation_id: int, settings: AuditSettings
 ) -> Anchor | None:
-    """The completion of this generation, if the exchanges show it."""
+    """Return the completion of this generation, if the exchanges show it."""
     found = joins(exchanges, generation_id)
     leader = completed_at(found)
     if leader is None:
@@ -129,7 +129,7 @@ def find_anchor(
 
 
 def _speaks_of(exchange: LoggedExchange, generation_id: int) -> bool:
-    """Whether its sender knew the generation, so that it asked after the completion.
+    """Return whether the sender knew the generation, so that it asked after the completion.
 
     A quick member's sync is answered in the same millisecond as its leader's join.
     """
@@ -165,7 +165,7 @@ def _member(row: JoinMember, joined: Joined | None, leader: Joined) -> Member:
 
 
 def _asked_as(exchange: LoggedExchange) -> set[str]:
-    """The member ids that a request speaks for."""
+    """Return the member ids that a request speaks for."""
     request = exchange.request
     if isinstance(request, LeaveGroupRequest):
         return {row.member_id for row in request.rows(exchange.version)}

@@ -1,7 +1,7 @@
-"""The audit of a log: every line to its group, and what came of each.
+"""Audit a log: pass every line to its group, and collect the results.
 
-Decides what is kept in memory: the groups that are live.  Of a group that was silent for longer
-than any session lasts the result alone is kept; with its next line its state is unknown.
+Only live groups are kept in memory.  Of a group that was silent for longer than any session timeout
+only the result is kept; at its next line its state is unknown.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 from fencepost.properties.oracle.search import FOREVER
 from fencepost.traces.audit.judge.groups import IDLE_MS, GroupAudit
-from fencepost.traces.audit.judge.possible_errors import Legal
+from fencepost.traces.audit.judge.possible_errors import PossibleAnswers
 from fencepost.traces.audit.judge.results import AuditViolation, GroupResult
 from fencepost.traces.audit.judge.segment import Segment
 from fencepost.traces.audit.judge.settings import AuditSettings
@@ -27,7 +27,7 @@ _MOST_PAUSES = 1_000
 
 
 class BrokerActivity:
-    """What is known of a broker beside its groups: its connections."""
+    """The connections of a broker, and the pauses in its log."""
 
     __slots__ = ("connections", "last_ms", "pauses")
 
@@ -37,13 +37,13 @@ class BrokerActivity:
         self.pauses: deque[tuple[int, int]] = deque(maxlen=_MOST_PAUSES)
 
     def wrote(self, at_ms: int) -> None:
-        """A line more."""
+        """Note that the broker wrote a line."""
         if at_ms > self.last_ms + _PAUSE_MS:
             self.pauses.append((self.last_ms, at_ms))
         self.last_ms = at_ms
 
     def runs_through(self, from_ms: int, to_ms: int) -> bool:
-        """Whether at each time some connection was used before and after: none outlives a start."""
+        """Return whether some connection was in use at each time, so no restart happened."""
         until_ms = from_ms
         for first, last in sorted((first, last) for first, last in self.connections.values()):
             if first > until_ms or until_ms >= to_ms:
@@ -60,10 +60,10 @@ class BrokerActivity:
 
 
 class Audit:
-    """An audit under way: `feed` it each exchange, in order of the answers, then `finish`.
+    """An audit in progress: `feed` it each exchange, in the order of the answers, then `finish`.
 
     `only`: the groups to look at; none for all.  `evidence`: for each violated group the first
-    violation, with the stretch that it is in where there is one.
+    violation, with the segment that it is in where there is one.
     """
 
     def __init__(
@@ -72,14 +72,14 @@ class Audit:
         self.settings = settings or AuditSettings()
         self.only = only
         self.evidence: dict[str, tuple[AuditViolation, Segment | None]] = {}
-        self._legal = Legal(self.settings.revision)
+        self._legal = PossibleAnswers(self.settings.revision)
         self._groups: dict[str, GroupAudit] = {}
         self._brokers: dict[str, BrokerActivity] = {}
         self._damage: list[tuple[str, int, str]] = []
         self._fed = 0
 
     def feed(self, exchange: LoggedExchange) -> None:
-        """One exchange."""
+        """Take one exchange."""
         broker = self._brokers.get(exchange.broker)
         if broker is None:
             broker = self._brokers[exchange.broker] = BrokerActivity()
@@ -115,11 +115,11 @@ class Audit:
         return sum(group.held for group in self._groups.values())
 
     def damage(self, broker: str, at_ms: int, place: str) -> None:
-        """A line of the log that may have been evidence, and can't be read."""
+        """Note a damaged line, which may have been evidence."""
         self._damage.append((broker, at_ms, place))
 
     def finish(self) -> dict[str, GroupResult]:
-        """The results of all groups, by name."""
+        """End the audit and return the results of all groups, by name."""
         for group in self._groups.values():
             group.finish()
         return {name: self._groups[name].result for name in sorted(self._groups)}
@@ -127,24 +127,24 @@ class Audit:
     # What groups ask.
 
     def runs_through(self, broker: str, from_ms: int, to_ms: int) -> bool:
-        """Whether connections show that the broker ran all the time."""
+        """Return whether connections show that the broker was not restarted meanwhile."""
         return self._brokers[broker].runs_through(from_ms, to_ms)
 
     def damaged(self, broker: str, from_ms: int, to_ms: int) -> str | None:
-        """A line of that time that can't be read, if there is one."""
+        """Return the place of a damaged line of that time, or None."""
         for of, at_ms, place in self._damage:
             if of == broker and from_ms <= at_ms <= to_ms:
                 return place
         return None
 
     def paused(self, broker: str, from_ms: int, to_ms: int) -> bool:
-        """Whether the broker said nothing at all for so long that it may have stood still."""
+        """Return whether the broker logged nothing for so long that it may have stood still."""
         pauses = self._brokers[broker].pauses
         return any(since < to_ms and until > from_ms for since, until in pauses)
 
-    def _note(self, found: AuditViolation, stretch: Segment | None) -> None:
+    def _note(self, found: AuditViolation, segment: Segment | None) -> None:
         group_id = found.exchange.group_ids[0]
-        self.evidence.setdefault(group_id, (found, stretch))
+        self.evidence.setdefault(group_id, (found, segment))
 
     def _put_down_idle(self, now_ms: int) -> None:
         for broker in self._brokers.values():
@@ -156,7 +156,7 @@ class Audit:
 
 
 def parts(exchange: LoggedExchange) -> Iterator[LoggedExchange]:
-    """An exchange about several groups as one for each; none where it names no group."""
+    """Split an exchange about several groups into one for each; none if it names no group."""
     if exchange.api != "DescribeGroups":
         return
     rows: Iterable[Any] = exchange.response_body.get("groups") or ()

@@ -1,9 +1,8 @@
-"""What is known of a group whose state is not: facts that hold whatever the state may be.
+"""Remember facts about a group whose state is not known, and find answers that contradict them.
 
-Decides what contradicts them.  A member id that was fenced or that left is never a member again,
-since ids are never given twice; and a member is in no generation before one that was told since it
-was in that.  That a generation falls is no contradiction by itself: an Empty group is deleted in
-time, and the next begins anew.
+A member id that was fenced or that left is never a member again, since ids are never reused.  A
+member is never in an older generation than the last one that it was told.  A lower generation alone
+is no contradiction: an Empty group is deleted in time, and the next group begins at 1.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ _MOST = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """Since when something is so, and the line that shows it."""
+    """A fact: since when it holds, and the line that shows it."""
 
     at_ms: int
     place: str
@@ -53,7 +52,7 @@ class Facts:
     told: Fact | None = None
 
     def contradicted(self, exchange: LoggedExchange) -> tuple[str, Fact] | None:
-        """What an answer contradicts, in a sentence, and the fact."""
+        """Return what is wrong with an answer, in a sentence, and the fact that it contradicts."""
         mine = _success(exchange)
         if mine is None:
             return None
@@ -76,7 +75,7 @@ class Facts:
         return None
 
     def learn(self, exchange: LoggedExchange) -> None:
-        """Take what an answer tells."""
+        """Learn the facts that an answer shows."""
         at_ms, place = exchange.answered_ms, exchange.place
         match exchange.request, exchange.response:
             case LeaveGroupRequest() as leave, LeaveGroupResponse() as left:
@@ -119,7 +118,7 @@ def _error(exchange: LoggedExchange) -> int | str | None:
 
 
 def _success(exchange: LoggedExchange) -> tuple[str, int] | None:
-    """The member id and generation that an answer confirms, if it does."""
+    """Return the member id and generation that an answer confirms, if it does."""
     match exchange.request, exchange.response:
         case _, JoinGroupResponse(error_code=0) as joined:
             return joined.member_id, joined.generation_id

@@ -1,12 +1,12 @@
-"""One group of a log, from its first line to its last.
+"""Judge one group of a log, from its first line to its last.
 
-Decides when a line is held to what.  While the state is not known, answers are held to what some
-state gives and to the facts so far; a rebalance that completes makes the state known; then lines
-are gathered until the group is at rest again, put in order, and given to the oracle.  They can't be
-given one by one: the line of a join that waited comes minutes after the join had its effect.
+While the state is unknown, each answer is checked against what any state can give, and against the
+facts so far.  A rebalance that completes makes the state known.  Then lines are collected until no
+request waits; they are put in order and given to the oracle.  They can't be given one by one,
+because the line of a join that waited is written minutes after the join took effect.
 
-A stretch that nothing explains so far is put to `refutation`, with those before it as far back as
-the last session.  After a violation, or a doubt, the state is unknown again.
+A segment that nothing explains goes to `refutation`, with the segments before it, as far back as
+one session timeout.  After a violation or a doubt the state is unknown again.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from fencepost.properties.oracle.candidate import Candidate
 from fencepost.traces.audit.judge.anchor import find_anchor
 from fencepost.traces.audit.judge.facts import Facts
 from fencepost.traces.audit.judge.line_kind import LineKind, judged, kind
-from fencepost.traces.audit.judge.possible_errors import Legal
+from fencepost.traces.audit.judge.possible_errors import PossibleAnswers
 from fencepost.traces.audit.judge.refutation import (
-    Doubt,
-    Flawed,
-    Moved,
+    DeviatingExplanation,
+    StateLost,
     Surroundings,
+    Undecided,
     by_fact,
     by_search,
     by_table,
 )
-from fencepost.traces.audit.judge.results import AuditViolation, GroupResult, Unjudged
+from fencepost.traces.audit.judge.results import AuditViolation, GroupResult, UnjudgedSegment
 from fencepost.traces.audit.judge.segment import Generations, Segment, SegmentResult
 from fencepost.traces.audit.judge.settings import AuditSettings
 from fencepost.traces.audit.judge.stable_fast_path import StableGroup, settled
@@ -45,13 +45,13 @@ Noted = Callable[[AuditViolation, Segment | None], None]
 
 
 class GroupAudit:
-    """The audit of one group.  `result`: what can be said so far."""
+    """The audit of one group.  `result`: its result so far."""
 
     def __init__(
         self,
         group_id: str,
         settings: AuditSettings,
-        legal: Legal,
+        legal: PossibleAnswers,
         around: Surroundings,
         noted: Noted,
     ) -> None:
@@ -74,7 +74,7 @@ class GroupAudit:
         self._broker = ""
 
     def take(self, exchange: LoggedExchange) -> None:
-        """One line of this group, in order of answers."""
+        """Take one line of this group, in the order of the answers."""
         result = self.result
         if not result.lines:
             result.first_ms = exchange.arrived_ms
@@ -90,7 +90,7 @@ class GroupAudit:
         self._take(exchange)
 
     def finish(self) -> GroupResult:
-        """The log ends, or the group has been silent for long: nothing is kept but the result."""
+        """End the group, as its log ends or it was silent for long; keep the result."""
         self._close(at_end=True)
         self._forget()
         return self.result
@@ -126,7 +126,7 @@ class GroupAudit:
                 case AuditViolation() as found:
                     self._wrong(found, None)
                     return
-                case Moved():
+                case StateLost():
                     self._facts = Facts()
             self._facts.learn(exchange)
         elif not self._batch:
@@ -145,7 +145,7 @@ class GroupAudit:
             self._overflow()
 
     def _begin(self) -> None:
-        """The first line of a stretch: the oracle is told of the heartbeats before."""
+        """Begin a segment: apply the heartbeats before it to the state."""
         if self._settled is not None and self._candidates is not None:
             self._candidates = [self._settled.applied(c) for c in self._candidates]
             self._rest = self._settled
@@ -157,7 +157,7 @@ class GroupAudit:
             self._settled = None
 
     def _is_at_rest(self, exchange: LoggedExchange, confirmed: int | None) -> bool:
-        """Whether this line shows that nothing waits any more.
+        """Return whether this line shows that no request waits any more.
 
         A heartbeat answered NONE in a generation whose syncs are answered: whoever had asked for
         a rebalance before it arrived has his answer, and so his line.
@@ -172,9 +172,9 @@ class GroupAudit:
         if self._candidates is None:
             self._batch = self._batch[_MOST // 2 :]
         else:
-            self._lose("the group does not come to rest", self._batch)
+            self._lose("too many lines without a moment at which no request waits", self._batch)
 
-    # The end of a stretch.
+    # The end of a segment.
 
     def _close(self, *, at_end: bool = False) -> None:
         if not self._batch:
@@ -184,37 +184,37 @@ class GroupAudit:
                 self._anchor()
             return
         batch, self._batch = self._batch, []
-        stretch = Segment(self.group_id, self._settings, self._candidates, batch, rest=self._rest)
-        if not stretch.quick() and not stretch.thorough(
-            self._chain[-1] if self._chain else None, stretch.hidden(at_end=at_end)
+        segment = Segment(self.group_id, self._settings, self._candidates, batch, rest=self._rest)
+        if not segment.quick() and not segment.thorough(
+            self._chain[-1] if self._chain else None, segment.hidden(at_end=at_end)
         ):
-            self._weigh(stretch, at_end=at_end)
+            self._weigh(segment, at_end=at_end)
             return
-        if stretch.run.deviation is not None:
-            self._weigh(stretch, at_end=at_end)
+        if segment.run.deviation is not None:
+            self._weigh(segment, at_end=at_end)
             return
-        self._explained(stretch)
+        self._explained(segment)
 
-    def _weigh(self, stretch: Segment, *, at_end: bool) -> None:
-        """A stretch that is not explained, or not without fault."""
-        chain = [*self._chain, stretch]
+    def _weigh(self, segment: Segment, *, at_end: bool) -> None:
+        """Decide about a segment that is not explained, or not without a deviation."""
+        chain = [*self._chain, segment]
         match by_search(chain, self._around, whole=self._whole, at_end=at_end):
             case SegmentResult() as run:
-                stretch.run = run
-                self._explained(stretch)
-            case Flawed(run, found):
+                segment.run = run
+                self._explained(segment)
+            case DeviatingExplanation(run, found):
                 self.result.add_found(found)
-                self._noted(found, stretch)
-                stretch.run = run
-                self._explained(stretch)
+                self._noted(found, segment)
+                segment.run = run
+                self._explained(segment)
             case AuditViolation() as found:
-                self._wrong(found, stretch)
-            case Doubt(reason):
-                if stretch.run.explained:
-                    self._explained(stretch)
+                self._wrong(found, segment)
+            case Undecided(reason):
+                if segment.run.explained:
+                    self._explained(segment)
                 else:
-                    self._lose(reason, stretch.exchanges)
-            case Moved(reason):
+                    self._lose(reason, segment.exchanges)
+            case StateLost(reason):
                 self._moved(reason)
 
     def _anchor(self) -> None:
@@ -222,27 +222,27 @@ class GroupAudit:
         anchor = find_anchor(self.group_id, batch, self._joined, self._settings)
         if anchor is None:
             return
-        stretch = Segment(
+        segment = Segment(
             self.group_id, self._settings, [anchor.start], list(anchor.rest), anchor.parked
         )
-        if stretch.quick() or stretch.harder():
+        if segment.quick() or segment.harder():
             self.result.anchors += 1
-            self._explained(stretch)
+            self._explained(segment)
         elif not anchor.vague and not self.result.refused:
             self.result.refused = batch[-1].place
 
-    def _explained(self, stretch: Segment) -> None:
-        self.result.judged += len(stretch.exchanges)
-        self.result.notes.update(stretch.run.notes)
-        self.result.assumed.update(stretch.assumed.words)
-        candidates = list(stretch.run.after)
+    def _explained(self, segment: Segment) -> None:
+        self.result.judged += len(segment.exchanges)
+        self.result.notes.update(segment.run.notes)
+        self.result.assumed.update(segment.assumed.words)
+        candidates = list(segment.run.after)
         groups = [c.group(self.group_id) for c in candidates]
         if all(g is None or g.state is GroupState.EMPTY for g in groups):
             self._forget()
             return
         if not self._chain:
             self._whole = True
-        self._chain.append(stretch)
+        self._chain.append(segment)
         self._shorten()
         self._candidates = candidates
         self._settled = settled(self.group_id, candidates)
@@ -252,7 +252,7 @@ class GroupAudit:
         )
 
     def _shorten(self) -> None:
-        """Keep as many stretches as may still matter.
+        """Keep as many segments as may still matter.
 
         Whoever is a member has been heard within its session, so a rest that is older than that
         leaves nothing open.
@@ -277,13 +277,15 @@ class GroupAudit:
 
     # What is said of it.
 
-    def _wrong(self, found: AuditViolation, stretch: Segment | None) -> None:
+    def _wrong(self, found: AuditViolation, segment: Segment | None) -> None:
         self.result.add_found(found)
-        self._noted(found, stretch)
+        self._noted(found, segment)
         self._forget()
 
     def _lose(self, reason: str, batch: Sequence[LoggedExchange]) -> None:
-        self.result.add_unjudged(Unjudged(reason, batch[0].place, batch[-1].place, len(batch)))
+        self.result.add_unjudged(
+            UnjudgedSegment(reason, batch[0].place, batch[-1].place, len(batch))
+        )
         self._forget()
 
     def _moved(self, why: str) -> None:
@@ -291,7 +293,7 @@ class GroupAudit:
         self._forget()
 
     def _forget(self) -> None:
-        """The state is unknown from here on."""
+        """Forget the state: it is unknown from here on."""
         self._put_down()
         self._candidates = None
         self._chain = []
@@ -301,7 +303,7 @@ class GroupAudit:
 
 
 def _confirmed(exchange: LoggedExchange) -> int | None:
-    """The generation that a heartbeat answered NONE confirms.
+    """Return the generation that a heartbeat answered NONE confirms.
 
     A commit confirms nothing: it is accepted during a rebalance, too.
     """

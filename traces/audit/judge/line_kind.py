@@ -1,8 +1,7 @@
-"""Lines that say nothing of a group's state, or only that it is somewhere else.
+"""Classify lines: those that the model judges, and those that say nothing about the group's state.
 
-Decides what of a log is held to the model at all.  Errors of storage or access, of settings that
-the log does not tell, and of partitions are no business of the group protocol; a coordinator that
-is not there, loads or fails may come back with another state.
+Errors of storage, of access, of partitions, and of settings that the log does not show are not part
+of the group protocol.  After "not coordinator" and similar errors the group may have another state.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ _JUDGED = frozenset(
 
 
 class LineKind(Enum):
-    """What to do with a line."""
+    """How a line is treated."""
 
     JUDGED = "held to the model"
     MOVED = "the coordinator is not there"
@@ -41,7 +40,7 @@ class LineKind(Enum):
 
 
 def kind(exchange: LoggedExchange, settings: AuditSettings) -> LineKind:
-    """What to do with a line about one group."""
+    """Return how a line about one group is treated."""
     if exchange.api not in _JUDGED:
         return LineKind.NEUTRAL
     code = error_of(exchange)
@@ -59,7 +58,7 @@ def kind(exchange: LoggedExchange, settings: AuditSettings) -> LineKind:
 
 
 def judged(exchange: LoggedExchange) -> LoggedExchange:
-    """The exchange as the model is asked: of a commit without its offsets."""
+    """Return the exchange as the model judges it: a commit without its offsets."""
     if exchange.api != "OffsetCommit":
         return exchange
     part: dict[str, Any] = {"partitionIndex": 0, "committedOffset": 0, "committedMetadata": ""}
@@ -76,7 +75,7 @@ def judged(exchange: LoggedExchange) -> LoggedExchange:
 
 
 def error_of(exchange: LoggedExchange) -> Any:
-    """The error of an answer; of a commit the group's, None where it has only partitions'."""
+    """Return the error code of an answer; of a commit the group's, or None if it has none."""
     body = exchange.response_body
     if exchange.api == "OffsetCommit":
         return commit_error(exchange)
@@ -87,7 +86,7 @@ def error_of(exchange: LoggedExchange) -> Any:
 
 
 def commit_error(exchange: LoggedExchange) -> Any:
-    """The group's answer to a commit: 0 if some partition was stored; None if nothing tells."""
+    """Return the group's error code in a commit: 0 if a partition was stored, None if unknown."""
     codes = {
         partition.get("errorCode")
         for topic in exchange.response_body.get("topics") or ()

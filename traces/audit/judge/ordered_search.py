@@ -1,8 +1,8 @@
-"""The oracle along a log: from states that are known, trying the likely order first.
+"""Run the oracle along a log, trying the most likely order of requests first.
 
-Decides in which orders requests are tried.  In a log dozens of requests overlap, and all their
-orders are too many.  So at first only the oldest requests may be next; if that explains the
-answers, they are explained.  Only where it does not, more orders are tried, then slower brokers.
+In a log dozens of requests overlap, and their orders are too many to try all.  So at first only the
+oldest requests may be next.  Only if that explains nothing are more orders tried, then slower
+brokers.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _PARKING = frozenset({"JoinGroup", "SyncGroup"})
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """How much is tried.
+    """How many orders of requests are tried.
 
     `window`: of how many waiting requests each may be next; `enough`: how many explanations of an
     answer are followed, None for all; `strict`: errors are those that the model gives, and
@@ -71,7 +71,7 @@ class _EnoughError(Exception):
 
 
 @dataclass(slots=True)
-class InOrder(Search):
+class OrderedSearch(Search):
     """A search in which only the `window` oldest requests may be next.
 
     `enough`: how many states that explain an answer are looked for, None for all; `explains`:
@@ -89,7 +89,7 @@ class InOrder(Search):
 
     def _successors(self, candidate: Candidate, horizon: int) -> Iterator[Candidate]:
         known = {e.request_id for e in candidate.emitted}
-        for following in super(InOrder, self)._successors(candidate, horizon):
+        for following in super(OrderedSearch, self)._successors(candidate, horizon):
             if not any(self._is_contradicted(e) for e in following.emitted if e[0] not in known):
                 yield following
 
@@ -107,7 +107,7 @@ class InOrder(Search):
         *,
         everything: bool = False,
     ) -> list[Candidate]:
-        """Every candidate that meets the goal; or enough of those that explain the answer."""
+        """Return all candidates that meet the goal, or enough that explain the answer."""
         found: list[Candidate] = []
 
         def looked_at(candidate: Candidate) -> bool:
@@ -120,7 +120,7 @@ class InOrder(Search):
             return True
 
         try:
-            return super(InOrder, self).explore(
+            return super(OrderedSearch, self).explore(
                 candidates, horizon, looked_at, everything=everything
             )
         except _EnoughError:
@@ -131,8 +131,8 @@ class InOrder(Search):
             raise
 
     def steps(self, candidate: Candidate) -> list[Step]:
-        """What may happen next."""
-        steps = super(InOrder, self).steps(candidate)
+        """Return the steps that may be next."""
+        steps = super(OrderedSearch, self).steps(candidate)
         asked = [s for s in steps if s.request_id is not None]
         if len(asked) <= self.window:
             return steps
@@ -151,16 +151,16 @@ class InOrder(Search):
         incoming: Incoming | None = None,
         timer: Timer | None = None,
     ) -> Candidate:
-        """The candidate after an outcome for one of its groups."""
+        """Return the candidate after an outcome for one of its groups."""
         if outcome.group is not None and outcome.group.state is GroupState.EMPTY:
             self.was_empty = True
-        return super(InOrder, self).became(
+        return super(OrderedSearch, self).became(
             candidate, group_id, outcome, span, incoming=incoming, timer=timer
         )
 
 
-class Follower(Oracle):
-    """The oracle for a stretch of one group's log.
+class SegmentOracle(Oracle):
+    """The oracle for a segment of one group's log.
 
     `start`: the states that it may begin in; `parked`: exchanges whose requests wait in these.
     """
@@ -177,7 +177,7 @@ class Follower(Oracle):
         limit = settings.limit // effort.part
         super().__init__(settings.revision, settings.machine_config(), lag_ms=lag_ms, limit=limit)
         self.effort = effort
-        self._search = self.search = InOrder(
+        self._search = self.search = OrderedSearch(
             self.machine, lag_ms, limit, window=effort.window, enough=effort.enough
         )
         self.search.strict = effort.strict
@@ -207,7 +207,7 @@ class Follower(Oracle):
 
     @property
     def candidates(self) -> list[Candidate]:
-        """The states that explain what was seen, as a new stretch may begin in them."""
+        """The states that explain what was seen, as a new segment may begin in them."""
         lost = self._search.dropped
         return [
             replace(
@@ -220,7 +220,7 @@ class Follower(Oracle):
         ]
 
     def right(self, exchange: LoggedExchange) -> list[Allowed]:
-        """What should have been answered to a request whose answer was ignored."""
+        """Return the right answers to a request whose recorded answer was ignored."""
         found: dict[str, Allowed] = {}
         for candidate in self._candidates:
             emitted = candidate.emission(exchange.place)
@@ -237,7 +237,7 @@ class Follower(Oracle):
     def _agreed(
         self, candidate: Candidate, emitted: Emitted, observed: Message, match: Match
     ) -> Candidate:
-        """The candidate after an answer of its own was read.
+        """Return the candidate after an answer of its own was read.
 
         Whose client id a static member bears was decided by its first join, long before the log.
         """
@@ -266,7 +266,7 @@ class Follower(Oracle):
         hidden: Sequence[Sent] = (),
         ignored: frozenset[str] = frozenset(),
     ) -> None:
-        """Judge a stretch.
+        """Judge a segment.
 
         `hidden`: requests that may have been made as well; `ignored`: those whose answers are not
         looked at.
@@ -288,7 +288,7 @@ def history(
     effort: Effort,
     hidden: Sequence[Sent] = (),
 ) -> list[Event]:
-    """Exchanges as events in order of time; `parked`: those whose request is there already."""
+    """Return exchanges as events in order of time; `parked`: those whose request waits already."""
     timed: list[tuple[int, int, int, Event]] = []
     for number, sent in enumerate(hidden):
         lost = Disconnected(sent.at_ms, sent.request.connection, (sent.request.id,))
@@ -321,10 +321,10 @@ def _send(exchange: LoggedExchange) -> Send:
     )
 
 
-def hidden_request(
+def unlogged_request(
     name: str, at_ms: int, client_id: str, api: str, version: int, body: dict[str, object]
 ) -> Sent:
-    """A request that the log does not show."""
+    """Make the event of a request that the log does not show."""
     ALL_APIS[api].request.from_body(body, version)
     return Sent(at_ms, Send(name, f"{name} connection", client_id, api, version, body))
 

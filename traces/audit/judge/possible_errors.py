@@ -1,7 +1,7 @@
-"""Which errors a request can be answered with in some state, whatever it is.
+"""Compute which errors a request can be answered with in any state of the group.
 
-Decides nothing by itself: the model's decision table is asked for every state that there can be.
-What no state answers is wrong wherever a log begins, however much of it is missing.
+The model's decision table is asked for every possible state.  An answer that no state gives is
+wrong wherever a log begins, however much of it is missing.
 """
 
 from __future__ import annotations
@@ -52,14 +52,14 @@ _ELSEWHERE = frozenset({14, 15, 16})
 
 
 @dataclass(slots=True)
-class Legal:
-    """Answers the question, and remembers the answers."""
+class PossibleAnswers:
+    """Computes which errors are possible, and caches them."""
 
     revision: Revision
     _found: dict[object, frozenset[int | str]] = field(default_factory=dict)
 
     def fault(self, exchange: LoggedExchange) -> str | None:
-        """Why no state gives this answer, in a sentence; None if some state does."""
+        """Return what is wrong with an answer that no state gives; None if some state gives it."""
         try:
             request, answer = exchange.request, exchange.response
         except ShapeError as error:
@@ -87,7 +87,7 @@ class Legal:
             if code in BEYOND or code in (allowed := self._codes(table, known)):
                 continue
             words = ", ".join(error_name(c) for c in sorted(allowed, key=str))
-            return f"{error_name(code)}, which no state answers to it; {words} can be"
+            return f"{error_name(code)}, which is impossible in every state; possible: {words}"
         return None
 
     def _codes(self, name: str, known: Known) -> frozenset[int | str]:
@@ -121,7 +121,7 @@ def _codes_of(api: str, rule: Rule) -> frozenset[int | str]:
 
 
 def _about(thing: Any, version: int) -> Known:
-    """What a request itself tells of the point that it is in."""
+    """Return what a request itself tells of the point that it is in."""
     known: Known = {"version": frozenset({version})}
     if getattr(thing, "group_id", ""):
         known["group id"] = frozenset({GroupId.GIVEN})

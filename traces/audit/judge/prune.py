@@ -1,8 +1,7 @@
-"""What was answered later, known while earlier requests are tried.
+"""Drop states early: those that gave an answer that the log contradicts further down.
 
-Decides which states can be given up at once: those that have given an answer that the log
-contradicts further down.  The oracle would find out when it gets there; by then dozens of requests
-that overlap have been tried in every order.
+The oracle would find the contradiction when it reaches that line.  By then it would have tried
+dozens of overlapping requests in every order.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from fencepost.model.messages.shapes import Message
 
 
 def contradicts(expected: Message, observed: Message, *, strict: bool) -> bool:
-    """Whether an answer of the model can't be the one that was read.
+    """Return whether an answer of the model can't be the one that was read.
 
     `strict`: one error for another is a contradiction, too, and so is another generation.
     """

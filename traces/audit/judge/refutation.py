@@ -1,10 +1,10 @@
-"""What is called a violation: the one place.
+"""Call an answer wrong.  No other module does so.
 
-Decides when nothing can explain a line.  There are three ways, and no other module says that an
-answer is wrong.  No state at all gives the answer.  Or it contradicts a fact that holds in every
-state.  Or every order of the requests was tried, from every state that the group can have been in,
-with everything that the log may lack, and none gives the answer.  Where that search was cut short,
-or rests on what the log does not show, the reason is given, and nothing is called wrong.
+There are three ways.  No state of the group gives the answer.  Or the answer contradicts a fact
+that holds in every state.  Or every order of the requests was tried, from every state that the
+group can have been in, with all requests that may be missing from the log, and none gives the
+answer.  If that search was cut short, or rests on what the log does not show, the result is
+unknown, with the reason.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from typing import Protocol
 
 from fencepost.properties.oracle.verdict import Allowed, Violation, Wrong
 from fencepost.traces.audit.judge.facts import Fact, Facts
-from fencepost.traces.audit.judge.ordered_search import EXHAUSTIVE, Follower
-from fencepost.traces.audit.judge.possible_errors import Legal
+from fencepost.traces.audit.judge.ordered_search import EXHAUSTIVE, SegmentOracle
+from fencepost.traces.audit.judge.possible_errors import PossibleAnswers
 from fencepost.traces.audit.judge.results import AuditViolation
 from fencepost.traces.audit.judge.segment import Generations, Segment, SegmentResult, followed_on
 from fencepost.traces.audit.judge.stable_fast_path import is_vague
@@ -26,59 +26,59 @@ _SUSPECTS = 12
 
 
 class Surroundings(Protocol):
-    """What the rest of the log tells."""
+    """What the rest of the log shows about a time."""
 
     def runs_through(self, broker: str, from_ms: int, to_ms: int) -> bool:
-        """Whether connections show that the broker ran all the time."""
+        """Return whether connections show that the broker was not restarted meanwhile."""
         ...
 
     def damaged(self, broker: str, from_ms: int, to_ms: int) -> str | None:
-        """A line of that time that can't be read, if there is one."""
+        """Return the place of a damaged line of that time, or None."""
         ...
 
     def paused(self, broker: str, from_ms: int, to_ms: int) -> bool:
-        """Whether the broker said nothing at all for so long that it may have stood still."""
+        """Return whether the broker logged nothing for so long that it may have stood still."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
-class Doubt:
-    """Why nothing can be said of a stretch."""
+class Undecided:
+    """Why a segment can't be judged."""
 
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
-class Moved:
-    """Why the state is another one: no fault of anybody, and the group's past is gone."""
+class StateLost:
+    """Why the group's state was lost without a fault, so that its past says nothing any more."""
 
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
-class Flawed:
-    """What explains a stretch, and what even the best explanation leaves wrong."""
+class DeviatingExplanation:
+    """An explanation of a segment, and the deviation that even the best one has."""
 
     run: SegmentResult
     found: AuditViolation
 
 
-def by_table(legal: Legal, exchange: LoggedExchange) -> AuditViolation | None:
-    """The answer as one that no state gives, if it is."""
+def by_table(legal: PossibleAnswers, exchange: LoggedExchange) -> AuditViolation | None:
+    """Return the violation if no state gives the answer; else None."""
     says = legal.fault(exchange)
     return None if says is None else _plainly(exchange, says)
 
 
 def by_fact(
     facts: Facts, exchange: LoggedExchange, around: Surroundings
-) -> AuditViolation | Moved | None:
-    """The answer as one that a fact contradicts, if it does and the broker ran since then."""
+) -> AuditViolation | StateLost | None:
+    """Return the violation if a fact contradicts the answer, and no restart explains it."""
     contradiction = facts.contradicted(exchange)
     if contradiction is None:
         return None
     says, fact = contradiction
     if not _ran(around, exchange, fact):
-        return Moved("no connection shows that the broker was not started anew")
+        return StateLost("the broker may have been restarted: no connection was open all the time")
     return _plainly(exchange, says)
 
 
@@ -88,67 +88,69 @@ def by_search(
     *,
     whole: bool,
     at_end: bool,
-) -> SegmentResult | Flawed | AuditViolation | Doubt | Moved:
-    """The last stretch of a chain, each of whose stretches begins where the one before ends.
+) -> SegmentResult | DeviatingExplanation | AuditViolation | Undecided | StateLost:
+    """Judge the last segment of a chain; each segment begins where the one before ends.
 
     `whole`: whether all states that the group can have been in are among those that the chain
     begins in.  The run, if an explanation is found after all; Flawed, if none is without fault.
     """
-    stretch = chain[-1]
-    broker = stretch.exchanges[0].broker
-    missing = [s.hidden(at_end=at_end and s is stretch) for s in chain]
+    segment = chain[-1]
+    broker = segment.exchanges[0].broker
+    missing = [s.hidden(at_end=at_end and s is segment) for s in chain]
     run = followed_on(chain, EXHAUSTIVE, missing)
     lacks = any(hidden.requests for hidden in missing)
     if run.explained:
-        stretch.assumed = missing[-1]
+        segment.assumed = missing[-1]
         if run.deviation is None or lacks:
             return run
-        if _is_vague(stretch, run) or not whole:
+        if _is_vague(segment, run) or not whole:
             return run
         wrong = run.deviation
-        return Flawed(run, _found(_at(stretch, wrong), wrong, wrong.allowed))
+        return DeviatingExplanation(run, _found(_at(segment, wrong), wrong, wrong.allowed))
     violation = run.violation
     if violation is None:
         begun = "requests seem to be missing, and " if lacks else ""
-        return Doubt(f"{begun}{run.unknown or 'nothing explains it'}")
-    at = _at(stretch, violation)
+        return Undecided(f"{begun}{run.unknown or 'nothing explains it'}")
+    at = _at(segment, violation)
     from_ms = chain[0].from_ms
-    if run.was_empty and not stretch.settings.knows_delay:
-        return Moved(
-            "the group was Empty, and how long the rebalance after that waits "
-            "(group.initial.rebalance.delay.ms) was not told"
+    if run.was_empty and not segment.settings.knows_delay:
+        return StateLost(
+            "the group was Empty, and group.initial.rebalance.delay.ms, which the next rebalance "
+            "waits for, is not known"
         )
-    if run.was_empty and _begins_anew(stretch):
-        return Moved("the group was Empty, and its generations begin anew")
-    if damaged := around.damaged(broker, from_ms, stretch.to_ms):
-        return Doubt(f"{damaged} can't be read, and may explain what follows")
-    if is_vague(list(stretch.before), stretch.group_id):
-        return Doubt("the join of a member, and so its session timeout, is not in the log")
+    if run.was_empty and _begins_anew(segment):
+        return StateLost("the group was Empty and was deleted: its generations begin again")
+    if damaged := around.damaged(broker, from_ms, segment.to_ms):
+        return Undecided(f"{damaged} can't be read, and may explain what follows")
+    if is_vague(list(segment.before), segment.group_id):
+        return Undecided(
+            "the join of a member is not in the log, so its session timeout is unknown"
+        )
     if not around.runs_through(broker, from_ms, at.arrived_ms):
-        return Moved("no connection shows that the broker was not started anew")
-    if around.paused(broker, stretch.from_ms, at.arrived_ms):
-        return Doubt("the broker wrote nothing for seconds, as if it or its clock had stood still")
+        return StateLost("the broker may have been restarted: no connection was open all the time")
+    if around.paused(broker, segment.from_ms, at.arrived_ms):
+        return Undecided("the broker wrote nothing for seconds: it, or its clock, may have stopped")
     if at_end and violation.wrong is Wrong.SILENCE:
-        return Doubt("the log ends before the answer")
+        return Undecided("the log ends before the answer")
     if any(hidden.cut for hidden in missing):
-        return Doubt("more requests may be missing than are tried")
+        return Undecided("too many requests may be missing to try them all")
     if not whole:
-        return Doubt("too many lines came since the state was known for certain")
-    return _named(stretch, violation)
+        return Undecided("too many lines since the state was last known for certain")
+    return _named(segment, violation)
 
 
 def _ran(around: Surroundings, exchange: LoggedExchange, fact: Fact) -> bool:
     return around.runs_through(exchange.broker, fact.at_ms, exchange.arrived_ms)
 
 
-def _is_vague(stretch: Segment, run: SegmentResult) -> bool:
-    return is_vague([*stretch.before, *run.after], stretch.group_id)
+def _is_vague(segment: Segment, run: SegmentResult) -> bool:
+    return is_vague([*segment.before, *run.after], segment.group_id)
 
 
-def _begins_anew(stretch: Segment) -> bool:
-    """Whether a lower generation is told than before: an Empty group is deleted in time."""
+def _begins_anew(segment: Segment) -> bool:
+    """Return whether the generation falls: an Empty group was deleted, and a new one began."""
     last = -1
-    for exchange in stretch.exchanges:
+    for exchange in segment.exchanges:
         told = Generations.of(exchange)
         if told is None:
             continue
@@ -156,7 +158,7 @@ def _begins_anew(stretch: Segment) -> bool:
         if generation_id < last:
             return True
         last = generation_id
-    group = next((g for c in stretch.before if (g := c.group(stretch.group_id))), None)
+    group = next((g for c in segment.before if (g := c.group(segment.group_id))), None)
     return group is not None and -1 < last < group.generation_id
 
 
@@ -167,27 +169,27 @@ def _plainly(exchange: LoggedExchange, says: str) -> AuditViolation:
     return AuditViolation(exchange, says, "MUST", Wrong.ANSWER.name)
 
 
-def _named(stretch: Segment, violation: Violation) -> AuditViolation:
-    """The line that is wrong: the one but for which the rest is explained, if there is one."""
-    at = _at(stretch, violation)
+def _named(segment: Segment, violation: Violation) -> AuditViolation:
+    """Find the one line without which the rest is explained, if there is one."""
+    at = _at(segment, violation)
     near = sorted(
-        stretch.exchanges,
+        segment.exchanges,
         key=lambda e: abs(e.answered_ms - at.answered_ms) + (e.place != at.place),
     )
     for exchange in near[:_SUSPECTS]:
-        follower = Follower(
-            stretch.settings, stretch.before, effort=EXHAUSTIVE, parked=stretch.parked
+        follower = SegmentOracle(
+            segment.settings, segment.before, effort=EXHAUSTIVE, parked=segment.parked
         )
-        follower.follow(stretch.exchanges, ignored=frozenset({exchange.place}))
+        follower.follow(segment.exchanges, ignored=frozenset({exchange.place}))
         if follower.open() and (right := follower.right(exchange)):
             return _found(exchange, violation, right)
     return _found(at, violation, violation.allowed)
 
 
-def _at(stretch: Segment, violation: Violation) -> LoggedExchange:
+def _at(segment: Segment, violation: Violation) -> LoggedExchange:
     return next(
-        (e for e in (*stretch.exchanges, *stretch.parked) if e.place == violation.request_id),
-        stretch.exchanges[-1],
+        (e for e in (*segment.exchanges, *segment.parked) if e.place == violation.request_id),
+        segment.exchanges[-1],
     )
 
 

@@ -1,4 +1,4 @@
-"""What an audit says of each group."""
+"""The result of an audit for each group: outcome, violations, and what could not be judged."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class AuditViolation:
     allowed: tuple[Allowed, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
-        """As the report has it."""
+        """Return the JSON of the report."""
         x = self.exchange
         return {
             "place": x.place,
@@ -57,8 +57,8 @@ class AuditViolation:
 
 
 @dataclass(frozen=True, slots=True)
-class Unjudged:
-    """A stretch in which nothing could be said, and why."""
+class UnjudgedSegment:
+    """A segment that could not be judged, and why."""
 
     reason: str
     first: str
@@ -68,10 +68,10 @@ class Unjudged:
 
 @dataclass(slots=True)
 class GroupResult:
-    """One group's result.
+    """The result of an audit for one group.
 
     `lines`: all that name it; `judged`: those held to a known state; `assumed`: what had to be
-    assumed, and how often; `notes`: deviations that are allowed; `unjudged`: the first stretches of
+    assumed, and how often; `notes`: deviations that are allowed; `unjudged`: the first segments of
     which nothing can be said; `undecided`: how many there were; `anchors`: how often its state
     became known; `refused`: the first rebalance that completes, and that nothing explains.
     """
@@ -86,7 +86,7 @@ class GroupResult:
     found: list[AuditViolation] = field(default_factory=list)
     violations: int = 0
     undecided: int = 0
-    unjudged: list[Unjudged] = field(default_factory=list)
+    unjudged: list[UnjudgedSegment] = field(default_factory=list)
     refused: str = ""
     assumed: Counter[str] = field(default_factory=Counter)
     notes: Counter[str] = field(default_factory=Counter)
@@ -113,25 +113,25 @@ class GroupResult:
             first_gap = self.unjudged[0]
             return f"{first_gap.first} to {first_gap.last}: {first_gap.reason}"
         if self._is_lost:
-            return f"{self.refused}: a rebalance completes, and nothing explains it"
+            return f"{self.refused}: a rebalance completes, but the model can't explain it"
         if not self.anchors:
-            return "no rebalance completes in the log: every answer is one that some state gives"
-        return "some run of the model gives every answer"
+            return "no rebalance completes in the log, but every answer is possible"
+        return "the model explains every answer"
 
     def add_found(self, found: AuditViolation) -> None:
-        """One violation more."""
+        """Add a violation."""
         self.violations += 1
         if len(self.found) < _MOST_NOTED:
             self.found.append(found)
 
-    def add_unjudged(self, stretch: Unjudged) -> None:
-        """One stretch more of which nothing can be said."""
+    def add_unjudged(self, segment: UnjudgedSegment) -> None:
+        """Add a segment that could not be judged."""
         self.undecided += 1
         if len(self.unjudged) < _MOST_NOTED:
-            self.unjudged.append(stretch)
+            self.unjudged.append(segment)
 
     def to_json(self) -> dict[str, Any]:
-        """As the report has it."""
+        """Return the JSON of the report."""
         return {
             "group": self.group_id,
             "outcome": self.outcome,

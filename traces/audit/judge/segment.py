@@ -1,9 +1,8 @@
-"""A stretch of one group's log: from one rest to the next, held to the oracle.
+"""Explain a segment of a group's log: the lines between two moments at which no request waits.
 
-Decides how an explanation is looked for, cheap ways first: the likely order of its requests; more
-orders and a slow broker; the stretch before once more, since of several explanations of that one
-only the likely ones were kept; then requests that the log may lack.  That none is found says
-nothing yet: what is wrong is decided by `refutation`.
+Cheap attempts come first: the most likely order of the requests; more orders and a slow broker; the
+previous segment again, because only its likely explanations were kept; then requests that may be
+missing from the log.  A segment without explanation is not a violation yet: `refutation` decides.
 """
 
 from __future__ import annotations
@@ -15,10 +14,10 @@ from fencepost.model.history import Sent
 from fencepost.model.messages.messages import JoinGroupResponse, SyncGroupRequest, SyncGroupResponse
 from fencepost.properties.oracle.candidate import Candidate
 from fencepost.properties.oracle.verdict import Violation, Wrong
-from fencepost.traces.audit.judge.ordered_search import EFFORTS, Effort, Follower
+from fencepost.traces.audit.judge.ordered_search import EFFORTS, Effort, SegmentOracle
 from fencepost.traces.audit.judge.settings import AuditSettings
 from fencepost.traces.audit.judge.stable_fast_path import StableGroup
-from fencepost.traces.audit.judge.unlogged_requests import Hidden, hidden_requests
+from fencepost.traces.audit.judge.unlogged_requests import UnloggedRequests, find_unlogged_requests
 from fencepost.traces.logs.exchange import LoggedExchange
 
 
@@ -31,7 +30,7 @@ class Generations:
 
     @staticmethod
     def of(exchange: LoggedExchange) -> Generations | None:
-        """What an exchange tells; None if it is no join or sync."""
+        """Return the generations of a join or sync; None for other exchanges."""
         match exchange.request, exchange.response:
             case _, JoinGroupResponse(error_code=0) as joined:
                 return Generations(joined.generation_id, -1)
@@ -42,7 +41,7 @@ class Generations:
 
 @dataclass(frozen=True, slots=True)
 class SegmentResult:
-    """What following some lines came to.
+    """The result of following some lines with the oracle.
 
     `after`: the states that explain them, none where `violation` or `unknown` is set; `notes`: what
     is allowed and odd; `deviation`: what even the best explanation leaves wrong; `was_empty`:
@@ -64,7 +63,7 @@ class SegmentResult:
 
 @dataclass(slots=True)
 class Segment:
-    """Exchanges, and the states that they begin in.
+    """A segment: exchanges, and the possible states at its beginning.
 
     `parked`: those whose requests wait in these states; `rest`: the rest that came before; `run`:
     the one that explains it; `assumed`: the requests that it takes for made.
@@ -77,7 +76,7 @@ class Segment:
     parked: Sequence[LoggedExchange] = ()
     rest: StableGroup | None = None
     run: SegmentResult = field(default_factory=SegmentResult)
-    assumed: Hidden = field(default_factory=Hidden)
+    assumed: UnloggedRequests = field(default_factory=UnloggedRequests)
 
     @property
     def from_ms(self) -> int:
@@ -90,19 +89,21 @@ class Segment:
         return max(e.answered_ms for e in self.exchanges)
 
     def quick(self) -> bool:
-        """Whether the likely order of requests explains it."""
+        """Try the most likely order of requests; return whether it explains the segment."""
         return self._explains(self.followed(EFFORTS[0]))
 
     def harder(self) -> bool:
-        """Whether some order of its requests explains it."""
+        """Try more orders of requests; return whether one explains the segment."""
         return any(self._explains(self.followed(effort)) for effort in EFFORTS[1:])
 
-    def thorough(self, earlier: Segment | None, hidden: Hidden) -> bool:
-        """Whether anything explains it; `earlier`: the stretch before, if it is still known."""
+    def thorough(self, earlier: Segment | None, hidden: UnloggedRequests) -> bool:
+        """Try everything; return whether it is explained.  `earlier`: the segment before."""
         if self.harder():
             return True
         if earlier is not None and any(
-            self._explains(followed_on([earlier, self], effort, [earlier.assumed, Hidden()]))
+            self._explains(
+                followed_on([earlier, self], effort, [earlier.assumed, UnloggedRequests()])
+            )
             for effort in (EFFORTS[1], EFFORTS[3])
         ):
             return True
@@ -112,15 +113,15 @@ class Segment:
                 return True
         return False
 
-    def hidden(self, *, at_end: bool) -> Hidden:
-        """The requests that may have been made though the log does not show them."""
+    def hidden(self, *, at_end: bool) -> UnloggedRequests:
+        """Return the requests that may have been made though the log does not show them."""
         group = next((g for c in self.before if (g := c.group(self.group_id))), None)
         if group is None:
-            return Hidden()
-        return hidden_requests(self.exchanges, group, self.settings.gaps, at_end=at_end)
+            return UnloggedRequests()
+        return find_unlogged_requests(self.exchanges, group, self.settings.gaps, at_end=at_end)
 
     def followed(self, effort: Effort, hidden: Sequence[Sent] = ()) -> SegmentResult:
-        """What following it comes to."""
+        """Follow the segment with some effort."""
         return _followed(self, self.before, self.exchanges, effort, hidden)
 
     def _explains(self, run: SegmentResult) -> bool:
@@ -130,43 +131,43 @@ class Segment:
 
 
 def followed_on(
-    chain: Sequence[Segment], effort: Effort, hidden: Sequence[Hidden]
+    chain: Sequence[Segment], effort: Effort, hidden: Sequence[UnloggedRequests]
 ) -> SegmentResult:
-    """What following stretches one after the other comes to, all explanations of each kept.
+    """Follow segments one after the other, keeping all explanations of each.
 
     `hidden`: what the log may lack in each.
     """
     before = chain[0].before
     run = SegmentResult()
     was_empty = False
-    for i, stretch in enumerate(chain):
-        if i and stretch.rest is not None:
-            before = [stretch.rest.applied(c) for c in before]
+    for i, segment in enumerate(chain):
+        if i and segment.rest is not None:
+            before = [segment.rest.applied(c) for c in before]
         begun = i > 0
-        lines = [e for e in stretch.exchanges if not (begun and _is_late(e, stretch))]
+        lines = [e for e in segment.exchanges if not (begun and _is_late(e, segment))]
         last = i + 1 == len(chain)
         if not last:  # what arrived before a rest is followed where it arrived
             lines += [e for e in chain[i + 1].exchanges if _is_late(e, chain[i + 1])]
-        run = _followed(stretch, before, lines, effort, hidden[i].requests)
+        run = _followed(segment, before, lines, effort, hidden[i].requests)
         was_empty |= run.was_empty
         if not run.explained and not last:
-            return SegmentResult(unknown="what came before was explained in another way")
+            return SegmentResult(unknown="the lines before have another explanation")
         before = run.after
     return SegmentResult(run.after, run.violation, run.unknown, run.notes, run.deviation, was_empty)
 
 
-def _is_late(exchange: LoggedExchange, stretch: Segment) -> bool:
-    return exchange.arrived_ms < stretch.from_ms
+def _is_late(exchange: LoggedExchange, segment: Segment) -> bool:
+    return exchange.arrived_ms < segment.from_ms
 
 
 def _followed(
-    stretch: Segment,
+    segment: Segment,
     before: Sequence[Candidate],
     exchanges: Sequence[LoggedExchange],
     effort: Effort,
     hidden: Sequence[Sent],
 ) -> SegmentResult:
-    follower = Follower(stretch.settings, before, effort=effort, parked=stretch.parked)
+    follower = SegmentOracle(segment.settings, before, effort=effort, parked=segment.parked)
     follower.follow(exchanges, hidden)
     was_empty = follower.search.was_empty
     if not follower.open():

@@ -1,4 +1,4 @@
-"""What an audit is told beforehand, and what it may assume of a log."""
+"""The settings of an audit: the revision, the broker's configuration, and what a log may lack."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Gaps(Enum):
 
 @dataclass(frozen=True, slots=True)
 class AuditSettings:
-    """How an audit judges.
+    """The settings of an audit.
 
     `config`: the broker's settings that are known, Kafka's names; a log tells none, so what isn't
     given is taken to be unknown.  `lag_ms`: how late a coordinator may take a request in or let a
@@ -48,7 +48,7 @@ class AuditSettings:
         return self.config.get(DELAY) is not None
 
     def machine_config(self) -> Config:
-        """The settings for the model: what is unknown refuses nobody."""
+        """Return the settings for the model; an unknown limit is no limit."""
         return {
             DELAY: 0,
             "group.min.session.timeout.ms": 0,
@@ -60,7 +60,7 @@ class AuditSettings:
 
 @dataclass(frozen=True)
 class LogOptions:
-    """How a log is read and judged, in words; as the options of `fencepost audit`."""
+    """The options of `fencepost audit`: how a log is read and judged."""
 
     revision: str = "kafka-4"
     gaps: str = Gaps.DEFAULT.value
@@ -72,11 +72,11 @@ class LogOptions:
     groups: tuple[str, ...] = ()
 
     def settings(self) -> AuditSettings:
-        """For the judge.  Raises KeyError for a revision that there isn't."""
+        """Return the settings of the audit.  Raises KeyError for an unknown revision."""
         return AuditSettings(
             find_revision(self.revision), dict(self.config), Gaps(self.gaps), self.lag_ms
         )
 
     def dates(self) -> LogDates:
-        """For the reader.  Raises DatePatternError."""
+        """Return the reader of dates.  Raises DatePatternError."""
         return LogDates(self.date_pattern, self.timezone)

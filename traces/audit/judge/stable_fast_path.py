@@ -1,9 +1,8 @@
-"""The short way: heartbeats and commits of members of a group that is at rest.
+"""Skip the oracle for heartbeats and commits of members of a stable group.
 
-Decides which lines change nothing but a session timer.  In a Stable group whose state is known, a
-heartbeat that is answered NONE with the group's generation, from a member under its own instance
-id, is what the model answers; all that it does is to restart that member's session.  So only the
-last one of each member is kept, and the oracle hears of it when it is needed.
+In a Stable group whose state is known, a heartbeat that is answered NONE only restarts the member's
+session timer.  It must have the group's generation and the member's own instance id.  So only the
+last heartbeat of each member is kept, and applied when the oracle next needs the state.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from fencepost.traces.logs.exchange import LoggedExchange
 
 @dataclass(slots=True)
 class StableMember:
-    """A member at rest: its instance, S, and when its session last restarted (ms; from, to)."""
+    """A member of a stable group: instance, session timeout, last heartbeat (ms; from, to)."""
 
     instance: str | None
     session_ms: int
@@ -31,7 +30,7 @@ class StableMember:
 
 
 class StableGroup:
-    """A group at rest: `seats` by member id; `taken`: how many lines went this way."""
+    """A stable group: `seats`: its members by id; `taken`: how many lines were skipped."""
 
     __slots__ = ("_beat_ms", "_due_ms", "generation_id", "group_id", "seats", "taken")
 
@@ -44,7 +43,7 @@ class StableGroup:
         self._due_ms = self._next_due_ms()
 
     def takes(self, exchange: LoggedExchange) -> bool:
-        """Whether the line was one that changes nothing but a session timer; if so it is taken."""
+        """Take the line if it changes nothing but a session timer; return whether it does."""
         body = exchange.request_body
         if exchange.api == "Heartbeat":
             if exchange.response_body.get("errorCode") != 0:
@@ -83,11 +82,11 @@ class StableGroup:
         return True
 
     def _next_due_ms(self) -> int:
-        """The first time at which somebody's session may end."""
+        """Return the first time at which somebody's session may end."""
         return min((s.earliest + s.session_ms for s in self.seats.values()), default=FOREVER)
 
     def applied(self, candidate: Candidate) -> Candidate:
-        """The candidate with the session timers as the lines taken have left them."""
+        """Return the candidate with the session timers that the lines taken have set."""
         group = candidate.group(self.group_id)
         if group is None:
             return candidate
@@ -107,7 +106,7 @@ class StableGroup:
 
 
 def settled(group_id: str, candidates: list[Candidate]) -> StableGroup | None:
-    """The group at rest, if all explanations agree that it is, and on who is in it."""
+    """Return the group if all explanations agree that it is stable, and on its members."""
     seats: dict[str, StableMember] | None = None
     generation_id = -1
     for candidate in candidates:
@@ -144,7 +143,7 @@ def settled(group_id: str, candidates: list[Candidate]) -> StableGroup | None:
 
 
 def is_vague(candidates: list[Candidate], group_id: str) -> bool:
-    """Whether some member is known from a list alone, and not by its own join."""
+    """Return whether some member is known from a list alone, and not by its own join."""
     return any(
         member.session_timeout_ms >= UNKNOWN_MS or not member.client_id
         for candidate in candidates

@@ -1,8 +1,8 @@
-"""Requests that a log does not show, though they may have been made.
+"""Find requests that a log does not show, though they may have been made.
 
-Decides what may be assumed where the log alone explains nothing.  A request that was never answered
-leaves no line: a client that joined and died before its answer, or one whose request still waits
-when the log ends.  Each such request may have been made or not, at any time in the stretch.
+A request that was never answered has no line: the client died before the answer, or the request
+still waits when the log ends.  Where the log alone has no explanation, each such request may have
+been made or not, at any time in the segment.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from fencepost.model.messages.messages import (
 )
 from fencepost.model.state.group import Group, Member
 from fencepost.model.table.errors import Error
-from fencepost.traces.audit.judge.ordered_search import hidden_request
+from fencepost.traces.audit.judge.ordered_search import unlogged_request
 from fencepost.traces.audit.judge.settings import Gaps
 from fencepost.traces.logs.exchange import LoggedExchange
 
@@ -28,14 +28,14 @@ _MOST = 8
 _VERSION = 5
 _OLD_VERSION = 3
 _SINCE_MS = 10_000
-"""So long before the first line of a stretch a request may have come that shows in it."""
+"""So long before the first line of a segment a request may have come that shows in it."""
 _LONG_MS = 300_000
 _OTHERWISE = b"?"
 """What makes a subscription another one."""
 
 
 @dataclass(frozen=True, slots=True)
-class Hidden:
+class UnloggedRequests:
     """Requests that may have been made; `words`: what is assumed, for each.
 
     `cut`: whether there were more than can be tried.
@@ -46,12 +46,12 @@ class Hidden:
     cut: bool = False
 
 
-def hidden_requests(
+def find_unlogged_requests(
     exchanges: Sequence[LoggedExchange], group: Group, gaps: Gaps, *, at_end: bool
-) -> Hidden:
-    """What may be missing from a stretch that this group begins."""
+) -> UnloggedRequests:
+    """Return the requests that may be missing from a segment that begins with this group."""
     if gaps is Gaps.NONE:
-        return Hidden()
+        return UnloggedRequests()
     at_ms = exchanges[0].arrived_ms - _SINCE_MS
     group_id = exchanges[0].group_ids[0]
     made = [
@@ -64,7 +64,7 @@ def hidden_requests(
     if gaps is Gaps.ANY:
         made += _leaves(group_id, exchanges, group, at_ms)
     kept = made[:_MOST]
-    return Hidden(
+    return UnloggedRequests(
         tuple(sent for sent, _ in kept), tuple(words for _, words in kept), len(made) > _MOST
     )
 
@@ -95,7 +95,7 @@ def _unanswered_joins(
             version = _OLD_VERSION
             del body["groupInstanceId"]
         name = f"hidden join of {row.member_id} in {row.generation_id}"
-        sent = hidden_request(name, max(at_ms, row.since_ms), "", "JoinGroup", version, body)
+        sent = unlogged_request(name, max(at_ms, row.since_ms), "", "JoinGroup", version, body)
         yield sent, f"a join of {row.instance or row.member_id} that was never answered"
     for instance in fenced:
         holder = group.member(group.holder(instance) or "")
@@ -103,7 +103,7 @@ def _unanswered_joins(
             continue
         body = _join(group_id, group, "", instance, _offers(holder))
         yield (
-            hidden_request(f"hidden join of {instance}", at_ms, "", "JoinGroup", _VERSION, body),
+            unlogged_request(f"hidden join of {instance}", at_ms, "", "JoinGroup", _VERSION, body),
             f"a join of {instance} that was never answered",
         )
 
@@ -187,7 +187,7 @@ def _unanswered_returns(
             body |= _timeouts(returning)
         name = f"hidden return of {member_id}"
         yield (
-            hidden_request(name, max(at_ms, since_ms), client_id, "JoinGroup", _VERSION, body),
+            unlogged_request(name, max(at_ms, since_ms), client_id, "JoinGroup", _VERSION, body),
             f"a join of {instance or member_id} that was never answered",
         )
 
@@ -204,7 +204,7 @@ def _unasked_returns(
         body |= _timeouts(member)
         name = f"hidden change of {member.member_id}"
         yield (
-            hidden_request(name, since_ms, member.client_id, "JoinGroup", _VERSION, body),
+            unlogged_request(name, since_ms, member.client_id, "JoinGroup", _VERSION, body),
             "a join that still waits when the log ends, or whose line is missing",
         )
 
@@ -212,9 +212,9 @@ def _unasked_returns(
 def _unseen_member(group_id: str, group: Group, at_ms: int) -> tuple[Sent, str]:
     """Somebody new, whose join still waits."""
     offers = _offers(group.members[0]) if group.members else [("range", b"")]
-    body = _join(group_id, group, "", "somebody that the log does not name", offers)
+    body = _join(group_id, group, "", "a member that the log does not name", offers)
     return (
-        hidden_request("hidden join of somebody", at_ms, "", "JoinGroup", _VERSION, body),
+        unlogged_request("hidden join of somebody", at_ms, "", "JoinGroup", _VERSION, body),
         "a join that still waits when the log ends, or whose line is missing",
     )
 
@@ -234,7 +234,7 @@ def _leaves(
         if member.member_id in asked and member.member_id not in left:
             body: dict[str, object] = {"groupId": group_id, "memberId": member.member_id}
             yield (
-                hidden_request(
+                unlogged_request(
                     f"hidden leave of {member.member_id}", at_ms, "", "LeaveGroup", 0, body
                 ),
                 f"a leave of {member.member_id} whose line is missing",

@@ -1,9 +1,8 @@
-"""The stretch around a violation as a trace file, to be replayed and viewed.
+"""Write the segment around a violation as a trace file, to be replayed and viewed.
 
-Decides what stands for what came before.  A trace begins with no group, so the members are first
-made to join, sync and send the heartbeats that they last sent; then come the lines of the stretch,
-up to the wrong answer.  The requests of that beginning are not the log's, and their ids say so.
-What the file records is what the oracle says of the trace as it is.
+A trace begins without any group.  So the members first join, sync and send their last heartbeats;
+then come the lines of the segment, up to the wrong answer.  The ids of the added requests begin
+with `before` or `beat-before`.  The verdict in the file is the oracle's verdict on that trace.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from fencepost.traces.audit.judge.ordered_search import EFFORTS, history
 from fencepost.traces.audit.judge.results import AuditViolation
 from fencepost.traces.audit.judge.segment import Segment
 from fencepost.traces.audit.judge.settings import DELAY, AuditSettings
-from fencepost.traces.files.run_trace import said
+from fencepost.traces.files.run_trace import to_trace_verdict
 from fencepost.traces.files.trace_file import TraceFile
 from fencepost.traces.logs.exchange import LoggedExchange
 
@@ -31,7 +30,7 @@ _JOIN, _SYNC, _BEAT = 5, 3, 3
 
 
 class _Prefix:
-    """Events that bring a group about; times count from 0."""
+    """Events that create a group; times count from 0."""
 
     def __init__(self, group_id: str, name: str) -> None:
         self.group_id = group_id
@@ -53,16 +52,16 @@ class _Prefix:
 
 
 def window_trace(
-    found: AuditViolation, stretch: Segment | None, settings: AuditSettings, tool: str
+    found: AuditViolation, segment: Segment | None, settings: AuditSettings, tool: str
 ) -> TraceFile | None:
-    """The trace; None where the members before can't be made to join again as they were."""
+    """Make the trace; None if the members before can't be made to join again as they were."""
     exchange = found.exchange
-    if stretch is None:
+    if segment is None:
         prefix: list[tuple[int, Event]] = []
         exchanges: Sequence[LoggedExchange] = [exchange]
         base = exchange.arrived_ms - _SOON_MS
     else:
-        group = stretch.before[0].group(stretch.group_id)
+        group = segment.before[0].group(segment.group_id)
         if group is None or group.state is not GroupState.STABLE:
             return None
         sessions = {t.subject: t for t in group.timers if t.kind == SESSION}
@@ -72,9 +71,9 @@ def window_trace(
             if m.member_id in sessions
         ]
         ready = _ready_ms(group)
-        base = min([*restarts, stretch.from_ms]) - ready - _SOON_MS
-        prefix = [*_made(stretch.group_id, group).events, *_beats(stretch.group_id, group, base)]
-        exchanges = [e for e in stretch.exchanges if e.arrived_ms <= exchange.answered_ms]
+        base = min([*restarts, segment.from_ms]) - ready - _SOON_MS
+        prefix = [*_made(segment.group_id, group).events, *_beats(segment.group_id, group, base)]
+        exchanges = [e for e in segment.exchanges if e.arrived_ms <= exchange.answered_ms]
     timed = [(e.at_ms - base, _moved(e, base)) for e in _until(exchanges, exchange, settings)]
     events = tuple(e for _, e in sorted([*prefix, *timed], key=_time))
     config = {**settings.machine_config(), DELAY: _DELAY_MS}
@@ -91,7 +90,7 @@ def window_trace(
         events=events,
         senders=senders,
         names={},
-        verdict=said(verdict, settings.revision, says),
+        verdict=to_trace_verdict(verdict, settings.revision, says),
         provenance={
             "tool": tool,
             "target": exchange.broker,
@@ -109,7 +108,7 @@ def _time(entry: tuple[int, Event]) -> tuple[int, bool]:
 def _until(
     exchanges: Sequence[LoggedExchange], last: LoggedExchange, settings: AuditSettings
 ) -> Iterator[Event]:
-    """The stretch up to the wrong answer; what is answered later is only asked."""
+    """Yield the segment up to the wrong answer; requests answered later are only sent."""
     for event in history(exchanges, settings.lag_ms, frozenset(), EFFORTS[0]):
         yield event
         if isinstance(event, Answered) and event.answer.id == last.place:
@@ -127,7 +126,7 @@ def _moved(event: Event, base: int) -> Event:
 
 
 def _completes_ms(group: Group) -> int:
-    """The initial delay runs twice where somebody came after the first."""
+    """Return when the first rebalance completes; its delay runs twice if a second member joins."""
     return _DELAY_MS * (2 if len(group.members) > 1 else 1)
 
 
@@ -136,7 +135,7 @@ def _ready_ms(group: Group) -> int:
 
 
 def _made(group_id: str, group: Group) -> _Prefix:
-    """The members join, the leader first, and sync."""
+    """Let the members join, the leader first, and sync."""
     prefix = _Prefix(group_id, "before")
     members = sorted(group.members, key=lambda m: m.member_id != group.leader)
     name = group.protocol_name or ""
@@ -181,7 +180,7 @@ def _made(group_id: str, group: Group) -> _Prefix:
 
 
 def _beats(group_id: str, group: Group, base: int) -> list[tuple[int, Event]]:
-    """The heartbeats that last restarted the sessions."""
+    """Make the heartbeats that last restarted the sessions."""
     prefix = _Prefix(group_id, "beat-before")
     for timer in group.timers:
         member = group.member(timer.subject)

@@ -1,9 +1,8 @@
-"""Deployments: restarts of a group's members that follow each other closely.
+"""Find deployments: restarts of a group's members that follow each other closely.
 
-Decides which restarts are one deployment, and how many rebalances it cost.  A restart is a member
-that went and after it one that came, or a static one that took over from itself.  One process that
-restarts again and again, or two that fight for an instance id, are no deployment: it has at least
-two members.
+A restart is a member that leaves and one that comes after it, or a static member that replaces
+itself.  A deployment has at least two members, so one process that restarts again and again is
+none, and neither are two processes that fight for an instance id.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ class Deployments:
         self._completed: deque[int] = deque(maxlen=_REMEMBERED)
 
     def went(self, who: str, at_ms: int) -> None:
-        """A member left, or was removed."""
+        """Note that a member left, or was removed."""
         cluster = self._near(at_ms)
         if cluster is None:
             cluster = self._cluster = _Cluster(at_ms, at_ms)
@@ -50,28 +49,28 @@ class Deployments:
         self._count(cluster, who, at_ms)
 
     def came(self, who: str, at_ms: int) -> None:
-        """A member joined that was not there."""
+        """Note that a new member joined."""
         cluster = self._near(at_ms)
         if cluster is not None and cluster.came < cluster.went:
             cluster.came += 1
             self._count(cluster, who, at_ms)
 
     def restarted(self, who: str, at_ms: int) -> None:
-        """A static member's next process is there."""
+        """Note that a static member was restarted."""
         self.went(who, at_ms)
         self.came(who, at_ms)
 
     def completed(self, at_ms: int) -> None:
-        """A rebalance is over."""
+        """Note that a rebalance completed."""
         self._completed.append(at_ms)
 
     def purge(self, now_ms: int) -> None:
-        """Tell of what is over."""
+        """Emit the deployments that are over."""
         if self._cluster is not None and now_ms - self._cluster.until_ms > GAP_MS:
             self.close()
 
     def close(self) -> None:
-        """Nothing more will come."""
+        """Emit all that is left, at the end."""
         cluster, self._cluster = self._cluster, None
         if cluster is None or cluster.restarts < 2 or len(cluster.members) < 2:
             return

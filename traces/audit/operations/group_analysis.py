@@ -1,9 +1,7 @@
-"""One group's story, from its exchanges in the order of the answers.
+"""Follow one group: its members, replacements and departures, in the order of the answers.
 
-Decides what an exchange says of the members: who is one now, who has taken over from whom, who is
-gone and why.  The parts that make rows of that (life lines, rebalances, deployments) are told.
-Bodies are read as the log has them: most lines are heartbeats, and nothing of those is wrong that
-the oracle would not say better.
+Life lines, rebalances and deployments are made from that by their own modules.  Bodies are read as
+the log has them; wrong ones are reported by the judge.
 """
 
 from __future__ import annotations
@@ -13,7 +11,7 @@ from typing import Any
 
 from fencepost.model.table.errors import Error
 from fencepost.traces.audit.operations.deployments import Deployments
-from fencepost.traces.audit.operations.membership import ObservedMember, Roster, offers_of
+from fencepost.traces.audit.operations.membership import LogMember, Roster, offers_of
 from fencepost.traces.audit.operations.operator_rows import (
     End,
     Process,
@@ -23,7 +21,7 @@ from fencepost.traces.audit.operations.operator_rows import (
 )
 from fencepost.traces.audit.operations.ownership import Fenced, LifeLines
 from fencepost.traces.audit.operations.rebalances import Join, MemberLeave, Rebalances, Round
-from fencepost.traces.audit.operations.restarts import Came, Comings, Gone, alone
+from fencepost.traces.audit.operations.restarts import Arrival, Departed, RestartMatcher, alone
 from fencepost.traces.logs.exchange import LoggedExchange
 
 _NONE = Error.NONE.value
@@ -47,7 +45,7 @@ _PURGE_EVERY = 500
 
 
 class GroupAnalysis:
-    """A group that is told of line by line; rows go to `emit` as they end."""
+    """The analysis of one group, line by line; finished rows go to `emit`."""
 
     def __init__(self, group: str, emit: Callable[[Row], None]) -> None:
         self.group = group
@@ -59,13 +57,13 @@ class GroupAnalysis:
         self._taken = 0
         self._roster = Roster()
         self._pending: dict[str, None] = {}
-        self._comings = Comings()
+        self._comings = RestartMatcher()
         self._lines = LifeLines(self.group, self._emit)
         self._rebalances = Rebalances(self.group, self._comings, self._emit)
         self._deployments = Deployments(self.group, self._emit)
 
     def take(self, x: LoggedExchange) -> None:
-        """The next exchange that names this group."""
+        """Take the next exchange that names this group."""
         if self.over_ms and x.answered_ms > self.over_ms:
             self.end(self.over_ms)
             self._begin()
@@ -95,7 +93,7 @@ class GroupAnalysis:
         self._comings.purge(now_ms)
 
     def end(self, now_ms: int) -> None:
-        """The log, or the group, is over."""
+        """End the group, or the log."""
         for member in list(self._roster.members.values()):
             deadline_ms = member.deadline_ms
             if deadline_ms is None:
@@ -108,15 +106,15 @@ class GroupAnalysis:
         self._rebalances.close()
         self._deployments.close()
 
-    def _is_settled(self, member: ObservedMember) -> bool:
-        """Whether it has an assignment, and so doesn't wait for an answer that may take long."""
+    def _is_settled(self, member: LogMember) -> bool:
+        """Return whether a member has its assignment, so that no request of it waits."""
         current = self._rebalances.current
         return current is None or member.synced == current.generation
 
     # Requests of members
 
     def _asked(self, x: LoggedExchange, body: Mapping[str, Any], code: int) -> None:
-        """A heartbeat, a sync or a commit."""
+        """Take a heartbeat, a sync or a commit."""
         member = self._roster.members.get(body["memberId"])
         if code in {_NONE, _REBALANCE}:
             if member is None:
@@ -132,9 +130,9 @@ class GroupAnalysis:
         elif code in _MOVED:
             self._rebalances.moved(x.answered_ms)
 
-    def _stranger(self, x: LoggedExchange, body: Mapping[str, Any]) -> ObservedMember:
+    def _stranger(self, x: LoggedExchange, body: Mapping[str, Any]) -> LogMember:
         """Somebody who was a member before the log told of it."""
-        member = ObservedMember(
+        member = LogMember(
             body["memberId"],
             body.get("groupInstanceId"),
             Process(x.client_id, x.host),
@@ -189,7 +187,7 @@ class GroupAnalysis:
             holder = None
         old = known or holder
         offered = old.offers if old is not None else ()
-        member = known or ObservedMember(
+        member = known or LogMember(
             member_id,
             body.get("groupInstanceId"),
             Process(x.client_id, x.host),
@@ -213,8 +211,8 @@ class GroupAnalysis:
             self._listed(round_, told["members"])
         self._lives(x, max(member.session_ms or 0, member.rebalance_ms))
 
-    def _had_expired(self, holder: ObservedMember, x: LoggedExchange) -> bool:
-        """Whether a static member's session was over before this join for its instance id.
+    def _had_expired(self, holder: LogMember, x: LoggedExchange) -> bool:
+        """Return whether a static member's session was over before this join for its instance id.
 
         One whose own request waited was told that it is fenced.
         """
@@ -223,7 +221,7 @@ class GroupAnalysis:
         return overdue and not self._lines.knows_fenced(holder)
 
     def _round(self, x: LoggedExchange) -> Round:
-        """The generation that a join was told."""
+        """Return the round of the generation that a join was told."""
         generation = x.response_body["generationId"]
         current = self._rebalances.current
         if current is not None and current.generation == generation:
@@ -234,15 +232,15 @@ class GroupAnalysis:
         self._deployments.completed(x.answered_ms)
         return self._rebalances.begin(generation, x.answered_ms, x.place, before, known)
 
-    def _came(self, member: ObservedMember, *, fresh: bool) -> None:
-        """A member id that was not in the roster."""
+    def _came(self, member: LogMember, *, fresh: bool) -> None:
+        """Add a member id that was not in the roster."""
         self._take_over(member)
         self._roster.add(member)
         if fresh:
-            came = Came(member.process, member.instance_id, member.from_ms)
+            came = Arrival(member.process, member.instance_id, member.from_ms)
             self._comings.came.append(came)
 
-    def _take_over(self, member: ObservedMember) -> None:
+    def _take_over(self, member: LogMember) -> None:
         """Whoever held its instance id until now does so no more."""
         instance_id = member.instance_id
         if instance_id is None:
@@ -258,7 +256,7 @@ class GroupAnalysis:
         self._note_silence(holder)
 
     def _listed(self, round_: Round, rows: list[dict[str, Any]]) -> None:
-        """The leader was told all members: who is not among them is gone."""
+        """Compare with the list that the leader was told: members that are not in it are gone."""
         ids = {row["memberId"] for row in rows}
         instances = {row.get("groupInstanceId") for row in rows} - {None}
         if round_.listed is None:
@@ -283,9 +281,9 @@ class GroupAnalysis:
     # Ends
 
     def _gone(
-        self, member: ObservedMember, end: End, until_ms: int | None, by: Process | None = None
-    ) -> Gone:
-        gone = Gone(
+        self, member: LogMember, end: End, until_ms: int | None, by: Process | None = None
+    ) -> Departed:
+        gone = Departed(
             member, until_ms or member.heard_ms, alone(member, self._roster.members.values())
         )
         self._roster.remove(member)
@@ -297,12 +295,12 @@ class GroupAnalysis:
             self._deployments.went(who, gone.at_ms)
         return gone
 
-    def _note_silence(self, member: ObservedMember) -> None:
+    def _note_silence(self, member: LogMember) -> None:
         if (near := member.near(self.group)) is not None:
             self._emit(near)
 
     def _thrown_out(self, x: LoggedExchange, member_id: str) -> None:
-        """A process asks as a member that is none any more."""
+        """Note a process that sends requests as a member whose session expired."""
         member = self._roster.members.get(member_id)
         if member is not None:
             deadline_ms = member.deadline_ms
@@ -320,7 +318,7 @@ class GroupAnalysis:
         if seen or silent_ms < member.session_ms:
             return
         process = Process(x.client_id, x.host)
-        self._comings.came.append(Came(process, member.instance_id, x.arrived_ms, member_id))
+        self._comings.came.append(Arrival(process, member.instance_id, x.arrived_ms, member_id))
         self._emit(
             ThrownOut(
                 self.group,
@@ -361,7 +359,7 @@ class GroupAnalysis:
                 self._left(x, member_id, instance_id)
 
     def _left(self, x: LoggedExchange, member_id: str, instance_id: str | None) -> None:
-        """A LeaveGroup took a member out."""
+        """Remove a member that a LeaveGroup removed."""
         by = Process(x.client_id, x.host)
         member = self._roster.members.get(member_id) or self._roster.holder(instance_id)
         instance_id = instance_id if member is None else member.instance_id
@@ -393,7 +391,7 @@ class GroupAnalysis:
 
 
 def _commit_code(body: Mapping[str, Any]) -> int:
-    """What a commit was answered about the member; NONE where only topics were at fault."""
+    """Return the error code of a commit for the member; NONE if only partitions had errors."""
     for topic in body["topics"]:
         for partition in topic["partitions"]:
             code: int = partition["errorCode"]

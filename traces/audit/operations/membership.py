@@ -1,8 +1,8 @@
-"""Who is in a group, as far as its log has told.
+"""The members of a group, as far as the log shows them.
 
-Decides what is remembered of a member while it lives, and nothing longer: when it was last heard,
-the longest silence, what it subscribes to.  A log that begins in the middle of a group's life
-shows members one by one; `complete` says whether all are known.
+Of a member only this is remembered while it lives: when it was last heard, its longest silence, its
+subscription.  A log that begins in the middle of a group's life shows members one by one;
+`complete` says whether all are known.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Offers = tuple[tuple[str, Any], ...]
 
 
 @dataclass(slots=True)
-class ObservedMember:
+class LogMember:
     """A member id that is known to the group.
 
     `begins`: its join was seen; `heard_ms`: when its session timer was last restarted.
@@ -54,7 +54,7 @@ class ObservedMember:
         return None if self.session_ms is None else self.heard_ms + self.session_ms
 
     def heard(self, x: LoggedExchange) -> None:
-        """It sent something that restarts its timer."""
+        """Note a request that restarts the member's session timer."""
         silent_ms = x.arrived_ms - self.heard_ms
         if silent_ms > self.longest_ms:
             self.longest_ms, self.longest_at_ms = silent_ms, x.arrived_ms
@@ -62,7 +62,7 @@ class ObservedMember:
         self.heard_ms = max(self.heard_ms, x.answered_ms)
 
     def near(self, group: str) -> NearTimeout | None:
-        """Whether it was once close to being thrown out."""
+        """Return the row of a member that was once close to its session timeout, if it was."""
         if self.session_ms is None or self.longest_ms < NEAR * self.session_ms:
             return None
         return NearTimeout(
@@ -81,23 +81,23 @@ class ObservedMember:
 class Roster:
     """The members of a group."""
 
-    members: dict[str, ObservedMember] = field(default_factory=dict)
+    members: dict[str, LogMember] = field(default_factory=dict)
     instances: dict[str, str] = field(default_factory=dict)
     complete: bool = False
 
-    def holder(self, instance_id: str | None) -> ObservedMember | None:
-        """Who holds an instance id."""
+    def holder(self, instance_id: str | None) -> LogMember | None:
+        """Return the member that holds an instance id."""
         member_id = None if instance_id is None else self.instances.get(instance_id)
         return None if member_id is None else self.members.get(member_id)
 
-    def add(self, member: ObservedMember) -> None:
-        """A member more."""
+    def add(self, member: LogMember) -> None:
+        """Add a member."""
         self.members[member.member_id] = member
         if member.instance_id is not None:
             self.instances[member.instance_id] = member.member_id
 
-    def remove(self, member: ObservedMember) -> None:
-        """A member less."""
+    def remove(self, member: LogMember) -> None:
+        """Remove a member."""
         self.members.pop(member.member_id, None)
         instance_id = member.instance_id
         if instance_id is not None and self.instances.get(instance_id) == member.member_id:
@@ -105,17 +105,17 @@ class Roster:
 
 
 def offers_of(protocols: Iterable[Mapping[str, Any]]) -> Offers:
-    """What a join offers, to be compared with a later one's."""
+    """Return the protocols of a join, to be compared with a later one's."""
     return tuple((row["name"], row["metadata"]) for row in protocols)
 
 
 def subscription(offers: Offers) -> Offers:
-    """What of it is a subscription: the topics, not what an assignor writes beside them."""
+    """Return only the topics of offered protocols, without the assignors' own data."""
     return tuple((name, _topics(metadata)) for name, metadata in offers)
 
 
 def _topics(metadata: str) -> object:
-    """The topics of a consumer's metadata; the metadata itself if it is something else's."""
+    """Return the topics of a consumer's metadata; other metadata is returned as it is."""
     try:
         raw = base64.b64decode(metadata, validate=True)
         (count,) = struct.unpack_from(">i", raw, 2)

@@ -1,7 +1,7 @@
-"""The operator's report for programs: JSON, as `operator-report-1.schema.json` says.
+"""The operator's report as JSON, as `operator-report-1.schema.json` describes it.
 
-Decides the names: those of the rows' fields.  Times are ms since 1970, durations ms; what the log
-can't tell is null or `unknown`.  The same log gives the same bytes.
+Names are those of the rows' fields.  Times are ms since 1970, durations ms; what the log can't tell
+is null or `unknown`.  The same log gives the same bytes.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _TABLES = (
 
 
 def operator_json(report: OperatorReport) -> dict[str, Any]:
-    """The report, with its problems first."""
+    """Return the report, with its problems first."""
     return {
         "from_ms": report.from_ms,
         "until_ms": report.until_ms,
@@ -49,7 +49,7 @@ def _kept(kept: LimitedRows[Any]) -> dict[str, Any]:
 
 
 def plain(value: Any) -> Any:
-    """A row, or a part of one, as JSON has it."""
+    """Return a row, or a part of one, as JSON has it."""
     if isinstance(value, Enum):
         return value.value
     if is_dataclass(value):

@@ -1,8 +1,7 @@
-"""The operator's report: all groups of a log, in one pass beside the oracle's.
+"""Build the operator's report on all groups of a log, in one pass.
 
-Decides what is kept of a log of any size: the groups that are live, and of the rows as many as
-somebody would read, always the same ones, however the groups were interleaved.  What is left out
-is counted.
+Only live groups are kept in memory, and of each kind of row a limited number: always the same rows,
+however the groups were interleaved.  The rows that are left out are counted.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ _R = TypeVar("_R")
 
 
 class LimitedRows(Generic[_R]):
-    """The first rows by an order of their own, and the count of all."""
+    """The first rows in a given order, up to a limit, and the count of all."""
 
     def __init__(self, order: Callable[[_R], tuple[Any, ...]], most: int = MOST_ROWS) -> None:
         self.count = 0
@@ -46,7 +45,7 @@ class LimitedRows(Generic[_R]):
         self._rows: list[_R] = []
 
     def add(self, row: _R) -> None:
-        """One row more."""
+        """Add a row."""
         self.count += 1
         self._rows.append(row)
         if len(self._rows) > 2 * self.most:
@@ -60,7 +59,7 @@ class LimitedRows(Generic[_R]):
 
 @dataclass(slots=True)
 class ShortSession:
-    """A member that was thrown out while it was alive: how often, and its longest silence."""
+    """A member that was removed while it was alive: how often, and its longest silence."""
 
     first: ThrownOut
     last: ThrownOut
@@ -68,7 +67,7 @@ class ShortSession:
     count: int = 0
 
     def add(self, row: ThrownOut) -> None:
-        """Once more; rows may come in any order."""
+        """Add a row of this member; rows may come in any order."""
         self.count += 1
         self.longest_ms = max(self.longest_ms, row.silent_ms)
         self.first = min(self.first, row, key=_when)
@@ -81,7 +80,7 @@ def _when(row: ThrownOut) -> tuple[int, str, str]:
 
 @dataclass(slots=True)
 class OperatorReport:
-    """What an operator asks, answered.  `from_ms` to `until_ms`: what the log covers."""
+    """The operator's report.  `from_ms` to `until_ms`: what the log covers."""
 
     from_ms: int | None = None
     until_ms: int | None = None
@@ -126,7 +125,7 @@ class OperatorReport:
     """Rebalances by the hour in which they began, in ms since 1970."""
 
     def add(self, row: Row) -> None:
-        """One row more."""
+        """Add a row."""
         match row:
             case LifeLine():
                 self.life_lines.add(row)
@@ -159,7 +158,7 @@ class OperatorReport:
 
 
 def _is_plain_commit(body: Mapping[str, Any]) -> bool:
-    """Whether an answer to a commit has codes where they belong."""
+    """Return whether an answer to a commit has its error codes."""
     try:
         rows = [p["errorCode"] for t in body["topics"] for p in t["partitions"]]
     except (KeyError, TypeError):
@@ -168,7 +167,7 @@ def _is_plain_commit(body: Mapping[str, Any]) -> bool:
 
 
 def _is_whole(exchange: LoggedExchange) -> bool:
-    """Whether the bodies have what is read of them; a short way for heartbeats that are well."""
+    """Return whether the bodies can be read, with a short check for successful heartbeats."""
     if exchange.api == "Heartbeat" and exchange.response_body.get("errorCode") == 0:
         return isinstance(exchange.request_body.get("memberId"), str)
     if exchange.api == "OffsetCommit" and _is_plain_commit(exchange.response_body):
@@ -181,7 +180,7 @@ def _is_whole(exchange: LoggedExchange) -> bool:
 
 
 class OperatorAudit:
-    """A report under way: `take` each exchange, in order of the answers, then `finish`.
+    """A report in progress: `take` each exchange, in the order of the answers, then `finish`.
 
     `only`: the groups to look at; none for all.  `report`: where its rows go.
     """
@@ -196,7 +195,7 @@ class OperatorAudit:
         self._names: set[str] = set()
 
     def take(self, exchange: LoggedExchange) -> None:
-        """One exchange."""
+        """Take one exchange."""
         report = self._report
         at_ms = exchange.answered_ms
         if report.from_ms is None or exchange.arrived_ms < report.from_ms:
@@ -219,7 +218,7 @@ class OperatorAudit:
         story.take(exchange)
 
     def finish(self, until_ms: int | None = None) -> OperatorReport:
-        """Nothing more comes: the report.
+        """End the audit and return the report.
 
         `until_ms`: when the log ends, if these exchanges were only a part of it.
         """

@@ -1,8 +1,7 @@
-"""What an operator is told: rows about instances, fencings, rebalances and members.
+"""The rows of the operator's report: instances, fencing, rebalances, members, timeouts.
 
-Decides the facts of the report, each in a record of its own, before anybody makes sentences of
-them.  Times are ms since 1970, durations are in ms; `place` is the `FILE:LINE` to look at.  Where
-the log can't tell, a field is None or the word `unknown`.
+Times are ms since 1970, durations ms; `place` is the `FILE:LINE` to look at.  A field that the log
+can't tell is None or the word `unknown`.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from enum import Enum
 
 @dataclass(frozen=True, slots=True, order=True)
 class Process:
-    """Who sends requests, as far as a broker can see: a client id, at a host."""
+    """A client process, as a broker sees it: a client id and a host."""
 
     client_id: str
     host: str
@@ -25,7 +24,7 @@ class Process:
 
 
 class End(Enum):
-    """How somebody's hold of an instance id ended."""
+    """How a member stopped holding an instance id."""
 
     REPLACED = "replaced"
     LEFT = "left"
@@ -63,7 +62,7 @@ class LifeLine:
 
 @dataclass(frozen=True, slots=True)
 class Handover:
-    """An instance id goes from one process to another; `told`: the old one was told, alive."""
+    """An instance id goes to another process; `told`: the old one was alive and was told."""
 
     at_ms: int
     from_process: Process
@@ -91,7 +90,7 @@ class FencingChain:
 
 @dataclass(frozen=True, slots=True)
 class SelfFencing:
-    """A process was fenced by its own later join.
+    """A process that was fenced by its own later join.
 
     `alive`: it sent the fenced request after that join; otherwise the request was a join or sync
     that still waited, so the process may also have been restarted meanwhile.
@@ -108,7 +107,7 @@ class SelfFencing:
 
 @dataclass(frozen=True, slots=True)
 class StaticLeave:
-    """A static member was removed by LeaveGroup.  `itself` is None where the log can't tell."""
+    """A static member that a LeaveGroup removed.  `itself`: by its own; None if unknown."""
 
     group: str
     instance_id: str
@@ -188,8 +187,8 @@ class Deployment:
 
 
 @dataclass(frozen=True, slots=True)
-class ThrownOut:
-    """A member's session expired, and yet its process was alive and asked again."""
+class _Silence:
+    """A member that was silent for `silent_ms`, and its session timeout."""
 
     group: str
     instance_id: str | None
@@ -202,17 +201,13 @@ class ThrownOut:
 
 
 @dataclass(frozen=True, slots=True)
-class NearTimeout:
-    """A member that stayed, but was once silent for much of its session timeout."""
+class ThrownOut(_Silence):
+    """A member whose session expired while its process was alive and sent requests."""
 
-    group: str
-    instance_id: str | None
-    member_id: str
-    process: Process
-    at_ms: int
-    silent_ms: int
-    session_ms: int
-    place: str
+
+@dataclass(frozen=True, slots=True)
+class NearTimeout(_Silence):
+    """A member that stayed, but was once silent for much of its session timeout."""
 
 
 Row = (

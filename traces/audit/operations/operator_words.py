@@ -1,8 +1,7 @@
-"""The operator's report in sentences, for whoever reads it at three in the morning.
+"""The operator's report in sentences: problems first, each with who, since when, and the fix.
 
-Decides what is a problem and comes first: what is wrong, who, since when, and what to do.  Then
-what the rebalances were for, and what would have saved some.  Names are those of pods and hosts;
-times are UTC.
+Then come the causes of rebalances, and what would have avoided some of them.  Processes are named
+by client id and host; times are UTC.
 """
 
 from __future__ import annotations
@@ -29,8 +28,8 @@ _HOUR_MS = 3_600_000
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
-    """Something that is wrong.  `kind`: a word for programs; `names`: the processes."""
+class OperatorProblem:
+    """A problem with clients.  `kind`: a word for programs; `names`: the processes."""
 
     kind: str
     group: str
@@ -41,8 +40,8 @@ class Problem:
     place: str
 
 
-def operator_problems(report: OperatorReport) -> list[Problem]:
-    """What is wrong, the worst first."""
+def operator_problems(report: OperatorReport) -> list[OperatorProblem]:
+    """Return the problems of a report, the worst first."""
     found = [_ping_pong(chain) for chain in report.chains.rows if chain.ping_pong]
     found += [_self_fencing(row) for row in report.self_fencings.rows if row.alive]
     found += [_static_leave(row) for row in report.static_leaves.rows if row.itself is not False]
@@ -51,7 +50,7 @@ def operator_problems(report: OperatorReport) -> list[Problem]:
 
 
 def at(ms: int) -> str:
-    """A time as the report has it."""
+    """Format a time (ms since 1970)."""
     return datetime.fromtimestamp(ms / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
 
 
@@ -60,17 +59,17 @@ def _clock(ms: int) -> str:
 
 
 def seconds(ms: int) -> str:
-    """A duration, in seconds or minutes."""
+    """Format a duration (ms) in seconds or minutes."""
     return f"{ms / 1000:.1f} s" if ms < 120_000 else f"{ms / 60_000:.0f} min"
 
 
 def times(count: int, word: str) -> str:
-    """`1 restart`, `2 restarts`."""
+    """Format a count with its word: `1 restart`, `2 restarts`."""
     return f"{count:,} {word}" if count == 1 else f"{count:,} {word}s"
 
 
 def often(count: int) -> str:
-    """`once`, `twice`, `3 times`."""
+    """Format how often: `once`, `twice`, `3 times`."""
     return {1: "once", 2: "twice"}.get(count, f"{count:,} times")
 
 
@@ -79,61 +78,61 @@ def _names(processes: Sequence[Process]) -> str:
     return texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} and {texts[-1]}"
 
 
-def _ping_pong(chain: FencingChain) -> Problem:
-    return Problem(
+def _ping_pong(chain: FencingChain) -> OperatorProblem:
+    return OperatorProblem(
         "ping-pong",
         chain.group,
         chain.instance_id,
         tuple(map(str, chain.processes)),
         f"{_names(chain.processes)} share group.instance.id {chain.instance_id} in group "
-        f"{chain.group}: it changed hands {often(chain.count)} between "
+        f"{chain.group}: it was taken over {often(chain.count)} between "
         f"{at(chain.from_ms)} and {_clock(chain.until_ms)}, and each fenced the other.",
-        "Give each process a group.instance.id of its own, the name of its pod, say.",
+        "Give each process its own group.instance.id, for example the name of its pod.",
         chain.handovers[0].place,
     )
 
 
-def _self_fencing(row: SelfFencing) -> Problem:
-    return Problem(
+def _self_fencing(row: SelfFencing) -> OperatorProblem:
+    return OperatorProblem(
         "self-fencing",
         row.group,
         row.instance_id,
         (str(row.process),),
-        f"{row.process} was fenced at {at(row.at_ms)} by a join of its own, as {row.instance_id} "
-        f"in group {row.group}, while it was alive.",
-        "A join whose answer was lost or given up came through after a later one; or two processes "
-        "with one client.id run on that host. Rule the second out, give the client a longer "
-        "request timeout, and restart it when it ends with the fatal error.",
+        f"{row.process}, static member {row.instance_id} of group {row.group}, was fenced at "
+        f"{at(row.at_ms)} by a later join of its own, while it was alive.",
+        "Either a join whose answer was lost was handled after a later one, or two processes "
+        "with one client.id run on that host. Check that it is not the second. Then give the "
+        "client a longer request timeout, and restart it when it ends with the fatal error.",
         row.place,
     )
 
 
-def _static_leave(row: StaticLeave) -> Problem:
+def _static_leave(row: StaticLeave) -> OperatorProblem:
     who = row.process or row.by
-    surely = "" if row.itself else " (it seems: the log begins after its join)"
-    return Problem(
+    surely = "" if row.itself else " (probably: its join is not in the log)"
+    return OperatorProblem(
         "static-leave",
         row.group,
         row.instance_id,
         (str(who),),
-        f"{who} left group {row.group} with a LeaveGroup of its own at {at(row.at_ms)}, though it "
-        f"is static, as {row.instance_id}{surely}: its partitions moved at once.",
-        "A static member should close without leaving: update the client library, or set what "
-        "makes it leave on close.",
+        f"{who} left group {row.group} with a LeaveGroup at {at(row.at_ms)}, though it is static "
+        f"member {row.instance_id}{surely}. Its partitions moved at once.",
+        "A static member should close without LeaveGroup: update the client library, or change the "
+        "setting that makes it leave on close.",
         row.place,
     )
 
 
-def _short_session(member: ShortSession) -> Problem:
-    """One for each member that was thrown out, however often it was."""
+def _short_session(member: ShortSession) -> OperatorProblem:
+    """Make one problem for each member that was removed while alive, however often."""
     last, longest = member.last, member.longest_ms
     known = f" as {last.instance_id}" if last.instance_id is not None else ""
-    return Problem(
+    return OperatorProblem(
         "short-session",
         last.group,
         last.instance_id,
         (str(last.process),),
-        f"{last.process} was thrown out of group {last.group}{known} "
+        f"{last.process} was removed from group {last.group}{known} "
         f"{often(member.count)} while it was alive, last at {at(last.at_ms)}: it was "
         f"silent for up to {seconds(longest)}, and its session timeout is "
         f"{seconds(last.session_ms)}.",
@@ -144,14 +143,14 @@ def _short_session(member: ShortSession) -> Problem:
 
 def _longer_session(silent_ms: int) -> str:
     enough = long_enough_ms(silent_ms)
-    why = "find out what stops it for so long (garbage collection, no processor, a bad network)"
+    why = "find out why it is silent (garbage collection, no CPU time, a bad network)"
     return f"Set session.timeout.ms to {enough} or more, or {why}." if enough else f"F{why[1:]}."
 
 
 def operator_summary(report: OperatorReport) -> list[str]:
-    """The report as lines of text."""
+    """Return the report as lines of text."""
     if report.from_ms is None or report.until_ms is None:
-        return ["The log holds no request of a group."]
+        return ["The log has no requests of a group."]
     found = operator_problems(report)
     counts = f"{times(report.rebalances.count, 'rebalance')} in {times(report.groups, 'group')}"
     span = f"From {at(report.from_ms)} to {at(report.until_ms)}"
@@ -188,7 +187,7 @@ def _rebalances(report: OperatorReport) -> Iterator[str]:
         hour, most = max(report.by_hour.items(), key=lambda item: (item[1], -item[0]))
         yield f"Most in an hour: {most:,}, from {at(hour)}."
     else:
-        yield f"All of them, {sum(report.by_hour.values()):,}, in the {seconds(span)} of the log."
+        yield f"All {sum(report.by_hour.values()):,} were in the {seconds(span)} of the log."
     known = [r for r in report.rebalances.rows if r.duration_ms is not None]
     if known:
         longest = max(known, key=lambda r: (r.duration_ms or 0, -r.start_ms))
@@ -219,7 +218,7 @@ def _others(report: OperatorReport) -> Iterator[str]:
     if report.near_timeouts.count:
         worst = report.near_timeouts.rows[0]
         yield (
-            f"{times(report.near_timeouts.count, 'member')} came near their session timeout; the "
-            f"nearest was {worst.process} in {worst.group}: silent for {seconds(worst.silent_ms)} "
-            f"of {seconds(worst.session_ms)}."
+            f"{times(report.near_timeouts.count, 'member')} came close to their session "
+            f"timeout; the closest was {worst.process} in {worst.group}: silent for "
+            f"{seconds(worst.silent_ms)} of {seconds(worst.session_ms)}."
         )

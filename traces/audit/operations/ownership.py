@@ -1,14 +1,13 @@
-"""Who held each instance id, and who took it from whom.
+"""Track which process holds each instance id, and who took it from whom.
 
-Decides what is a restart, what a fencing, and what two processes that take turns.  A process that
-joins with an instance id and no member id takes the id over; whoever had it is told
-FENCED_INSTANCE_ID when it asks again, or at once if a request of its own still waited.  A log has
-the new holder's join only when that is answered, often after the old one was fenced, so what is
-known of a fencing waits until its other half has come.
+A process that joins with an instance id and no member id replaces the holder.  The old holder is
+told FENCED_INSTANCE_ID at its next request, or at once if a request of its own waited.  A log has
+the new holder's join only when it is answered, often after the old one was fenced; so a fencing is
+kept until both halves are known.
 
-One process that takes an id over from itself has been restarted; if the former one still asks, it
-fenced itself: a join that its client had given up came through after all, or two processes have
-one client id at one host.  Two processes that both take the id back have it by mistake.
+A process that replaces itself was restarted.  If the old process still sends requests, it fenced
+itself: a join that its client had given up arrived late, or two processes have the same client id
+on one host.  Two processes that both take the id back share it by mistake.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from fencepost.traces.audit.operations.membership import ObservedMember
+from fencepost.traces.audit.operations.membership import LogMember
 from fencepost.traces.audit.operations.operator_rows import (
     End,
     FencingChain,
@@ -54,7 +53,7 @@ class Fenced:
 class _Past:
     """A member id that was replaced."""
 
-    member: ObservedMember
+    member: LogMember
     by: Process
     at_ms: int
     handover: _Turn | None = None
@@ -108,7 +107,7 @@ class _Chain:
 
 @dataclass(slots=True)
 class _Instance:
-    """What is remembered of an instance id."""
+    """The history of an instance id, as far as it is needed."""
 
     id: str
     chain: _Chain | None = None
@@ -124,8 +123,8 @@ class LifeLines:
         self._emit = emit
         self._instances: dict[str, _Instance] = {}
 
-    def taken(self, old: ObservedMember | None, new: ObservedMember) -> None:
-        """A process joined with an instance id and no member id; `old` held it until then."""
+    def taken(self, old: LogMember | None, new: LogMember) -> None:
+        """Note a join with an instance id and no member id; `old` held the instance id before."""
         assert new.instance_id is not None  # noqa: S101  (for the type checker)
         known = self._instances.setdefault(new.instance_id, _Instance(new.instance_id))
         waiting, known.waiting = known.waiting, []
@@ -140,8 +139,8 @@ class LifeLines:
         for fenced in waiting:
             self._told(known, fenced)
 
-    def fenced(self, fenced: Fenced, holder: ObservedMember | None) -> None:
-        """A request was fenced; `holder`: who holds the instance id, as far as is known yet."""
+    def fenced(self, fenced: Fenced, holder: LogMember | None) -> None:
+        """Note a fenced request; `holder`: the member that holds the instance id, if known yet."""
         known = self._instances.setdefault(fenced.instance_id, _Instance(fenced.instance_id))
         if fenced.member_id in known.past:
             self._told(known, fenced)
@@ -153,20 +152,18 @@ class LifeLines:
         elif len(known.waiting) < _REMEMBERED:
             known.waiting.append(fenced)
 
-    def knows_fenced(self, member: ObservedMember) -> bool:
-        """Whether a member was told that it is fenced, by somebody who has not been seen yet."""
+    def knows_fenced(self, member: LogMember) -> bool:
+        """Return whether a member was fenced by a process that has not been seen yet."""
         known = self._instances.get(member.instance_id or "")
         return known is not None and any(f.member_id == member.member_id for f in known.waiting)
 
-    def ended(
-        self, member: ObservedMember, end: End, until_ms: int | None, by: Process | None
-    ) -> None:
-        """A member that held an instance id is gone, or the log is."""
+    def ended(self, member: LogMember, end: End, until_ms: int | None, by: Process | None) -> None:
+        """Note that a member with an instance id is gone, or that the log ends."""
         if member.instance_id is not None:
             self._line(member, end, until_ms, by)
 
     def close(self) -> None:
-        """Nothing more will come."""
+        """Emit all that is left, at the end."""
         for known in self._instances.values():
             for fenced in known.waiting:
                 if fenced.began:
@@ -177,7 +174,7 @@ class LifeLines:
         self._instances.clear()
 
     def purge(self, now_ms: int) -> None:
-        """Let go of what nothing more can be said about."""
+        """Emit and forget what no later line can change."""
         for instance_id, known in list(self._instances.items()):
             self._forget(known, now_ms)
             if known.chain is not None and now_ms - known.chain.until_ms > PATIENCE_MS:
@@ -185,7 +182,7 @@ class LifeLines:
             if not known.past and not known.waiting and known.chain is None:
                 del self._instances[instance_id]
 
-    def _replaced(self, known: _Instance, old: ObservedMember, new: ObservedMember) -> None:
+    def _replaced(self, known: _Instance, old: LogMember, new: LogMember) -> None:
         past = _Past(old, new.process, new.from_ms)
         known.past[old.member_id] = past
         if old.process != new.process:
@@ -222,9 +219,7 @@ class LifeLines:
     def _past_line(self, past: _Past) -> None:
         self._line(past.member, End.REPLACED, past.at_ms, past.by)
 
-    def _line(
-        self, member: ObservedMember, end: End, until_ms: int | None, by: Process | None
-    ) -> None:
+    def _line(self, member: LogMember, end: End, until_ms: int | None, by: Process | None) -> None:
         self._emit(
             LifeLine(
                 self._group,
@@ -259,9 +254,9 @@ class LifeLines:
         )
 
 
-def _parked(fenced: Fenced) -> ObservedMember:
-    """The member that a fenced join had made, while it waited."""
-    return ObservedMember(
+def _parked(fenced: Fenced) -> LogMember:
+    """Return the member of a join that was fenced while it waited."""
+    return LogMember(
         fenced.member_id,
         fenced.instance_id,
         fenced.process,
@@ -273,9 +268,9 @@ def _parked(fenced: Fenced) -> ObservedMember:
     )
 
 
-def _stranger(fenced: Fenced) -> ObservedMember:
-    """A member that is known by its fencing alone."""
-    return ObservedMember(
+def _stranger(fenced: Fenced) -> LogMember:
+    """Return a member that is known only by being fenced."""
+    return LogMember(
         fenced.member_id,
         fenced.instance_id,
         fenced.process,

@@ -1,12 +1,11 @@
-"""Every rebalance, with its cause.
+"""Find the cause of every rebalance.
 
-Decides what a rebalance began with.  A broker parks the joins of a rebalance and answers them all
-at its end, so only then can the log tell what came first: a member that nobody knew, a leave, a
-member that had been silent for its session timeout, one that joined again of its own accord.
-Nothing that came after somebody was told REBALANCE_IN_PROGRESS is a cause.  The earliest
-candidate is it; what else happened meanwhile is named beside it.  Whether somebody who went came
-back is waited for, since that decides whether static membership, or a longer session timeout,
-would have avoided the rebalance.
+A broker parks the joins of a rebalance and answers them all at its end, so only then does the log
+show what came first: a new member, a leave, an expired session, or a member that joined again by
+itself.  What comes after a member was told REBALANCE_IN_PROGRESS is no cause.  The earliest
+candidate is the cause; the others are listed beside it.  Then the module waits to see whether the
+member came back, because that decides whether static membership, or a longer session timeout, would
+have avoided the rebalance.
 """
 
 from __future__ import annotations
@@ -15,10 +14,15 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from fencepost.traces.audit.operations.membership import ObservedMember, Offers, subscription
+from fencepost.traces.audit.operations.membership import LogMember, Offers, subscription
 from fencepost.traces.audit.operations.operator_rows import Cause, Process, Rebalance, Remedy, Row
 from fencepost.traces.audit.operations.ownership import PATIENCE_MS
-from fencepost.traces.audit.operations.restarts import Came, Comings, Gone, long_enough_ms
+from fencepost.traces.audit.operations.restarts import (
+    Arrival,
+    Departed,
+    RestartMatcher,
+    long_enough_ms,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +36,8 @@ class Join:
     arrived_ms: int
     fresh: bool
     leads: bool
-    member: ObservedMember
-    old: ObservedMember | None
+    member: LogMember
+    old: LogMember | None
     offered: Offers
     offers: Offers
 
@@ -43,7 +47,7 @@ class MemberLeave:
     """A LeaveGroup that removed a member."""
 
     at_ms: int
-    gone: Gone
+    gone: Departed
     is_static: bool
 
 
@@ -60,7 +64,7 @@ class RebalanceEvidence:
     told: set[str] = field(default_factory=set)
     moved_ms: int | None = None
     departures: list[MemberLeave] = field(default_factory=list)
-    lost: list[Gone] = field(default_factory=list)
+    lost: list[Departed] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -89,8 +93,8 @@ class _Candidate:
     at_ms: int
     cause: Cause
     who: Process
-    gone: Gone | None = None
-    came: Came | None = None
+    gone: Departed | None = None
+    came: Arrival | None = None
     static_leave: bool = False
     was_told: bool = False
     """It came after somebody had been told of the rebalance, by one who may have been that."""
@@ -99,7 +103,7 @@ class _Candidate:
 class Rebalances:
     """The rebalances of one group.  Rows go to `emit` when all that matters to them is known."""
 
-    def __init__(self, group: str, comings: Comings, emit: Callable[[Row], None]) -> None:
+    def __init__(self, group: str, comings: RestartMatcher, emit: Callable[[Row], None]) -> None:
         self._group = group
         self._comings = comings
         self._emit = emit
@@ -117,7 +121,7 @@ class Rebalances:
         return len(self._evidence.departures) + len(self._evidence.lost)
 
     def begin(self, generation: int, at_ms: int, place: str, before: int, known: bool) -> Round:
-        """A generation is there.  `known`: whether `before` counts all members that there were."""
+        """Begin a generation.  `known`: whether `before` counts all members that there were."""
         last = self.current
         stable = last is None or last.stable_ms is not None
         evidence, self._evidence = self._evidence, RebalanceEvidence()
@@ -125,28 +129,28 @@ class Rebalances:
         return self._rounds[-1]
 
     def told(self, member_id: str, at_ms: int) -> None:
-        """A member was told that a rebalance runs."""
+        """Note that a member was told that a rebalance is in progress."""
         evidence = self._at(at_ms)
         evidence.told.add(member_id)
         if evidence.sign_ms is None or at_ms < evidence.sign_ms:
             evidence.sign_ms = at_ms
 
     def moved(self, at_ms: int) -> None:
-        """Somebody was told that the group is elsewhere."""
+        """Note an answer that says that the group is at another broker."""
         evidence = self._at(at_ms)
         if evidence.moved_ms is None:
             evidence.moved_ms = at_ms
 
     def departed(self, departure: MemberLeave) -> None:
-        """A LeaveGroup removed a member."""
+        """Note that a LeaveGroup removed a member."""
         self._at(departure.at_ms).departures.append(departure)
 
-    def lost(self, gone: Gone, at_ms: int) -> None:
-        """A member's session was over, as its own request has shown."""
+    def lost(self, gone: Departed, at_ms: int) -> None:
+        """Note that a member's session expired, as its own request shows."""
         self._at(at_ms).lost.append(gone)
 
     def synced(self, generation: int, at_ms: int) -> None:
-        """Somebody has an assignment."""
+        """Note the first assignment of a generation."""
         current = self.current
         if current is not None and current.generation == generation and current.stable_ms is None:
             current.stable_ms = at_ms
@@ -158,12 +162,12 @@ class Rebalances:
         return current.evidence if early and current is not None else self._evidence
 
     def purge(self, now_ms: int) -> None:
-        """Judge those about which nothing more will come."""
+        """Emit the rebalances that no later line can change."""
         while len(self._rounds) > 1 and now_ms - self._rounds[0].completed_ms > 2 * PATIENCE_MS:
             self._judge(self._rounds.popleft())
 
     def close(self) -> None:
-        """Nothing more will come."""
+        """Emit all that is left, at the end."""
         while self._rounds:
             self._judge(self._rounds.popleft())
 
@@ -222,7 +226,7 @@ class Rebalances:
             if cause is None or (cause in _AS_TOLD and told):
                 continue
             member = join.member
-            came = Came(member.process, member.instance_id, join.arrived_ms)
+            came = Arrival(member.process, member.instance_id, join.arrived_ms)
             gone = self._comings.before(came) if cause is Cause.NEW_MEMBER else None
             row = (join.arrived_ms, cause, member.process, gone, came)
             found.append(_Candidate(*row, was_told=told))
@@ -252,7 +256,7 @@ _AS_TOLD = frozenset({Cause.LEADER_REJOIN, Cause.MEMBER_REJOIN})
 
 
 def _was_told(join: Join, round_: Round) -> bool:
-    """Whether it had been told of the rebalance itself, or came after somebody had."""
+    """Return whether the member, or one before it, had been told of the rebalance."""
     sign_ms = round_.evidence.sign_ms
     if join.old is not None and join.old.member_id in round_.evidence.told:
         return True
@@ -265,7 +269,7 @@ def _sign(round_: Round) -> int:
 
 
 def _cause(join: Join, round_: Round) -> Cause | None:
-    """What a join would be the cause of; None: it only takes part."""
+    """Return the cause that a join would be; None if it only takes part."""
     if join.fresh and join.old is None:
         is_certain = round_.all_known or round_.all_fresh or join.member.instance_id is None
         return Cause.NEW_MEMBER if is_certain else None

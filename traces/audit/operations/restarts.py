@@ -1,8 +1,8 @@
-"""Who went and who came back: restarts, and how long they took.
+"""Match members that left with members that came, to find restarts and how long they took.
 
-Decides when a member that joins is one that was there before.  A static member says so itself, by
-its instance id.  A dynamic one has a new member id each time: it is taken for the same if client id
-and host are the same, or the client id alone where no other member has it.
+A static member is known by its instance id.  A dynamic member has a new member id each time: it is
+the same process if client id and host are the same, or the client id alone if no other member has
+it.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from fencepost.traces.audit.operations.membership import ObservedMember
+from fencepost.traces.audit.operations.membership import LogMember
 from fencepost.traces.audit.operations.operator_rows import Process
 from fencepost.traces.audit.operations.ownership import PATIENCE_MS
 
@@ -24,20 +24,20 @@ _SPARE = 1.5
 
 
 @dataclass(frozen=True, slots=True)
-class Gone:
-    """A member that is no more; `heard_ms`: when it was last heard, `at_ms`: when it went.
+class Departed:
+    """A member that is gone; `heard_ms`: when it was last heard, `at_ms`: when it went.
 
     `alone`: whether no other member had its client id.
     """
 
-    member: ObservedMember
+    member: LogMember
     at_ms: int
     alone: bool
 
 
 @dataclass(frozen=True, slots=True)
-class Came:
-    """A process asked to be let in, or (`member_id`) asked as a member that it was no more."""
+class Arrival:
+    """A process that joined, or (`member_id`) that still sent requests as a removed member."""
 
     process: Process
     instance_id: str | None
@@ -46,11 +46,11 @@ class Came:
 
 
 @dataclass(slots=True)
-class Comings:
-    """What a group remembers of the last minutes."""
+class RestartMatcher:
+    """Matches the departures and arrivals of the last minutes."""
 
-    gone: deque[Gone] = field(default_factory=lambda: deque(maxlen=_REMEMBERED))
-    came: deque[Came] = field(default_factory=lambda: deque(maxlen=_REMEMBERED))
+    gone: deque[Departed] = field(default_factory=lambda: deque(maxlen=_REMEMBERED))
+    came: deque[Arrival] = field(default_factory=lambda: deque(maxlen=_REMEMBERED))
 
     def purge(self, now_ms: int) -> None:
         """Forget what is too old to matter."""
@@ -59,15 +59,15 @@ class Comings:
         while self.came and now_ms - self.came[0].at_ms > 3 * PATIENCE_MS:
             self.came.popleft()
 
-    def back(self, gone: Gone) -> Came | None:
-        """How a member came back after it had gone, if it did."""
+    def back(self, gone: Departed) -> Arrival | None:
+        """Find how a member came back after it had gone, if it did."""
         since, until = gone.member.heard_ms, gone.at_ms + PATIENCE_MS
         return next(
             (came for came in self.came if since < came.at_ms <= until and _same(gone, came)), None
         )
 
-    def before(self, came: Came) -> Gone | None:
-        """Who went before it came, if it is the same."""
+    def before(self, came: Arrival) -> Departed | None:
+        """Find the member that went before this one came, if it is the same."""
         since = came.at_ms - PATIENCE_MS
         return next(
             (
@@ -79,7 +79,7 @@ class Comings:
         )
 
 
-def _same(gone: Gone, came: Came) -> bool:
+def _same(gone: Departed, came: Arrival) -> bool:
     old = gone.member
     if came.member_id is not None:
         return came.member_id == old.member_id
@@ -90,12 +90,12 @@ def _same(gone: Gone, came: Came) -> bool:
     return old.process == came.process
 
 
-def alone(member: ObservedMember, members: Iterable[ObservedMember]) -> bool:
-    """Whether no other member has its client id."""
+def alone(member: LogMember, members: Iterable[LogMember]) -> bool:
+    """Return whether no other member has its client id."""
     same = sum(1 for other in members if other.process.client_id == member.process.client_id)
     return same <= 1
 
 
 def long_enough_ms(away_ms: int) -> int | None:
-    """A session timeout that outlasts such an absence with some to spare; None: there is none."""
+    """Return a session timeout that is safely longer than an absence; None if there is none."""
     return next((ms for ms in LADDER_MS if ms >= _SPARE * away_ms), None)

@@ -1,7 +1,6 @@
-"""The pipeline's commands: which jobs they are, on which shards, with whichever engine.
+"""Run the pipeline's commands: which jobs, on which shards, with which engine.
 
-Decides what is left to do.  A shard that is written is done, so a command that was killed goes on
-where it was when it is run again; what of a table is read later comes from the same files.
+A shard that is written is done, so a command that was killed continues when it is run again.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ from fencepost.traces.pipeline.storage.manifest import CorpusError
 
 @dataclass(frozen=True, slots=True)
 class ShardsDone:
-    """What a run did: shards and rows now, and shards that were there before."""
+    """The work of a run: shards and rows made now, and shards that were there before."""
 
     shards: int
     rows: int
@@ -39,7 +38,7 @@ class ShardsDone:
 
 
 def open_corpus(place: Place) -> Corpus:
-    """The corpus in a folder.  Raises CorpusError."""
+    """Open the corpus in a folder.  Raises CorpusError."""
     text = place.read_text(MANIFEST)
     if text is None:
         raise CorpusError(f"{place} holds no {MANIFEST}; give a folder that `generate` made")
@@ -47,7 +46,7 @@ def open_corpus(place: Place) -> Corpus:
 
 
 def generate_corpus(engine: JobEngine, place: Place, recipe: Recipe) -> ShardsDone:
-    """Make a corpus, or what is missing of it.  Raises CorpusError where another one is."""
+    """Generate a corpus, or its missing part.  Raises CorpusError if another one is there."""
     known = place.read_text(MANIFEST)
     if known is None:
         place.write_text(MANIFEST, recipe.text())
@@ -61,7 +60,7 @@ def generate_corpus(engine: JobEngine, place: Place, recipe: Recipe) -> ShardsDo
 
 
 def check_corpus(engine: JobEngine, corpus: Corpus, judged_by: str) -> ShardsDone:
-    """Judge what is not judged yet.  Raises CorpusError where traces are missing."""
+    """Judge what is not judged yet.  Raises CorpusError if traces are missing."""
     present = corpus.present()
     return _ran(engine, corpus, CheckJob(corpus, judged_by), verdicts_folder(judged_by), present)
 
@@ -83,7 +82,7 @@ def _ran(
 
 
 def judged_shards(corpus: Corpus, judged_by: str) -> list[int]:
-    """The shards whose verdicts are there.  Raises CorpusError where some are missing."""
+    """Return the shards, all judged.  Raises CorpusError if verdicts are missing."""
     present = corpus.present()
     there = corpus.written(verdicts_folder(judged_by))
     missing = len(present) - len(there)
@@ -96,7 +95,7 @@ def judged_shards(corpus: Corpus, judged_by: str) -> list[int]:
 
 
 def count_outcomes(engine: JobEngine, corpus: Corpus, judged_by: str) -> pa.Table:
-    """How many traces of each model came out how."""
+    """Count the traces of each model by outcome."""
     merge = Merge(("revision", "mutant", "outcome"), ("traces",), ())
     return engine.merged(
         CountOutcomesJob(corpus, judged_by), judged_shards(corpus, judged_by), merge
@@ -104,14 +103,14 @@ def count_outcomes(engine: JobEngine, corpus: Corpus, judged_by: str) -> pa.Tabl
 
 
 def cover_corpus(engine: JobEngine, corpus: Corpus) -> pa.Table:
-    """Every item that the corpus covers; also written to `coverage.parquet`."""
+    """Compute every item that the corpus covers, and write them to `coverage.parquet`."""
     items = engine.merged(coverage.CoverageJob(corpus), corpus.present(), coverage.MERGE)
     corpus.place.write("coverage.parquet", items)
     return items
 
 
 def minimise_corpus(engine: JobEngine, corpus: Corpus, out: Place) -> tuple[int, int]:
-    """Write a corpus of the traces that coverage needs; how many, and how many there were."""
+    """Write a corpus of the traces that coverage needs; return their number, and that of all."""
     if out.read_text(MANIFEST) is not None:
         raise CorpusError(f"{out} holds a corpus; choose another folder")
     picked = engine.each(coverage.GreedyCoverJob(corpus), corpus.present())
@@ -126,7 +125,7 @@ def minimise_corpus(engine: JobEngine, corpus: Corpus, out: Place) -> tuple[int,
 
 
 def triage_corpus(engine: JobEngine, corpus: Corpus, judged_by: str) -> list[triage.Triaged]:
-    """Every group of violations, with its smallest trace made smaller."""
+    """Group violations, and shrink the smallest trace of each group."""
     find_revision(judged_by)
     shards = judged_shards(corpus, judged_by)
     groups = engine.merged(triage.Groups(corpus, judged_by), shards, triage.MERGE)

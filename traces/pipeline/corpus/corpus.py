@@ -1,9 +1,9 @@
-"""A corpus: how many traces of which models, from which seed, and which shard holds which.
+"""Describe a corpus: how many traces of which models, from which seed, and which shard has which.
 
-Decides what a corpus is before any of it is made.  Trace `i` is of the `i`-th model, counted round,
-and depends on nothing but the seed, its number and its model; so whoever makes it, on however many
-machines, makes the same.  A shard is some traces of one model: the unit of work, and of what is
-kept when a job is killed.  `corpus.json` says all of it, and what doesn't fit it is refused.
+Trace `i` is of model `i` modulo the number of models, and depends only on the seed, its number and
+its model; so any number of machines makes the same traces.  A shard holds traces of one model: it
+is the unit of work, and of what is kept when a job is killed.  `corpus.json` holds the description;
+a folder that doesn't fit it is refused.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any, Self
 from fencepost.model.revision import Revision
 from fencepost.properties.mutants.catalogue import find_mutant, find_revision
 from fencepost.properties.mutants.mutant import PREFIX
-from fencepost.traces.files.run_trace import tool
+from fencepost.traces.files.run_trace import tool_version
 from fencepost.traces.pipeline.storage.manifest import ManifestKind, manifest
 
 FORMAT = "fencepost-corpus"
@@ -25,7 +25,7 @@ _KIND = ManifestKind(
     FORMAT,
     VERSION,
     "corpus",
-    "make the corpus anew in another folder",
+    "generate the corpus again in another folder",
     "give a folder that `generate` made",
 )
 NO_MUTANT = "none"
@@ -42,7 +42,7 @@ class TraceSource:
 
     @classmethod
     def of(cls, name: str) -> Self:
-        """By its name, `mutant:NAME` for a mutant.  Raises KeyError."""
+        """Find it by its name, `mutant:NAME` for a mutant.  Raises KeyError."""
         if name.startswith(PREFIX):
             model = find_mutant(name).revision
             return cls(model.base or "", model.name.removeprefix(PREFIX))
@@ -50,7 +50,7 @@ class TraceSource:
 
     @property
     def name(self) -> str:
-        """As other commands name it."""
+        """Its name in other commands."""
         return self.revision if self.mutant == NO_MUTANT else PREFIX + self.mutant
 
     @property
@@ -80,7 +80,7 @@ class Shard:
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """All that a corpus depends on.
+    """The description of a corpus: all that it depends on.
 
     `traces` in all, dealt out to the models of these names in turn; `per_shard` at most in a shard;
     `made_by`: the version of fencepost, since another one may draw other traces; `part`: only some
@@ -91,11 +91,11 @@ class Recipe:
     traces: int
     models: tuple[str, ...]
     per_shard: int = SHARD_TRACES
-    made_by: str = field(default_factory=tool)
+    made_by: str = field(default_factory=tool_version)
     part: bool = False
 
     def shards(self) -> list[Shard]:
-        """Every shard, model by model."""
+        """Return every shard, model by model."""
         shards: list[Shard] = []
         for place, name in enumerate(self.models):
             source = TraceSource.of(name)
@@ -106,7 +106,7 @@ class Recipe:
         return shards
 
     def to_json(self) -> dict[str, Any]:
-        """As `corpus.json` says it."""
+        """Return the content of `corpus.json`."""
         return {
             "format": FORMAT,
             "version": VERSION,
@@ -119,12 +119,12 @@ class Recipe:
         }
 
     def text(self) -> str:
-        """The text of `corpus.json`."""
+        """Return the text of `corpus.json`."""
         return json.dumps(self.to_json(), indent=1) + "\n"
 
     @classmethod
     def from_text(cls, text: str, where: str) -> Self:
-        """What a `corpus.json` says.  Raises CorpusError."""
+        """Read a `corpus.json`.  Raises CorpusError."""
         said = manifest(text, where, _KIND)
         models = tuple(said["models"])
         sizes = (said["seed"], said["traces"], models, said["per_shard"])
@@ -134,7 +134,7 @@ class Recipe:
 def corpus_recipe(
     *, seed: int, traces: int, revisions: Sequence[str], mutants: Sequence[str], per_shard: int
 ) -> Recipe:
-    """A recipe of revisions and mutants, each named once.  Raises KeyError for one unknown."""
+    """Make a recipe of revisions and mutants, each named once.  Raises KeyError if unknown."""
     names = (*revisions, *(PREFIX + name.removeprefix(PREFIX) for name in mutants))
     models = tuple(dict.fromkeys(TraceSource.of(name).name for name in names))
     return Recipe(seed, traces, models, per_shard)

@@ -1,8 +1,10 @@
-"""What a corpus covers: rules, pairs of rules, states of the model; and which traces are needed.
+"""Compute what a corpus covers, which traces are needed for that, and what could be covered.
 
-Decides what an item of coverage is.  A rule by which the model decided; a pair of rules of which
-one decided next after the other; a state of the group as rules can tell it apart.  Items are of the
-model that a trace was made with, read from the trace itself.
+Items of coverage are: a rule that the model used; two rules used one after the other; a state of
+the group, as far as rules can tell states apart.  They are read from the trace itself, and belong
+to the model that made it.  A greedy cover keeps the trace that adds most, again and again (of equal
+ones the lowest number), then drops those that later ones made superfluous.  What could be covered
+is found by exploring the scopes `fencepost.properties.cover.scopes.SMALL` exhaustively.
 """
 
 from __future__ import annotations
@@ -36,7 +38,7 @@ MERGE = Merge(("revision", "mutant", "kind", "item"), ("traces",), ("first",))
 
 
 def items_of(turns: Iterable[Mapping[str, Any]]) -> set[tuple[str, str]]:
-    """What a trace covers: kind and item."""
+    """Return what a trace covers: kind and item."""
     rules: list[str] = []
     found: set[tuple[str, str]] = set()
     for turn in turns:
@@ -55,7 +57,7 @@ class CoverageJob:
     schema = ITEMS
 
     def __call__(self, number: int) -> pa.Table:
-        """A row for each item, as `schema.ITEMS` says."""
+        """Return a row for each item, as `schema.ITEMS` says."""
         shard = self.corpus.shards[number]
         counted: dict[tuple[str, str], list[int]] = {}
         for row in rows_of(self.corpus.table(shard, ["trace", "turns"])):
@@ -79,7 +81,7 @@ class GreedyCoverJob:
     schema = SHOWN
 
     def __call__(self, number: int) -> pa.Table:
-        """A row for each trace that was picked, as `schema.SHOWN` says."""
+        """Return a row for each trace that was picked, as `schema.SHOWN` says."""
         shard = self.corpus.shards[number]
         shown = {
             row["trace"]: frozenset(f"{kind} {item}" for kind, item in items_of(row["turns"]))
@@ -93,7 +95,7 @@ class GreedyCoverJob:
 
 
 def needed(corpus: Corpus, picked: pa.Table) -> dict[int, list[int]]:
-    """Of the traces that shards picked, those that are needed: shard → their numbers.
+    """Choose from the traces that shards picked; return shard → numbers of those needed.
 
     Each model's coverage is kept for itself.
     """
@@ -110,7 +112,7 @@ def needed(corpus: Corpus, picked: pa.Table) -> dict[int, list[int]]:
 
 
 def coverage_json(corpus: Corpus, items: pa.Table) -> dict[str, Any]:
-    """The coverage of each model: how much, how it came to be, and what is missing.
+    """Return the coverage of each model: how much, how it grew, and what is missing.
 
     Missing is what can be reached in small worlds and no trace shows; of a mutant that is not told.
     `over_time`: how many items the traces below each number show.
@@ -150,7 +152,7 @@ def _kind_json(
 
 
 def greedy(shown: Mapping[int, frozenset[str]]) -> list[int]:
-    """Of traces, by number, with what each shows: those to keep, in the order in which they came.
+    """Choose traces that cover all items; `shown`: trace number → items.
 
     What a trace adds only falls, so one whose old figure is still the best when counted anew is it.
     """
@@ -185,7 +187,7 @@ _CUT_OFF = frozenset({"restart", "drop"})
 
 @cache
 def reachable(revision: str) -> Mapping[str, frozenset[str]]:
-    """By kind: `rule`, `pair`, `state`.  Raises KeyError for a revision that there isn't."""
+    """Return what is reachable, by kind: `rule`, `pair`, `state`.  Raises KeyError."""
     found: dict[str, set[str]] = {kind: set() for kind in KINDS}
     for named in COVER_SCOPES:
         _reach(Worlds(find_revision(revision), named.scope), found)

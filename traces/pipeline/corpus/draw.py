@@ -1,8 +1,8 @@
-"""Drawing traces from the model: which walk the trace of a number is.
+"""Draw random traces from the model.
 
-Decides what a generated trace looks like: ten to twenty-five acts of a few clients, each of which
-may do whatever its state allows, on a virtual clock.  A trace depends on the seed, its number and
-its model; numbers come from a generator of its own, so no trace knows of another.
+A trace has ten to twenty-five acts of a few clients, on a virtual clock; each client may do
+whatever its state allows.  A trace depends only on the seed, its number and its
+model.  `state_words` names the state of a group without ids, generations, deadlines and bytes.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ _STRETCH = 20_000
 
 @lru_cache(maxsize=len(SCOPES) * 2)
 def ground(model: str, scope: int, stretch: int = 0) -> WalkGround:
-    """The worlds of a model that traces of a scope walk through; `stretch`: of numbers."""
+    """Return the worlds of a model for traces of a scope; `stretch`: a range of numbers."""
     del stretch
     return WalkGround(find_revision(model), SCOPES[scope])
 
 
 def drawn(model: str, seed: int, number: int) -> tuple[int, Walk]:
-    """The scope and the walk of the trace of this number."""
+    """Return the scope and the walk of the trace of this number."""
     chance = Random(f"{seed}/{number}")  # noqa: S311  (it must be the same each time)
     scope = chance.randrange(len(SCOPES))
     bits = chance.getrandbits(len(_DISTURBING))
@@ -54,13 +54,13 @@ def drawn(model: str, seed: int, number: int) -> tuple[int, Walk]:
 
 
 def trace_row(model: str, seed: int, number: int) -> dict[str, Any]:
-    """The trace of this number, as a row of `schema.TRACES`."""
+    """Return the trace of this number, as a row of `schema.TRACES`."""
     scope, walk = drawn(model, seed, number)
     return row_of(walk, scope, number)
 
 
 def row_of(walk: Walk, scope: int, number: int = 0) -> dict[str, Any]:
-    """A walk in a scope as a row of `schema.TRACES`."""
+    """Return a walk in a scope as a row of `schema.TRACES`."""
     run = walk.run()
     return {
         "trace": number,
@@ -74,7 +74,7 @@ def row_of(walk: Walk, scope: int, number: int = 0) -> dict[str, Any]:
 
 
 def turn_rows(choices: Sequence[WalkChoice], run: Run) -> list[dict[str, Any]]:
-    """What was chosen, by which rules it went, and what the group was then."""
+    """Return what was chosen, the rules used, and the group's state after it."""
     return [
         {
             "act": choice.kind,
@@ -88,7 +88,7 @@ def turn_rows(choices: Sequence[WalkChoice], run: Run) -> list[dict[str, Any]]:
 
 
 def choices_of(turns: Iterable[dict[str, Any]]) -> tuple[WalkChoice, ...]:
-    """What was chosen, from the rows."""
+    """Return the choices in these rows."""
     return tuple(WalkChoice(turn["act"], turn["client"], turn["outcome"]) for turn in turns)
 
 
@@ -101,7 +101,7 @@ ABSENT = "no group"
 
 
 def state_words(group: Group | None) -> str:
-    """Such as `Stable: dynamic leading, many static owes; offsets`."""
+    """Describe a state, such as `Stable: dynamic leading, many static owes; offsets`."""
     if group is None:
         return ABSENT
     kinds = Counter(_kind(member, group.leader) for member in group.members)

@@ -1,7 +1,7 @@
-"""Who runs the jobs: one process, or Spark.  The engine of one process.
+"""Engines that run jobs on many shards: the interface, and the engine of one process.
 
-Decides what an engine is: it does a job to many shards, and gives what came of it in the order of
-the shards, or merged.  It knows nothing of what the jobs do.
+An engine returns the results in the order of the shards, or merged.  It knows nothing of what the
+jobs do.
 """
 
 from __future__ import annotations
@@ -29,23 +29,23 @@ class Merge:
 
 
 class JobEngine(Protocol):
-    """Does jobs."""
+    """An engine that runs jobs on shards."""
 
     def each(self, job: Job, shards: Sequence[int]) -> pa.Table:
-        """What the job gives for each of these shards."""
+        """Run a job on each of these shards, and return the tables in their order."""
         ...
 
     def merged(self, job: Job, shards: Sequence[int], merge: Merge) -> pa.Table:
-        """The same, merged, in the order of the keys."""
+        """Do the same, with rows merged and in the order of the keys."""
         ...
 
     def frontiers(self, place: Place) -> Frontiers:
-        """Levels of an exploration."""
+        """Return the levels of an exploration in a place."""
         ...
 
 
 class LocalEngine:
-    """One process, one shard after the other."""
+    """The engine of one process, which runs one shard after the other."""
 
     def each(self, job: Job, shards: Sequence[int]) -> pa.Table:
         """See JobEngine."""

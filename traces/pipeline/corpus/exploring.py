@@ -1,8 +1,8 @@
-"""Exploration in levels that are kept: what outgrows one machine, or one evening.
+"""Explore level by level, keeping each level in files, so that it can be continued later.
 
-Decides when a level is whole.  Each is a table of the worlds that are first reached in so many
-steps, written by whichever engine runs; then one small file says how many worlds and transitions it
-has.  Who is killed goes on after the last level that has that file.
+A level is a table of the worlds that are first reached in so many steps.  When it is complete, a
+small file is written with the number of its worlds and transitions.  A run that was killed
+continues after the last level that has this file.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ FOUND = pa.schema([("world", pa.string()), ("ways", pa.int64()), ("broken", pa.s
 
 @dataclass(frozen=True, slots=True)
 class ExplorationBounds:
-    """A revision within a scope: what is explored.  It is sent to whoever expands worlds."""
+    """What is explored: a revision within a scope.  It is sent to the workers."""
 
     revision: str
     scope: Scope
 
     def to_json(self) -> dict[str, Any]:
-        """As `exploration.json` says it."""
+        """Return the content of `exploration.json`."""
         return {"revision": self.revision, "scope": json.loads(json.dumps(asdict(self.scope)))}
 
 
@@ -53,7 +53,7 @@ class ExplorationLevel:
 
 @dataclass(frozen=True, slots=True)
 class ExplorationLevels:
-    """All that was explored; `before`: so many levels were there when it began."""
+    """The result of an exploration; `before`: how many levels were there when it began."""
 
     levels: tuple[ExplorationLevel, ...]
     complete: bool
@@ -70,7 +70,7 @@ class ExplorationLevels:
         return sum(level.transitions for level in self.levels)
 
     def broken(self) -> dict[str, int]:
-        """Property → the first level from which a step, or in which a world, breaks it."""
+        """Return property → the first level from which a step, or in which a world, breaks it."""
         found: dict[str, int] = {}
         for depth, level in enumerate(self.levels):
             for name in level.broken:
@@ -78,7 +78,7 @@ class ExplorationLevels:
         return found
 
     def to_json(self) -> dict[str, Any]:
-        """For programs."""
+        """Return the result as JSON."""
         return {
             "states": self.states,
             "transitions": self.transitions,
@@ -90,16 +90,16 @@ class ExplorationLevels:
 
 
 class Frontiers(Protocol):
-    """Keeps levels, and finds the next one."""
+    """Stores levels, and computes the next one."""
 
     def begin(self, worlds: Iterable[str]) -> int:
-        """Write the level 0; how many worlds it has."""
+        """Write level 0, and return the number of its worlds."""
         ...
 
     def next(
         self, depth: int, states: int, bounds: ExplorationBounds
     ) -> tuple[int, int, tuple[str, ...]]:
-        """Write the level after that of this depth, which has so many states.
+        """Write the level after that of this depth, which has `states` states.
 
         How many the new one has, the transitions from the old one, and what is broken there.
         """
@@ -109,7 +109,7 @@ class Frontiers(Protocol):
 def explore_levels(
     frontiers: Frontiers, place: Place, bounds: ExplorationBounds, max_depth: int | None = None
 ) -> ExplorationLevels:
-    """Explore, or go on.  Raises CorpusError where another exploration is kept."""
+    """Explore, or continue.  Raises CorpusError if the place holds another exploration."""
     text = json.dumps(bounds.to_json(), indent=1) + "\n"
     known = place.read_text(MANIFEST)
     if known is None:
@@ -132,7 +132,7 @@ def explore_levels(
 
 
 def level_name(depth: int) -> str:
-    """The folder of a level."""
+    """Return the folder of a level."""
     return f"levels/{depth:06d}"
 
 
@@ -156,14 +156,14 @@ def _kept(place: Place) -> Iterator[ExplorationLevel]:
 
 @lru_cache(maxsize=2)
 def worlds_of(bounds: ExplorationBounds) -> tuple[Worlds, Judging]:
-    """The worlds within bounds, and who judges them; remembered, since both learn."""
+    """Return the worlds within bounds, and their judge; cached, since both learn."""
     revision = find_revision(bounds.revision)
     judging = Judging(PROPERTIES.values(), revision)
     return Worlds(revision, bounds.scope, judging.judge), judging
 
 
 def expanded(bounds: ExplorationBounds, texts: Iterable[str]) -> pa.RecordBatch:
-    """What is reached from some worlds in one step, each once, as `FOUND` says."""
+    """Expand worlds by one step; return the worlds reached, as `FOUND` describes."""
     worlds, judging = worlds_of(bounds)
     ways: dict[str, int] = {}
     wrong: set[str] = set()
@@ -184,7 +184,7 @@ _FILE = "part-0.parquet"
 
 
 class LocalFrontiers:
-    """Levels in a place."""
+    """Levels in a place, computed in one process."""
 
     def __init__(self, place: Place) -> None:
         self.place = place

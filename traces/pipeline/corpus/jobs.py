@@ -1,8 +1,7 @@
-"""What is done to one shard: the functions that every engine runs, wherever it runs them.
+"""Jobs on one shard, which every engine runs.
 
-Decides the unit of work.  A job knows where the corpus is and what it is; called with the number of
-a shard it gives a small table.  What it writes has the name of the shard, so whoever does it twice
-has done it once.
+A job knows the corpus and its place; called with the number of a shard it returns a small table.
+What it writes is named after the shard, so doing a job twice gives one result.
 """
 
 from __future__ import annotations
@@ -30,11 +29,11 @@ TRACES_FOLDER = "traces"
 
 
 class Job(Protocol):
-    """Something to do to each shard.  It must be picklable: it is sent to where it runs."""
+    """A job on a shard.  It must be picklable, since it is sent to workers."""
 
     @property
     def schema(self) -> pa.Schema:
-        """Of the tables that it gives."""
+        """The schema of the tables that it returns."""
         ...
 
     def __call__(self, number: int) -> pa.Table:
@@ -44,7 +43,7 @@ class Job(Protocol):
 
 @dataclass(frozen=True)
 class Corpus:
-    """A recipe and where its traces are."""
+    """A corpus: its recipe, and the place of its traces."""
 
     place: Place
     recipe: Recipe
@@ -55,31 +54,31 @@ class Corpus:
         return self.recipe.shards()
 
     def __getstate__(self) -> dict[str, Any]:
-        """The list of shards is made anew where it is needed."""
+        """Leave out the list of shards, which is made again where it is needed."""
         return {"place": self.place, "recipe": self.recipe}
 
     def table(self, shard: Shard, columns: list[str] | None = None) -> pa.Table:
-        """The traces of a shard.  Raises CorpusError where they are missing."""
+        """Read the traces of a shard.  Raises CorpusError if they are missing."""
         name = f"{TRACES_FOLDER}/{shard.file}"
         try:
             return self.place.read(name, columns)
         except (OSError, pa.ArrowInvalid) as error:
             raise CorpusError(
-                f"{self.place.full(name)} can't be read ({error}); make the corpus anew"
+                f"{self.place.full(name)} can't be read ({error}); generate the corpus again"
             ) from error
 
     def written(self, folder: str) -> set[int]:
-        """The numbers of the shards that a folder has."""
+        """Return the numbers of the shards that a folder has."""
         there = self.place.names(folder)
         return {shard.number for shard in self.shards if shard.file in there}
 
     def present(self) -> list[int]:
-        """The shards to work on.  Raises CorpusError where some are not made yet."""
+        """Return the shards to work on.  Raises CorpusError if some are missing."""
         there = self.written(TRACES_FOLDER)
         missing = len(self.shards) - len(there)
         if missing and not self.recipe.part:
             raise CorpusError(
-                f"{self.place}: {missing} of {len(self.shards)} shards are not made yet; "
+                f"{self.place}: {missing} of {len(self.shards)} shards are missing; "
                 "run `corpus generate` with the same options again"
             )
         return sorted(there)
@@ -93,7 +92,7 @@ class GenerateJob:
     schema = DONE
 
     def __call__(self, number: int) -> pa.Table:
-        """The shard and its rows."""
+        """Write the shard; return its number and the number of its rows."""
         shard = self.corpus.shards[number]
         name, seed = shard.source.name, self.corpus.recipe.seed
         with unwatched():
@@ -117,7 +116,7 @@ class CheckJob:
         return verdicts_folder(self.judge)
 
     def __call__(self, number: int) -> pa.Table:
-        """The shard and its rows."""
+        """Write the shard; return its number and the number of its rows."""
         shard = self.corpus.shards[number]
         with unwatched():
             judged = checked(self.corpus.table(shard), checker(self.judge).row)
@@ -126,12 +125,12 @@ class CheckJob:
 
 
 def verdicts_folder(judge: str) -> str:
-    """Where the verdicts of a revision are."""
+    """Return where the verdicts of a revision are."""
     return f"verdicts/judge={judge}"
 
 
 def checked(traces: pa.Table, check: Callable[[dict[str, Any]], dict[str, Any]]) -> pa.Table:
-    """The verdict of each trace, in their order.  Raises ValueError if one is lost."""
+    """Return the verdict of each trace, in their order.  Raises ValueError if one is lost."""
     turns = pc.list_value_length(traces["turns"])  # how they were made is nothing to a judge
     short = traces.set_column(traces.schema.get_field_index("turns"), "turns", turns)
     rows = [check(row) for row in rows_of(short)]
@@ -141,7 +140,7 @@ def checked(traces: pa.Table, check: Callable[[dict[str, Any]], dict[str, Any]])
 
 
 def rows_of(table: pa.Table) -> Iterator[dict[str, Any]]:
-    """The rows of a table, not all of them at once."""
+    """Yield the rows of a table, not all of them at once."""
     for batch in table.to_batches(max_chunksize=200):
         yield from batch.to_pylist()
 
@@ -152,7 +151,7 @@ def _done(number: int, rows: int) -> pa.Table:
 
 @contextmanager
 def unwatched() -> Iterator[None]:
-    """Without the collector of cycles, which would look at all that the model remembers again.
+    """Turn the cyclic garbage collector off, which would visit the model's caches again.
 
     What is left at the end is looked at once, and never again.
     """
@@ -176,7 +175,7 @@ class CountOutcomesJob:
     schema = OUTCOMES
 
     def __call__(self, number: int) -> pa.Table:
-        """A row for each outcome, as `schema.OUTCOMES` says."""
+        """Return a row for each outcome, as `schema.OUTCOMES` says."""
         shard = self.corpus.shards[number]
         name = f"{verdicts_folder(self.judge)}/{shard.file}"
         verdicts = self.corpus.place.read(name, ["outcome"])

@@ -1,9 +1,9 @@
-"""The tables of a corpus, version 1: their columns, what each means, and in which unit.
+"""The tables of a corpus, version 1: their columns, meanings and units.
 
-Decides what is written to Parquet.  A new column may come within a version; one that goes or means
-something else makes a new version.  Bodies of requests and answers are JSON, as in trace files,
-since their fields differ by API and version.  Which revision and mutant a row is of stands in the
-name of its folder (`revision=R/mutant=M`), as Spark and Arrow read it.
+A column may be added within a version; removing one, or changing its meaning, makes a new version.
+Bodies of requests and answers are JSON, as in trace files, since their fields differ by API and
+version.  Revision and mutant of a row are in the name of its folder (`revision=R/mutant=M`), as
+Spark and Arrow read it.
 """
 
 from __future__ import annotations

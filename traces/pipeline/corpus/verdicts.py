@@ -1,9 +1,8 @@
-"""Judging a trace of a corpus: the oracle, and the properties of answers and of explanations.
+"""Judge a trace of a corpus: by the oracle, and by the properties of answers and explanations.
 
-Decides what a verdict is.  A trace is violated where no run of the judge's revision gives its
-answers, or where a property that the revision keeps is broken: by the answers themselves, or by
-every state that explains them.  A checker that fails on a trace says so in the row of that trace;
-one trace never costs the others.
+A trace is violated if no run of the judge's revision gives its answers, or if a property that the
+revision keeps is broken: by the answers themselves, or in every state that explains them.  If a
+checker fails on a trace, the row of that trace holds the error; other traces are not affected.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ _REMEMBERED = 100_000
 
 
 class Checker:
-    """Holds traces to a revision: answers, and the properties that it keeps without exception."""
+    """Checks traces against a revision: its answers, and the properties that it always keeps."""
 
     def __init__(self, revision: Revision) -> None:
         self.revision = revision
@@ -51,7 +50,7 @@ class Checker:
         self._known: dict[AbstractGroup, frozenset[str]] = {}
 
     def row(self, trace: Mapping[str, Any]) -> Row:
-        """The verdict of a trace as a row, whatever happens.  `turns`: how many it has."""
+        """Return the verdict of a trace as a row, or the error.  `turns`: their number."""
         row: Row = {"trace": trace["trace"], "turns": trace["turns"]}
         try:
             return row | self.said(trace)
@@ -64,7 +63,7 @@ class Checker:
             }
 
     def said(self, trace: Mapping[str, Any]) -> Row:
-        """The verdict of a trace.  Raises what its rows, or the oracle, raise."""
+        """Judge a trace.  Raises what its rows, or the oracle, raise."""
         events = events_of(trace["steps"])
         oracle = Oracle(self.revision, dict(trace["config"]), lag_ms=trace["lag_ms"])
         broken: set[str] = set()
@@ -81,7 +80,7 @@ class Checker:
         return self._row(oracle.verdict(), events, sorted(broken))
 
     def _of_explanation(self, groups: tuple[tuple[str, Group], ...]) -> frozenset[str]:
-        """The properties that a state of the model breaks."""
+        """Return the properties that a state of the model breaks."""
         found: frozenset[str] = frozenset()
         for _, group in groups:
             abstract = abstract_group(group)
@@ -125,5 +124,5 @@ class Checker:
 
 @cache
 def checker(revision: str) -> Checker:
-    """Of a revision by its name.  Raises KeyError."""
+    """Make the checker of a revision, by its name.  Raises KeyError."""
     return Checker(find_revision(revision))

@@ -1,8 +1,8 @@
-"""What the rest of a log tells to a part of it: connections that ran through, lines that are lost.
+"""Look up what the rest of a log says about a part: connections that lived on, damaged lines.
 
-Decides when that is looked up.  Almost always a group's own part shows a connection that was used
-before and after; where it does not, the uses of just that time are read from the tables.  What a
-line after the one in hand would tell is not looked at, as an audit in one pass could not either.
+Almost always a group's own part shows a connection that was used before and after.  Where it does
+not, the uses of just that time are read from the tables.  Later lines are not used, as an audit in
+one pass could not use them either.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _SILENCES = ["first_ms", "last_ms", "pauses"]
 
 
 class PartAudit(Audit):
-    """The audit of the groups of one part; what it asks of other parts comes from the tables."""
+    """The audit of the groups of one part; it reads about other parts from the tables."""
 
     def __init__(self, audit: LogAudit, part: int) -> None:
         super().__init__(audit.options.settings(), frozenset(audit.options.groups))
@@ -36,7 +36,7 @@ class PartAudit(Audit):
         self._lost: dict[str, list[tuple[tuple[int, int], int, str]]] = {}
 
     def exchanges(self) -> Iterator[LoggedExchange]:
-        """The part's, in order of the answers."""
+        """Yield the exchanges of the part, in the order of the answers."""
         brokers = self._log.numbers
         streams = [lines_of(self._log, self._part, broker, self._cursor) for broker in brokers]
         return (exchange for _, exchange in heapq.merge(*streams, key=itemgetter(0)))
@@ -70,7 +70,7 @@ class PartAudit(Audit):
         )
 
     def _used_since(self, broker: str, since_ms: int) -> Iterator[str]:
-        """The connections that were used from this time on, up to the line in hand."""
+        """Return the connections used from this time on, up to the current line."""
         last, line = self._cursor.at[broker]
         for number in self._log.numbers[broker]:
             if number > last:

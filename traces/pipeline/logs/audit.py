@@ -1,8 +1,7 @@
-"""The second half of an audit by parts: the groups of a part, judged and told of, as tables.
+"""The second half of an audit in parts: judge the groups of a part, and write tables.
 
-Decides what becomes a row.  The functions are those of `fencepost audit`, so the rows are the same;
-only here none is left out.  A part is one stream in order of time, of which the live groups' states
-are in memory, and rows are written as they come.
+The functions are those of `fencepost audit`, so the rows are the same; here none is left out.  A
+part is read as a stream in order of time; only the states of live groups are in memory.
 """
 
 from __future__ import annotations
@@ -50,7 +49,7 @@ class AuditPart:
     schema = DONE
 
     def __call__(self, number: int) -> pa.Table:
-        """The part and its groups."""
+        """Audit the part; return its number and the number of its groups."""
         with unwatched():
             groups = self._audited(number)
         return pa.Table.from_pylist([{"shard": number, "rows": groups}], schema=DONE)
@@ -74,7 +73,7 @@ class AuditPart:
 
 
 class Tables:
-    """The tables of a part, written as rows come; there once the block ends well."""
+    """The tables of a part, written row by row; they appear when the block succeeds."""
 
     def __init__(self, place: Place, part: int) -> None:
         self._stack = ExitStack()
@@ -85,7 +84,7 @@ class Tables:
         self._rows: dict[str, list[dict[str, Any]]] = {name: [] for name in TABLES}
 
     def add(self, name: str, row: dict[str, Any]) -> None:
-        """One row more."""
+        """Add a row."""
         rows = self._rows[name]
         rows.append(row)
         if len(rows) >= _AT_ONCE:
@@ -115,7 +114,7 @@ class Tables:
 
 
 class _Rows(OperatorReport):
-    """A report whose many rows go to tables, and which keeps all of what problems are made of."""
+    """A report that writes its rows to tables, and keeps those that problems are made of."""
 
     def __init__(self, tables: Tables) -> None:
         super().__init__()
@@ -142,19 +141,19 @@ class _Rows(OperatorReport):
 
 
 def group_row(result: GroupResult) -> dict[str, Any]:
-    """A verdict, as `log_tables.GROUPS` says."""
+    """Return a result as a row of `log_tables.GROUPS`."""
     row = result.to_json()
     del row["found"]
     return row
 
 
 def violation_row(group: str, found: AuditViolation) -> dict[str, Any]:
-    """A violation, as `log_tables.VIOLATIONS` says."""
+    """Return a violation as a row of `log_tables.VIOLATIONS`."""
     row = {"group": group, **found.to_json()}
     allowed = [{**a, "body": json_text(a["body"])} for a in row["allowed"]]
     return {**row, "allowed": allowed, "observed": json_text(row["observed"])}
 
 
 def json_text(body: Any) -> str:
-    """A body as text."""
+    """Return a body as text."""
     return json.dumps(body, ensure_ascii=False, separators=(",", ":"))

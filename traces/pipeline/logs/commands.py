@@ -1,8 +1,7 @@
-"""`corpus audit`: files to tables, parts to verdicts, with whichever engine.
+"""Run `corpus audit`: files to tables, parts to verdicts, with either engine.
 
-Decides what is left to do.  A file that is read and a part that is audited are done, so an audit
-that was killed goes on where it was.  The parts with most lines come first, so that no engine waits
-for a large one at the end.
+A file that is read and a part that is audited are done, so an audit that was killed continues.  The
+largest parts come first, so that no engine waits for one at the end.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ from fencepost.traces.pipeline.storage.manifest import CorpusError
 
 @dataclass(frozen=True, slots=True)
 class LogAuditTotals:
-    """What an audit came to.  `skipped`: reason → lines passed over, and the place of the first."""
+    """The totals of an audit.  `skipped`: reason → number of lines, and the place of the first."""
 
     files: int
     lines: int
@@ -43,7 +42,7 @@ class LogAuditTotals:
         return next((o for o in OUTCOMES if self.outcomes[o]), EXPLAINED)
 
     def to_json(self) -> dict[str, Any]:
-        """For `--json`."""
+        """Return the totals as JSON."""
         return {
             "files": self.files,
             "lines": self.lines,
@@ -61,15 +60,15 @@ class LogAuditTotals:
 
 
 def audit_logs(engine: JobEngine, audit: LogAudit) -> LogAuditTotals:
-    """Audit, or do what is missing of it.  Raises CorpusError where another audit is."""
+    """Audit, or continue.  Raises CorpusError if the folder holds another audit."""
     place = audit.place
     known = place.read_text(MANIFEST)
     if known is None:
         place.write_text(MANIFEST, audit.text())
     elif known != audit.text():
         raise CorpusError(
-            f"{place} holds an audit of other logs or options, or of another fencepost; a log that "
-            "has grown is another one, too: choose another folder"
+            f"{place} holds an audit of other logs or options, or of another fencepost "
+            "(a log that has grown counts as another log); choose another folder"
         )
     place.tidy("")
     _do(engine, ReadLog(audit), _missing(place, "files", file_table, len(audit.files)))
@@ -99,7 +98,7 @@ def _files(audit: LogAudit) -> pa.Table:
 
 
 def recorded_totals(audit: LogAudit) -> LogAuditTotals:
-    """What a whole audit came to.  Raises CorpusError where parts of it are missing."""
+    """Return the totals of a complete audit.  Raises CorpusError if parts are missing."""
     place = audit.place
     if missing := len(_missing(place, DONE_TABLE, part_table, audit.parts)):
         raise CorpusError(

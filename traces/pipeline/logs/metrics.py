@@ -1,10 +1,10 @@
-"""What operators chart, from the rows of an audit: per group and day, per hour, per deployment.
+"""Compute metrics from the rows of an audit: per group and day, per hour, per deployment.
 
-Decides how it is counted.  A rebalance belongs to the day and hour in which its cause came to the
-broker.  From then until its first assignment is handed out (or, where another one came first, its
-joins are answered) a group's partitions are taken not to be consumed; times that overlap count
-once, and a time over midnight counts on both days.  That is the most it can be: members that keep
-their partitions meanwhile, as cooperative ones do, look the same in a log.
+A rebalance belongs to the day and hour of its cause.  From its cause until the first assignment is
+sent (or, if another rebalance came first, until its joins are answered) the group's partitions are
+counted as not consumed.  Overlapping times count once; a time over midnight counts on both days.
+This is an upper bound: members that keep their partitions meanwhile, as cooperative ones do, look
+the same in a log.
 """
 
 from __future__ import annotations
@@ -77,12 +77,12 @@ class _Of:
 
 @dataclass(frozen=True)
 class Measure(_Of):
-    """Writes what happened to each group of a part, day by day."""
+    """Writes the metrics of each group of a part, day by day."""
 
     schema = DONE
 
     def __call__(self, number: int) -> pa.Table:
-        """The part, and its rows."""
+        """Write the part's rows; return its number and theirs."""
         rows = [
             {"group": group, "day_ms": day_ms, **{name: counts[name] for name in SUMS}}
             for (group, day_ms), counts in sorted(self._counted(number).items())
@@ -128,7 +128,7 @@ class ByDay(_Of):
     schema = DAYS
 
     def __call__(self, number: int) -> pa.Table:
-        """A row for each of a group's."""
+        """Return a row for each of a group's."""
         return self.audit.place.read(part_table(FOLDER, number)).drop_columns(["group"])
 
 
@@ -139,7 +139,7 @@ class ByHour(_Of):
     schema = HOURS
 
     def __call__(self, number: int) -> pa.Table:
-        """A row for each hour and cause."""
+        """Return a row for each hour and cause."""
         counts: Counter[tuple[int, str]] = Counter()
         for row in self.rows("rebalances", number, ["start_ms", "cause"]):
             counts[_floor(row["start_ms"], HOUR_MS), row["cause"]] += 1
@@ -154,7 +154,7 @@ class ByDuration(_Of):
     schema = DURATIONS
 
     def __call__(self, number: int) -> pa.Table:
-        """A row for each class."""
+        """Return a row for each class."""
         counts: Counter[int] = Counter()
         for row in self.rows("rebalances", number, ["duration_ms"]):
             if row["duration_ms"] is not None:
@@ -170,7 +170,7 @@ class Busiest(_Of):
     schema = TOP
 
     def __call__(self, number: int) -> pa.Table:
-        """A row for each, all its days together."""
+        """Return a row for each, all its days together."""
         found: dict[str, Counter[str]] = {}
         for row in self.rows(FOLDER, number, ["group", *SUMS]):
             found.setdefault(row.pop("group"), Counter()).update(row)
@@ -195,7 +195,7 @@ class Metrics:
 
 
 def measure_logs(engine: JobEngine, audit: LogAudit) -> Metrics:
-    """Count, and write what was counted beside the audit."""
+    """Compute the metrics, and write them beside the audit."""
     parts = range(audit.parts)
     engine.each(Measure(audit), parts)
     days = engine.merged(ByDay(audit), parts, Merge(("day_ms",), SUMS, ()))
@@ -209,7 +209,7 @@ def measure_logs(engine: JobEngine, audit: LogAudit) -> Metrics:
 
 
 def united(times: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Times, of which those that overlap are one."""
+    """Merge times that overlap."""
     found: list[tuple[int, int]] = []
     for since, until in sorted(times):
         if found and since <= found[-1][1]:
@@ -220,7 +220,7 @@ def united(times: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
 
 
 def by_day(times: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    """Each day that a time is of, and how much of it."""
+    """Yield each day of a time, and how much of it."""
     for since, until in times:
         day_ms = _floor(since, DAY_MS)
         while day_ms < until:

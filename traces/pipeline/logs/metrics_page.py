@@ -1,8 +1,8 @@
-"""The metrics of an audit as one page, with its charts in it.
+"""Make the page of an audit's metrics, with its charts.
 
-Decides what is drawn: rebalances by the hour and their causes, how long they took, the time in
-which partitions were not consumed, and fencings by the day.  A chart is an image in the page, in
-colours that do on light and dark, and the table beside it says the same.
+The charts: rebalances by the hour and their causes, how long they took, the time in which
+partitions were not consumed, and fencing by the day.  Each chart is an image in the page; the table
+beside it has the same numbers.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Chart:
 
 
 def metrics_page(metrics: Metrics, name: str) -> str:
-    """The page; `name`: of the audit."""
+    """Make the page; `name`: of the audit."""
     totals = metrics.totals
     count = totals["rebalances"]
     facts = [
@@ -105,7 +105,7 @@ def _durations(metrics: Metrics) -> Chart:
     series = [counts.get(ms, 0) for ms in UP_TO_MS]
     return Chart(
         "How long rebalances took",
-        "From the cause until the first assignment; those that another one overtook are left out.",
+        "From the cause until the first assignment; those that ended in another one are left out.",
         _bars(names, {"rebalances": series}),
         ("duration", "rebalances"),
         tuple((name, f"{n:,}") for name, n in zip(names, series, strict=True)),
@@ -129,7 +129,7 @@ def _fenced(metrics: Metrics) -> Chart:
     days = list(map(_day, metrics.days["day_ms"].to_pylist()))
     series = {word: metrics.days[name].to_pylist() for name, word in names.items()}
     return Chart(
-        "Members fenced and thrown out, and rebalances that static membership would have avoided",
+        "Members fenced or removed, and rebalances that static membership would have avoided",
         "By the day, UTC.",
         _bars(days, series, beside=True),
         ("day", *series),

@@ -1,8 +1,8 @@
-"""An audit of logs by parts: which files, by which settings, into how many parts.
+"""Describe an audit in parts: which files, which settings, how many parts.
 
-Decides what an audit is before any of it is done.  A group belongs to one part, by its name alone;
-so whoever reads a file, on however many machines, sends its lines the same way.  `audit.json` says
-all of it, and what doesn't fit it is refused: a log that has grown is another one.
+A group belongs to one part, by its name alone, so any machine sends its lines to the same part.
+`audit.json` holds the description, and what doesn't fit it is refused: a log that has grown is
+another log.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Self
 from zlib import crc32
 
 from fencepost.traces.audit.judge.settings import LogOptions
-from fencepost.traces.files.run_trace import tool
+from fencepost.traces.files.run_trace import tool_version
 from fencepost.traces.logs.request_log import RequestLog
 from fencepost.traces.pipeline.storage.location import Place
 from fencepost.traces.pipeline.storage.log_tables import FORMAT, VERSION
@@ -55,13 +55,13 @@ class LogAudit:
     files: tuple[LogFile, ...]
     options: LogOptions = field(default_factory=LogOptions)
     parts: int = PARTS
-    made_by: str = field(default_factory=tool)
+    made_by: str = field(default_factory=tool_version)
 
     @classmethod
     def of(
         cls, place: Place, paths: list[Path], options: LogOptions, parts: int = PARTS
     ) -> LogAudit:
-        """Of these files.  Raises RequestLogError and DatePatternError."""
+        """Plan an audit of these files.  Raises RequestLogError and DatePatternError."""
         skew = dict(options.skew)
         log = RequestLog([path.resolve() for path in paths], dates=options.dates(), skew=skew)
         files = tuple(
@@ -80,11 +80,11 @@ class LogAudit:
         return found
 
     def part_of(self, group: object) -> int:
-        """Which part a group belongs to."""
+        """Return which part a group belongs to."""
         return crc32(str(group).encode()) % self.parts
 
     def text(self) -> str:
-        """The text of `audit.json`."""
+        """Return the text of `audit.json`."""
         said = {
             "format": FORMAT,
             "version": VERSION,
@@ -97,7 +97,7 @@ class LogAudit:
 
     @classmethod
     def read(cls, place: Place) -> Self:
-        """The audit in a folder.  Raises CorpusError."""
+        """Read the audit in a folder.  Raises CorpusError."""
         text = place.read_text(MANIFEST)
         if text is None:
             raise CorpusError(f"{place} holds no {MANIFEST}; give a folder of `corpus audit`")
@@ -109,10 +109,10 @@ class LogAudit:
 
 
 def file_table(folder: str, number: int) -> str:
-    """Where a table of a file is."""
+    """Return where a table of a file is."""
     return f"{folder}/file-{number:06d}.parquet"
 
 
 def part_table(folder: str, number: int) -> str:
-    """Where a table of a part is."""
+    """Return where a table of a part is."""
     return f"{folder}/part-{number:06d}.parquet"

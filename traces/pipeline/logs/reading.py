@@ -1,9 +1,9 @@
-"""The first half of an audit by parts: a log file becomes tables, sorted by part.
+"""The first half of an audit in parts: a log file becomes tables, sorted by part.
 
-Decides how lines go to their groups.  Each part has row groups of its own in the file's table, in
-order of the lines, so whoever audits a part reads no other part's; a group with most of the lines
-is a long stream there, and never a table in memory.  What the audit asks of the rest of the log
-(which connections were there, which lines can't be read) is written beside it.
+Each part has its own row groups in the file's table, in order of the lines, so auditing a part
+reads no other part.  A group with most of the lines is a long stream, and never a table in
+memory.  What the audit needs of the rest of the log (connections, damaged lines) is written beside
+it.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class ReadLog:
     schema = DONE
 
     def __call__(self, number: int) -> pa.Table:
-        """The file and its exchanges."""
+        """Read the file; return its number and the number of its exchanges."""
         with unwatched():
             exchanges = self._read(number)
         return pa.Table.from_pylist([{"shard": number, "rows": exchanges}], schema=DONE)
@@ -113,7 +113,7 @@ class ReadLog:
 
 
 def _groups(exchange: LoggedExchange) -> Iterator[tuple[object, LoggedExchange]]:
-    """An exchange for each group that it is about."""
+    """Yield an exchange for each group that it is about."""
     group = exchange.request_body.get("groupId")
     if group is not None:
         yield group, exchange
@@ -192,7 +192,7 @@ class Cursor:
 def lines_of(
     audit: LogAudit, part: int, broker: str, cursor: Cursor
 ) -> Iterator[tuple[int, LoggedExchange]]:
-    """What a broker's log has of a part, in order; no more of it in memory than a row group.
+    """Yield a broker's lines of a part, in order, with one row group in memory.
 
     Each comes with the latest answer of the broker's log up to there: whoever merges brokers by
     that has the order in which all of their lines are merged by their answers.

@@ -1,9 +1,8 @@
-"""One group of a log that never ends: what comes of its next lines, and the state to go on from.
+"""Audit one group of a log that never ends: judge its next lines, and keep the state.
 
-Decides what a group knows by itself.  It is audited as in `fencepost audit`, but alone: that its
-broker ran through is shown by its own lines, since those of others are in other states; so it may
-take for a restart, or a broker that stood still, what the audit of all groups would call wrong,
-never the other way round.
+The group is audited as in `fencepost audit`, but alone: only its own lines show that the broker ran
+without a restart.  So it may assume a restart, or a broker that stood still, where the audit of all
+groups finds a violation; never the other way round.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from typing import Any
 
 from fencepost.traces.audit.judge.audit import BrokerActivity
 from fencepost.traces.audit.judge.groups import GroupAudit
-from fencepost.traces.audit.judge.possible_errors import Legal
+from fencepost.traces.audit.judge.possible_errors import PossibleAnswers
 from fencepost.traces.audit.judge.results import AuditViolation
 from fencepost.traces.audit.judge.segment import Segment
 from fencepost.traces.audit.judge.settings import AuditSettings
@@ -24,10 +23,14 @@ _CONNECTIONS = 1_000
 
 
 class StreamGroup:
-    """A group under way; `state`: where it was left, None at its beginning."""
+    """The audit of a group in progress; `state`: where it stopped, None at its beginning."""
 
     def __init__(
-        self, group: str, settings: AuditSettings, legal: Legal, state: bytes | None = None
+        self,
+        group: str,
+        settings: AuditSettings,
+        legal: PossibleAnswers,
+        state: bytes | None = None,
     ) -> None:
         noted = self._note
         self._given: dict[str, object] = {
@@ -45,7 +48,7 @@ class StreamGroup:
             self._brokers, self._audit = from_bytes(state, self._given)
 
     def take(self, exchanges: Iterable[LoggedExchange]) -> list[dict[str, Any]]:
-        """Its next lines; the violations that they end in, as rows."""
+        """Judge the next lines; return the violations as rows."""
         for exchange in exchanges:
             broker = self._brokers.setdefault(exchange.broker, BrokerActivity())
             used = broker.connections.setdefault(
@@ -60,7 +63,7 @@ class StreamGroup:
         return alerts
 
     def state(self) -> bytes:
-        """Where it is."""
+        """Return the state as bytes."""
         return to_bytes((self._brokers, self._audit), self._given)
 
     def runs_through(self, broker: str, from_ms: int, to_ms: int) -> bool:
@@ -79,12 +82,12 @@ class StreamGroup:
         """See Surroundings.  Whoever writes alerts knows what can't be read; a group does not."""
         return
 
-    def _note(self, found: AuditViolation, stretch: Segment | None) -> None:
+    def _note(self, found: AuditViolation, segment: Segment | None) -> None:
         self._alerts.append(
             {
                 **found.to_json(),
                 "group": self._audit.group_id,
                 "number": self._audit.result.violations,
-                "from_ms": found.exchange.arrived_ms if stretch is None else stretch.from_ms,
+                "from_ms": found.exchange.arrived_ms if segment is None else segment.from_ms,
             }
         )

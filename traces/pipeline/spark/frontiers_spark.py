@@ -1,8 +1,7 @@
-"""Levels of an exploration on Spark: the frontier and what is known as DataFrames.
+"""Keep the levels of an exploration on Spark, as DataFrames.
 
-Decides how a level is made: the worlds of the last one are expanded wherever they lie, equal ones
-are brought together, and those that some earlier level has are left out.  Nothing of it comes to
-the driver but counts.
+The worlds of the last level are expanded where they are stored, equal ones are merged, and those of
+earlier levels are removed.  Only counts come to the driver.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""The engine that is Spark: a session, fencepost on every executor, and jobs as DataFrames.
+"""The Spark engine: a session, fencepost on every executor, and jobs as DataFrames.
 
-Decides how a job becomes one of Spark's: a row for each shard, one to a partition, through
-`mapInArrow`; tables are merged by Spark.  What is missing (PySpark, Java, or a Java that it can't
-run on) is said with its remedy, before Spark would say it in its own way.
+A job gets a row for each shard, one to a partition, through `mapInArrow`; Spark merges the tables.
+If PySpark or Java is missing, or Java has a wrong version, the error says how to fix it.
 """
 
 from __future__ import annotations
@@ -39,24 +38,24 @@ _SUBMITTED = "PYSPARK_GATEWAY_PORT"
 
 
 class SparkUnavailableError(Exception):
-    """Spark can't run here.  `str()` says what is missing, and the remedy."""
+    """Spark can't run here.  `str()` says what is missing, and the fix."""
 
 
 class SparkEngine:
-    """Jobs on a session of Spark."""
+    """The engine that runs jobs on a Spark session."""
 
     def __init__(self, session: SparkSession) -> None:
         self.session = session
 
     def each(self, job: Job, shards: Sequence[int]) -> pa.Table:
-        """See Engine."""
+        """See JobEngine."""
         if not shards:
             return job.schema.empty_table()
         found = self._frame(job, shards).toArrow().cast(job.schema)
         return found.sort_by([("shard", "ascending")])
 
     def merged(self, job: Job, shards: Sequence[int], merge: Merge) -> pa.Table:
-        """See Engine."""
+        """See JobEngine."""
         if not shards:
             return job.schema.empty_table()
         from pyspark.sql import functions as f  # noqa: PLC0415  (an extra)
@@ -68,7 +67,7 @@ class SparkEngine:
         return table.sort_by([(key, "ascending") for key in merge.keys])
 
     def frontiers(self, place: Place) -> Frontiers:
-        """See Engine."""
+        """See JobEngine."""
         return SparkFrontiers(self.session, place)
 
     def _frame(self, job: Job, shards: Sequence[int]) -> DataFrame:
@@ -91,7 +90,7 @@ def _mapped(
 def spark_session(
     master: str | None = None, settings: Mapping[str, str] | None = None
 ) -> Iterator[SparkSession]:
-    """A session that ends with the block.  `master`: by default `local[*]`, or spark-submit's.
+    """Open a session for a block.  `master`: by default `local[*]`, or spark-submit's.
 
     `settings`: what it needs beside the usual ones, by Spark's names.
 

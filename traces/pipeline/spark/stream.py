@@ -1,9 +1,8 @@
-"""The audit of logs that never end, on Spark's Structured Streaming.
+"""Audit logs that never end, with Spark's Structured Streaming.
 
-Decides where things are kept.  Each group's audit is in the state store, as bytes, under the
-group's name; Spark's checkpoint says how far the source was read.  Alerts are written by the number
-of their batch: a batch that is done again, because whoever did it was killed, gives the same alerts
-under the same name.  So none is lost, and none is there twice.
+Each group's audit is in the state store, as bytes, under the group's name; Spark's checkpoint says
+how far the source was read.  Alerts are written under the number of their batch, so a batch that is
+run again gives the same alerts under the same name: none is lost, and none is there twice.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ import pandas as pd
 import pyarrow as pa
 
 from fencepost.traces.audit.judge.audit import parts
-from fencepost.traces.audit.judge.possible_errors import Legal
+from fencepost.traces.audit.judge.possible_errors import PossibleAnswers
 from fencepost.traces.audit.judge.results import UNKNOWN, VIOLATED
 from fencepost.traces.audit.judge.settings import LogOptions
 from fencepost.traces.audit.run import DAMAGE
@@ -48,7 +47,7 @@ _LINES = pa.schema(
         ("broker", pa.string()),
         ("source", pa.string()),
         ("line", pa.int64()),
-        ("until_ms", pa.int64()),  # the latest answer of its stretch up to here
+        ("until_ms", pa.int64()),  # the latest answer of its segment up to here
         ("arrived_ms", pa.int64()),
         ("answered_ms", pa.int64()),
         ("connection", pa.string()),
@@ -69,7 +68,7 @@ ALERTS_FOLDER, DAMAGED_FOLDER = "alerts", "damaged"
 
 
 def start(lines: DataFrame, sink: Sink, options: LogOptions, **trigger: Any) -> StreamingQuery:
-    """A query over lines as `stream_source.RAW` says; its checkpoint is in the place, too."""
+    """Start a query over lines as `stream_source.RAW`; its checkpoint is in the place, too."""
     found = (
         lines.mapInArrow(_parsing(options), ddl(_LINES))
         .groupBy("damaged", "group")
@@ -112,7 +111,7 @@ def parsed(
     line: int,
     text: bytes,
 ) -> Iterator[tuple[Any, ...]]:
-    """A line as rows of the groups that it names; `until`: by source, the latest answer so far."""
+    """Return a line as rows of its groups; `until`: source → the latest answer so far."""
     skew = options.skew.get(broker, 0)
     made = log.of_line(broker, source, line, text, skew)
     if isinstance(made, str):
@@ -146,7 +145,7 @@ def parsed(
 
 
 def _auditing(options: LogOptions) -> Callable[..., Iterator[pd.DataFrame]]:
-    known: list[Legal] = []
+    known: list[PossibleAnswers] = []
 
     def audit(
         key: tuple[bool, str], frames: Iterator[pd.DataFrame], state: Any
@@ -162,7 +161,7 @@ def _auditing(options: LogOptions) -> Callable[..., Iterator[pd.DataFrame]]:
             return
         settings = options.settings()
         if not known:
-            known.append(Legal(settings.revision))
+            known.append(PossibleAnswers(settings.revision))
         (bytes_,) = state.get if state.exists else (None,)
         going = StreamGroup(group, settings, known[0], bytes_)
         alerts = going.take(map(_exchange, sorted(rows, key=_order)))
@@ -205,7 +204,7 @@ def _exchange(row: tuple[Any, ...]) -> LoggedExchange:
 
 @dataclass(frozen=True)
 class Sink:
-    """Writes what a batch found, under its number; `told`: called with each alert afterwards."""
+    """Writes the alerts of a batch under its number; `told`: called with each alert afterwards."""
 
     place: Place
     told: Callable[[dict[str, Any]], None] | None = None
@@ -215,7 +214,7 @@ class Sink:
         self.write(batch.toArrow().to_pylist(), number)
 
     def write(self, rows: list[dict[str, Any]], number: int) -> None:
-        """What stands there under this number already is the same."""
+        """Write a batch; a file of its number that is there already is the same."""
         name = f"batch-{number:09d}.jsonl"
         found: dict[str, list[dict[str, Any]]] = {ALERT: [], DAMAGED: []}
         for row in rows:
@@ -238,14 +237,14 @@ class Sink:
                 self.told(row)
 
     def _lost(self, until: int) -> Iterator[dict[str, Any]]:
-        """The lines that can't be read, of this batch and those before."""
+        """Return the lines that can't be read, of this batch and those before."""
         for name in sorted(self.place.names(DAMAGED_FOLDER)):
             if int(name.removeprefix("batch-").removesuffix(".jsonl")) <= until:
                 yield from rows_of(self.place, f"{DAMAGED_FOLDER}/{name}")
 
 
 def _said(alert: dict[str, Any], lost: list[dict[str, Any]]) -> dict[str, Any]:
-    """An alert with its outcome: a line that can't be read may explain what looks wrong."""
+    """Return an alert with its outcome, which a damaged line may turn to unknown."""
     from_ms, until_ms = alert["from_ms"], alert["at_ms"]
     place = next(
         (
@@ -259,12 +258,12 @@ def _said(alert: dict[str, Any], lost: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def rows_of(place: Place, name: str) -> Iterator[dict[str, Any]]:
-    """The rows of a file of JSON lines."""
+    """Read the rows of a file of JSON lines."""
     for line in (place.read_text(name) or "").splitlines():
         yield json.loads(line)
 
 
 def alerts_in(place: Place) -> Iterator[dict[str, Any]]:
-    """Every alert that was written, batch by batch."""
+    """Read every alert that was written, batch by batch."""
     for name in sorted(place.names(ALERTS_FOLDER)):
         yield from rows_of(place, f"{ALERTS_FOLDER}/{name}")

@@ -1,9 +1,8 @@
 """A folder of growing logs as a source of Spark's Structured Streaming.
 
-Decides what has been read: bytes and lines of each file, by the file's own number and not its name,
-so that a log that is renamed when its day is over is still the same.  A line counts when its end is
-there.  A file that became shorter was begun anew.  What is compressed afterwards is left out, since
-it was read before.
+Progress is counted in bytes and lines of each file, by its inode and not its name, so that a
+rotated log is still the same.  A line is read when it is complete.  A file that became shorter is
+read from its beginning.  Compressed files are left out, since they were read before.
 """
 
 from __future__ import annotations
@@ -42,15 +41,15 @@ class LogFolder(DataSource):  # type: ignore[misc]  # PySpark is not followed
 
     @classmethod
     def name(cls) -> str:
-        """As `format` takes it."""
+        """Return the name for `format`."""
         return NAME
 
     def schema(self) -> str:
-        """As `RAW` says."""
+        """Return `RAW` as DDL."""
         return ddl(RAW)
 
     def streamReader(self, schema: Any) -> GrowingLogs:  # noqa: ARG002, N802  (PySpark's)
-        """The reader."""
+        """Return the reader."""
         return GrowingLogs(Path(self.options["path"]))
 
 
@@ -66,21 +65,21 @@ class FileRange(InputPartition):  # type: ignore[misc]
 
 
 class GrowingLogs(DataSourceStreamReader):  # type: ignore[misc]
-    """Reads what came since."""
+    """Reads the lines that were added."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
     def initialOffset(self) -> Offsets:  # noqa: N802
-        """Nothing was read."""
+        """Return the offset at which nothing was read."""
         return {}
 
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802
-        """So much at once."""
+        """Return how much is read at once."""
         return ReadMaxRows(LINES_AT_ONCE)
 
     def latestOffset(self, start: Offsets, limit: ReadLimit) -> Offsets:  # noqa: N802
-        """How far each file can be read."""
+        """Return how far each file can be read."""
         left = 2**62 if isinstance(limit, ReadAllAvailable) else limit.max_rows
         found: Offsets = {}
         for number, path in sorted(self._files().items()):
@@ -93,7 +92,7 @@ class GrowingLogs(DataSourceStreamReader):  # type: ignore[misc]
         return found
 
     def partitions(self, start: Offsets, end: Offsets) -> list[FileRange]:
-        """A stretch of each file that grew."""
+        """Return the new range of each file that grew."""
         files = self._files()
         found = []
         for number, until in end.items():
@@ -113,7 +112,7 @@ class GrowingLogs(DataSourceStreamReader):  # type: ignore[misc]
         return found
 
     def read(self, partition: FileRange) -> Iterator[pa.RecordBatch]:
-        """Its lines."""
+        """Yield the lines of a range."""
         rows: list[tuple[str, str, int, bytes]] = []
         source = Path(partition.path).name
         with Path(partition.path).open("rb") as file:
@@ -145,7 +144,7 @@ def _batch(rows: list[tuple[str, str, int, bytes]]) -> pa.RecordBatch:
 
 
 def _whole_lines(path: Path, begin: int, most: int) -> tuple[int, int]:
-    """How many bytes from there on are whole lines, at most so many, and how many lines."""
+    """Return how many bytes from there on are whole lines, at most so many, and how many lines."""
     size = lines = held = 0
     with path.open("rb") as file:
         file.seek(begin)

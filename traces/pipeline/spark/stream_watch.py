@@ -1,7 +1,7 @@
-"""Watching logs: which source, what is already known of it, and until when.
+"""Watch logs: which source, how far it was read, and until when.
 
-Decides that a folder of alerts is of one source and one way to judge: with others it is refused,
-and so is one whose checkpoint is gone, which would alert again of all that it has told.
+A folder of alerts belongs to one source and one way to judge it.  Other ones are refused, and so is
+a folder whose checkpoint is gone, because every alert would be written again.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from fencepost.traces.audit.judge.settings import LogOptions
-from fencepost.traces.files.run_trace import tool
+from fencepost.traces.files.run_trace import tool_version
 from fencepost.traces.pipeline.spark import stream
 from fencepost.traces.pipeline.spark.stream_source import NAME, LogFolder
 from fencepost.traces.pipeline.storage.location import Place
@@ -44,7 +44,7 @@ class StreamSource:
     bootstrap: str | None = None
 
     def lines(self, session: SparkSession) -> DataFrame:
-        """Its lines, as `stream_source.RAW` says."""
+        """Read its lines, as `stream_source.RAW` describes."""
         if self.folder is not None:
             session.dataSource.register(LogFolder)
             return session.readStream.format(NAME).option("path", self.folder).load()
@@ -60,8 +60,8 @@ class StreamSource:
 
 
 @dataclass(frozen=True)
-class Watch:
-    """A source and how it is judged; `parts`: how many tasks the groups are dealt out to."""
+class LogWatch:
+    """A source and how it is judged; `parts`: the number of tasks that share the groups."""
 
     place: Place
     source: StreamSource
@@ -69,19 +69,19 @@ class Watch:
     parts: int = 16
 
     def text(self) -> str:
-        """The text of `watch.json`."""
+        """Return the text of `watch.json`."""
         said = {
             "format": FORMAT,
             "version": VERSION,
             "source": asdict(self.source),
             "options": asdict(self.options),
             "parts": self.parts,
-            "made_by": tool(),
+            "made_by": tool_version(),
         }
         return json.dumps(said, indent=1) + "\n"
 
     def claim(self) -> None:
-        """Begin, or go on.  Raises CorpusError where something else is."""
+        """Begin, or continue.  Raises CorpusError if the folder belongs to another source."""
         known = self.place.read_text(MANIFEST)
         if known is None:
             if self.place.names(""):
@@ -94,19 +94,19 @@ class Watch:
             )
         elif self.place.names(stream.ALERTS_FOLDER) and not self.place.names("checkpoint"):
             raise CorpusError(
-                f"{self.place} has alerts and no checkpoint, so all would be told again; "
+                f"{self.place} has alerts but no checkpoint, so all alerts would be written again; "
                 "choose another folder"
             )
 
 
 def watch_logs(
     session: SparkSession,
-    given: Watch,
+    given: LogWatch,
     told: Callable[[dict[str, Any]], None],
     *,
     every_s: float | None,
 ) -> None:
-    """Watch until the query ends: None for what is there now, else a batch every so many seconds.
+    """Watch until the query ends; `every_s` None: only what is there now.
 
     Raises CorpusError, and what the query raises.
     """

@@ -1,8 +1,8 @@
-"""Fencepost as one file, for machines that don't have it: what is installed here, as an archive.
+"""Pack the installed fencepost into one archive, for machines that don't have it.
 
-Decides what executors get: the floors that jobs need, no more.  It is made of what this process
-runs, so driver and executors can't disagree.  It is laid out like a wheel, with an entry for each
-folder besides: Python finds a package without `__init__.py` in an archive by that alone.
+Only the floors that jobs need are packed.  They are those that this process runs, so driver and
+executors can't disagree.  The archive is laid out like a wheel, with an entry for each folder: a
+package without `__init__.py` is found in an archive by its entry alone.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def write_archive(path: Path) -> Path:
 
 
 def _files() -> dict[str, Path]:
-    """What is in the archive, by name; of what is installed twice the one that is imported."""
+    """Return the archive's files by name; of a module that is installed twice, the one in use."""
     found: dict[str, Path] = {}
     for floor in _FLOORS:
         package = importlib.import_module(f"fencepost.{floor}")

@@ -1,4 +1,4 @@
-"""Schemas as Spark says them."""
+"""Write Arrow schemas as Spark's DDL."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pyarrow as pa
 
 
 def ddl(schema: pa.Schema) -> str:
-    """A schema as Spark says it."""
+    """Return a schema as Spark's DDL."""
     return ", ".join(f"`{field.name}` {_type(field.type)}" for field in schema)
 
 

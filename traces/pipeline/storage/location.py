@@ -1,8 +1,7 @@
-"""Where the tables of a corpus are: a folder, or a URI that Arrow's file systems know.
+"""Places where tables are stored: a folder, or a URI that Arrow's file systems know.
 
-Decides when something counts as written: a file has its name only once it is whole, so whoever is
-killed leaves nothing that could be taken for a result.  Every machine of a cluster must see the
-place under the same name.
+A file gets its name only when it is complete, so a process that is killed leaves nothing that could
+be taken for a result.  Every machine of a cluster must see the place under the same name.
 """
 
 from __future__ import annotations
@@ -52,31 +51,31 @@ class Place:
         return self.uri
 
     def full(self, name: str) -> str:
-        """The full name of a file, as Spark reads it."""
+        """Return the full name of a file, as Spark reads it."""
         return posixpath.join(self.uri if "://" in self.uri else self._opened[1], name)
 
     def read(self, name: str, columns: list[str] | None = None) -> pa.Table:
-        """A table.  Raises OSError where there is none."""
+        """Read a table.  Raises OSError if there is none."""
         system, root = self._opened
         with system.open_input_file(posixpath.join(root, name)) as file:
             return pq.read_table(file, columns=columns)
 
     def write(self, name: str, table: pa.Table) -> None:
-        """A table, whole or not at all.  Raises CorpusError."""
+        """Write a table, whole or not at all.  Raises CorpusError."""
         sink = pa.BufferOutputStream()
         pq.write_table(table, sink, compression="zstd")
         self._put(name, sink.getvalue())
 
     @contextmanager
     def opened(self, name: str) -> Iterator[pq.ParquetFile]:
-        """A table, to read parts of.  Raises OSError where there is none."""
+        """Open a table, to read parts of it.  Raises OSError if there is none."""
         system, root = self._opened
         with system.open_input_file(posixpath.join(root, name)) as file:
             yield pq.ParquetFile(file)
 
     @contextmanager
     def writing(self, name: str, schema: pa.Schema) -> Iterator[pq.ParquetWriter]:
-        """A table, written piece by piece; there once the block ends well.  Raises CorpusError."""
+        """Write a table piece by piece; it appears when the block succeeds.  Raises CorpusError."""
         raised: BaseException | None = None
         try:
             with (
@@ -95,7 +94,7 @@ class Place:
             raise self._unwritable(name, error) from error
 
     def read_text(self, name: str) -> str | None:
-        """A text, None where there is none."""
+        """Read a text; None if there is none."""
         system, root = self._opened
         try:
             with system.open_input_stream(posixpath.join(root, name)) as file:
@@ -104,16 +103,16 @@ class Place:
             return None
 
     def write_text(self, name: str, text: str) -> None:
-        """A text, whole or not at all.  Raises CorpusError."""
+        """Write a text, whole or not at all.  Raises CorpusError."""
         self._put(name, text.encode())
 
     def names(self, under: str) -> set[str]:
-        """The whole files in a folder and its folders, named from there."""
+        """List the complete files in a folder and its subfolders, by relative name."""
         start, found = self._listed(under)
         return {path[len(start) + 1 :] for path in found if not path.endswith(_UNFINISHED)}
 
     def tidy(self, under: str) -> None:
-        """Remove what somebody who was killed did not finish."""
+        """Remove the unfinished files of processes that were killed."""
         system, _ = self._opened
         for path in self._listed(under)[1]:
             if path.endswith(_UNFINISHED):

@@ -1,8 +1,8 @@
-"""The tables of an audited log, version 1: their columns, what each means, and in which unit.
+"""The tables of an audited log, version 1: their columns, meanings and units.
 
-Decides what is written to Parquet.  A new column may come within a version; one that goes or means
-something else makes a new version.  Times are ms since 1970 on the clock of the audit, durations
-ms; a null says that the log can't tell.  Bodies are JSON as the log has them.
+A column may be added within a version; removing one, or changing its meaning, makes a new version.
+Times are ms since 1970 on the clock of the audit, durations ms; null: the log can't tell.  Bodies
+are JSON as the log has them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _COUNTS = pa.map_(pa.string(), pa.int64())
 
 
 def table(*fields: tuple[str, pa.DataType]) -> pa.Schema:
-    """A schema of this version."""
+    """Make a schema of this version."""
     return pa.schema(list(fields), metadata={FORMAT: str(VERSION)})
 
 
@@ -77,7 +77,7 @@ GROUPS = table(
     ("last_ms", pa.int64()),
     ("brokers", _WORDS),
     ("violations", pa.int64()),
-    ("undecided", pa.int64()),  # stretches of which nothing can be said
+    ("undecided", pa.int64()),  # segments of which nothing can be said
     ("unjudged", pa.list_(_UNJUDGED)),  # the first of these
     ("assumed", _COUNTS),
     ("notes", _COUNTS),

@@ -1,6 +1,6 @@
-"""The file that says what a folder of the pipeline holds, before any of it is made.
+"""Read the file that describes a folder of the pipeline.
 
-Decides which such files are read: of the same kind and version.  All else is refused by name.
+A file of another kind or version is refused.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class ManifestKind(NamedTuple):
 
 
 def manifest(text: str, where: str, kind: ManifestKind) -> dict[str, Any]:
-    """What such a file says.  Raises CorpusError."""
+    """Read such a file.  Raises CorpusError."""
     try:
         said = json.loads(text)
     except json.JSONDecodeError as error:

@@ -1,7 +1,4 @@
-"""Events as rows, and back: how a history lies in a table.
-
-Decides which column holds what of an event; `schema.STEP` says what the columns mean.
-"""
+"""Convert events to rows of a table, and back; `schema.STEP` describes the columns."""
 
 from __future__ import annotations
 
@@ -20,7 +17,7 @@ class RowError(ValueError):
 
 
 def step_rows(events: Iterable[Event], senders: Mapping[str, str]) -> list[Row]:
-    """Each event as a row; `senders`: request id → who sent it."""
+    """Convert each event to a row; `senders`: request id → who sent it."""
     return [_row(event, senders) for event in events]
 
 
@@ -70,7 +67,7 @@ def _row(event: Event, senders: Mapping[str, str]) -> Row:
 
 
 def events_of(rows: Iterable[Mapping[str, Any]]) -> list[Event]:
-    """The events that rows say.  Raises RowError, and what JSON raises for a body that is none."""
+    """Convert rows to events.  Raises RowError, and what JSON raises for a bad body."""
     return [_event(row) for row in rows]
 
 

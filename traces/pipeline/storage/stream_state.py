@@ -1,15 +1,14 @@
-"""The state of a group's audit as bytes, for a state store, and back.
+"""Write the state of a group's audit as bytes, for a state store, and read it back.
 
-Decides what may be in there: plain values, and objects of the model's and the audit's classes, by
-their fields.  Nothing in it is ever run, so bytes from elsewhere can do no harm; and what another
-version wrote is refused by name, not misread.  An object that is in two places is written once, and
-is one object again.
+It may hold plain values, and objects of the model's and the audit's classes, by their fields.
+Nothing in it is executed, so bytes from elsewhere can do no harm.  A state of another version is
+refused.  An object that is in two places is written once, and is one object again.
 
 The form, version 3: zlib over JSON, `[format, version, fencepost, value]`.  A value is null, a
-boolean, a number, a string, or a list that begins with what it is: `l` list, `t` tuple, `s` set,
-`f` frozenset (each with its items), `q` deque (how long at most, items), `d` dict and `c` counter
+boolean, a number, a string, or a list that begins with its kind: `l` list, `t` tuple, `s` set,
+`f` frozenset (each with its items), `q` deque (maximal length, items), `d` dict and `c` counter
 (with pairs), `b` bytes in base64, `e` a member of an enum, `n` a named tuple, `o` an object (class,
-then pairs of its fields), `r` the n-th object again, `x` something that whoever reads it has.
+then pairs of its fields), `r` the n-th object again, `x` an object that the reader already has.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from enum import Enum
 from functools import cache
 from typing import Any
 
-from fencepost.traces.files.run_trace import tool
+from fencepost.traces.files.run_trace import tool_version
 
 FORMAT = "fencepost-group-state"
 VERSION = 3
@@ -40,21 +39,23 @@ class StateError(ValueError):
 
 
 def to_bytes(value: Any, given: Mapping[str, Any]) -> bytes:
-    """A value as bytes.  `given`: objects that are not written, since the reader has them."""
-    text = json.dumps([FORMAT, VERSION, tool(), _Writer(given).form(value)], separators=(",", ":"))
+    """Write a value as bytes.  `given`: objects that are not written; the reader has them."""
+    text = json.dumps(
+        [FORMAT, VERSION, tool_version(), _Writer(given).form(value)], separators=(",", ":")
+    )
     return zlib.compress(text.encode(), 1)
 
 
 def from_bytes(data: bytes, given: Mapping[str, Any]) -> Any:
-    """The value.  Raises StateError."""
+    """Read the value.  Raises StateError."""
     try:
         form, version, made_by, value = json.loads(zlib.decompress(data))
     except (ValueError, zlib.error) as error:
         raise StateError(f"no state of a group ({error}); begin with an empty folder") from error
-    if (form, version, made_by) != (FORMAT, VERSION, tool()):
+    if (form, version, made_by) != (FORMAT, VERSION, tool_version()):
         raise StateError(
             f"the state is {form} {version} of {made_by}, and this is version {VERSION} of "
-            f"{tool()}: go on with that one, or begin with an empty folder"
+            f"{tool_version()}: go on with that one, or begin with an empty folder"
         )
     return _Reader(given).value(value)
 
@@ -175,7 +176,7 @@ def _name(value: object) -> str:
 
 
 def _fields(value: Any) -> Iterable[str]:
-    """What of an object is kept: all but what a dataclass works out by itself."""
+    """Return the fields to keep: all but those that a dataclass computes itself."""
     if is_dataclass(value):
         return [f.name for f in fields(value) if f.init]
     own: Iterable[str] = value.__slots__ if hasattr(value, "__slots__") else vars(value)
@@ -184,7 +185,7 @@ def _fields(value: Any) -> Iterable[str]:
 
 @cache
 def _caches(kind: Any) -> tuple[tuple[str, Any], ...]:
-    """What is not, and its value in the beginning."""
+    """Return the fields that are not kept, with their initial values."""
     if not is_dataclass(kind):
         return ()
     return tuple((f.name, f.default) for f in fields(kind) if not f.init)

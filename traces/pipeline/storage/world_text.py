@@ -1,8 +1,8 @@
-"""Worlds as text, and back: how a state of the model lies in a table.
+"""Write worlds as text, and read them back.
 
-Decides that two worlds are one text exactly where they are one world: worlds are canonical, and so
-is their text, a JSON list of the fields of each part in their order.  What a part is stands in the
-types of the model, so nothing but plain values is written.
+Two worlds have the same text exactly if they are the same world: worlds are canonical, and so is
+their text, a JSON list of the fields of each part in their order.  The types of the model say what
+each part is, so only plain values are written.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ _Read = Callable[[Any], Any]
 
 @lru_cache(maxsize=100_000)
 def world_text(world: World) -> str:
-    """The text of a world."""
+    """Return the text of a world."""
     return json.dumps(_plain(world), separators=(",", ":"))
 
 
 def world_of(text: str) -> World:
-    """The world of a text."""
+    """Return the world of a text."""
     world: World = _reader(World)(json.loads(text))
     return world
 
@@ -49,7 +49,7 @@ def _plain(value: Any) -> Any:
 
 @cache
 def _reader(kind: Any) -> _Read:
-    """How a value of a type is read.  Raises TypeError for one that worlds don't have."""
+    """Return the reader of a type.  Raises TypeError for one that worlds don't have."""
     origin, parts = get_origin(kind), get_args(kind)
     if origin in {Union, UnionType}:
         inner = _reader(next(part for part in parts if part is not NoneType))

@@ -270,7 +270,7 @@ def test_the_summary_names_pods_times_and_remedies() -> None:
     text = "\n".join(operator_summary(reported(log.exchanges)))
     assert (
         "pod-3 (10.0.0.3) and pod-7 (10.0.0.7) share group.instance.id orders-2 in group orders: "
-        "it changed hands 3 times between 2026-11-21 06:40:06 UTC and 06:40:10" in text
+        "it was taken over 3 times between 2026-11-21 06:40:06 UTC and 06:40:10" in text
     )
     assert "Give each process a group.instance.id of its own" in text
     assert "[model.log:" in text
@@ -286,7 +286,7 @@ def test_a_short_session_is_said_once_with_a_timeout_that_is_long_enough() -> No
         log.run(5)
     (problem,) = operator_problems(reported(log.exchanges))
     assert problem.kind == "short-session"
-    assert "thrown out of group orders as orders-2 3 times while it was alive" in problem.says
+    assert "removed from group orders as orders-2 3 times while it was alive" in problem.says
     assert "session timeout is 10.0 s" in problem.says
     assert "session.timeout.ms to 30000 or more" in problem.remedy
 
@@ -301,12 +301,12 @@ def test_how_often_is_said_although_not_all_rows_are_kept() -> None:
         report.add(row)
     assert len(report.thrown_out.rows) == 2
     (problem,) = operator_problems(report)
-    assert "thrown out of group g as pod-1 5 times while it was alive" in problem.says
+    assert "removed from group g as pod-1 5 times while it was alive" in problem.says
     assert problem.place == "l:1"
 
 
 def test_an_empty_log_says_so() -> None:
-    assert operator_summary(reported([])) == ["The log holds no request of a group."]
+    assert operator_summary(reported([])) == ["The log has no requests of a group."]
 
 
 def test_what_would_have_avoided_rebalances_is_counted() -> None:

@@ -90,7 +90,7 @@ def test_killed_midway_nothing_is_lost_and_nothing_is_there_twice(
     with pytest.raises(Killed):
         commands.generate_corpus(Mortal(), place, RECIPE)
     half = commands.open_corpus(place)
-    with pytest.raises(CorpusError, match="3 of 6 shards are not made yet"):
+    with pytest.raises(CorpusError, match="3 of 6 shards are missing"):
         commands.check_corpus(LocalEngine(), half, "kafka-4")
     unfinished = tmp_path / "traces" / f"{half.shards[5].source.folder}" / ".shard.tmp"
     unfinished.parent.mkdir(parents=True, exist_ok=True)

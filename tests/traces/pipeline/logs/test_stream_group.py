@@ -14,7 +14,7 @@ from benchmarks.log_traffic import Plan
 from fencepost.model.state.group import Timer
 from fencepost.model.table.vocabulary import GroupState
 from fencepost.properties.mutants.catalogue import find_revision
-from fencepost.traces.audit.judge.possible_errors import Legal
+from fencepost.traces.audit.judge.possible_errors import PossibleAnswers
 from fencepost.traces.audit.judge.settings import AuditSettings
 from fencepost.traces.audit.run import audit_log
 from fencepost.traces.logs.exchange import LoggedExchange
@@ -23,7 +23,7 @@ from fencepost.traces.pipeline.logs.stream_group import StreamGroup
 from fencepost.traces.pipeline.storage.stream_state import FORMAT, StateError, from_bytes, to_bytes
 
 SETTINGS = AuditSettings()
-LEGAL = Legal(SETTINGS.revision)
+LEGAL = PossibleAnswers(SETTINGS.revision)
 PLAN = Plan(lines=1_500, groups=8, members=4, unrest_ms=30_000, seed=3)
 
 

@@ -24,7 +24,7 @@ from support.logs.log_rows import Rows, in_order, said_by_audit, said_by_tables,
 from benchmarks.log_traffic import Plan, Traffic
 from fencepost.model.revisions.base import KAFKA_4
 from fencepost.properties.mutants.catalogue import find_revision
-from fencepost.traces.audit.judge.possible_errors import Legal
+from fencepost.traces.audit.judge.possible_errors import PossibleAnswers
 from fencepost.traces.audit.judge.settings import AuditSettings, LogOptions
 from fencepost.traces.logs.exchange import LoggedExchange
 from fencepost.traces.logs.request_log import RequestLog
@@ -131,7 +131,7 @@ def expected(
     found = [
         (name, row["line"])
         for name, own in groups.items()
-        for row in StreamGroup(name, settings, Legal(settings.revision)).take(own)
+        for row in StreamGroup(name, settings, PossibleAnswers(settings.revision)).take(own)
     ]
     assert found
     return sorted(found)

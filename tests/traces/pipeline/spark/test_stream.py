@@ -22,7 +22,7 @@ from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxRows
 
 from fencepost.traces.pipeline.spark import stream
 from fencepost.traces.pipeline.spark.stream_source import RAW, GrowingLogs
-from fencepost.traces.pipeline.spark.stream_watch import StreamSource, Watch
+from fencepost.traces.pipeline.spark.stream_watch import LogWatch, StreamSource
 
 ALL = ReadAllAvailable()
 
@@ -138,13 +138,13 @@ def test_a_line_that_cant_be_read_may_explain_an_alert(
 
 def test_a_folder_is_of_one_source_and_its_checkpoint(tmp_path: Path) -> None:
     place = Place(str(tmp_path / "out"))
-    given = Watch(place, StreamSource(folder="/logs"))
+    given = LogWatch(place, StreamSource(folder="/logs"))
     given.claim()
     given.claim()
     with pytest.raises(CorpusError, match="another source"):
-        Watch(place, StreamSource(topic="t", bootstrap="h:1")).claim()
+        LogWatch(place, StreamSource(topic="t", bootstrap="h:1")).claim()
     stream.Sink(place).write([alert("a")], 0)
     with pytest.raises(CorpusError, match="has alerts and no checkpoint"):
         given.claim()
     with pytest.raises(CorpusError, match="not empty"):
-        Watch(Place(str(tmp_path)), StreamSource(folder="/logs")).claim()
+        LogWatch(Place(str(tmp_path)), StreamSource(folder="/logs")).claim()

@@ -1,8 +1,8 @@
-"""A trace beside the model: which steps of the model belong to which step that people read.
+"""Match the steps of a trace with the steps of the model.
 
-Decides where a step of the model is shown.  A request took effect where it was sent, or later if
-something else must have happened before; a timer fired in the first step that lasts as long.  The
-order is the model's, so the state behind a step is one that the model was in.
+A request took effect where it was sent, or later if something else must have happened before.  A
+timer fires in the first step that lasts long enough.  The order is the model's, so the state after
+a step is one that the model was in.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from fencepost.model.table.table import Rule, Table
 from fencepost.properties.oracle.provenance import Happened
 from fencepost.properties.oracle.witness import ExplainedRun, run_beside
 from fencepost.traces.files.trace_file import TraceFile
-from fencepost.traces.page.decisions import heard
+from fencepost.traces.page.decisions import logged_tables
 from fencepost.traces.text.step_lines import Line, StepInput, step_lines
 from fencepost.traces.text.words import Body
 
@@ -52,7 +52,7 @@ class TraceWithModel:
         return self.answered_at.get(request, self.asked_at.get(request))
 
     def answer(self, request_id: str | None) -> Body | None:
-        """What a request was answered in the end."""
+        """Return the final answer to a request."""
         index = self.answered_at.get(request_id or "")
         for number in () if index is None else self.lines[index].events:
             event = self.trace.events[number]
@@ -61,7 +61,7 @@ class TraceWithModel:
         return None
 
     def decided_at(self, rule_id: str | None, request_id: str | None) -> int | None:
-        """Index of the step in which a rule answered a request; None if it did in none."""
+        """Return the index of the step in which a rule answered a request, or None."""
         for index, steps in enumerate(self.beside):
             for step in steps:
                 told = {emission.request_id for emission in step.outcome.emissions}
@@ -70,8 +70,8 @@ class TraceWithModel:
         return None
 
 
-def story_of(trace: TraceFile, revision: Revision) -> TraceWithModel:
-    """Judge a trace by a revision and lay the model's run beside it."""
+def match_model(trace: TraceFile, revision: Revision) -> TraceWithModel:
+    """Judge a trace by a revision and match the model's run with its steps."""
     lines = tuple(step_lines(StepInput(trace.events, trace.senders, trace.names, trace.clock)))
     run = run_beside(revision, trace.config, trace.events, lag_ms=trace.lag_ms)
     requests = {e.request.id: e.request for e in trace.events if isinstance(e, Sent)}
@@ -105,14 +105,14 @@ def _beside(
 
 
 class Decider:
-    """Asks the model again, step by step, to hear what it was decided by."""
+    """Runs the model again, step by step, to learn its decisions."""
 
     def __init__(self, trace: TraceFile, revision: Revision) -> None:
         self._log: list[Decision] = []
         listening = Revision(
             revision.name,
             revision.about,
-            heard(revision, self._log),
+            logged_tables(revision, self._log),
             revision.apis,
             empty_instance_is_none=revision.empty_instance_is_none,
             twists=revision.twists,
@@ -122,7 +122,7 @@ class Decider:
         self._machine = Machine(listening, trace.config)
 
     def decisions(self, step: Happened) -> list[Decision]:
-        """The decisions of a step, in the order in which its rules were used."""
+        """Return the decisions of a step, in the order in which its rules were used."""
         self._log.clear()
         if step.incoming is not None:
             if step.group_id or step.outcome.rules:
