@@ -1,7 +1,8 @@
-"""The suites that a target can be held to, by name: the catalogue, and those that are made.
+"""The suites of cases by name: the catalogue, and those that are generated.
 
-Decides what `--suite` means.  A made suite has figures, which are told before it runs and written
-into the certificate: at which bound, how many traces and steps, and how few steps there could be.
+This is what `--suite` names.  A generated suite has figures, which are reported before it runs and
+in the certificate: its bound, how many traces and steps it has, and the least number of steps that
+would do.
 """
 
 from __future__ import annotations

@@ -1,10 +1,11 @@
-"""Certify: all cases against one target, side by side, each judged by the oracle.
+"""Certify: run all cases against one target, side by side, and judge each with the oracle.
 
-Decides what a run of a case is worth.  A pass needs that every remaining explanation used the rules
-that the case is about.  A violation that no lag explains counts at once; one that rests on how late
-something was counts only while the control group shows a quick target, and only as SHOULD if what
-came was right.  What a bad link does, too (something is late, a connection ends), must be seen at
-the same request again and again.  All else is unknown and is tried again; it is never a pass.
+A case passes only if every remaining explanation of its history used the rules that the case is
+about.  A violation counts at once if no lag can explain it.  One that depends on how late something
+was counts only while the control group shows that the target is quick; it counts as SHOULD at most
+if the answer itself was right.  What a bad network link causes too (lateness, a closed connection)
+must be seen several times at the same request.  Every other result is unknown and is retried; it is
+never a pass.
 """
 
 from __future__ import annotations

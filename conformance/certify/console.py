@@ -1,8 +1,8 @@
-"""A certificate on the screen: what went wrong and why, the figures, and the verdict last.
+"""Print a certificate on the screen: first what failed and why, then the counts, last the verdict.
 
-Decides what a reader sees first: each violation with its sentence and its steps.  Known failures
-are one line for each reason, since a target may have hundreds; the report names their cases.  Plain
-text where the output is no terminal.
+Each violation is printed with its sentence and its steps.  Known failures are one line for each
+reason, since a target may have hundreds; the report names their cases.  The output is plain text
+where it does not go to a terminal.
 """
 
 from __future__ import annotations

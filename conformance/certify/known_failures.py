@@ -1,10 +1,10 @@
-"""Known failures: faults of a target that are listed, with their reason, and so don't decide.
+"""Known failures: faults of a target that are listed with a reason, so that they don't fail a run.
 
-Decides when a failure is the listed one.  It must be of the same target and version, in the same
-case, and with the same signature (`CaseResult.observed`).  A case that is listed but passes, or
-fails otherwise, is stale: the list is wrong, and that counts as much as a failure.  A fault of the
-target's timers may come to light in any case; one that is listed as such is known by its
-fingerprint, and so are all of them where plans are drawn or compared.
+A failure is the listed one if target, version, case and signature (`CaseResult.observed`) are the
+same.  A case that is listed but passes, or fails in another way, is stale: the list is wrong, and
+that counts as much as a failure.  A fault that depends on the target's timers may be seen in any
+case; such an entry is found by its fingerprint.  So are all entries where random plans are run or
+targets are compared.
 """
 
 from __future__ import annotations

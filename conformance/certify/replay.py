@@ -1,8 +1,8 @@
-"""Replay: is a trace's verdict the same today?
+"""Replay: check whether a trace still has the same verdict today.
 
-Decides what "the same verdict" means: the same outcome, and for a violation the same request, the
-same way of being wrong and the same rule.  Without a target the recorded history is judged again;
-with one, the recorded plan is run against it.
+Two verdicts are the same if the outcome is, and for a violation also the request, the way in which
+its answer is wrong, and the rule.  Without a target the recorded history is judged again; with a
+target the recorded plan is run against it.
 """
 
 from __future__ import annotations

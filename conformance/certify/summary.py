@@ -1,6 +1,6 @@
-"""A certificate in one line, and the figures that every form of it shows.
+"""The verdict of a certificate in one line, and the figures that every form of it shows.
 
-Decides what may be called certified: what holds, and left nothing out.
+A target is certified if all that was tested holds and no case was left out.
 """
 
 from __future__ import annotations

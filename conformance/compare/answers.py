@@ -1,9 +1,8 @@
-"""What a target answered in one run of a plan, in terms that another target's answers have, too.
+"""What a target answered in one run of a plan, in a form that can be compared between targets.
 
-Decides what can be compared without luck: members by name, generations counted from the first, ids
-that nobody was told as one; and whether an answer came at all, or only after a wait.  On a real
-clock what came within a wait is one moment: the order of what is on its way at once is nobody's
-doing.
+Members are named, generations are counted from the first, ids that nobody was told are all the
+same, and an answer may come at once, only after a wait, or not at all.  On a real clock all answers
+within one wait count as simultaneous, since their order depends on chance.
 """
 
 from __future__ import annotations

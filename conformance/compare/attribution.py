@@ -1,9 +1,9 @@
-"""Where a difference comes from, as far as anybody knows: a release, a listed failure, or neither.
+"""Find the known origin of a difference: a release, a known failure, or none.
 
-Decides what is known of a side that is wrong.  A target that has a profile of its own is judged by
-that, too: where the profile does as the target does, a later release changed it, and the change is
-the one without which the profile would do otherwise.  Else the target's list of known failures may
-have it, in this case or, by rule and by what was seen, in another.  What neither has is new.
+This concerns a side that is wrong.  A target that has a profile of its own is judged by that, too.
+If the profile does as the target does, a later release made the change: the one without which the
+profile would do otherwise.  If not, the target's list of known failures may have the failure, by
+its case, or by its fingerprint in another case.  Otherwise it is new.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Compare two targets: the same plans to both, and the shortest on which they differ.
-
-Decides what a comparison is: a search, and what it found examined; and what it comes to.
-"""
+"""Compare two targets: run the same plans on both, and report the shortest on which they differ."""
 
 from __future__ import annotations
 

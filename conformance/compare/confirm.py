@@ -1,9 +1,9 @@
-"""What a search found, made worth telling: each kind of difference confirmed, small, and explained.
+"""Confirm, shrink and explain the differences that a search found, one of each kind.
 
-Decides which difference stands for its kind: the simplest that comes again each time.  It is made
-as small as it gets against both, and stays the same difference.  Where it shows at the first
-request that a side is wrong about, each side may end a plan there, so that no wait is waited out;
-on a real clock a difference gets so much time and no more.
+The simplest difference that is seen each time stands for its kind.  Its plan is shrunk against both
+targets as long as the difference stays the same.  If it is at the first wrong answer of a side,
+each side may end its plan there, which saves the rest of the waits.  On a real clock each
+difference gets a limited time.
 """
 
 from __future__ import annotations

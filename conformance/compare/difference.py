@@ -1,10 +1,9 @@
-"""Whether two runs of one plan differ, where, and on which side the model is.
+"""Decide whether two runs of one plan differ, where, and which side the model agrees with.
 
-Decides what is a difference between targets and what is luck.  A choice that the protocol leaves
-open may fall differently on either side: where the model explains both, there is no difference.
-Where it explains one alone, the other is wrong at that request.  Where it explains neither, because
-both are wrong in the same way before, only what no choice leads to is compared: errors, and who is
-answered at all.
+A choice that the protocol leaves open may be taken otherwise by either side: if the model explains
+both runs, there is no difference.  If it explains one of them, the other side is wrong at that
+request.  If it explains neither, because both are wrong in the same way before, then only what no
+such choice affects is compared: errors, and who is answered at all.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Two targets that are open, and run the same plans.
+"""Run the same plans on two open targets.
 
-Decides what can be asked of both: the versions and features that both have, under settings that
-both can have.  Where one can choose its settings, it takes those of the other; where both can, the
-case chooses.  Each side is judged by the same revision, by itself.
+Plans use only the API versions and features that both targets have, under settings that both can
+have.  If one target can choose its settings, it takes those of the other; if both can, the case
+chooses.  Each side is judged by the same revision, by itself.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""A comparison in words: the steps, what either side answered, and whose side the model takes.
+"""Report a comparison: the steps, what either side answered, and which side the model agrees with.
 
-Decides what of two runs is shown.  A step that both answer alike has one answer; where they differ
-each side has a line of its own, and the first difference is marked.
+A step that both answer in the same way has one line for its answer; where they differ, each side
+has a line of its own, and the first difference is marked.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""The search of a comparison: which plans both run, what came of each, and when that is enough.
+"""The search of a comparison: which plans both targets run, and when the search ends.
 
-Decides the order and the end.  Stages come one after the other, and whatever stage finds something
-is the last.  Differences with one known cause are of one kind, others are of one kind if they look
-alike; when enough kinds were seen, or nothing of the budget is left, what still runs is given up.
+Stages run one after the other, up to the first that finds a difference.  Differences with one known
+cause are of one kind; others are of one kind if their answers differ in the same way.  The search
+ends when enough kinds were seen or the budget is spent; runs that are under way are then given up.
 On a real clock the long cases of a stage that found something are not waited for.
 """
 

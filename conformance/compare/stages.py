@@ -1,7 +1,7 @@
-"""Where differences are looked for, in order: suites that are written, and plans that are made.
+"""The stages of a comparison, in their order: written suites first, then random plans.
 
-Decides the order within a suite: short plans first, and last what needs another coordinator, which
-takes long to start.
+Within a suite short plans come first.  Plans that need another coordinator come last, since its
+start takes long.
 """
 
 from __future__ import annotations

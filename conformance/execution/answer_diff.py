@@ -1,7 +1,8 @@
-"""What differs between the answer that came and the one that should have: a few words, no ids.
+"""What differs between the answer that came and the one that should have come, in a few words.
 
-Decides the *signature* of a fault, which known failures are matched by.  It is the same for the
-same fault in every run: members by name, no times, no ids that a target chose.
+These words are the *signature* of a fault (`observed`), by which known failures are matched.  The
+same fault has the same signature in every run: members by name, no times, and no ids that a target
+chose.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""Which rules a certificate covers, and which a target can't be led to, with the reason.
+"""Which rules a certificate covers, and which rules can't be reached on a target, with the reason.
 
-A rule counts as covered if every explanation of some passing case used it.
+A rule is covered if every explanation of some passing case used it.
 
-What is unreachable follows from the rules' own guards: no answer to the questions that the guard
-asks is left once those are taken away that need a version, a setting or a feature which the target
-lacks.  A rule that is reachable by this may still be hard to reach.
+A rule is unreachable if its guard can't be true on the target: the target lacks the API version,
+the setting or the feature that the guard needs.  A rule that is reachable by this test may still be
+hard to reach.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Why a case failed, for somebody who has never seen it: one sentence, and what led to it.
+"""Explain why a case failed: one sentence, and the steps that led to it.
 
-Decides the words.  The sentence says what should have come, why, by which rule, and what came
-instead.  The steps say what was sent and answered, in order, members by name: "A1" is the first
-process of instance "A", a name in small letters is a dynamic member.
+The sentence says what should have been answered, why, by which rule, and what was answered
+instead.  The steps list what was sent and answered, in order, with members by name: "A1" is the
+first process of instance "A"; a name in small letters is a dynamic member.
 """
 
 from __future__ import annotations

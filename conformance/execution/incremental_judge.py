@@ -1,9 +1,9 @@
-"""The oracle as a running case asks it: each time at once, or now and then.
+"""Judge a history while its case is still running: after each event, or only during long waits.
 
-Decides how often a history on a real clock is judged while it is made.  A case of a suite ends at
-its first violation, so the oracle hears each event at once.  Of thousands of plans that are about
-nothing in particular most hold, and each is judged when it has ended anyway; the oracle hears of
-those only where an answer is long in coming, so that none is waited for that never will.
+A case of a suite ends at its first violation, so the oracle hears each event at once.  Random plans
+run by the thousand on a real clock, and most of them hold.  Each is judged at its end anyway, so
+the oracle hears of it earlier only where an answer is long in coming: then the run does not wait
+for an answer that never comes.
 """
 
 from __future__ import annotations

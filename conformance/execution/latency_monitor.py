@@ -1,9 +1,9 @@
-"""How late things are on a target right now, measured: a control group beside the cases.
+"""Measure how late a target is right now, by a control group beside the cases.
 
-Decides how much lateness may be held against a target.  A member of a group of our own beats all
-the time, and another one falls silent again and again, so that we see how long a request takes, how
-late our own event loop is, and whether session timers fire.  "It did not happen in time" counts
-only while the control's requests are quick and its timers fire.
+One member of a group of our own sends heartbeats all the time, and another one falls silent again
+and again.  This shows how long a request takes, how late our own event loop is, and whether session
+timers fire.  A missing answer counts as a violation only while the control group's requests are
+quick and its timers fire.
 """
 
 from __future__ import annotations

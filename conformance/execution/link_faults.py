@@ -1,9 +1,9 @@
-"""What a failure is worth that a bad link makes as well as a bad broker.
+"""Tell a fault of the target from a fault of the network link.
 
-Decides when lateness and the end of a connection count.  No control group shows what happens to one
-connection alone: a packet lost, a stall, a cut.  But a broker does wrong at the same request again
-and again, and a link anywhere; so such a failure counts when it was seen `SIGHTS` times at the same
-request, and no attempt passed.
+A late answer or a closed connection may come from the link: a lost packet, a stall, a cut.  The
+control group can't show what happens to one connection alone.  But a faulty target fails at the
+same request again and again, and a bad link fails anywhere.  So such a failure counts when it was
+seen `SIGHTS` times at the same request, and no attempt passed.
 """
 
 from __future__ import annotations

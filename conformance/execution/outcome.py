@@ -1,7 +1,4 @@
-"""What became of a case, and of a whole certificate.
-
-Decides the words: the outcomes of cases, the verdict over them, and the exit code.
-"""
+"""The result of a case and of a whole certificate: outcomes, the overall verdict, exit codes."""
 
 from __future__ import annotations
 

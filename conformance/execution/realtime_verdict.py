@@ -1,9 +1,9 @@
-"""What was recorded on a real clock, judged: what of it rests on how late something was.
+"""Judge what was recorded on a real clock, with more and more allowance for lateness.
 
-Decides with which patience a history is judged.  The narrowest is the lag that was measured while
-it was made.  A violation that any lag leaves is one.  One that more patience explains away counts
-only while the control group shows a quick target; as SHOULD at the most where the target's own
-patience is enough, and as its rule has it where it isn't: what is so late may as well never come.
+First the history is judged with the lag that was measured while it was recorded.  A violation that
+remains with any larger lag counts.  One that a larger lag explains counts only while the control
+group shows a quick target: as SHOULD at most if the target's own patience explains it, and at its
+rule's level if that is not enough, for an answer that is so late may as well never come.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""From a recording of a case to a trace file.
+"""Turn the recording of a case into a trace file, and a trace file into a recording.
 
-Decides what of a run is kept: all that the judge saw, the plan, and the verdict with its reasons.
+A trace keeps all that the judge saw, the plan, and the verdict with its reasons.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""One case against one coordinator: sends the plan, reads answers, asks the oracle as it goes.
+"""Run one case against one coordinator: send its requests, read answers, and ask the oracle.
 
-Decides when a wait is over: when the answer came, when no explanation is left (then something is
-wrong and going on would prove nothing more), or when the wait itself can't be right (a cap).
+A wait ends when the answer came, when no explanation of the history is left (something is wrong,
+and going on would prove nothing more), or when the limit for a wait is reached.
 """
 
 from __future__ import annotations

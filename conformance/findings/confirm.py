@@ -1,11 +1,10 @@
-"""Failures under examination: plans tried again against the target, smaller and smaller.
+"""Confirm and shrink failures: run smaller and smaller plans against the target.
 
-Decides how long a try may take, and how many run side by side.  A violation ends its plan where it
-is seen, so a smaller plan that shows it takes hardly longer than the one before; what takes much
-longer is given up, and run to its end only where nothing else is left to try.  On a real clock a
-smaller plan leaves no more to chance than the one that failed did.  It begins with the steps up to
-the wrong answer, and with short timeouts, so that later runs are quick.  All of it ends when the
-time is up, with what there is by then.
+A violation ends its plan, so a smaller plan that still fails takes hardly longer than the one
+before.  A run that takes much longer is given up, and is run to its end only if nothing else is
+left to try.  On a real clock a smaller plan must not have more races between requests than the plan
+that failed.  Shrinking begins with the steps up to the wrong answer, and with short timeouts, so
+that later runs are quick.  When the time is up, the smallest plan so far is the result.
 """
 
 from __future__ import annotations

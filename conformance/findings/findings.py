@@ -1,9 +1,9 @@
-"""From failures to findings: one for each fault, minimised, confirmed, explained.
+"""From failures to findings: one for each fault, shrunk, confirmed and explained.
 
-Decides what is worth telling.  Failures with one fingerprint are one finding, and the simplest of
-them is minimised against the target.  The result is run again; what doesn't fail every time is kept
-apart as flaky, with its rate, for it may be the weather; what there was no time for is kept apart,
-too, as it was met.  Known fingerprints are only counted.
+Failures with one fingerprint are one finding, and the simplest of them is shrunk against the
+target.  The result is run again.  A finding that does not fail each time is reported as flaky, with
+its rate, since the cause may be the load or the network.  A finding for which no time was left is
+reported as unconfirmed.  Known fingerprints are only counted.
 """
 
 from __future__ import annotations

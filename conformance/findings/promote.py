@@ -1,8 +1,8 @@
-"""Adopt: a finding becomes a trace of the corpus, which every run of the tests replays.
+"""Adopt: put the trace of a finding into the corpus, which every run of the tests replays.
 
-Decides what may come in: a trace whose verdict is the same today, that has a name nobody has, and
-that shows what no trace of the corpus shows yet.  Where the judge was wrong and has been mended,
-today's verdict is what is expected from now on, if the user says so.
+A trace may be adopted if its verdict is the same today, its name is free, and the corpus has no
+trace of the same bug.  Where the judge was wrong and has been fixed, the user may say that today's
+verdict is the expected one.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
-"""Shrink: the smallest trace that still shows what a trace shows, on any target.
+"""Shrink a trace: find the smallest plan that fails on a target with the same fingerprint.
 
-Decides what must stay the same while steps go: the fingerprint of the failure.  How it is made
-small and tried again is as `fuzz` has it, and so is its end on a real clock.
+Plans are shrunk and confirmed as `fuzz` does it, with the same time limit on a real clock.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Shrink for a property: the smallest run of a model that still breaks it.
+"""Shrink a trace for a property: find the smallest run of a model that still breaks the property.
 
-Decides which properties a trace can show, and on what it is run.  A property of histories is seen
-in the answers; one of a group is asked of each group after each step.  All others need to know what
-clients know, or what was before; exploration checks those.  The run is one of the model that the
-trace was recorded from, or of the revision that it names where it came from elsewhere.
+A trace can show properties of histories, which are read from the answers, and properties of one
+group, which are evaluated after each step.  All others need to know what clients know, or an
+earlier state; exploration checks those.  The run is one of the model that the trace was recorded
+from, or else of the revision that the trace names.
 """
 
 from __future__ import annotations

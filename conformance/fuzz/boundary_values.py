@@ -1,9 +1,9 @@
-"""What a request says that no well-kept client would: values at the edges, field by field.
+"""Boundary values: for each field of a request, values that no correct client would send.
 
-Decides how odd a request can be.  One field of a request is bent at a time, mostly, so that what
-comes of it is that field's doing.  What is bent stays within what the wire can say and what a
-coordinator is asked for: a topic that doesn't exist is named `missing`, as everywhere here, and
-texts are long, but none is longer than Kafka's own storage of it can hold.
+Mostly one field of a request is changed at a time, so that a failure is due to that field.  Values
+stay within what the wire format can say and what a coordinator is responsible for: a topic that
+doesn't exist is named `missing`, as everywhere here, and texts are long, but none is longer than
+Kafka's storage of it can hold.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""A plan rehearsed on the model before anybody else plays it.
+"""Run a plan on the model first, step by step, while it is drawn.
 
-Decides what an act would come to: which rules it uses, in which state it leaves its group, which
-requests are answered.  So a plan can be drawn step by step with an eye on what is worth doing, and
-with a wait exactly where an answer is due.  Time is virtual and requests take none, which is nearly
-how a quick target with a real clock plays the same plan.
+This shows which rules a step uses, in which state it leaves its group, and which requests are
+answered.  So the fuzzer can choose steps that are worth running, and can wait exactly where an
+answer is due.  Time is virtual and requests take none, which is close to how a quick target with a
+real clock runs the same plan.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""The fuzzer at work: plans to a target, many side by side, until the budget is spent.
+"""Run plans against a target, many side by side, until the budget is spent, and count results.
 
-Decides what is counted.  A plan counts as covered what the judge's explanations of it all used; the
-pairs and states on its way count too, where the explanations used every rule of the way.  A target
-that dies is a finding: it is opened again, as often as that leads anywhere, and what was on its way
-when it died is tried again, one by one, to see which of it was to blame.
+A plan covers the rules that all explanations of it used; it also covers the pairs of rules and the
+states on its way if the explanations used every rule of the way.  A target that dies is a finding.
+It is opened again, and the plans that were running when it died are run again one by one, to find
+the one that killed it.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Fuzz: plans that nobody thought of, against one target, until the budget is spent.
+"""Fuzz: run random plans against one target until the budget is spent.
 
-Decides the course of a run: open the target, run plans, open it again where it died, then make each
-failure as small as it gets and confirm it.  Of listed failures one for each reason is examined; it
-is told and marked as known, and doesn't decide.  Nor does what turns out to have the known cause of
-a listed failure.  Whatever ends a run early, what was met is told.
+Steps: open the target, run plans, open the target again if it died, then shrink and confirm each
+failure.  Of known failures one for each reason is examined; it is reported as known and does not
+fail the run.  The same holds for a failure with the known cause of a listed one.  Whatever ends a
+run early, the failures so far are reported.
 """
 
 from __future__ import annotations

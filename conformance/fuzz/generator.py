@@ -1,9 +1,9 @@
-"""What is done next: an act drawn with an eye on what its sender is in its group just now.
+"""Draw the next step of a plan, depending on the state of its sender in the group.
 
-Decides what is likely.  Who has no id joins, who is told a generation syncs, who is in a stable
-group does anything.  Most requests are what a well-kept client would send; one in a few is bent in
-one field, see `fuzz_edges`.  Anything may be sent twice, on a second connection, too late, or by
-somebody who drops the line at once.
+Who has no id joins, who was told a generation syncs, and who is in a stable group does anything.
+Most requests are what a correct client would send; a few have one field changed, see
+`boundary_values`.  Any request may be sent twice, on a second connection, too late, or by a member
+whose connection drops at once.
 """
 
 from __future__ import annotations

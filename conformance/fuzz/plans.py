@@ -1,9 +1,9 @@
-"""The fuzzer's plans: drawn afresh, or made of plans that brought something new.
+"""Make the plans of the fuzzer: draw new ones, or change those that reached something new.
 
-Decides where the search goes.  Each plan is rehearsed on the revision that judges while it is
-drawn; one that uses a rule, a pair of rules or a state of a group for the first time is kept, and
-kept plans are extended, bent, spliced and cut in preference to fresh ones.  Nothing here looks at
-what a target answers, so the same seed gives the same plans, however quick the target is.
+Each plan is run on the model while it is drawn.  A plan that uses a rule, a pair of rules or a
+state of a group for the first time is kept, and kept plans are extended, changed, spliced and cut
+more often than new ones are drawn.  Nothing here looks at what a target answers, so the same seed
+gives the same plans, however quick the target is.
 """
 
 from __future__ import annotations

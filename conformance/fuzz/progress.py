@@ -1,7 +1,7 @@
-"""The course of a fuzz run: what is kept of it while targets come and go.
+"""The state of a fuzz run, which is kept while targets are closed and opened again.
 
-Decides which failures are new.  A failure that binds less than SHOULD is none, and of the known
-ones those with the same listed reason are one.
+A failure whose level is below SHOULD is not counted, and known failures with the same reason are
+one.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What a fuzz run says: lines for people, JSON for programs, files for whoever looks into it.
+"""Report a fuzz run: lines for people, JSON for programs, and a folder with a page and traces.
 
-Decides the words and the figures.  On a virtual clock all of it is the same for the same seed, so
-how long it took is told only where the clock is real.  The page is made from the JSON of the run.
+On a virtual clock all of it is the same for the same seed, so how long a run took is reported only
+where the clock is real.  The page is made from the JSON of the run.
 """
 
 from __future__ import annotations

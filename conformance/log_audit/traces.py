@@ -1,7 +1,6 @@
-"""An audit of trace files: each judged whole, since it begins with its groups.
+"""Audit trace files: judge each as a whole, since it begins with its groups.
 
-Decides which traces are looked at, and by whom they are judged: by the revision that the file
-names, unless another is asked for.
+A trace is judged by the revision that it names, unless another one is asked for.
 """
 
 from __future__ import annotations

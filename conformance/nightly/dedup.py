@@ -1,11 +1,13 @@
-"""What the night's shards see, and which of it is one: the same bug found by eight is one entry.
+"""Merge what the night's shards found: the same bug found by eight of them is one entry.
 
-Decides what is new.  A bug is the known cause of a failure in one implementation (all versions of
-Kafka are one), or, where no cause is known, its fingerprint; a failure without a trace is put down
-to the cause of another with its fingerprint.  It is new unless it is listed as a known failure, is
-in the corpus, or was open after the night before; what was open and is not met tonight stays open,
-for it may only need more luck.  What was not sure and is now is new, since nobody has looked at it;
-what isn't met again for a week is forgotten, if it never was sure: then it was the weather.
+A bug is the known cause of a failure in one implementation (all versions of Kafka are one), or,
+where no cause is known, its fingerprint.  A failure without a trace belongs to the cause of another
+failure with its fingerprint.
+
+A bug is new unless it is listed as a known failure, is in the corpus, or was open after the night
+before.  A bug that was open and is not found tonight stays open, for a random search may miss it.
+A bug that was flaky and now fails each time is new again.  A flaky bug that is not found for a week
+is dropped: then the load or the network was the likely cause.
 """
 
 from __future__ import annotations

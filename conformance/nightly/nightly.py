@@ -1,8 +1,8 @@
-"""A night: every search that there is, one after the other, in the time that there is.
+"""A nightly run: all searches one after the other, within a given time.
 
-Decides the course.  Each part runs in processes of its own, is asked to stop when its time is over,
-and may fail without the others: what it could not do is told, and the night goes on.  An end that
-somebody wishes ends the part that runs and leaves out the rest, and then all that was seen is told.
+Each part runs in processes of its own, is asked to stop when its time is over, and may fail without
+ending the others: the report says what it could not do.  If the user stops the run, the current
+part ends, the others are left out, and all that was found is reported.
 """
 
 from __future__ import annotations

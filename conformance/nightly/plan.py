@@ -1,8 +1,8 @@
-"""What a night does, and how long each part of it may take.
+"""The parts of a nightly run, and how much time each of them gets.
 
-Decides how the time is shared.  A part gets its share of what is left when it begins, so what one
-leaves over is the others', and one that took too long takes it from all that follow.  Targets need
-some minutes each; if there isn't time for all, the old releases take turns, night by night.
+A part gets its share of the time that is left when it begins.  So a part that ends early leaves
+time to the others, and one that takes too long takes it from all that follow.  A target needs some
+minutes; if there is no time for all, the old releases take turns, night by night.
 """
 
 from __future__ import annotations

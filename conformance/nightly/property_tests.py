@@ -1,8 +1,8 @@
-"""The night's property tests: Hypothesis lets them search, and keeps what fails.
+"""The property tests of a nightly run, for which Hypothesis searches with another seed each night.
 
-Decides which are run and in what order.  A file of tests is run after another, each night beginning
-with another one, so that all come round although the time is short.  What failed is read from what
-pytest prints, so a file that was cut off has told what failed before.
+Files of tests run one after another.  Each night begins with another file, so that all have their
+turn although the time is short.  Failures are read from what pytest prints while it runs, so a file
+that is cut off has reported its failures so far.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""A night's report: for programs, for the next night, and for whoever has coffee and five minutes.
+"""The report of a nightly run: for people, for programs, and for the next run.
 
-Decides the exit code and the one sentence.  What is new and comes each time is 1; what is new and
-nobody is sure of is 2, and so is a night in which a part could not do its work.  It also decides
-what the next night needs to know: what is open, and the coverage.
+The exit code is 1 for a new bug that fails each time; it is 2 for a new bug that is not confirmed,
+or for a part that could not do its work.  For the next run the report keeps which bugs are open,
+and the coverage.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""The night's searches, each in a process of its own: of a target, and of mutants.
+"""The searches of a nightly run, each in a process of its own: of a target, and of mutants.
 
-Decides what they tell.  The search of a target tells its findings and what it covered.  Of a mutant
-only one thing is asked, whether it is found at all and after how many requests: the search ends
-there, for what is wrong with it is known.
+The search of a target reports its findings and its coverage.  The search of a mutant reports only
+whether the mutant was found, and after how many requests; it ends there, since its fault is known.
 """
 
 from __future__ import annotations

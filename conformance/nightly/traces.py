@@ -1,8 +1,8 @@
-"""The night's traces: the data pipeline, on traces that the model makes, until the time is over.
+"""The data pipeline as a part of the nightly run: traces of the model, made until the time is over.
 
-Decides nothing of its own: batches are drawn, judged, counted and triaged by the pipeline, with the
-engine of one process.  The model must explain itself, so each violation is a finding, and so is a
-judge that fails.
+The pipeline draws, judges, counts and triages batches of traces, with its engine for one process.
+The model must be able to explain its own traces.  So each violation is a finding, and so is a judge
+that fails.
 """
 
 from __future__ import annotations

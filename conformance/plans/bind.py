@@ -1,7 +1,7 @@
-"""From a plan's references to values: what each member was told last.
+"""Replace the references in a plan by values: what each member was told last.
 
-Decides what a member knows.  A client knows its id and generation from the answers that it read,
-and nothing else; so do the members of a plan.
+A client knows its id and generation from the answers that it read, and nothing else; so do the
+members of a plan.
 """
 
 from __future__ import annotations
