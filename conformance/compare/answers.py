@@ -49,14 +49,14 @@ class RequestOutcome:
         return self.kind, self.body, self.after
 
 
-def told(recording: Recording | None, *, exact: bool) -> dict[int, RequestOutcome]:
+def outcomes_of(recording: Recording | None, *, exact: bool) -> dict[int, RequestOutcome]:
     """By the number of each request in the plan, what became of it.  `exact`: no clock runs."""
     if recording is None:
         return {}
-    return dict(_told(recording, exact=exact))
+    return dict(_outcomes(recording, exact=exact))
 
 
-def _told(recording: Recording, *, exact: bool) -> Iterator[tuple[int, RequestOutcome]]:
+def _outcomes(recording: Recording, *, exact: bool) -> Iterator[tuple[int, RequestOutcome]]:
     names = names_of(recording)
     asked = {e.request.id: e for e in recording.history if isinstance(e, Sent)}
     dropped = {
@@ -148,7 +148,7 @@ def _symbolic(value: Any, names: Mapping[str, str], base: int, key: str = "") ->
 
 def field_that_differs(one: RequestOutcome, other: RequestOutcome) -> str:
     """The first field in which two answers differ, "" if it is not in the answers."""
-    first, second = (json.loads(told.body) if told.body else None for told in (one, other))
+    first, second = (json.loads(side.body) if side.body else None for side in (one, other))
     return _first(first, second)
 
 

@@ -47,29 +47,31 @@ class TargetComparison:
 
 
 @asynccontextmanager
-async def _paired(one: Target, other: Target, wish: CompareOptions) -> AsyncIterator[TargetPair]:
-    options = Options(jobs=wish.jobs, attempts=1, persists=True)
+async def _paired(one: Target, other: Target, options: CompareOptions) -> AsyncIterator[TargetPair]:
+    run_options = Options(jobs=options.jobs, attempts=1, persists=True)
     async with (
-        opened(one, wish.revision, options) as first,
-        opened(other, wish.revision, options) as second,
+        opened(one, options.revision, run_options) as first,
+        opened(other, options.revision, run_options) as second,
     ):
         slower = one if first.hello.clock == "real" else other
         yield TargetPair(first, second, slower.hints)
 
 
-async def compare(one: Target, other: Target, wish: CompareOptions) -> TargetComparison:
+async def compare(one: Target, other: Target, options: CompareOptions) -> TargetComparison:
     """Run the stages on both until one finds something.  Raises TargetUnavailableError."""
-    async with _paired(one, other, wish) as pair:
+    async with _paired(one, other, options) as pair:
         sources = Sources(one, other)
-        search = DifferenceSearch(pair, wish, sources)
+        search = DifferenceSearch(pair, options, sources)
         await search.run()
-        examined = await Examiner(pair, wish.revision, sources).examined(search.found, wish.kinds)
+        examined = await Examiner(pair, options.revision, sources).examined(
+            search.found, options.kinds
+        )
         return TargetComparison(
             one=one.provenance(),
             other=other.provenance(),
-            revision=wish.revision,
+            revision=options.revision,
             is_virtual=pair.is_virtual,
-            seed=wish.seed,
+            seed=options.seed,
             tally=search.tally,
             differences=tuple(found for found in examined if found.is_steady),
             unsteady=tuple(found for found in examined if not found.is_steady),

@@ -14,7 +14,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from fencepost.conformance.compare.attribution import Origins, Sources, better
-from fencepost.conformance.compare.difference import Gap, Taken, TargetDifference, compared
+from fencepost.conformance.compare.difference import (
+    DifferenceFingerprint,
+    Taken,
+    TargetDifference,
+    compared,
+)
 from fencepost.conformance.compare.differential import Both, TargetPair
 from fencepost.conformance.compare.search import Kind
 from fencepost.conformance.findings.confirm import CONFIRMATIONS
@@ -70,8 +75,8 @@ class Examiner:
         """The simplest kinds, each by its simplest difference, the shortest plan first."""
         kinds = [sorted(alike, key=self._weight) for alike in found.values()]
         kinds.sort(key=lambda alike: (alike[0].taken is Taken.BOTH, self._weight(alike[0])))
-        told = await asyncio.gather(*(self._kind(alike) for alike in kinds[:most]))
-        return tuple(sorted(told, key=lambda c: self._weight(c.difference)))
+        confirmed = await asyncio.gather(*(self._kind(alike) for alike in kinds[:most]))
+        return tuple(sorted(confirmed, key=lambda c: self._weight(c.difference)))
 
     def _weight(self, difference: TargetDifference) -> tuple[tuple[int, ...], str]:
         return weight(difference.both.case, self._pair.apis), difference.both.case.id
@@ -110,22 +115,26 @@ class Examiner:
 
         What comes too late is silence to those who don't wait, and another difference.
         """
-        gap = difference.gap
-        if difference.is_first_wrong and (gap.field or gap.one != gap.other):
-            hasty = _Examination(self._hasty, self._revision, gap, until)
+        fingerprint = difference.fingerprint
+        if difference.is_first_wrong and (
+            fingerprint.field or fingerprint.one != fingerprint.other
+        ):
+            hasty = _Examination(self._hasty, self._revision, fingerprint, until)
             if (again := await hasty.again(difference.both.case)) == CONFIRMATIONS:
                 return hasty, again
-        work = _Examination(self._pair, self._revision, gap, until)
+        work = _Examination(self._pair, self._revision, fingerprint, until)
         return work, await work.again(difference.both.case)
 
 
 class _Examination:
     """One difference under examination."""
 
-    def __init__(self, pair: TargetPair, revision: Revision, gap: Gap, until: float) -> None:
+    def __init__(
+        self, pair: TargetPair, revision: Revision, fingerprint: DifferenceFingerprint, until: float
+    ) -> None:
         self._pair = pair
         self._revision = revision
-        self._gap = gap
+        self._gap = fingerprint
         self._until = until
 
     async def minimal(self, difference: TargetDifference, times: int) -> Minimal[TargetDifference]:
@@ -156,7 +165,7 @@ class _Examination:
         exact = self._pair.is_virtual
         runs = await self._pair.run([case] * times)
         found = [compared(both, self._revision, exact=exact).differs for both in runs]
-        return [d if d is not None and d.gap == self._gap else None for d in found]
+        return [d if d is not None and d.fingerprint == self._gap else None for d in found]
 
 
 def _cut(difference: TargetDifference) -> Case | None:

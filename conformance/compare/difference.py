@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 
-from fencepost.conformance.compare.answers import RequestOutcome, field_that_differs, told
+from fencepost.conformance.compare.answers import RequestOutcome, field_that_differs, outcomes_of
 from fencepost.conformance.compare.differential import Both
 from fencepost.conformance.execution.outcome import CaseResult
 from fencepost.conformance.plans.plan import RequestStep
@@ -32,7 +32,7 @@ class Taken(Enum):
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Gap:
+class DifferenceFingerprint:
     """The shape of a difference, which stays while its plan is made smaller."""
 
     api: str
@@ -57,7 +57,7 @@ class TargetDifference:
     one: Mapping[int, RequestOutcome]
     other: Mapping[int, RequestOutcome]
     taken: Taken
-    gap: Gap
+    fingerprint: DifferenceFingerprint
 
     @property
     def is_first_wrong(self) -> bool:
@@ -85,7 +85,7 @@ def compared(both: Both, revision: Revision, *, exact: bool) -> Compared:
     doubts = [doubt for result in both.results if (doubt := _doubt(result)) is not None]
     if doubts:
         return Compared(both, unknown=doubts[0])
-    one, other = (told(result.recording, exact=exact) for result in both.results)
+    one, other = (outcomes_of(result.recording, exact=exact) for result in both.results)
     unlike = [n for n in sorted({*one, *other}) if _essence(one, n) != _essence(other, n)]
     if not unlike:
         return Compared(both)
@@ -152,7 +152,7 @@ def _difference(
     here = one.get(number, RequestOutcome("")), other.get(number, RequestOutcome(""))
     step = both.case.steps[number - 1] if number else None
     rules = [_rule(result, revision) for result in both.results]
-    gap = Gap(
+    fingerprint = DifferenceFingerprint(
         step.api if isinstance(step, RequestStep) else "",
         here[0].kind,
         here[1].kind,
@@ -160,7 +160,7 @@ def _difference(
         taken.value,
         (rules[0], rules[1]),
     )
-    return TargetDifference(both, number, one, other, taken, gap)
+    return TargetDifference(both, number, one, other, taken, fingerprint)
 
 
 def _rule(result: CaseResult, revision: Revision) -> str:

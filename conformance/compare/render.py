@@ -52,13 +52,13 @@ def steps_of(difference: TargetDifference) -> list[StepRow]:
         if not isinstance(step, RequestStep):
             lines.append(StepRow(places[number], step_text(step) + _lasting(difference, number)))
             continue
-        told = (difference.one.get(number), difference.other.get(number))
-        one, other = (_answer(t, number, places) for t in told)
+        outcomes = (difference.one.get(number), difference.other.get(number))
+        one, other = (_answer(o, number, places) for o in outcomes)
         first = number == difference.number
         if first and one == other:
             one, other = (
                 f"{words} ({detail})"
-                for words, detail in zip((one, other), _details(*told), strict=True)
+                for words, detail in zip((one, other), _details(*outcomes), strict=True)
             )
         lines.append(StepRow(places[number], _request(difference, number, step), one, other, first))
     return lines
@@ -83,15 +83,15 @@ def _details(one: RequestOutcome | None, other: RequestOutcome | None) -> tuple[
     return _when(one), _when(other)
 
 
-def _when(told: RequestOutcome) -> str:
-    return f"after {plural(told.after, 'wait')}" if told.after else "before any wait"
+def _when(outcome: RequestOutcome) -> str:
+    return f"after {plural(outcome.after, 'wait')}" if outcome.after else "before any wait"
 
 
-def _answer(told: RequestOutcome | None, number: int, places: dict[int, int]) -> str:
-    if told is None:
+def _answer(outcome: RequestOutcome | None, number: int, places: dict[int, int]) -> str:
+    if outcome is None:
         return ""
-    later = f", after step {places[told.step]}" if told.step > number else ""
-    return f"{told.words}{later}"
+    later = f", after step {places[outcome.step]}" if outcome.step > number else ""
+    return f"{outcome.words}{later}"
 
 
 def _request(difference: TargetDifference, number: int, step: RequestStep) -> str:
@@ -161,15 +161,15 @@ def text(found: TargetComparison) -> list[str]:
     for key, (one, other) in found.unlike_settings.items():
         lines.append(f"Their settings differ: {key} is {one} and {other}.")
     for number, confirmed in enumerate(found.differences, 1):
-        lines += [f"Difference {number}", *_told(found, confirmed), ""]
+        lines += [f"Difference {number}", *_difference_lines(found, confirmed), ""]
     for confirmed in found.unsteady:
-        lines += ["Not seen each time", *_told(found, confirmed), ""]
+        lines += ["Not seen each time", *_difference_lines(found, confirmed), ""]
     lines += _tally(found.tally)
     lines.append(summary(found))
     return lines
 
 
-def _told(found: TargetComparison, confirmed: Confirmed) -> Iterator[str]:
+def _difference_lines(found: TargetComparison, confirmed: Confirmed) -> Iterator[str]:
     one, other = names(found)
     width = max(len(one), len(other))
     for line in steps_of(confirmed.difference):
@@ -256,7 +256,7 @@ def _difference_json(found: TargetComparison, confirmed: Confirmed) -> dict[str,
         "case": difference.both.case.id,
         "taken": difference.taken.value,
         "verdict": verdict_of(found, difference),
-        "rules": list(difference.gap.rules),
+        "rules": list(difference.fingerprint.rules),
         "steps": [
             {
                 "number": line.number,

@@ -16,7 +16,7 @@ from fencepost.conformance.certify.summary import plural
 from fencepost.conformance.compare.attribution import Known, Origin, Sources
 from fencepost.conformance.compare.difference import (
     Compared,
-    Gap,
+    DifferenceFingerprint,
     Taken,
     TargetDifference,
     compared,
@@ -39,7 +39,7 @@ _BATCH_VIRTUAL = 50
 Written = Iterable[Case | str]
 """Cases, or what is lacking for one."""
 
-Kind = Gap | tuple[Taken, Origin]
+Kind = DifferenceFingerprint | tuple[Taken, Origin]
 """What differences have in common: where they come from, or else how they look."""
 
 
@@ -57,7 +57,8 @@ class CompareOptions:
 
     `requests`: to each target; `seconds`: for the search; None: no limit of this kind.  `kinds`: of
     difference that are enough; `lingers_s`: so long after its first difference a stage looks for
-    other kinds on a real clock, if `seconds` doesn't say; `told`: is shown the tally as it grows.
+    other kinds on a real clock, if `seconds` doesn't say; `on_tally`: is shown the tally as it
+    grows.
     """
 
     revision: Revision
@@ -68,7 +69,7 @@ class CompareOptions:
     seed: int = 0
     kinds: int = KINDS
     lingers_s: float | None = LINGER_S
-    told: Callable[[CompareTally], None] | None = None
+    on_tally: Callable[[CompareTally], None] | None = None
 
 
 @dataclass(slots=True)
@@ -93,18 +94,18 @@ class CompareTally:
 class DifferenceSearch:
     """A search under way; `found`: the differences so far, by their kind."""
 
-    def __init__(self, pair: TargetPair, wish: CompareOptions, sources: Sources) -> None:
+    def __init__(self, pair: TargetPair, options: CompareOptions, sources: Sources) -> None:
         self.tally = CompareTally()
         self.found: dict[Kind, list[TargetDifference]] = {}
         self._pair = pair
-        self._wish = wish
+        self._options = options
         self._sources = sources
         self._began = time.monotonic()
         self._first: float | None = None
 
     async def run(self) -> None:
         """The stages, until one finds something or the budget is spent."""
-        for stage in self._wish.stages:
+        for stage in self._options.stages:
             await self._run(stage)
             if self.found or self.tally.ended:
                 return
@@ -113,8 +114,8 @@ class DifferenceSearch:
         self.tally.stages[stage.name] = 0
         for batch in self._batches(stage):
             await self._take(stage, batch)
-            if self._wish.told is not None:
-                self._wish.told(self.tally)
+            if self._options.on_tally is not None:
+                self._options.on_tally(self.tally)
             if why := self._why_over():
                 self.tally.ended = why
                 return
@@ -142,34 +143,34 @@ class DifferenceSearch:
             yield batch
 
     def _is_too_much(self, requests: int) -> bool:
-        most = self._wish.requests
+        most = self._options.requests
         return most is not None and self.tally.requests + requests > most
 
     def _why_over(self) -> str:
         """Why the search need not go on, "" if it does."""
-        wish, now = self._wish, time.monotonic()
+        options, now = self._options, time.monotonic()
         if self._is_enough():
-            kinds = plural(wish.kinds, "kind")
-            return f"{kinds} of difference {'is' if wish.kinds == 1 else 'are'} enough (--kinds)"
-        if wish.requests is not None and self.tally.requests >= wish.requests:
-            return f"{wish.requests} requests were sent to each (--requests)"
+            kinds = plural(options.kinds, "kind")
+            return f"{kinds} of difference {'is' if options.kinds == 1 else 'are'} enough (--kinds)"
+        if options.requests is not None and self.tally.requests >= options.requests:
+            return f"{options.requests} requests were sent to each (--requests)"
         if (until := self._until()) is None or now < until:
             return ""
-        if wish.seconds is not None:
-            return f"{wish.seconds / 60:g} minutes were over (--minutes)"
-        return f"{wish.lingers_s:g} s were over since the first difference (--minutes has more)"
+        if options.seconds is not None:
+            return f"{options.seconds / 60:g} minutes were over (--minutes)"
+        return f"{options.lingers_s:g} s were over since the first difference (--minutes has more)"
 
     def _is_enough(self) -> bool:
         grave = [k for k, (first, *_) in self.found.items() if first.taken is not Taken.BOTH]
-        return len(grave) >= self._wish.kinds
+        return len(grave) >= self._options.kinds
 
     def _until(self) -> float | None:
         """When it ends, by the clock."""
-        if self._wish.seconds is not None:
-            return self._began + self._wish.seconds
-        if self._first is None or self._wish.lingers_s is None or self._pair.is_virtual:
+        if self._options.seconds is not None:
+            return self._began + self._options.seconds
+        if self._first is None or self._options.lingers_s is None or self._pair.is_virtual:
             return None
-        return self._first + self._wish.lingers_s
+        return self._first + self._options.lingers_s
 
     async def _take(self, stage: CompareStage, batch: list[Case]) -> None:
         """Run plans and count; on a real clock what stays unknown is tried again."""
@@ -212,7 +213,7 @@ class DifferenceSearch:
             tally.same += 1
 
     def _compared(self, both: Both) -> Compared:
-        return compared(both, self._wish.revision, exact=self._pair.is_virtual)
+        return compared(both, self._options.revision, exact=self._pair.is_virtual)
 
     def _lacks(self, what: str) -> None:
         self.tally.lacking[what] = self.tally.lacking.get(what, 0) + 1
@@ -223,4 +224,4 @@ class DifferenceSearch:
         ):
             if difference.taken is taken and origin is not None and origin.known is not Known.NEW:
                 return taken, origin
-        return difference.gap
+        return difference.fingerprint

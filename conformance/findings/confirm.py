@@ -70,7 +70,7 @@ class Examination:
         self._tries = tries
         self._seconds = None if self._virtual else seconds
         self._stop = Stop()
-        self._wish = stop or self._stop
+        self._outer_stop = stop or self._stop
         self._failures = asyncio.Semaphore(1 if self._virtual else _FAILURES_AT_ONCE)
         self._places = asyncio.Semaphore(min(_TRIES_AT_ONCE, suite.places))
         self._next = asyncio.Lock()
@@ -83,10 +83,10 @@ class Examination:
         async def listen() -> None:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(self._seconds):
-                    await self._wish.wait()
+                    await self._outer_stop.wait()
             self._stop.ask()
 
-        if self._wish.asked:
+        if self._outer_stop.asked:
             self._stop.ask()
         listening = asyncio.create_task(listen())
         try:

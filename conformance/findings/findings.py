@@ -63,8 +63,8 @@ class Finding:
 
     def steps(self, revision: Revision) -> tuple[str, ...]:
         """What was sent and answered, a numbered line each, for the revision that judged."""
-        told = explained(self.result, revision)
-        return () if told is None else told.steps
+        on_finding = explained(self.result, revision)
+        return () if on_finding is None else on_finding.steps
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,12 +99,13 @@ async def findings_from(
     *,
     known: Collection[Fingerprint] = (),
     level: Level = Level.SHOULD,
-    told: OnFinding | None = None,
+    on_finding: OnFinding | None = None,
 ) -> Findings:
     """The distinct faults among failed cases, the simplest plan first.
 
     `known`: fingerprints that are only counted; `level`: less binding failures are left out;
-    `told`: is told each as soon as it is confirmed, and then those that there was no time for.
+    `on_finding`: is told each as soon as it is confirmed, and then those that there was no time
+    for.
     """
     suite = examination.suite
     grouped = _by_fingerprint(failures, suite, level)
@@ -115,17 +116,17 @@ async def findings_from(
             if not has_time:
                 return _raw(fingerprint, results)
             finding = await finding_of(fingerprint, results, examination)
-        if told is not None and finding.runs:
-            told(finding)
+        if on_finding is not None and finding.runs:
+            on_finding(finding)
         return finding
 
     new = [examined(one, alike) for one, alike in grouped.items() if one not in known]
     found = list(await asyncio.gather(*new))
     found.sort(key=lambda f: (weight(f.case, suite.hello.apis), f.fingerprint))
     findings = _sorted(found, counted)
-    if told is not None:
+    if on_finding is not None:
         for finding in findings.unconfirmed:
-            told(finding)
+            on_finding(finding)
     return findings
 
 

@@ -153,14 +153,14 @@ class Fuzzer:
         planner: Planner,
         tally: Tally,
         key_of: Callable[[CaseResult], tuple[str, str] | None],
-        told: OnTally | None = None,
+        on_tally: OnTally | None = None,
     ) -> None:
         self._target = target
         self._suite = suite
         self._planner = planner
         self._tally = tally
         self._key_of = key_of
-        self._told = told
+        self._on_tally = on_tally
         self._planned = 0
         self._results: dict[int, tuple[Plan, CaseResult]] = {}
         self._next = 0
@@ -256,8 +256,8 @@ class Fuzzer:
             plan, result = self._results.pop(number)
             self._next = number + 1
             self._tally.add(plan, result, self._key_of(result))
-            if self._told is not None:
-                self._told(self._tally)
+            if self._on_tally is not None:
+                self._on_tally(self._tally)
 
     async def _is_alive(self) -> bool:
         """Whether the target still answers anything."""

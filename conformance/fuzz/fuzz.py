@@ -46,7 +46,7 @@ _SUSPECTS_AT_ONCE = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Fuzzed:
+class FuzzResult:
     """What came of it.
 
     `known`: how often listed failures were met, by their reason; `listed`: a finding for each
@@ -93,123 +93,132 @@ class Fuzzed:
         return EXIT_CODES[Overall.UNKNOWN if self.found else Overall.HOLDS]
 
 
-class News:
+class FuzzListener:
     """Hears what becomes of a run while it lasts; this one does nothing with it."""
 
-    def searched(self, fuzzed: Fuzzed) -> None:
+    def searched(self, fuzzed: FuzzResult) -> None:
         """The search is over; its findings are as they were met, and will come one by one."""
 
     def found(self, finding: Finding, why: str, trace: TraceFile | None) -> None:
         """A finding; `why`: the reason that it is listed with, "" for a new one."""
 
 
-SILENT = News()
+SILENT = FuzzListener()
 
 
-async def fuzz(open_target: Callable[[], Target], wish: FuzzOptions, news: News = SILENT) -> Fuzzed:
-    """Search until the budget is spent, then examine what was found; `news` hears of it.
+async def fuzz(
+    open_target: Callable[[], Target], options: FuzzOptions, listener: FuzzListener = SILENT
+) -> FuzzResult:
+    """Search until the budget is spent, then examine what was found; `listener` hears of it.
 
     Raises TargetUnavailableError if the target can't be opened.
     """
-    course = FuzzProgress(wish)
+    progress = FuzzProgress(options)
     suspects: list[Case] | None = []
-    fuzzed: Fuzzed | None = None
+    fuzzed: FuzzResult | None = None
     while suspects is not None:
         target = open_target()
         try:
-            async with opened(target, wish.revision, Options(attempts=1)) as suite:
-                fuzzed, suspects = await _session(course, target, suite, suspects, news)
+            async with opened(target, options.revision, Options(attempts=1)) as suite:
+                fuzzed, suspects = await _session(progress, target, suite, suspects, listener)
         except TargetUnavailableError as error:
             if fuzzed is None:
                 raise
-            return _told_raw(replace(fuzzed, gave_up=f"It died, and then: {error}"), news)
+            return _told_raw(replace(fuzzed, gave_up=f"It died, and then: {error}"), listener)
     assert fuzzed is not None  # noqa: S101  (the loop runs once at least)
     return fuzzed
 
 
 async def _session(
-    course: FuzzProgress, target: Target, suite: OpenTarget, suspects: Sequence[Case], news: News
-) -> tuple[Fuzzed, list[Case] | None]:
+    progress: FuzzProgress,
+    target: Target,
+    suite: OpenTarget,
+    suspects: Sequence[Case],
+    listener: FuzzListener,
+) -> tuple[FuzzResult, list[Case] | None]:
     """Run plans while the target lives, then examine what was found; else who may be to blame.
 
     What is examined last was found in a target that died too often, too.
     """
-    wish = course.wish
-    ground = await course.arrived(target, suite)
-    await wish.stop.cut(_questioned(course, suite, suspects))
+    options = progress.options
+    context = await progress.arrived(target, suite)
+    await options.stop.cut(_questioned(progress, suite, suspects))
     to_blame: list[Case] | None = None
-    if course.tally.died < _DEATHS:
-        async with helped(course, target, suite) as helpers:
-            to_blame = await course.searched(target, suite, ground)
+    if progress.tally.died < _DEATHS:
+        async with helped(progress, target, suite) as helpers:
+            to_blame = await progress.searched(target, suite, context)
             if to_blame is None:
-                to_blame = await helpers.join(course)
-    died = course.tally.died
-    fuzzed = Fuzzed(
+                to_blame = await helpers.join(progress)
+    died = progress.tally.died
+    fuzzed = FuzzResult(
         provenance=suite.provenance(),
         clock=suite.hello.clock,
-        revision=wish.revision,
-        seed=wish.seed,
-        tally=course.tally,
-        findings=unexamined(course.failures(), suite, LEVEL),
-        known=course.met,
+        revision=options.revision,
+        seed=options.seed,
+        tally=progress.tally,
+        findings=unexamined(progress.failures(), suite, LEVEL),
+        known=progress.known_counts,
         listed=[],
         unreachable=unreachable(
-            wish.revision, suite.hello, [config for _, config in ground.configs]
+            options.revision, suite.hello, [config for _, config in context.configs]
         ),
         traces={},
         gave_up=f"It died {died} times." if died >= _DEATHS else "",
-        stopped=wish.stop.asked,
+        stopped=options.stop.asked,
     )
-    if to_blame is not None and not wish.stop.asked:
+    if to_blame is not None and not options.stop.asked:
         return fuzzed, to_blame
-    return await _examined(course, suite, fuzzed, news), None
+    return await _examined(progress, suite, fuzzed, listener), None
 
 
-async def _examined(course: FuzzProgress, suite: OpenTarget, fuzzed: Fuzzed, news: News) -> Fuzzed:
+async def _examined(
+    progress: FuzzProgress, suite: OpenTarget, fuzzed: FuzzResult, listener: FuzzListener
+) -> FuzzResult:
     """All that failed made small, tried again, and told."""
-    wish = course.wish
-    news.searched(fuzzed)
+    options = progress.options
+    listener.searched(fuzzed)
     examination = Examination(
-        suite, tries=_TRIES, seconds=_examine_s(wish, course.tally), stop=wish.stop
+        suite, tries=_TRIES, seconds=_examine_s(options, progress.tally), stop=options.stop
     )
-    listed = course.listed()
+    listed = progress.listed()
     alike = {result.case.id: why for why, result in listed.items()}
     traces: dict[str, TraceFile] = {}
     reasons: dict[str, str] = {}
 
     def tell(finding: Finding, why: str = "") -> None:
-        trace = trace_of_finding(finding, suite, seed=wish.seed)
+        trace = trace_of_finding(finding, suite, seed=options.seed)
         if trace is not None:
             traces[finding.case.id] = trace
-            why = course.known.of_cause(cause_of(trace)) or why
+            why = progress.known.of_cause(cause_of(trace)) or why
         reasons[finding.case.id] = why
-        news.found(finding, why, trace)
+        listener.found(finding, why, trace)
 
     async def of_listed() -> list[Finding]:
-        def met(finding: Finding) -> Finding:
-            return replace(finding, seen=course.met[alike[finding.first]])
+        def counted(finding: Finding) -> Finding:
+            return replace(finding, seen=progress.known_counts[alike[finding.first]])
 
         def tell_listed(finding: Finding) -> None:
-            tell(met(finding), alike[finding.first])
+            tell(counted(finding), alike[finding.first])
 
         failures = list(listed.values())
-        if wish.examines_listed:
-            old = await findings_from(failures, examination, level=LEVEL, told=tell_listed)
+        if options.examines_listed:
+            old = await findings_from(failures, examination, level=LEVEL, on_finding=tell_listed)
         else:
             old = unexamined(failures, suite, LEVEL)
             for finding in old.all:
                 tell_listed(finding)
-        return [met(finding) for finding in old.all]
+        return [counted(finding) for finding in old.all]
 
-    failures = course.failures()
+    failures = progress.failures()
     fingerprints = {result.fingerprint(suite.revision) for result in failures}
-    passed = {one for one in fingerprints if one and str(one) in wish.passed_over}
+    passed = {one for one in fingerprints if one and str(one) in options.passed_over}
     async with examination.limited():
         new, old = await asyncio.gather(
-            findings_from(failures, examination, known=passed, level=LEVEL, told=tell), of_listed()
+            findings_from(failures, examination, known=passed, level=LEVEL, on_finding=tell),
+            of_listed(),
         )
     caused = [finding for finding in new.all if reasons[finding.case.id]]
-    known = Counter(course.met)
+    known = Counter(progress.known_counts)
     for finding in caused:
         known[reasons[finding.case.id]] += finding.seen
     return replace(
@@ -221,27 +230,27 @@ async def _examined(course: FuzzProgress, suite: OpenTarget, fuzzed: Fuzzed, new
     )
 
 
-def _examine_s(wish: FuzzOptions, tally: Tally) -> float:
+def _examine_s(options: FuzzOptions, tally: Tally) -> float:
     """As long as the search took, or as was wished for."""
-    return max(_EXAMINE_S, tally.seconds) if wish.examine_s is None else wish.examine_s
+    return max(_EXAMINE_S, tally.seconds) if options.examine_s is None else options.examine_s
 
 
-def _told_raw(fuzzed: Fuzzed, news: News) -> Fuzzed:
+def _told_raw(fuzzed: FuzzResult, listener: FuzzListener) -> FuzzResult:
     """What was found in a target that is gone is told as it was met."""
-    news.searched(replace(fuzzed, findings=Findings()))
+    listener.searched(replace(fuzzed, findings=Findings()))
     for finding in fuzzed.findings.all:
-        news.found(finding, "", None)
+        listener.found(finding, "", None)
     return fuzzed
 
 
-async def _questioned(course: FuzzProgress, suite: OpenTarget, suspects: Sequence[Case]) -> None:
+async def _questioned(progress: FuzzProgress, suite: OpenTarget, suspects: Sequence[Case]) -> None:
     """Try those again that may have ended the target, where it can be alone with the target."""
     alone = [replace(case, isolated=True) for case in suspects]
     for start in range(0, len(alone), _SUSPECTS_AT_ONCE):
         results = await suite.try_cases(alone[start : start + _SUSPECTS_AT_ONCE])
         for result in results:
-            key = course.key_of(result)
+            key = progress.key_of(result)
             if key is not None:
-                course.tally.keep(key, result)
+                progress.tally.keep(key, result)
         if any(is_cut_off(result) for result in results):
             return

@@ -102,24 +102,24 @@ def draw_cast(random: Random, config: Config) -> Participants:
 class Drawer:
     """Draws acts for one rehearsal."""
 
-    def __init__(self, random: Random, rehearsal: DryRun, cast: Participants) -> None:
+    def __init__(self, random: Random, dry_run: DryRun, cast: Participants) -> None:
         self._random = random
-        self._rehearsal = rehearsal
+        self._dry_run = dry_run
         self._cast = cast
-        self._virtual = rehearsal.hello.clock == "virtual"
+        self._virtual = dry_run.hello.clock == "virtual"
 
     def draw(self) -> PlannedStep:
         """An act; its word says what it is, and in what it is odd."""
         random = self._random
         who = self._somebody()
-        if self._rehearsal.waits(who):
+        if self._dry_run.waits(who):
             return self._of_one_who_waits(who)
         chance = random.random()
         if chance < 0.06:
             return PlannedStep(self._pause(), word="pause")
         if chance < 0.08:
             return PlannedStep(Disconnect(who), word="disconnect")
-        if chance < 0.08 + _RESTART and "restart" in self._rehearsal.hello.features:
+        if chance < 0.08 + _RESTART and "restart" in self._dry_run.hello.features:
             return PlannedStep(Restart(), word="restart")
         again = self._again(who) if chance > 1 - _AGAIN else None
         return again or self._request(who, self._kind(who))
@@ -143,7 +143,7 @@ class Drawer:
             return PlannedStep(self._pause(), word="pause")
         if chance < 0.5:
             return PlannedStep(Disconnect(who), word="disconnect")
-        if self._rehearsal.waits(who + _SECOND):
+        if self._dry_run.waits(who + _SECOND):
             return PlannedStep(Disconnect(who + _SECOND), word="disconnect")
         return self._request(who, self._kind(who), who + _SECOND)
 
@@ -155,8 +155,8 @@ class Drawer:
         return self._random.choice(everybody)
 
     def _is_due(self, who: str) -> bool:
-        group, member = self._rehearsal.group(self._cast.homes[who]), self._seat(who)
-        if group is None or member is None or self._rehearsal.waits(who):
+        group, member = self._dry_run.group(self._cast.homes[who]), self._seat(who)
+        if group is None or member is None or self._dry_run.waits(who):
             return False
         if group.state is GroupState.PREPARING:
             return member.joining is None
@@ -171,7 +171,7 @@ class Drawer:
         """Something that it asked before, word for word, at times on another connection."""
         earlier = [
             act.step
-            for act in self._rehearsal.acts
+            for act in self._dry_run.acts
             if isinstance(act.step, RequestStep) and act.step.who == who
         ]
         if not earlier:
@@ -182,12 +182,12 @@ class Drawer:
 
     def _seat(self, who: str) -> Member | None:
         """What it is in its group, as far as it knows its id."""
-        group = self._rehearsal.group(self._cast.homes[who])
-        ids = self._rehearsal.knowledge.told(who).ids
+        group = self._dry_run.group(self._cast.homes[who])
+        ids = self._dry_run.knowledge.told(who).ids
         return group.member(ids[-1]) if group is not None and ids else None
 
     def _kind(self, who: str) -> str:
-        group = self._rehearsal.group(self._cast.homes[who])
+        group = self._dry_run.group(self._cast.homes[who])
         member = self._seat(who)
         state = GroupState.ABSENT if group is None else group.state
         weights = {
@@ -217,10 +217,10 @@ class Drawer:
     def _request(self, who: str, kind: str, connection: str | None = None) -> PlannedStep:
         random = self._random
         api = _API[kind]
-        bounds = self._rehearsal.hello.apis.get(api)
+        bounds = self._dry_run.hello.apis.get(api)
         if bounds is None:
             api, kind = "JoinGroup", "join"
-            bounds = self._rehearsal.hello.apis[api]
+            bounds = self._dry_run.hello.apis[api]
         version = random.randint(*bounds) if random.random() < _OLD else bounds[1]
         sender = "admin" if kind in {"describe", "list"} else who
         fields = self._fields(who, kind)

@@ -46,7 +46,7 @@ class Errand:
     """What a process is to do; all of it fits through a pipe."""
 
     target: str
-    options: TargetOptions
+    target_options: TargetOptions
     revision: str
     budget: Budget
     seed: int
@@ -60,45 +60,47 @@ class Helpers:
 
     pipes: tuple[Connection, ...]
 
-    async def join(self, course: FuzzProgress) -> list[Case] | None:
+    async def join(self, progress: FuzzProgress) -> list[Case] | None:
         """Wait for all, and add what they found; None, or who may have ended their target."""
         to_blame: list[Case] | None = None
         for pipe in self.pipes:
-            tally, met, theirs = await asyncio.to_thread(_received, pipe)
-            course.tally.merge(tally)
-            course.met.update(met)
+            tally, known_counts, theirs = await asyncio.to_thread(_received, pipe)
+            progress.tally.merge(tally)
+            progress.known_counts.update(known_counts)
             if theirs is not None:
                 to_blame = [*(to_blame or []), *theirs]
         return to_blame
 
 
 @asynccontextmanager
-async def helped(course: FuzzProgress, target: Target, suite: OpenTarget) -> AsyncIterator[Helpers]:
+async def helped(
+    progress: FuzzProgress, target: Target, suite: OpenTarget
+) -> AsyncIterator[Helpers]:
     """The processes that were wished for, at work while the body is; ended with it."""
-    wish = course.wish
-    if wish.jobs == 1 or course.tally.died:
+    options = progress.options
+    if options.jobs == 1 or progress.tally.died:
         yield Helpers(())
         return
-    name, options = _shared(target, suite, wish)
-    known = tuple(wish.known(target))
-    budget = course.budget()
+    name, target_options = _shared(target, suite, options)
+    known = tuple(options.known(target))
+    budget = progress.budget()
     share = budget.requests
     if share is not None:
-        share = -(-share // wish.jobs)
-        course.wish = replace(wish, budget=replace(wish.budget, requests=share))
+        share = -(-share // options.jobs)
+        progress.options = replace(options, budget=replace(options.budget, requests=share))
     processes: list[SpawnProcess] = []
     pipes: list[Connection] = []
-    passing = asyncio.create_task(_passed_on(wish.stop, pipes))
+    passing = asyncio.create_task(_passed_on(options.stop, pipes))
     try:
-        for number in range(1, wish.jobs):
+        for number in range(1, options.jobs):
             ours, theirs = _SPAWN.Pipe()
             errand = Errand(
                 name,
-                options,
-                wish.revision.name,
+                target_options,
+                options.revision.name,
                 Budget(share, budget.seconds),
-                wish.seed + number * _APART,
-                tuple(wish.corpus)[number :: wish.jobs],
+                options.seed + number * _APART,
+                tuple(options.corpus)[number :: options.jobs],
                 known,
             )
             process = _SPAWN.Process(target=_work, args=(theirs, errand), daemon=True)
@@ -108,7 +110,7 @@ async def helped(course: FuzzProgress, target: Target, suite: OpenTarget) -> Asy
             pipes.append(ours)
         yield Helpers(tuple(pipes))
     finally:
-        course.wish = wish
+        progress.options = options
         passing.cancel()
         await asyncio.gather(passing, return_exceptions=True)
         end_all(processes)
@@ -124,12 +126,12 @@ async def _passed_on(stop: Stop, pipes: Sequence[Connection]) -> None:
             pipe.send(STOP)
 
 
-def _shared(target: Target, suite: OpenTarget, wish: FuzzOptions) -> tuple[str, TargetOptions]:
+def _shared(target: Target, suite: OpenTarget, options: FuzzOptions) -> tuple[str, TargetOptions]:
     """What the others open: the broker that this process started, or one of their own."""
     address = getattr(target, "address", None)
     if isinstance(address, str):
         return f"tcp://{address}", TargetOptions(settings=dict(suite.config))
-    return wish.target, wish.options
+    return options.target, options.target_options
 
 
 def _received(pipe: Connection) -> Share:
@@ -167,7 +169,7 @@ async def _listening(pipe: Connection, errand: Errand) -> Share:
 
 
 async def _done(errand: Errand, stop: Stop) -> Share:
-    wish = FuzzOptions(
+    options = FuzzOptions(
         find_revision(errand.revision),
         errand.budget,
         errand.seed,
@@ -175,8 +177,8 @@ async def _done(errand: Errand, stop: Stop) -> Share:
         errand.corpus,
         stop=stop,
     )
-    course = FuzzProgress(wish)
-    target = find_target(errand.target, errand.options)
-    async with opened(target, wish.revision, Options(attempts=1)) as suite:
-        to_blame = await course.searched(target, suite, await course.arrived(target, suite))
-    return course.tally, dict(course.met), to_blame
+    progress = FuzzProgress(options)
+    target = find_target(errand.target, errand.target_options)
+    async with opened(target, options.revision, Options(attempts=1)) as suite:
+        to_blame = await progress.searched(target, suite, await progress.arrived(target, suite))
+    return progress.tally, dict(progress.known_counts), to_blame

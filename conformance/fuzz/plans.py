@@ -104,7 +104,7 @@ class _Kept:
 class Planner:
     """Makes plans, one after the other.  `known`: plans to begin with."""
 
-    ground: PlanContext
+    context: PlanContext
     seed: int
     known: Iterable[Case] = ()
     reached: PlanCoverage = field(default_factory=PlanCoverage)
@@ -133,7 +133,7 @@ class Planner:
             kept = self._waiting.pop()
             return self._played(kept.acts, kept.wanted, more=0)
         if not self._corpus or random.random() < _FRESH:
-            wanted, _ = random.choice(self.ground.configs)
+            wanted, _ = random.choice(self.context.configs)
             return self._played((), wanted, more=random.randint(3, _LONGEST))
         kept = self._parent()
         acts = self._mutated(list(kept.acts))
@@ -171,44 +171,44 @@ class Planner:
         """These acts as far as they can be done, and some more that are drawn."""
         random = self._random
         config = self._config(wanted)
-        rehearsal = DryRun(self.ground.revision, self._hello(), config, self.ground.times(config))
+        dry_run = DryRun(self.context.revision, self._hello(), config, self.context.times(config))
         cast = draw_cast(random, config)
         known = [act.step.who for act in acts if isinstance(act.step, RequestStep)]
         homes = {**{who: home_of(who) for who in known if who != "admin"}, **cast.homes}
-        drawer = Drawer(random, rehearsal, Participants(homes, config))
+        drawer = Drawer(random, dry_run, Participants(homes, config))
         bend = random.randrange(len(acts)) if acts and more and random.random() < _BENT else -1
         for number, act in enumerate(acts[: 2 * _LONGEST]):
             bent = drawer.bent(act) if number == bend else None
-            self._play(rehearsal, bent or act)
+            self._play(dry_run, bent or act)
         for _ in range(more):
-            self._play(rehearsal, self._unusual(drawer, rehearsal))
-        return self._finished(rehearsal, wanted)
+            self._play(dry_run, self._unusual(drawer, dry_run))
+        return self._finished(dry_run, wanted)
 
-    def _play(self, rehearsal: DryRun, act: PlannedStep) -> None:
+    def _play(self, dry_run: DryRun, act: PlannedStep) -> None:
         """Add an act, if it can be done, and means the same for everybody who shares the target."""
-        shared = self.ground.hello.clock == "real"
+        shared = self.context.hello.clock == "real"
         if not (shared and isinstance(act.step, RequestStep) and is_about_nobodys_group(act.step)):
-            rehearsal.play(act)
+            dry_run.play(act)
 
-    def _unusual(self, drawer: Drawer, rehearsal: DryRun) -> PlannedStep:
+    def _unusual(self, drawer: Drawer, dry_run: DryRun) -> PlannedStep:
         """An act that was not drawn often in a group like this one, if chance gives one soon."""
-        act, seen = self._drawn(drawer, rehearsal)
+        act, seen = self._drawn(drawer, dry_run)
         for _ in range(_REDRAWS):
             if seen <= _OFTEN:
                 break
-            act, seen = self._drawn(drawer, rehearsal)
+            act, seen = self._drawn(drawer, dry_run)
         return act
 
-    def _drawn(self, drawer: Drawer, rehearsal: DryRun) -> tuple[PlannedStep, int]:
+    def _drawn(self, drawer: Drawer, dry_run: DryRun) -> tuple[PlannedStep, int]:
         act = drawer.draw()
         home = home_of(act.step.who) if isinstance(act.step, RequestStep) else "g"
-        key = group_shape(rehearsal.group(home)), act.word
+        key = group_shape(dry_run.group(home)), act.word
         self._seen[key] += 1
         return act, self._seen[key]
 
     def _hello(self) -> Hello:
         """What the target can do; a failover takes it seconds on a real clock, so few plans may."""
-        hello = self.ground.hello
+        hello = self.context.hello
         self._number += 1
         if hello.clock == "virtual" or self._number % _FAILOVER_EACH == 0:
             return hello
@@ -216,16 +216,16 @@ class Planner:
 
     def _config(self, wanted: Mapping[str, int | None]) -> Config:
         """What is in force; what a plan of elsewhere asks for and can't have is left out."""
-        for known, config in self.ground.configs:
+        for known, config in self.context.configs:
             if known == wanted:
                 return config
-        return self.ground.configs[0][1]
+        return self.context.configs[0][1]
 
-    def _finished(self, rehearsal: DryRun, wanted: Mapping[str, int | None]) -> Plan:
-        steps = rehearsal.end()
-        known = any(wanted == settings for settings, _ in self.ground.configs)
-        needs = Needs(config=dict(wanted if known else self.ground.configs[0][0]))
-        last = rehearsal.last_rules[-1] if rehearsal.last_rules else "nothing-decided"
+    def _finished(self, dry_run: DryRun, wanted: Mapping[str, int | None]) -> Plan:
+        steps = dry_run.end()
+        known = any(wanted == settings for settings, _ in self.context.configs)
+        needs = Needs(config=dict(wanted if known else self.context.configs[0][0]))
+        last = dry_run.last_rules[-1] if dry_run.last_rules else "nothing-decided"
         case = Case(
             f"{_NAMED}/{_digest(steps, needs)}-{last}",
             ABOUT,
@@ -233,13 +233,13 @@ class Planner:
             Level.MUST,
             steps,
             needs,
-            isolated=self.ground.hello.clock == "real" and is_risky(steps),
+            isolated=self.context.hello.clock == "real" and is_risky(steps),
         )
-        is_novel = self.reached.add(rehearsal.reached) > 0
-        if is_novel and rehearsal.acts:
-            self._corpus.append(_Kept(tuple(rehearsal.acts), needs.config))
-        words = tuple(act.word for act in rehearsal.acts if isinstance(act.step, RequestStep))
-        return Plan(case, words, rehearsal.reached, rehearsal.requests, is_novel)
+        is_novel = self.reached.add(dry_run.reached) > 0
+        if is_novel and dry_run.acts:
+            self._corpus.append(_Kept(tuple(dry_run.acts), needs.config))
+        words = tuple(act.word for act in dry_run.acts if isinstance(act.step, RequestStep))
+        return Plan(case, words, dry_run.reached, dry_run.requests, is_novel)
 
 
 def is_risky(steps: Iterable[Step]) -> bool:

@@ -35,12 +35,12 @@ ListOf = Callable[[Target], Sequence[KnownFailure]]
 class FuzzOptions:
     """What the user asked for.
 
-    `known`: the known failures of a target that is open; `corpus`: plans to begin with; `told`: is
-    shown the tally as it grows.  `jobs`: processes that search; with more than one, `target` and
-    `options` say what the others open.  `examine_s`: how long failures are examined, on a real
-    clock; None: in proportion to the search.  `stop`: ends the search, and then the examination.
-    `passed_over`: fingerprints, in words, that are only counted; `examines_listed`: or listed
-    failures are told as they were met.
+    `known`: the known failures of a target that is open; `corpus`: plans to begin with; `on_tally`:
+    is shown the tally as it grows.  `jobs`: processes that search; with more than one, `target` and
+    `target_options` say what the others open.  `examine_s`: how long failures are examined, on a
+    real clock; None: in proportion to the search.  `stop`: ends the search, and then the
+    examination.  `passed_over`: fingerprints, in words, that are only counted; `examines_listed`:
+    or listed failures are told as they were met.
     """
 
     revision: Revision
@@ -48,10 +48,10 @@ class FuzzOptions:
     seed: int = 0
     known: ListOf = lambda _: ()
     corpus: Iterable[Case] = ()
-    told: OnTally | None = None
+    on_tally: OnTally | None = None
     jobs: int = 1
     target: str = ""
-    options: TargetOptions = field(default_factory=TargetOptions)
+    target_options: TargetOptions = field(default_factory=TargetOptions)
     examine_s: float | None = None
     stop: Stop = field(default_factory=Stop)
     passed_over: Collection[str] = ()
@@ -62,11 +62,11 @@ class FuzzOptions:
 class FuzzProgress:
     """A run on its way: what is kept when the target has to be opened again."""
 
-    wish: FuzzOptions
+    options: FuzzOptions
     tally: Tally = field(default_factory=Tally)
     planner: Planner | None = None
     known: KnownReasons = field(default_factory=KnownReasons)
-    met: Counter[str] = field(default_factory=Counter)
+    known_counts: Counter[str] = field(default_factory=Counter)
 
     def key_of(self, result: CaseResult) -> tuple[str, str] | None:
         """What failures are counted by: rule and observed words, or that it is listed, and why.
@@ -77,11 +77,11 @@ class FuzzProgress:
             return None
         if LEVELS.index(result.level) > LEVELS.index(LEVEL):
             return None
-        fingerprint = result.fingerprint(self.wish.revision)
+        fingerprint = result.fingerprint(self.options.revision)
         if fingerprint is None:
             return None
         if (why := self.known.by_observed.get(fingerprint.by_observed)) is not None:
-            self.met[why] += 1
+            self.known_counts[why] += 1
             return LISTED, why
         return fingerprint.by_observed
 
@@ -102,7 +102,7 @@ class FuzzProgress:
 
     def budget(self) -> Budget:
         """What is left."""
-        whole = self.wish.budget
+        whole = self.options.budget
         requests, seconds = whole.requests, whole.seconds
         return Budget(
             None if requests is None else requests - self.tally.requests,
@@ -110,19 +110,19 @@ class FuzzProgress:
         )
 
     async def searched(
-        self, target: Target, suite: OpenTarget, ground: PlanContext
+        self, target: Target, suite: OpenTarget, context: PlanContext
     ) -> list[Case] | None:
         """Run plans until the budget is spent or an end is wished: None.
 
         Or the target died: who may be to blame.
         """
         if self.planner is None:
-            self.planner = Planner(ground, self.wish.seed, self.wish.corpus)
-        self.planner.ground = ground
-        fuzzer = Fuzzer(target, suite, self.planner, self.tally, self.key_of, self.wish.told)
-        return await self.wish.stop.cut(fuzzer.run(self.budget()))
+            self.planner = Planner(context, self.options.seed, self.options.corpus)
+        self.planner.context = context
+        fuzzer = Fuzzer(target, suite, self.planner, self.tally, self.key_of, self.options.on_tally)
+        return await self.options.stop.cut(fuzzer.run(self.budget()))
 
     async def arrived(self, target: Target, suite: OpenTarget) -> PlanContext:
         """A target was opened: what is known of it, and what plans can be made for it."""
-        self.known = KnownReasons.of(self.wish.known(target))
+        self.known = KnownReasons.of(self.options.known(target))
         return await plan_context_of(target, suite)

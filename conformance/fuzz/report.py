@@ -16,7 +16,7 @@ from fencepost.conformance.certify.report import INDEX, trace_name, write_texts
 from fencepost.conformance.execution.outcome import Outcome
 from fencepost.conformance.findings.findings import Finding
 from fencepost.conformance.fuzz.engine import Tally
-from fencepost.conformance.fuzz.fuzz import Fuzzed
+from fencepost.conformance.fuzz.fuzz import FuzzResult
 from fencepost.model.revision import Revision
 from fencepost.traces.files.causes import cause_of, cause_sentence
 from fencepost.traces.files.trace_file import TraceFile
@@ -30,7 +30,7 @@ _BUSY = 0.8
 """From this share of the cores on, they are the limit."""
 
 
-def fuzz_json(fuzzed: Fuzzed) -> dict[str, Any]:
+def fuzz_json(fuzzed: FuzzResult) -> dict[str, Any]:
     """A run as a JSON object."""
     tally, provenance = fuzzed.tally, fuzzed.provenance
     document: dict[str, Any] = {
@@ -75,7 +75,7 @@ def fuzz_json(fuzzed: Fuzzed) -> dict[str, Any]:
     return document
 
 
-def _finding(finding: Finding, fuzzed: Fuzzed) -> dict[str, Any]:
+def _finding(finding: Finding, fuzzed: FuzzResult) -> dict[str, Any]:
     return {
         "case": finding.case.id,
         "rule": finding.fingerprint.rule,
@@ -145,7 +145,7 @@ def progress_line(tally: Tally) -> str:
     )
 
 
-def lines(fuzzed: Fuzzed) -> Iterator[str]:
+def lines(fuzzed: FuzzResult) -> Iterator[str]:
     """A run for people."""
     yield from search_lines(fuzzed)
     found = [*(("", finding) for finding in fuzzed.found), *fuzzed.listed]
@@ -155,7 +155,7 @@ def lines(fuzzed: Fuzzed) -> Iterator[str]:
     yield from verdict_lines(fuzzed)
 
 
-def search_lines(fuzzed: Fuzzed) -> Iterator[str]:
+def search_lines(fuzzed: FuzzResult) -> Iterator[str]:
     """What was sent and covered."""
     tally, provenance = fuzzed.tally, fuzzed.provenance
     yield (
@@ -226,13 +226,13 @@ def _listed(names: Sequence[str]) -> str:
     return ", ".join(names[:_LONGEST_LIST]) + more
 
 
-def verdict_lines(fuzzed: Fuzzed) -> Iterator[str]:
+def verdict_lines(fuzzed: FuzzResult) -> Iterator[str]:
     """What it came to."""
     yield ""
     yield _verdict(fuzzed)
 
 
-def _verdict(fuzzed: Fuzzed) -> str:
+def _verdict(fuzzed: FuzzResult) -> str:
     found, known = fuzzed.findings, len(fuzzed.listed)
     findings, flaky, unsure = map(len, (found.findings, found.flaky, found.unconfirmed))
     if not found.all and not fuzzed.gave_up:
@@ -245,7 +245,7 @@ def _verdict(fuzzed: Fuzzed) -> str:
     return "; ".join(parts)
 
 
-def write_report(fuzzed: Fuzzed, directory: Path) -> None:
+def write_report(fuzzed: FuzzResult, directory: Path) -> None:
     """Write fuzz.json, a page to read and a trace for each finding.  Raises ReportError."""
     document = fuzz_json(fuzzed)
     kept = {trace_name(case): trace for case, trace in fuzzed.traces.items()}

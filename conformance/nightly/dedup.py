@@ -115,15 +115,15 @@ class NightlyBug:
         return cls(**{**row, **lists})
 
 
-def with_cause(sighting: ShardFinding) -> ShardFinding:
+def with_cause(finding: ShardFinding) -> ShardFinding:
     """The same, with the cause of what its trace shows."""
-    if sighting.trace is None:
-        return sighting
-    return replace(sighting, cause=cause_of_text(sighting.trace))
+    if finding.trace is None:
+        return finding
+    return replace(finding, cause=cause_of_text(finding.trace))
 
 
 def entries_of(
-    sightings: Iterable[ShardFinding],
+    findings: Iterable[ShardFinding],
     *,
     tonight: str,
     corpus: Mapping[Bug, str],
@@ -134,7 +134,7 @@ def entries_of(
     `corpus`: the bugs of its traces, with their names; `before`: the entries of the night before.
     """
     was_open = {e.bug: e for e in before if e.status in {NEW, OPEN}}
-    found = _by_bug(list(sightings), before)
+    found = _by_bug(list(findings), before)
     entries = [_entry(bug, alike, tonight, corpus, was_open) for bug, alike in found.items()]
     explained = {bug for entry in entries if entry.cause for bug in entry.by_fingerprints}
     entries += [
@@ -146,7 +146,7 @@ def entries_of(
 
 
 def _by_bug(
-    sightings: Sequence[ShardFinding], before: Sequence[NightlyBug]
+    findings: Sequence[ShardFinding], before: Sequence[NightlyBug]
 ) -> dict[Bug, list[ShardFinding]]:
     """The sightings of each bug.
 
@@ -154,22 +154,22 @@ def _by_bug(
     earlier night's, and one that nothing explains rather than one whose cause is known.
     """
     bugs = {known: e.bug for e in before if e.cause for known in e.by_fingerprints}
-    traced = [sighting for sighting in sightings if sighting.trace is not None]
+    traced = [finding for finding in findings if finding.trace is not None]
     by_cause = sorted(traced, key=lambda s: s.cause, reverse=True)
     bugs |= {s.by_fingerprint: s.bug for s in by_cause}
     found: dict[Bug, list[ShardFinding]] = {}
-    for sighting in sightings:
-        bug = sighting.bug if sighting.trace else bugs.get(sighting.by_fingerprint, sighting.bug)
-        found.setdefault(bug, []).append(sighting)
+    for finding in findings:
+        bug = finding.bug if finding.trace else bugs.get(finding.by_fingerprint, finding.bug)
+        found.setdefault(bug, []).append(finding)
     return found
 
 
-def trace_texts(entries: Iterable[NightlyBug], sightings: Iterable[ShardFinding]) -> dict[str, str]:
+def trace_texts(entries: Iterable[NightlyBug], findings: Iterable[ShardFinding]) -> dict[str, str]:
     """The texts of the traces that were seen tonight, by the names that entries have for them."""
     best: dict[Bug, str] = {}
-    for sighting in sorted(sightings, key=_best):
-        if sighting.trace is not None:
-            best.setdefault(sighting.bug, sighting.trace)
+    for finding in sorted(findings, key=_best):
+        if finding.trace is not None:
+            best.setdefault(finding.bug, finding.trace)
     return {e.trace: best[e.bug] for e in entries if e.trace is not None and e.bug in best}
 
 
@@ -226,10 +226,10 @@ def _is_forgotten(entry: NightlyBug, tonight: str) -> bool:
     return entry.sure != EACH_TIME and gone >= _FORGOTTEN
 
 
-def _best(sighting: ShardFinding) -> tuple[int, bool, int, str]:
+def _best(finding: ShardFinding) -> tuple[int, bool, int, str]:
     """The sighting to tell: the surest, with a trace, the shortest."""
-    size = len(sighting.trace or "")
-    return SURENESS.index(sighting.sure), sighting.trace is None, size, sighting.shard
+    size = len(finding.trace or "")
+    return SURENESS.index(finding.sure), finding.trace is None, size, finding.shard
 
 
 def _urgency(entry: NightlyBug) -> tuple[int, bool, int, str, str]:

@@ -31,8 +31,8 @@ from fencepost.conformance.nightly.search import (
     SearchTask,
     ShardCoverage,
     ShardReport,
-    hunt,
-    search,
+    search_mutants,
+    search_target,
 )
 from fencepost.conformance.nightly.traces import TracesTask, make_traces
 from fencepost.properties.mutants.catalogue import MUTANTS as ALL_MUTANTS
@@ -129,11 +129,11 @@ class TargetTotals:
 class Night:
     """What was seen so far."""
 
-    wish: NightOptions
+    options: NightOptions
     parts: list[NightPart] = field(default_factory=list)
-    sightings: list[ShardFinding] = field(default_factory=list)
-    looked: dict[str, TargetTotals] = field(default_factory=dict)
-    bites: list[MutantResult] = field(default_factory=list)
+    findings: list[ShardFinding] = field(default_factory=list)
+    totals: dict[str, TargetTotals] = field(default_factory=dict)
+    mutant_results: list[MutantResult] = field(default_factory=list)
     stopped: bool = False
     seconds: float = 0.0
 
@@ -141,13 +141,13 @@ class Night:
 OnPart = Callable[[NightPart], None]
 
 
-async def run_night(wish: NightOptions, stop: Stop, heard: OnPart = lambda _: None) -> Night:
-    """Run all parts; `heard` hears of each as it ends."""
-    night = Night(wish)
+async def run_night(options: NightOptions, stop: Stop, on_part: OnPart = lambda _: None) -> Night:
+    """Run all parts; `on_part` hears of each as it ends."""
+    night = Night(options)
     began = time.monotonic()
-    until = began + wish.seconds - min(_REPORT_S, wish.seconds / 10)
-    schedule = Schedule(weights_of(wish.parts, wish.targets), until)
-    for name in weights_of(wish.parts, wish.targets):
+    until = began + options.seconds - min(_REPORT_S, options.seconds / 10)
+    schedule = Schedule(weights_of(options.parts, options.targets), until)
+    for name in weights_of(options.parts, options.targets):
         part = NightPart(name)
         start = time.monotonic()
         part.share = schedule.begin(name, start)
@@ -155,7 +155,7 @@ async def run_night(wish: NightOptions, stop: Stop, heard: OnPart = lambda _: No
             part.status, part.said = SKIPPED, "the night was over before it began"
         part.seconds = time.monotonic() - start
         night.parts.append(part)
-        heard(part)
+        on_part(part)
     night.stopped = stop.asked
     night.seconds = time.monotonic() - began
     return night
@@ -182,8 +182,10 @@ async def _run(night: Night, part: NightPart, stop: Stop) -> None:
         case name if name == MUTANTS:
             await _mutants(night, part, stop)
         case name if name == TRACES:
-            making = TracesTask(TRACES, _seed(night, part), traces=night.wish.requests)
-            await _look(night, part, stop, [Errand(TRACES, make_traces, making, part.share)])
+            making = TracesTask(TRACES, _seed(night, part), traces=night.options.requests)
+            await _run_searches(
+                night, part, stop, [Errand(TRACES, make_traces, making, part.share)]
+            )
         case name if name == TESTS:
             await _tests(night, part, stop)
         case _:
@@ -199,15 +201,17 @@ async def _model(night: Night, part: NightPart, stop: Stop) -> None:
             _seed(night, part, n),
             searched,
             part.share - searched,
-            night.wish.requests,
+            night.options.requests,
         )
-        for n in range(night.wish.jobs)
+        for n in range(night.options.jobs)
     ]
-    await _look(night, part, stop, [Errand(s.shard, search, s, part.share) for s in shards])
+    await _run_searches(
+        night, part, stop, [Errand(s.shard, search_target, s, part.share) for s in shards]
+    )
 
 
 async def _target(night: Night, part: NightPart, stop: Stop) -> None:
-    missing = "" if night.wish.named else why_not(part.name)
+    missing = "" if night.options.named else why_not(part.name)
     if missing:
         part.status, part.said = SKIPPED, missing
         return
@@ -218,56 +222,58 @@ async def _target(night: Night, part: NightPart, stop: Stop) -> None:
         _seed(night, part),
         left * _SEARCHED,
         left * (1 - _SEARCHED),
-        night.wish.requests,
-        night.wish.known_well(part.name),
-        night.wish.report / "logs" / part.name.replace(":", "-"),
+        night.options.requests,
+        night.options.known_well(part.name),
+        night.options.report / "logs" / part.name.replace(":", "-"),
     )
-    await _look(night, part, stop, [Errand(part.name, search, given, part.share)])
+    await _run_searches(night, part, stop, [Errand(part.name, search_target, given, part.share)])
 
 
-async def _look(night: Night, part: NightPart, stop: Stop, errands: Sequence[Errand]) -> None:
+async def _run_searches(
+    night: Night, part: NightPart, stop: Stop, errands: Sequence[Errand]
+) -> None:
     """Run searches, and say what came of them."""
     mine: list[ShardReport] = []
-    lost = await run_errands(errands, mine.append, stop, jobs=night.wish.jobs)
-    looked = TargetTotals()
+    lost = await run_errands(errands, mine.append, stop, jobs=night.options.jobs)
+    totals = TargetTotals()
     for seen in mine:
-        night.sightings += map(with_cause, seen.sightings)
-        night.looked.setdefault(seen.target, TargetTotals()).add(seen)
-        looked.add(seen)
+        night.findings += map(with_cause, seen.findings)
+        night.totals.setdefault(seen.target, TargetTotals()).add(seen)
+        totals.add(seen)
     missing = [seen.unavailable for seen in mine if seen.unavailable]
     wrong = [seen.trouble for seen in mine if seen.trouble]
     wrong += [f"{name}: {error}" for name, error in lost.items()]
     what = "traces" if part.name == TRACES else "plans"
-    part.said = f"{looked.plans:,} {what}"
-    if looked.requests:
-        part.said += f", {looked.requests:,} requests"
-    if looked.unknown:
-        part.said += f", {looked.unknown:,} plans of which nothing can be said"
+    part.said = f"{totals.plans:,} {what}"
+    if totals.requests:
+        part.said += f", {totals.requests:,} requests"
+    if totals.unknown:
+        part.said += f", {totals.unknown:,} plans of which nothing can be said"
     if missing:
         part.status, part.said = UNAVAILABLE, "; ".join(missing)
         for seen in mine:
-            night.looked.pop(seen.target, None)
+            night.totals.pop(seen.target, None)
     elif wrong:
         part.status, part.said = FAILED, f"{part.said}; {'; '.join(wrong)}"
 
 
 async def _mutants(night: Night, part: NightPart, stop: Stop) -> None:
-    seed, jobs = _seed(night, part), night.wish.jobs
+    seed, jobs = _seed(night, part), night.options.jobs
     names = [name for name, mutant in ALL_MUTANTS.items() if mutant.visible]
-    first = night.wish.seed * _FEW_MUTANTS % len(names)
+    first = night.options.seed * _FEW_MUTANTS % len(names)
     turned = names[first:] + names[:first]
     errands = [
         Errand(
             f"{MUTANTS} {n + 1}",
-            hunt,
-            MutantTask(tuple(turned[n::jobs]), seed, part.share, night.wish.requests),
+            search_mutants,
+            MutantTask(tuple(turned[n::jobs]), seed, part.share, night.options.requests),
             part.share,
         )
         for n in range(jobs)
     ]
-    lost = await run_errands(errands, night.bites.append, stop, jobs=jobs)
-    found = sum(bite.found for bite in night.bites)
-    tried = len(night.bites)
+    lost = await run_errands(errands, night.mutant_results.append, stop, jobs=jobs)
+    found = sum(result.found for result in night.mutant_results)
+    tried = len(night.mutant_results)
     part.said = f"{found} of {tried} found that were looked for, of {len(names)}"
     wrong = [f"{name}: {error}" for name, error in lost.items()]
     if tried >= _FEW_MUTANTS and found < _TEETH * tried:
@@ -277,16 +283,16 @@ async def _mutants(night: Night, part: NightPart, stop: Stop) -> None:
 
 
 async def _tests(night: Night, part: NightPart, stop: Stop) -> None:
-    wish = night.wish
-    missing = why_no_tests(wish.root)
+    options = night.options
+    missing = why_no_tests(options.root)
     if missing:
         part.status, part.said = SKIPPED, missing
         return
     seed = _seed(night, part)
     tested: Tested = await run_tests(
-        wish.root, wish.report, seed=seed, seconds=part.share, stop=stop, shard=TESTS
+        options.root, options.report, seed=seed, seconds=part.share, stop=stop, shard=TESTS
     )
-    night.sightings += tested.sightings
+    night.findings += tested.findings
     part.said = f"{len(tested.ran)} of {tested.files} files of property tests ran to their end"
     if tested.cut:
         part.said += f", {tested.cut} was cut off"
@@ -296,4 +302,4 @@ async def _tests(night: Night, part: NightPart, stop: Stop) -> None:
 
 def _seed(night: Night, part: NightPart, shard: int = 0) -> int:
     """Of a shard: the same whatever else the night does."""
-    return (night.wish.seed * _SHARDS + crc32(part.name.encode()) % _SHARDS) * _SHARDS + shard
+    return (night.options.seed * _SHARDS + crc32(part.name.encode()) % _SHARDS) * _SHARDS + shard

@@ -41,7 +41,7 @@ class Tested:
     was running when time was over.
     """
 
-    sightings: tuple[ShardFinding, ...] = ()
+    findings: tuple[ShardFinding, ...] = ()
     ran: tuple[str, ...] = ()
     files: int = 0
     cut: str = ""
@@ -75,25 +75,25 @@ async def run_tests(
     files = files_of(root, seed)
     until = time.monotonic() + seconds
     ran: list[str] = []
-    sightings: list[ShardFinding] = []
+    findings: list[ShardFinding] = []
     trouble: list[str] = []
     for file in files:
         left = until - time.monotonic()
         if stop.asked or left <= 0:
-            return Tested(tuple(sightings), tuple(ran), len(files), trouble="; ".join(trouble))
+            return Tested(tuple(findings), tuple(ran), len(files), trouble="; ".join(trouble))
         log = report / "logs" / f"{file.replace('/', '-')}.log"
         log.parent.mkdir(parents=True, exist_ok=True)
         log.unlink(missing_ok=True)
         code = await _pytest(root, report, file, log, left, stop)
         text = log.read_text("utf-8", errors="replace")
-        sightings += [_sighting(test, why, shard, seed) for test, why in failed_in(text)]
+        findings += [_finding(test, why, shard, seed) for test, why in failed_in(text)]
         if code is None:
-            return Tested(tuple(sightings), tuple(ran), len(files), file, "; ".join(trouble))
+            return Tested(tuple(findings), tuple(ran), len(files), file, "; ".join(trouble))
         if code not in _ENDED_AS_IT_SHOULD:
             trouble.append(f"pytest {file} ended with {code}; see logs/{log.name}")
         if code != _NOTHING_TO_RUN:
             ran.append(file)
-    return Tested(tuple(sightings), tuple(ran), len(ran), trouble="; ".join(trouble))
+    return Tested(tuple(findings), tuple(ran), len(ran), trouble="; ".join(trouble))
 
 
 def failed_in(text: str) -> list[tuple[str, str]]:
@@ -144,5 +144,5 @@ async def _result(waiting: asyncio.Task[int]) -> int | None:
         return None
 
 
-def _sighting(test: str, why: str, shard: str, seed: int) -> ShardFinding:
+def _finding(test: str, why: str, shard: str, seed: int) -> ShardFinding:
     return ShardFinding(TARGET, "", Level.MUST.value, test, why, 1, EACH_TIME, shard, seed)

@@ -93,9 +93,9 @@ class NightReport:
     def of(cls, night: Night, before: Before | None) -> Self:
         """The report of a night."""
         entries = entries_of(
-            night.sightings,
-            tonight=night.wish.tonight,
-            corpus=night.wish.corpus or {},
+            night.findings,
+            tonight=night.options.tonight,
+            corpus=night.options.corpus or {},
             before=() if before is None else before.entries,
         )
         return cls(night, before, tuple(entries))
@@ -112,7 +112,7 @@ class NightReport:
         statuses = {part.status for part in self.night.parts}
         if self.new or FAILED in statuses:
             return EXIT_CODES[Overall.UNKNOWN]
-        if UNAVAILABLE in statuses and self.night.wish.named:
+        if UNAVAILABLE in statuses and self.night.options.named:
             return EXIT_UNAVAILABLE
         return EXIT_CODES[Overall.HOLDS]
 
@@ -127,7 +127,7 @@ class NightReport:
         parts += [f"{still} still open"] if still else []
         failed = [part.name for part in self.night.parts if part.status == FAILED]
         parts += [f"{', '.join(failed)} failed"] if failed else []
-        if self.night.wish.named:
+        if self.night.options.named:
             gone = [part.name for part in self.night.parts if part.status == UNAVAILABLE]
             parts += [f"{', '.join(gone)} not to be had"] if gone else []
         parts += ["ended early"] if self.night.stopped else []
@@ -135,22 +135,22 @@ class NightReport:
 
     def to_json(self) -> dict[str, Any]:
         """The report as a JSON object that its schema allows.  Raises ReportError."""
-        night, wish = self.night, self.night.wish
+        night, options = self.night, self.night.options
         document = {
             "format": FORMAT,
             "format_version": VERSION,
             "tool": own_version(),
-            "night": wish.tonight,
-            "began": wish.began.isoformat(timespec="seconds"),
-            "seed": wish.seed,
-            "minutes": round(wish.seconds / 60, 3),
+            "night": options.tonight,
+            "began": options.began.isoformat(timespec="seconds"),
+            "seed": options.seed,
+            "minutes": round(options.seconds / 60, 3),
             "seconds": round(night.seconds, 1),
-            "jobs": wish.jobs,
+            "jobs": options.jobs,
             "stopped": night.stopped,
             "exit_code": self.exit_code(),
             "summary": self.summary(),
             "before": None if self.before is None else self.before.night,
-            "corpus": None if wish.corpus is None else len(wish.corpus),
+            "corpus": None if options.corpus is None else len(options.corpus),
             "parts": [
                 {
                     "name": part.name,
@@ -164,8 +164,8 @@ class NightReport:
             "entries": [entry.to_json() for entry in self.entries],
             "mutants": _mutants(night),
             "coverage": [
-                _coverage(name, looked, None if self.before is None else self.before.coverage)
-                for name, looked in night.looked.items()
+                _coverage(name, totals, None if self.before is None else self.before.coverage)
+                for name, totals in night.totals.items()
             ],
         }
         error = best_match(_validator().iter_errors(document))
@@ -179,7 +179,7 @@ class NightReport:
     def write(self, folder: Path) -> None:
         """Write nightly.json, index.html and the traces.  Raises ReportError."""
         document = self.to_json()
-        texts = trace_texts(self.entries, self.night.sightings)
+        texts = trace_texts(self.entries, self.night.findings)
         shown = _shown(self.entries, texts, folder)
         write_texts(
             {
@@ -213,10 +213,10 @@ def _shown(
 
 
 def _mutants(night: Night) -> dict[str, Any]:
-    found = [bite.requests for bite in night.bites if bite.found]
-    missed = sorted((b for b in night.bites if not b.found), key=lambda b: b.mutant)
+    found = [result.requests for result in night.mutant_results if result.found]
+    missed = sorted((b for b in night.mutant_results if not b.found), key=lambda b: b.mutant)
     return {
-        "tried": len(night.bites),
+        "tried": len(night.mutant_results),
         "found": len(found),
         "missed": [
             {"mutant": b.mutant, "requests": b.requests, "seconds": round(b.seconds, 1)}
@@ -227,17 +227,17 @@ def _mutants(night: Night) -> dict[str, Any]:
 
 
 def _coverage(
-    name: str, looked: TargetTotals, before: Mapping[str, Mapping[str, Any]] | None
+    name: str, totals: TargetTotals, before: Mapping[str, Mapping[str, Any]] | None
 ) -> dict[str, Any]:
-    covered = looked.covered
+    covered = totals.covered
     was = (before or {}).get(name)
     then = set() if was is None else set(was["rules"])
     return {
         "target": name,
-        "version": looked.version,
-        "plans": looked.plans,
-        "requests": looked.requests,
-        "unknown": looked.unknown,
+        "version": totals.version,
+        "plans": totals.plans,
+        "requests": totals.requests,
+        "unknown": totals.unknown,
         "rules": sorted(covered.rules),
         "never": sorted(covered.can - covered.rules),
         "pairs": len(covered.pairs),

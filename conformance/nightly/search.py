@@ -19,7 +19,7 @@ from typing import Any
 from fencepost.conformance.certify.known_failures import KnownFailure, aliases_of, load
 from fencepost.conformance.findings.findings import Finding
 from fencepost.conformance.fuzz.engine import Budget, Tally
-from fencepost.conformance.fuzz.fuzz import Fuzzed, News, fuzz
+from fencepost.conformance.fuzz.fuzz import FuzzListener, FuzzResult, fuzz
 from fencepost.conformance.fuzz.progress import FuzzOptions
 from fencepost.conformance.nightly.dedup import EACH_TIME, SOMETIMES, UNTRIED, ShardFinding
 from fencepost.conformance.runtime.unavailable import TargetUnavailableError
@@ -79,7 +79,7 @@ class ShardReport:
     """What a shard tells; `unavailable`: why the target isn't to be had, or ""."""
 
     target: str
-    sightings: tuple[ShardFinding, ...] = ()
+    findings: tuple[ShardFinding, ...] = ()
     covered: ShardCoverage = field(default_factory=ShardCoverage)
     version: str = ""
     plans: int = 0
@@ -89,15 +89,15 @@ class ShardReport:
     unavailable: str = ""
 
 
-async def search(given: SearchTask, stop: Stop, tell: Tell) -> None:
+async def search_target(given: SearchTask, stop: Stop, tell: Tell) -> None:
     """Search a target, and tell what was seen."""
     revision = find_revision(revision_for(given.target))
-    options = TargetOptions(logs=given.logs)
+    target_options = TargetOptions(logs=given.logs)
 
     def known(held: Target) -> Sequence[KnownFailure]:
         return load(given.target, held.provenance().version, (), aliases_of(held))
 
-    wish = FuzzOptions(
+    options = FuzzOptions(
         revision,
         Budget(given.requests, given.seconds),
         given.seed,
@@ -108,8 +108,8 @@ async def search(given: SearchTask, stop: Stop, tell: Tell) -> None:
         stop=stop,
     )
     telling = _Telling(given, tell)
-    fuzzing = fuzz(lambda: find_target(given.target, options), wish, telling)
-    fuzzed: Fuzzed | None = None
+    fuzzing = fuzz(lambda: find_target(given.target, target_options), options, telling)
+    fuzzed: FuzzResult | None = None
     why = ""
     try:
         fuzzed = await _up_to_an_end(fuzzing, stop)
@@ -130,7 +130,7 @@ def _first(error: BaseException) -> BaseException:
     return error
 
 
-async def _up_to_an_end(fuzzing: Coroutine[Any, Any, Fuzzed], stop: Stop) -> Fuzzed | None:
+async def _up_to_an_end(fuzzing: Coroutine[Any, Any, FuzzResult], stop: Stop) -> FuzzResult | None:
     """What it comes to; None if it goes on for long after an end was wished for."""
     running = asyncio.create_task(fuzzing)
     waiting = asyncio.create_task(stop.wait())
@@ -144,18 +144,18 @@ async def _up_to_an_end(fuzzing: Coroutine[Any, Any, Fuzzed], stop: Stop) -> Fuz
         await asyncio.gather(running, waiting, return_exceptions=True)
 
 
-class _Telling(News):
+class _Telling(FuzzListener):
     """Tells at once what there is, so that whatever ends the process takes little along."""
 
     def __init__(self, given: SearchTask, tell: Tell) -> None:
         self._given = given
         self._tell = tell
-        self._met: Fuzzed | None = None
+        self._result_so_far: FuzzResult | None = None
         self._told: set[Fingerprint] = set()
 
-    def searched(self, fuzzed: Fuzzed) -> None:
+    def searched(self, fuzzed: FuzzResult) -> None:
         """The search is over."""
-        self._met = fuzzed
+        self._result_so_far = fuzzed
         tally, provenance = fuzzed.tally, fuzzed.provenance
         covered = tally.covered
         self._tell(
@@ -177,29 +177,29 @@ class _Telling(News):
     def found(self, finding: Finding, why: str, trace: TraceFile | None) -> None:
         """A finding."""
         self._told.add(finding.fingerprint)
-        self._say(_sighting(self._given, finding, why, trace))
+        self._say(_finding(self._given, finding, why, trace))
 
     def rest(self) -> None:
         """Nothing more will come: what was met and not told yet."""
-        if self._met is None:
+        if self._result_so_far is None:
             return
-        for finding in self._met.findings.all:
+        for finding in self._result_so_far.findings.all:
             if finding.fingerprint not in self._told:
-                self._say(_sighting(self._given, finding, "", None))
+                self._say(_finding(self._given, finding, "", None))
 
     def lost(self, why: str) -> None:
         """The target can't be reached: not at all, or not any more."""
         self.rest()
-        if self._met is None:
+        if self._result_so_far is None:
             self._tell(ShardReport(self._given.target, unavailable=why))
         else:
             self._tell(ShardReport(self._given.target, trouble=why))
 
-    def _say(self, sighting: ShardFinding) -> None:
-        self._tell(ShardReport(self._given.target, (sighting,)))
+    def _say(self, finding: ShardFinding) -> None:
+        self._tell(ShardReport(self._given.target, (finding,)))
 
 
-def _sighting(
+def _finding(
     given: SearchTask, finding: Finding, why: str, trace: TraceFile | None
 ) -> ShardFinding:
     sure = UNTRIED if not finding.runs else SOMETIMES if finding.is_flaky else EACH_TIME
@@ -218,7 +218,7 @@ def _sighting(
     )
 
 
-def _counted(given: SearchTask, fuzzed: Fuzzed) -> Iterator[ShardFinding]:
+def _counted(given: SearchTask, fuzzed: FuzzResult) -> Iterator[ShardFinding]:
     """What was passed over: its report is an earlier one's."""
     for fingerprint, seen in fuzzed.findings.known.items():
         level = fuzzed.revision.rule(fingerprint.rule).level if fingerprint.rule else Level.MUST
@@ -258,7 +258,7 @@ class MutantTask:
     requests: int | None = None
 
 
-async def hunt(given: MutantTask, stop: Stop, tell: Tell) -> None:
+async def search_mutants(given: MutantTask, stop: Stop, tell: Tell) -> None:
     """Look for each mutant, and tell of each that was looked for.
 
     Each gets its even share of the time, which most don't need; what they leave is for those that
@@ -270,9 +270,9 @@ async def hunt(given: MutantTask, stop: Stop, tell: Tell) -> None:
     for go in goes:
         if not missed or not await _gone_through(missed, given.seed + go, given, until, stop, tell):
             break
-    for bite in missed.values():
-        if bite.requests:
-            tell(bite)
+    for result in missed.values():
+        if result.requests:
+            tell(result)
 
 
 async def _gone_through(
@@ -289,11 +289,11 @@ async def _gone_through(
         if stop.asked:
             return False
         share = max(_LEAST_S, (until - time.monotonic()) / (len(names) - place))
-        bite = await _bitten(missed.pop(name), seed, Budget(given.requests, share), stop)
-        if bite.found:
-            tell(bite)
+        result = await _bitten(missed.pop(name), seed, Budget(given.requests, share), stop)
+        if result.found:
+            tell(result)
         else:
-            missed[name] = bite
+            missed[name] = result
     return True
 
 
@@ -307,8 +307,10 @@ async def _bitten(before: MutantResult, seed: int, budget: Budget, stop: Stop) -
             if tally.failures:
                 mine.ask()
 
-        wish = FuzzOptions(find_revision(revision_for(target)), budget, seed, told=found, stop=mine)
-        fuzzed = await fuzz(lambda: find_target(target, TargetOptions()), wish)
+        options = FuzzOptions(
+            find_revision(revision_for(target)), budget, seed, on_tally=found, stop=mine
+        )
+        fuzzed = await fuzz(lambda: find_target(target, TargetOptions()), options)
     tally = fuzzed.tally
     return MutantResult(
         before.mutant,

@@ -73,7 +73,7 @@ def _batch(given: TracesTask, seed: int, traces: int) -> ShardReport:
         found = commands.triaged(engine, corpus, JUDGE)
     return ShardReport(
         TARGET,
-        tuple(_sighting(given, seed, one) for one in found),
+        tuple(_finding(given, seed, one) for one in found),
         ShardCoverage(_of("rule", items), _of("pair", items), _of("state", items)),
         plans=traces,
     )
@@ -83,7 +83,7 @@ def _of(kind: str, items: Sequence[Mapping[str, Any]]) -> frozenset[str]:
     return frozenset(row["item"] for row in items if row["kind"] == kind)
 
 
-def _sighting(given: TracesTask, seed: int, one: Triaged) -> ShardFinding:
+def _finding(given: TracesTask, seed: int, one: Triaged) -> ShardFinding:
     level = None if one.file is None else one.file.verdict.level
     return ShardFinding(
         "model",

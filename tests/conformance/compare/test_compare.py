@@ -79,7 +79,7 @@ def test_the_difference_of_two_releases_and_who_is_right() -> None:
     (told,) = found.differences
     assert (told.again, told.runs, told.is_minimal) == (3, 3, True)
     assert told.difference.taken is Taken.OTHER
-    assert told.difference.gap.api == "Heartbeat"
+    assert told.difference.fingerprint.api == "Heartbeat"
     said = "\n".join(text(found))
     assert "The model (kafka-4) takes the side of model. model:kafka-2.6: A1's Heartbeat" in said
     assert "(rule HEARTBEAT-INSTANCE-UNMAPPED, MUST)" in said
@@ -113,7 +113,7 @@ def test_two_that_are_wrong_alike_differ_only_where_they_do() -> None:
     found = compared(Lying(wrong), Lying(both), of(ZOMBIE))
     (told,) = found.differences
     assert told.difference.taken is Taken.NEITHER
-    assert told.difference.gap.api == "Heartbeat"
+    assert told.difference.fingerprint.api == "Heartbeat"
 
 
 class Otherwise(ModelCoordinator):
@@ -200,7 +200,7 @@ def test_a_real_clock_against_the_model() -> None:
     mine = stage_of("mine", cases.entries)
     (told,) = compared(RealClockTarget(lie=REFUSED), "model", mine).differences
     assert told.difference.taken is Taken.OTHER
-    assert told.difference.gap.api == "Heartbeat"
+    assert told.difference.fingerprint.api == "Heartbeat"
     assert told.is_minimal
 
 
