@@ -70,8 +70,9 @@ def _transitions(suite: CoverSuite) -> str:
     unforced = sum(ground.unforced for ground in grounds)
     beyond = sum(ground.beyond for ground in grounds)
     return (
-        f"{forced} transitions walked; {unforced} are the coordinator's to choose and can't be "
-        f"forced: {acts} acts that lead to them are done, {beyond} worlds behind them are left out"
+        f"{forced} transitions covered; {unforced} depend on a choice of the coordinator and can't "
+        f"be forced: {acts} acts that may lead to them are done, {beyond} worlds after them are "
+        "left out"
     )
 
 

@@ -18,10 +18,11 @@ from fencepost.model.revision import Revision
 
 @dataclass(frozen=True, slots=True)
 class TargetComparison:
-    """What came of it.
+    """The result of a comparison.
 
-    `differences`: the shortest first; `unsteady`: what did not come again each time; `more`: kinds
-    of difference that were not examined; `unlike_settings`: by key, of either side.
+    `differences`: the shortest plan first; `unsteady`: differences that were not seen each time;
+    `more`: how many kinds of difference were not examined; `unlike_settings`: key → the values of
+    both sides.
     """
 
     one: Provenance
@@ -36,13 +37,13 @@ class TargetComparison:
     unlike_settings: dict[str, tuple[int | None, int | None]]
 
     def overall(self) -> Overall:
-        """Violated if they differ; unknown if nothing can be said of some plan; else it holds."""
+        """Violated if the targets differ, unknown if some plan is undecided, else it holds."""
         if self.differences:
             return Overall.VIOLATED
         return Overall.UNKNOWN if self.unsteady or self.tally.unknown else Overall.HOLDS
 
     def exit_code(self) -> int:
-        """1 if they differ, 2 if that is open."""
+        """1 if they differ, 2 if that is undecided, else 0."""
         return EXIT_CODES[self.overall()]
 
 
@@ -58,7 +59,10 @@ async def _paired(one: Target, other: Target, options: CompareOptions) -> AsyncI
 
 
 async def compare(one: Target, other: Target, options: CompareOptions) -> TargetComparison:
-    """Run the stages on both until one finds something.  Raises TargetUnavailableError."""
+    """Run the stages on both targets until one finds a difference.
+
+    Raises TargetUnavailableError.
+    """
     async with _paired(one, other, options) as pair:
         sources = Sources(one, other)
         search = DifferenceSearch(pair, options, sources)

@@ -31,19 +31,19 @@ from fencepost.conformance.plans.shrink.shrink import Minimal, Reproducer, small
 from fencepost.model.revision import Revision
 
 EXAMINE_S = 60.0
-"""So long one difference is made smaller, on a real clock."""
+"""The time limit to shrink one difference, in seconds, on a real clock."""
 
 _TRIES = 600
 _CHOICES = 3
-"""So many plans of a kind are tried for one that shows it each time."""
+"""How many plans of a kind are tried to find one that differs each time."""
 
 
 @dataclass(frozen=True, slots=True)
 class Confirmed:
-    """A difference and how often it was seen; `again` of `runs` more runs showed it.
+    """A difference that was run again: `again` of `runs` more runs showed it.
 
-    `first`: the case that showed it first; `is_minimal`: no step can be left out; `origins`: what
-    is known of either side.
+    `seen`: how often it was seen before; `first`: the case that showed it first; `is_minimal`: no
+    step can be left out; `origins`: what is known of either side.
     """
 
     difference: TargetDifference
@@ -56,12 +56,12 @@ class Confirmed:
 
     @property
     def is_steady(self) -> bool:
-        """Whether it came each time."""
+        """Whether it was seen each time."""
         return self.again == self.runs
 
 
 class Examiner:
-    """Examines kinds of difference, side by side."""
+    """Confirms and shrinks differences, one of each kind, side by side."""
 
     def __init__(self, pair: TargetPair, revision: Revision, sources: Sources) -> None:
         self._pair = pair
@@ -101,7 +101,7 @@ class Examiner:
         minimal = await work.minimal(difference, 1)
         if minimal.shown.case is not case:
             again = await work.again(minimal.shown.case)
-        if again < CONFIRMATIONS:  # so small that it shows by luck; it must show each time
+        if again < CONFIRMATIONS:  # flaky: shrink again, with plans that differ each time
             minimal = await work.minimal(difference, CONFIRMATIONS)
             again = await work.again(minimal.shown.case)
         small = _named(minimal.shown.run)
@@ -111,9 +111,10 @@ class Examiner:
         )
 
     async def _work(self, difference: TargetDifference, until: float) -> tuple[_Examination, int]:
-        """How it is worked on, and how often it shows so; in haste if it shows each time, too.
+        """How to examine a difference, and how often it shows in that way.
 
-        What comes too late is silence to those who don't wait, and another difference.
+        A run may end at its first wrong answer if the difference shows each time even so.  Where an
+        answer comes too late, such a run sees silence, which is another difference.
         """
         fingerprint = difference.fingerprint
         if difference.is_first_wrong and (
@@ -127,7 +128,7 @@ class Examiner:
 
 
 class _Examination:
-    """One difference under examination."""
+    """The examination of one difference."""
 
     def __init__(
         self, pair: TargetPair, revision: Revision, fingerprint: DifferenceFingerprint, until: float
@@ -138,7 +139,7 @@ class _Examination:
         self._until = until
 
     async def minimal(self, difference: TargetDifference, times: int) -> Minimal[TargetDifference]:
-        """The smallest plan that shows it so often out of so often."""
+        """The smallest plan that shows the difference in so many of so many runs."""
 
         async def judge(case: Case) -> TargetDifference | None:
             shown = await self._shown(case, times)
@@ -156,7 +157,7 @@ class _Examination:
         )
 
     async def again(self, case: Case) -> int:
-        """How often it shows in some more runs."""
+        """How often the difference shows in some more runs."""
         shown = await self._shown(case, CONFIRMATIONS)
         return sum(difference is not None for difference in shown)
 
@@ -184,7 +185,7 @@ def _cut(difference: TargetDifference) -> Case | None:
 
 
 def _named(difference: TargetDifference) -> TargetDifference:
-    """The difference with its case under an id that stays while the plan does."""
+    """The difference with its case under an id that depends on its steps alone."""
     both = difference.both
     case = replace(both.case, id=f"differs/{steps_digest(both.case.steps)}", about="")
     one, other = (under(result, case) for result in both.results)

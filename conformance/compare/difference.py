@@ -23,7 +23,7 @@ _CHOSEN = ("leads", "follows")
 
 
 class Taken(Enum):
-    """Whose side the model takes."""
+    """Which side the model agrees with."""
 
     ONE = "one"
     OTHER = "other"
@@ -33,7 +33,7 @@ class Taken(Enum):
 
 @dataclass(frozen=True, slots=True, order=True)
 class DifferenceFingerprint:
-    """The shape of a difference, which stays while its plan is made smaller."""
+    """What stays the same of a difference while its plan is shrunk."""
 
     api: str
     one: str
@@ -45,11 +45,11 @@ class DifferenceFingerprint:
 
 @dataclass(frozen=True, slots=True)
 class TargetDifference:
-    """Two runs that differ.
+    """Two runs of a plan that differ.
 
-    `number`: of the first request whose answers differ and that a side is wrong about, 0 where the
-    target itself failed; `one`, `other`: what became of each request, by its number; `taken`: whose
-    side the model takes.
+    `number`: of the first request whose answers differ and about which a side is wrong, 0 where the
+    target itself failed; `one`, `other`: what became of each request, by its number; `taken`: which
+    side the model agrees with.
     """
 
     both: Both
@@ -61,17 +61,17 @@ class TargetDifference:
 
     @property
     def is_first_wrong(self) -> bool:
-        """Whether it shows where a side is wrong first, so that what comes later is idle."""
+        """Whether it is at the first wrong answer of a side, so that nothing later matters."""
         wrong = [n for n in map(_wrong_at, self.both.results) if n is not None]
         return bool(wrong) and min(wrong) == self.number
 
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """What came of one plan: a difference, or why there is none to tell.
+    """The result of one plan: a difference, or why there is none.
 
-    `differs`: None where they don't; `unknown`: why nothing can be said; `is_choice`: the answers
-    differ, and the model gives both.
+    `differs`: None where they don't; `unknown`: why the plan is undecided; `is_choice`: the answers
+    differ, but the model allows both.
     """
 
     both: Both
@@ -109,7 +109,7 @@ def compared(both: Both, revision: Revision, *, exact: bool) -> Compared:
 
 
 def _doubt(result: CaseResult) -> str | None:
-    """Why a run says nothing."""
+    """Why a run decides nothing; None if it does."""
     if result.recording is None:
         return None
     if result.recording.moved:
@@ -123,14 +123,14 @@ def _essence(side: Mapping[int, RequestOutcome], number: int) -> tuple[str, str,
 
 
 def _plain(side: Mapping[int, RequestOutcome], number: int) -> str:
-    """What no choice of a leader leads to."""
+    """The part of an answer's kind that no choice of a leader affects."""
     found = side.get(number)
     kinds = [] if found is None else found.kind.split(", ")
     return ", ".join(kind for kind in kinds if kind not in _CHOSEN)
 
 
 def _noted(result: CaseResult) -> set[int]:
-    """The requests with an answer that the model lets pass, though it gives another."""
+    """The requests with an answer that the model tolerates, though it gives another."""
     return {int(note.partition(":")[0][1:]) for note in result.notes}
 
 

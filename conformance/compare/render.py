@@ -32,7 +32,7 @@ _LACKS_SHOWN = 3
 
 @dataclass(frozen=True, slots=True)
 class StepRow:
-    """A step, numbered: what is done, and what either side answered ("" where nothing is)."""
+    """A numbered step: what is done, and what either side answered ("" where nothing is)."""
 
     number: int
     said: str
@@ -42,7 +42,7 @@ class StepRow:
 
 
 def steps_of(difference: TargetDifference) -> list[StepRow]:
-    """The steps of the plan that somebody can see."""
+    """The steps of the plan, but for its waits for answers."""
     steps = difference.both.case.steps
     shown = [n for n, s in enumerate(steps, 1) if not isinstance(s, Await | Settle)]
     places = {number: place for place, number in enumerate(shown, 1)}
@@ -65,7 +65,7 @@ def steps_of(difference: TargetDifference) -> list[StepRow]:
 
 
 def _lasting(difference: TargetDifference, number: int) -> str:
-    """How long a step took, where no clock runs, so that it is the same each time."""
+    """How long a step took; only on virtual clocks, where it is the same each time."""
     recordings = [result.recording for result in difference.both.results]
     if any(r is None or r.clock != "virtual" or len(r.step_ends) < number for r in recordings):
         return ""
@@ -75,7 +75,7 @@ def _lasting(difference: TargetDifference, number: int) -> str:
 
 
 def _details(one: RequestOutcome | None, other: RequestOutcome | None) -> tuple[str, str]:
-    """What tells two answers apart whose words are the same: what else they say, or when."""
+    """What tells two answers apart that have the same words: other fields, or when they came."""
     if one is None or other is None:
         return "", ""
     if one.body != other.body:
@@ -110,20 +110,20 @@ def _request(difference: TargetDifference, number: int, step: RequestStep) -> st
 
 
 def verdict_of(found: TargetComparison, difference: TargetDifference) -> str:
-    """Whose side the model takes, and why."""
+    """Which side the model agrees with, and why."""
     model = f"The model ({found.revision.name})"
     one, other = names(found)
     results = difference.both.results
     match difference.taken:
         case Taken.ONE:
-            return f"{model} takes the side of {one}. {_why(other, results[1])}"
+            return f"{model} agrees with {one}. {_why(other, results[1])}"
         case Taken.OTHER:
-            return f"{model} takes the side of {other}. {_why(one, results[0])}"
+            return f"{model} agrees with {other}. {_why(one, results[0])}"
         case Taken.NEITHER:
             said = " ".join(_why(n, r) for n, r in zip((one, other), results, strict=True))
-            return f"{model} takes neither side. {said}"
+            return f"{model} agrees with neither side. {said}"
         case Taken.BOTH:
-            return f"{model} lets both pass: what the one does is an accident (MAY)."
+            return f"{model} allows both: one side deviates where the rule only says MAY."
 
 
 def _why(name: str, result: CaseResult) -> str:
@@ -150,7 +150,7 @@ def origin_of(name: str, origin: Origin) -> str:
 
 
 def names(found: TargetComparison) -> tuple[str, str]:
-    """What the sides are called: their targets, or apart if that is the same."""
+    """The names of the sides: their targets, or told apart if those are the same."""
     one, other = found.one.target, found.other.target
     return (one, other) if one != other else (f"{one} (first)", f"{other} (second)")
 
@@ -189,25 +189,25 @@ def _difference_lines(found: TargetComparison, confirmed: Confirmed) -> Iterator
         f"again in {confirmed.again} of {confirmed.runs} more runs."
     )
     if confirmed.is_steady and not confirmed.is_minimal:
-        limit = "what may be tried" if found.is_virtual else f"{EXAMINE_S:g} s"
-        yield f"A shorter plan may show it, too: {limit} did not suffice to try them all."
+        limit = "the limit of tries" if found.is_virtual else f"{EXAMINE_S:g} s"
+        yield f"A shorter plan may show it too: not all were tried within {limit}."
 
 
 def _tally(tally: CompareTally) -> Iterator[str]:
     ran = ", ".join(f"{name} {count}" for name, count in tally.stages.items())
     yield f"Plans: {ran}; {tally.requests} requests to each."
     if tally.ended:
-        yield f"Not all was run: {tally.ended}."
+        yield f"The search ended early: {tally.ended}."
     if tally.choices:
-        yield f"{tally.choices} plans: the answers differ, and the model gives both."
+        yield f"{tally.choices} plans: the answers differ, and the model allows both."
     if tally.lacking:
         most = sorted(tally.lacking.items(), key=lambda item: (-item[1], item[0]))
         said = ", ".join(f"{what} ({count})" for what, count in most[:_LACKS_SHOWN])
         more = " and others" if len(most) > _LACKS_SHOWN else ""
-        yield f"{sum(tally.lacking.values())} plans can't be asked of both: {said}{more}."
+        yield f"{sum(tally.lacking.values())} plans need what one of them lacks: {said}{more}."
     if tally.unknown:
         case, why = next(iter(tally.unknown.items()))
-        yield f"{len(tally.unknown)} plans of which nothing can be said, as {case}: {why}."
+        yield f"{len(tally.unknown)} plans are undecided, for example {case}: {why}."
 
 
 def summary(found: TargetComparison) -> str:
@@ -219,7 +219,7 @@ def summary(found: TargetComparison) -> str:
         return f"{one} and {other} differ in {count} {'way' if count == 1 else 'ways'}{more}."
     if found.tally.unknown or found.unsteady:
         return f"Whether {one} and {other} differ is unknown."
-    return f"Nothing tells {one} and {other} apart, so far as they were compared."
+    return f"No difference between {one} and {other} was found."
 
 
 def compare_json(found: TargetComparison) -> dict[str, Any]:

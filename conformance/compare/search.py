@@ -27,25 +27,25 @@ from fencepost.conformance.plans.plan import Case
 from fencepost.model.revision import Revision
 
 KINDS = 4
-"""So many kinds of difference are enough, if nobody says otherwise."""
+"""How many kinds of difference end the search, by default."""
 
 LINGER_S = 60.0
-"""So long after the first difference other kinds are looked for, if nobody says otherwise."""
+"""How long after the first difference other kinds are looked for, by default."""
 
 _ATTEMPTS = 3
 _BATCH = 300
 _BATCH_VIRTUAL = 50
 
 Written = Iterable[Case | str]
-"""Cases, or what is lacking for one."""
+"""Cases, or what a target lacks for one."""
 
 Kind = DifferenceFingerprint | tuple[Taken, Origin]
-"""What differences have in common: where they come from, or else how they look."""
+"""What differences of one kind have in common: their known origin, or how the answers differ."""
 
 
 @dataclass(frozen=True, slots=True)
 class CompareStage:
-    """Some plans, by name.  `write`: makes them for two targets."""
+    """A named source of plans.  `write`: makes them for two targets."""
 
     name: str
     write: Callable[[TargetPair], Written]
@@ -53,12 +53,12 @@ class CompareStage:
 
 @dataclass(frozen=True, slots=True)
 class CompareOptions:
-    """What the user asked for.
+    """Options of a comparison.
 
     `requests`: to each target; `seconds`: for the search; None: no limit of this kind.  `kinds`: of
-    difference that are enough; `lingers_s`: so long after its first difference a stage looks for
-    other kinds on a real clock, if `seconds` doesn't say; `on_tally`: is shown the tally as it
-    grows.
+    difference after which the search ends; `lingers_s`: on a real clock, how long a stage looks for
+    other kinds after its first difference, unless `seconds` is given; `on_tally`: called with the
+    tally as it grows.
     """
 
     revision: Revision
@@ -74,11 +74,10 @@ class CompareOptions:
 
 @dataclass(slots=True)
 class CompareTally:
-    """What was run: plans by stage, requests to each side, and what came of plans.
+    """What was run: plans by stage, requests to each side, and the results of plans.
 
-    `choices`: the answers differed, and the model gives both; `lacking`: what a side lacked;
-    `unknown`: plans of which nothing can be said, by id, and why; `ended`: why the search ended
-    before all was run, "" if it didn't.
+    `choices`: the answers differed, but the model allows both; `lacking`: what a side lacked;
+    `unknown`: undecided plans, id → why; `ended`: why the search ended early, "" if it didn't.
     """
 
     stages: dict[str, int] = field(default_factory=dict)
@@ -92,7 +91,7 @@ class CompareTally:
 
 
 class DifferenceSearch:
-    """A search under way; `found`: the differences so far, by their kind."""
+    """A search for differences; `found`: the differences so far, by their kind."""
 
     def __init__(self, pair: TargetPair, options: CompareOptions, sources: Sources) -> None:
         self.tally = CompareTally()
@@ -104,7 +103,7 @@ class DifferenceSearch:
         self._first: float | None = None
 
     async def run(self) -> None:
-        """The stages, until one finds something or the budget is spent."""
+        """Run the stages until one finds a difference or the budget is spent."""
         for stage in self._options.stages:
             await self._run(stage)
             if self.found or self.tally.ended:
@@ -121,7 +120,7 @@ class DifferenceSearch:
                 return
 
     def _batches(self, stage: CompareStage) -> Iterator[list[Case]]:
-        """What runs side by side; plans that need something started wait for the others."""
+        """Plans to run side by side; those for which something must be started come last."""
         size = _BATCH_VIRTUAL if self._pair.is_virtual else _BATCH
         batch: list[Case] = []
         requests = 0
@@ -147,7 +146,7 @@ class DifferenceSearch:
         return most is not None and self.tally.requests + requests > most
 
     def _why_over(self) -> str:
-        """Why the search need not go on, "" if it does."""
+        """Why the search ends now; "" if it goes on."""
         options, now = self._options, time.monotonic()
         if self._is_enough():
             kinds = plural(options.kinds, "kind")
@@ -165,7 +164,7 @@ class DifferenceSearch:
         return len(grave) >= self._options.kinds
 
     def _until(self) -> float | None:
-        """When it ends, by the clock."""
+        """When the search ends, by the clock; None: no limit."""
         if self._options.seconds is not None:
             return self._began + self._options.seconds
         if self._first is None or self._options.lingers_s is None or self._pair.is_virtual:
@@ -173,7 +172,7 @@ class DifferenceSearch:
         return self._first + self._options.lingers_s
 
     async def _take(self, stage: CompareStage, batch: list[Case]) -> None:
-        """Run plans and count; on a real clock what stays unknown is tried again."""
+        """Run plans and count their results; on a real clock undecided plans are retried."""
         if self._pair.is_virtual:
             for both in await self._pair.run(batch):
                 self._count(both)

@@ -61,9 +61,9 @@ _ROWS = {"LeaveGroup member": "LeaveGroup"}
 
 
 def unreachable(revision: Revision, hello: Hello, configs: Sequence[Config]) -> dict[str, str]:
-    """Rule → why no plan leads a target there that has these abilities and one of these settings.
+    """Rule → why no plan reaches it on a target with these features and one of these settings.
 
-    A rule that is proved unreachable says so itself.
+    A rule that is proved unreachable has its own reason.
     """
     reasons: dict[str, str] = {}
     for table, rule in revision.rules():
@@ -86,7 +86,7 @@ def unreachable(revision: Revision, hello: Hello, configs: Sequence[Config]) -> 
 
 
 def _wants(api: str, hello: Hello, configs: Sequence[Config]) -> Iterator[tuple[str, Allowed]]:
-    """What the target may lack, and which answers are left then."""
+    """What the target may lack, each with the answers to a guard's questions that remain then."""
     yield (
         "nothing that is sent makes a coordinator load or move away",
         lambda feature, value: feature is not COORDINATOR or value is Availability.HERE,
@@ -110,7 +110,7 @@ def _wants(api: str, hello: Hello, configs: Sequence[Config]) -> Iterator[tuple[
 
 
 def _is_open(guard: Expr, allowed: Allowed) -> bool:
-    """Whether some allowed answers meet a guard."""
+    """Whether a guard can be true with the allowed answers."""
     features = list({id(f): f for f in features_of(guard)}.values())
     meets = compile_closure(guard, features)
     domains = [[v for v in feature.domain if allowed(feature, v)] for feature in features]

@@ -31,10 +31,10 @@ from fencepost.traces.files.trace_file import TraceFile
 class Finding:
     """One fault of a target.
 
-    `result`: of the run that showed it; `seen`: how many failures had this fingerprint, `first`:
-    the case of the one that was minimised; `failed` of `runs` more runs failed with the same
-    fingerprint; `tried`: how many plans it took; `is_minimal`: no step can be left out.  With no
-    more runs nobody knows whether it comes again.
+    `result`: of the run that showed it; `seen`: how many failures had this fingerprint; `first`:
+    the case of the one that was shrunk; `failed` of `runs` more runs failed with the same
+    fingerprint; `tried`: how many plans it took; `is_minimal`: no step can be left out.  With
+    `runs` 0 it is not confirmed.
     """
 
     result: CaseResult
@@ -69,10 +69,10 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """What a search came to.
+    """The findings of a search.
 
-    `findings`: what comes each time; `flaky`: what doesn't; `unconfirmed`: what was not tried
-    again; `known`: how often known fingerprints were seen.
+    `findings`: those that fail each time; `flaky`: those that don't; `unconfirmed`: those that were
+    not run again; `known`: how often known fingerprints were seen.
     """
 
     findings: tuple[Finding, ...] = ()
@@ -103,9 +103,9 @@ async def findings_from(
 ) -> Findings:
     """The distinct faults among failed cases, the simplest plan first.
 
-    `known`: fingerprints that are only counted; `level`: less binding failures are left out;
-    `on_finding`: is told each as soon as it is confirmed, and then those that there was no time
-    for.
+    `known`: fingerprints that are only counted; `level`: failures below it are left out;
+    `on_finding`: called with each finding as soon as it is confirmed, and at the end with those for
+    which no time was left.
     """
     suite = examination.suite
     grouped = _by_fingerprint(failures, suite, level)
@@ -131,7 +131,7 @@ async def findings_from(
 
 
 def unexamined(failures: Sequence[CaseResult], suite: OpenTarget, level: Level) -> Findings:
-    """The distinct faults among failed cases, as they were met."""
+    """The distinct faults among failed cases, neither shrunk nor confirmed."""
     grouped = _by_fingerprint(failures, suite, level)
     return _sorted([_raw(one, alike) for one, alike in grouped.items()])
 
@@ -164,12 +164,12 @@ def _by_fingerprint(
 async def finding_of(
     fingerprint: Fingerprint, results: Sequence[CaseResult], examination: Examination
 ) -> Finding:
-    """The first of some failures with one fingerprint, made small and tried again."""
+    """Shrink and confirm the first of some failures with one fingerprint."""
     first = results[0]
     minimal = await examination.minimised(first)
     failed, runs = await examination.confirmed(*_again(minimal, fingerprint))
     if failed < runs and await examination.is_steady(first, fingerprint):
-        # It was made so small that it fails by luck; what is taken must fail each time.
+        # It is now so small that it is flaky; shrink again, with plans that fail each time.
         minimal = await examination.minimised(first, times=CONFIRMATIONS)
         failed, runs = await examination.confirmed(*_again(minimal, fingerprint))
     return Finding(
@@ -191,7 +191,7 @@ def _again(
 
 
 def _raw(fingerprint: Fingerprint, results: Sequence[CaseResult]) -> Finding:
-    """As it was met: neither small nor tried again."""
+    """A finding as it was seen: neither shrunk nor confirmed."""
     first = results[0]
     return Finding(
         result=_named(first, first.case, fingerprint),
@@ -206,7 +206,7 @@ def _raw(fingerprint: Fingerprint, results: Sequence[CaseResult]) -> Finding:
 
 
 def _named(result: CaseResult, case: Case, fingerprint: Fingerprint) -> CaseResult:
-    """The result of a minimal case under an id that stays while the plan does."""
+    """The result of a shrunk case, under an id that depends on its steps alone."""
     name = f"found/{steps_digest(case.steps)}-{fingerprint.rule or fingerprint.wrong}"
     return under(result, replace(case, id=name, about=str(fingerprint)))
 
@@ -220,5 +220,5 @@ def under(result: CaseResult, case: Case) -> CaseResult:
 
 
 def trace_of_finding(finding: Finding, suite: OpenTarget, *, seed: int) -> TraceFile | None:
-    """The evidence, which `fencepost replay` takes; None where the target failed and left none."""
+    """The trace of a finding, for `fencepost replay`; None where the target itself failed."""
     return sound_trace(finding.result, suite.revision, suite.provenance(), seed=seed)

@@ -36,23 +36,23 @@ from fencepost.traces.files.causes import cause_of
 from fencepost.traces.files.trace_file import TraceFile
 
 _DEATHS = 5
-"""In a target that dies so often nothing more is searched."""
+"""After so many deaths of the target the search ends."""
 
 _TRIES = 2000
 _EXAMINE_S = 300.0
-"""So long at least there is for what was found; else as long as the search took."""
+"""The least time to examine failures, in seconds; else as long as the search took."""
 
 _SUSPECTS_AT_ONCE = 8
 
 
 @dataclass(frozen=True, slots=True)
 class FuzzResult:
-    """What came of it.
+    """The result of a fuzz run.
 
-    `known`: how often listed failures were met, by their reason; `listed`: a finding for each
-    reason that was met, and those that have the cause of one, with its reason; `unreachable`: rules
-    that this target can't be led to, with the reason; `traces`: the evidence of each finding;
-    `gave_up`: why the search ended early, or ""; `stopped`: somebody ended it.
+    `known`: how often known failures were seen, by their reason; `listed`: findings that are known,
+    one for each reason and those that have a known cause, with the reason; `unreachable`: rules
+    that can't be reached on this target, with the reason; `traces`: of each finding; `gave_up`: why
+    the search ended early, or ""; `stopped`: the user stopped it.
     """
 
     provenance: Provenance
@@ -70,7 +70,7 @@ class FuzzResult:
 
     @property
     def never(self) -> tuple[str, ...]:
-        """Rules that could have been reached and were not, in the table's order."""
+        """Rules that can be reached and were not, in the table's order."""
         covered = self.tally.covered.rules
         return tuple(
             rule.id
@@ -84,9 +84,9 @@ class FuzzResult:
         return self.findings.all
 
     def exit_code(self) -> int:
-        """Violated if something comes each time, or the target could not be kept alive.
+        """1 if a finding fails each time or the target could not be kept alive.
 
-        2 if what was found doesn't come each time, or nobody knows.
+        2 if all findings are flaky or unconfirmed, else 0.
         """
         if self.findings.findings or self.gave_up:
             return EXIT_CODES[Overall.VIOLATED]
@@ -94,13 +94,13 @@ class FuzzResult:
 
 
 class FuzzListener:
-    """Hears what becomes of a run while it lasts; this one does nothing with it."""
+    """Is called while a run goes on; this one does nothing."""
 
     def searched(self, fuzzed: FuzzResult) -> None:
-        """The search is over; its findings are as they were met, and will come one by one."""
+        """The search is over; its findings are not confirmed yet, and will come one by one."""
 
     def found(self, finding: Finding, why: str, trace: TraceFile | None) -> None:
-        """A finding; `why`: the reason that it is listed with, "" for a new one."""
+        """A finding was examined; `why`: the reason why it is known, "" for a new one."""
 
 
 SILENT = FuzzListener()
@@ -109,9 +109,9 @@ SILENT = FuzzListener()
 async def fuzz(
     open_target: Callable[[], Target], options: FuzzOptions, listener: FuzzListener = SILENT
 ) -> FuzzResult:
-    """Search until the budget is spent, then examine what was found; `listener` hears of it.
+    """Search until the budget is spent, then examine the failures.
 
-    Raises TargetUnavailableError if the target can't be opened.
+    `listener` is called meanwhile.  Raises TargetUnavailableError if the target can't be opened.
     """
     progress = FuzzProgress(options)
     suspects: list[Case] | None = []
@@ -124,7 +124,9 @@ async def fuzz(
         except TargetUnavailableError as error:
             if fuzzed is None:
                 raise
-            return _told_raw(replace(fuzzed, gave_up=f"It died, and then: {error}"), listener)
+            return _told_raw(
+                replace(fuzzed, gave_up=f"It died and could not be opened again: {error}"), listener
+            )
     assert fuzzed is not None  # noqa: S101  (the loop runs once at least)
     return fuzzed
 
@@ -136,9 +138,9 @@ async def _session(
     suspects: Sequence[Case],
     listener: FuzzListener,
 ) -> tuple[FuzzResult, list[Case] | None]:
-    """Run plans while the target lives, then examine what was found; else who may be to blame.
+    """Run plans while the target lives, then examine the failures; or return the suspects.
 
-    What is examined last was found in a target that died too often, too.
+    After too many deaths the failures are examined, too.
     """
     options = progress.options
     context = await progress.arrived(target, suite)
@@ -174,7 +176,7 @@ async def _session(
 async def _examined(
     progress: FuzzProgress, suite: OpenTarget, fuzzed: FuzzResult, listener: FuzzListener
 ) -> FuzzResult:
-    """All that failed made small, tried again, and told."""
+    """Shrink, confirm and report all failures."""
     options = progress.options
     listener.searched(fuzzed)
     examination = Examination(
@@ -231,12 +233,12 @@ async def _examined(
 
 
 def _examine_s(options: FuzzOptions, tally: Tally) -> float:
-    """As long as the search took, or as was wished for."""
+    """The time limit to examine failures: given, or as long as the search took."""
     return max(_EXAMINE_S, tally.seconds) if options.examine_s is None else options.examine_s
 
 
 def _told_raw(fuzzed: FuzzResult, listener: FuzzListener) -> FuzzResult:
-    """What was found in a target that is gone is told as it was met."""
+    """Report the findings in a target that is gone as unconfirmed."""
     listener.searched(replace(fuzzed, findings=Findings()))
     for finding in fuzzed.findings.all:
         listener.found(finding, "", None)
@@ -244,7 +246,7 @@ def _told_raw(fuzzed: FuzzResult, listener: FuzzListener) -> FuzzResult:
 
 
 async def _questioned(progress: FuzzProgress, suite: OpenTarget, suspects: Sequence[Case]) -> None:
-    """Try those again that may have ended the target, where it can be alone with the target."""
+    """Run the suspects again, each alone with the target where it can be."""
     alone = [replace(case, isolated=True) for case in suspects]
     for start in range(0, len(alone), _SUSPECTS_AT_ONCE):
         results = await suite.try_cases(alone[start : start + _SUSPECTS_AT_ONCE])

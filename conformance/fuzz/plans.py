@@ -57,14 +57,14 @@ SETTINGS: tuple[Mapping[str, int | None], ...] = (
     {"group.initial.rebalance.delay.ms": 0, "group.max.size": 2},
     {"group.max.size": 1},
 )
-"""What is tried where settings can be chosen, which a virtual clock lets one do."""
+"""Settings that are tried on a virtual clock, where they can be chosen."""
 
 
 @dataclass(frozen=True, slots=True)
 class PlanContext:
-    """What plans are made for: who judges, what the target can do, and its clock.
+    """What plans are made for: the revision that judges, the target's features, and its clock.
 
-    `configs`: settings that a plan may ask for, each with what is in force then.
+    `configs`: settings that a plan may ask for, each with all that is in force then.
     """
 
     revision: Revision
@@ -83,7 +83,7 @@ class PlanContext:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A plan, what each of its requests is called, and what the model comes to by it."""
+    """A plan, the kind of each of its requests, and what it covers in the model."""
 
     case: Case
     words: tuple[str, ...]
@@ -94,7 +94,7 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class _Kept:
-    """A plan of the corpus: its acts and the settings that it asks for."""
+    """A plan that is kept: its steps and the settings that it asks for."""
 
     acts: tuple[PlannedStep, ...]
     wanted: Mapping[str, int | None]
@@ -102,7 +102,7 @@ class _Kept:
 
 @dataclass(slots=True)
 class Planner:
-    """Makes plans, one after the other.  `known`: plans to begin with."""
+    """Makes plans, one after the other.  `known`: plans to start with."""
 
     context: PlanContext
     seed: int
@@ -115,13 +115,13 @@ class Planner:
     _number: int = 0
 
     def __post_init__(self) -> None:
-        """Known plans come first, as they are."""
+        """Put the known plans first, unchanged."""
         self._random = Random(self.seed)  # noqa: S311  (to be repeated, not to be secret)
         self._waiting = [_Kept(tuple(acts_of(c)), dict(c.needs.config)) for c in self.known]
         self._waiting.reverse()
 
     def next(self) -> Plan:
-        """Another plan."""
+        """Make another plan."""
         while True:
             plan = self._made()
             if plan.requests:
@@ -140,7 +140,7 @@ class Planner:
         return self._played(acts[:_PREFIX], kept.wanted, more=random.randint(*_FURTHER))
 
     def _parent(self) -> _Kept:
-        """One of the corpus, more likely a late one."""
+        """One of the kept plans, more likely a recent one."""
         number = len(self._corpus)
         return self._corpus[int(number * max(self._random.random(), self._random.random()))]
 
@@ -168,7 +168,7 @@ class Planner:
     def _played(
         self, acts: Sequence[PlannedStep], wanted: Mapping[str, int | None], *, more: int
     ) -> Plan:
-        """These acts as far as they can be done, and some more that are drawn."""
+        """Run these steps as far as they can be run, and some more that are drawn."""
         random = self._random
         config = self._config(wanted)
         dry_run = DryRun(self.context.revision, self._hello(), config, self.context.times(config))
@@ -185,13 +185,13 @@ class Planner:
         return self._finished(dry_run, wanted)
 
     def _play(self, dry_run: DryRun, act: PlannedStep) -> None:
-        """Add an act, if it can be done, and means the same for everybody who shares the target."""
+        """Add a step, if it can be run, and its group is not one that all users share."""
         shared = self.context.hello.clock == "real"
         if not (shared and isinstance(act.step, RequestStep) and is_about_nobodys_group(act.step)):
             dry_run.play(act)
 
     def _unusual(self, drawer: Drawer, dry_run: DryRun) -> PlannedStep:
-        """An act that was not drawn often in a group like this one, if chance gives one soon."""
+        """Draw steps until one is rare for a group in such a state; the last one if none is."""
         act, seen = self._drawn(drawer, dry_run)
         for _ in range(_REDRAWS):
             if seen <= _OFTEN:
@@ -207,7 +207,7 @@ class Planner:
         return act, self._seen[key]
 
     def _hello(self) -> Hello:
-        """What the target can do; a failover takes it seconds on a real clock, so few plans may."""
+        """The target's features; on a real clock mostly without failover, which takes seconds."""
         hello = self.context.hello
         self._number += 1
         if hello.clock == "virtual" or self._number % _FAILOVER_EACH == 0:
@@ -215,7 +215,7 @@ class Planner:
         return replace(hello, features=hello.features - {"restart"})
 
     def _config(self, wanted: Mapping[str, int | None]) -> Config:
-        """What is in force; what a plan of elsewhere asks for and can't have is left out."""
+        """The settings in force; those that the plan asks for and can't have are left out."""
         for known, config in self.context.configs:
             if known == wanted:
                 return config
@@ -243,10 +243,10 @@ class Planner:
 
 
 def is_risky(steps: Iterable[Step]) -> bool:
-    """Whether a plan may end its target: a restart, or a join that some coordinators abort at.
+    """Whether a plan may kill its target: a restart, or a join on which some coordinators abort.
 
-    The mock does where members' first protocols differ (see
-    `fencepost.conformance.targets.brokers.mock`), kfake where one offers no protocol, or the same
+    The mock aborts where members' first protocols differ (see
+    `fencepost.conformance.targets.brokers.mock`), kfake where a member offers no protocol, or one
     twice.
     """
     first: dict[object, set[str]] = {}

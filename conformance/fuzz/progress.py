@@ -26,21 +26,21 @@ LEVEL = Level.SHOULD
 """The least binding level that counts."""
 
 LISTED = "listed"
-"""Instead of a rule, where what follows is the reason of a listed failure."""
+"""In a key, instead of a rule: what follows is the reason of a known failure."""
 
 ListOf = Callable[[Target], Sequence[KnownFailure]]
 
 
 @dataclass(frozen=True, slots=True)
 class FuzzOptions:
-    """What the user asked for.
+    """Options of a fuzz run.
 
-    `known`: the known failures of a target that is open; `corpus`: plans to begin with; `on_tally`:
-    is shown the tally as it grows.  `jobs`: processes that search; with more than one, `target` and
-    `target_options` say what the others open.  `examine_s`: how long failures are examined, on a
+    `known`: the known failures of a target that is open; `corpus`: plans to start with; `on_tally`:
+    called with the tally as it grows.  `jobs`: processes that search; with more than one, `target`
+    and `target_options` say what the others open.  `examine_s`: how long failures are examined on a
     real clock; None: in proportion to the search.  `stop`: ends the search, and then the
     examination.  `passed_over`: fingerprints, in words, that are only counted; `examines_listed`:
-    or listed failures are told as they were met.
+    whether known failures are shrunk and confirmed, too.
     """
 
     revision: Revision
@@ -60,7 +60,7 @@ class FuzzOptions:
 
 @dataclass(slots=True)
 class FuzzProgress:
-    """A run on its way: what is kept when the target has to be opened again."""
+    """The state of a run, which is kept when the target has to be opened again."""
 
     options: FuzzOptions
     tally: Tally = field(default_factory=Tally)
@@ -69,7 +69,7 @@ class FuzzProgress:
     known_counts: Counter[str] = field(default_factory=Counter)
 
     def key_of(self, result: CaseResult) -> tuple[str, str] | None:
-        """What failures are counted by: rule and observed words, or that it is listed, and why.
+        """The key by which a failure is counted: rule and observed words, or LISTED and the reason.
 
         None for what is no failure.
         """
@@ -95,13 +95,13 @@ class FuzzProgress:
         ]
 
     def listed(self) -> dict[str, CaseResult]:
-        """The simplest failure for each listed reason."""
+        """The simplest failure for each reason of a known one."""
         return {
             why: alike[0] for (rule, why), alike in self.tally.failures.items() if rule == LISTED
         }
 
     def budget(self) -> Budget:
-        """What is left."""
+        """The rest of the budget."""
         whole = self.options.budget
         requests, seconds = whole.requests, whole.seconds
         return Budget(
@@ -112,9 +112,9 @@ class FuzzProgress:
     async def searched(
         self, target: Target, suite: OpenTarget, context: PlanContext
     ) -> list[Case] | None:
-        """Run plans until the budget is spent or an end is wished: None.
+        """Run plans until the budget is spent or the run is stopped (None), or the target died.
 
-        Or the target died: who may be to blame.
+        Returns the suspects then.
         """
         if self.planner is None:
             self.planner = Planner(context, self.options.seed, self.options.corpus)
@@ -123,6 +123,6 @@ class FuzzProgress:
         return await self.options.stop.cut(fuzzer.run(self.budget()))
 
     async def arrived(self, target: Target, suite: OpenTarget) -> PlanContext:
-        """A target was opened: what is known of it, and what plans can be made for it."""
+        """Note that a target was opened; returns what plans can be made for it."""
         self.known = KnownReasons.of(self.options.known(target))
         return await plan_context_of(target, suite)

@@ -26,7 +26,7 @@ _OUTCOMES = {"holds": EXPLAINED, "violated": VIOLATED, "unknown": UNKNOWN}
 
 @dataclass(frozen=True, slots=True)
 class AuditedTrace:
-    """A trace and what came of it."""
+    """A trace and its verdict."""
 
     path: Path
     trace: TraceFile
@@ -59,7 +59,7 @@ def audit_traces(
 ) -> list[AuditedTrace]:
     """The traces that name one of the groups (any, if there are none), judged today.
 
-    `revision`: who judges instead of the file's.  Raises TraceFileError.
+    `revision`: judges instead of the one that the file names.  Raises TraceFileError.
     """
     found = []
     for path in paths:

@@ -23,11 +23,11 @@ from fencepost.traces.files.causes import cause_of_text
 
 NEW, OPEN, ADOPTED, KNOWN = "new", "open", "adopted", "known"
 STATUSES = (NEW, OPEN, ADOPTED, KNOWN)
-"""What may be said of an entry, the most urgent first."""
+"""The statuses of an entry, the most urgent first."""
 
 EACH_TIME, SOMETIMES, UNTRIED = "each time", "now and then", "not tried again"
 SURENESS = (EACH_TIME, SOMETIMES, UNTRIED)
-"""How surely it comes again, the surest first."""
+"""How surely a finding fails again, the surest first."""
 
 _NO_WORD = re.compile(r"[^a-z0-9]+")
 _LONGEST = 100
@@ -36,7 +36,7 @@ _FORGOTTEN = timedelta(days=7)
 
 @dataclass(frozen=True, slots=True)
 class ShardFinding:
-    """One shard's finding.
+    """One finding of one shard.
 
     `shape`: its fingerprint in words; `known`: why it is listed as a known failure, or ""; `trace`:
     the text of its file, or None; `cause`: the known departures that explain it, or "".
@@ -62,18 +62,18 @@ class ShardFinding:
 
     @property
     def bug(self) -> Bug:
-        """What it has in common with other sightings of the same bug."""
+        """The bug that this finding shows."""
         return bug_of(self.target, self.shape, self.cause)
 
 
 @dataclass(frozen=True, slots=True)
 class NightlyBug:
-    """One bug, as the report tells it.
+    """One bug, as the report shows it.
 
     `cause`: the known departures that explain it, or ""; `shapes`: its fingerprints, in words, of
-    all nights, and `shape` that of the sighting that is told; `why`: the reason that it is listed
-    with, or the name of the trace in the corpus; `seen`: how often tonight, by all shards, 0 for
-    one that was only open before; `trace`: the name of a file beside the report.
+    all nights, and `shape` that of the finding that is shown; `why`: the reason why it is known, or
+    the name of the trace in the corpus; `seen`: how often tonight, by all shards, 0 for one that
+    was only open before; `trace`: the name of a file beside the report.
     """
 
     origin: str
@@ -96,12 +96,12 @@ class NightlyBug:
 
     @property
     def bug(self) -> Bug:
-        """As a sighting's."""
+        """The bug, as a finding has it."""
         return bug_of(self.origin, self.shape, self.cause)
 
     @property
     def by_fingerprints(self) -> frozenset[Bug]:
-        """As a sighting's, for each fingerprint of any night."""
+        """The bug as it is known by each of its fingerprints."""
         return frozenset(bug_of(self.origin, shape) for shape in self.shapes)
 
     def to_json(self) -> dict[str, Any]:
@@ -116,7 +116,7 @@ class NightlyBug:
 
 
 def with_cause(finding: ShardFinding) -> ShardFinding:
-    """The same, with the cause of what its trace shows."""
+    """The same finding, with the known cause of what its trace shows."""
     if finding.trace is None:
         return finding
     return replace(finding, cause=cause_of_text(finding.trace))
@@ -148,10 +148,10 @@ def entries_of(
 def _by_bug(
     findings: Sequence[ShardFinding], before: Sequence[NightlyBug]
 ) -> dict[Bug, list[ShardFinding]]:
-    """The sightings of each bug.
+    """The findings of each bug.
 
-    One without a trace goes to the bug of another with its fingerprint: tonight's rather than an
-    earlier night's, and one that nothing explains rather than one whose cause is known.
+    A finding without a trace belongs to the bug of another with its fingerprint: one of tonight
+    rather than of an earlier night, and one without a known cause rather than one that has one.
     """
     bugs = {known: e.bug for e in before if e.cause for known in e.by_fingerprints}
     traced = [finding for finding in findings if finding.trace is not None]
@@ -165,7 +165,7 @@ def _by_bug(
 
 
 def trace_texts(entries: Iterable[NightlyBug], findings: Iterable[ShardFinding]) -> dict[str, str]:
-    """The texts of the traces that were seen tonight, by the names that entries have for them."""
+    """The texts of tonight's traces, by the names of their files."""
     best: dict[Bug, str] = {}
     for finding in sorted(findings, key=_best):
         if finding.trace is not None:
@@ -221,13 +221,13 @@ def _trace_name(best: ShardFinding, earlier: NightlyBug | None) -> str | None:
 
 
 def _is_forgotten(entry: NightlyBug, tonight: str) -> bool:
-    """Whether something that never was sure hasn't been met for long."""
+    """Whether a bug that never failed each time has not been found for long."""
     gone = date.fromisoformat(tonight) - date.fromisoformat(entry.last_night)
     return entry.sure != EACH_TIME and gone >= _FORGOTTEN
 
 
 def _best(finding: ShardFinding) -> tuple[int, bool, int, str]:
-    """The sighting to tell: the surest, with a trace, the shortest."""
+    """The order of findings by how well they show a bug: the surest, with a trace, the shortest."""
     size = len(finding.trace or "")
     return SURENESS.index(finding.sure), finding.trace is None, size, finding.shard
 

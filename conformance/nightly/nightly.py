@@ -42,26 +42,26 @@ from fencepost.properties.workers.pool import Errand, run_errands
 
 DONE, CUT, SKIPPED, FAILED, UNAVAILABLE = "done", "cut short", "skipped", "failed", "unavailable"
 _REPORT_S = 60.0
-"""So long at the end is kept for last words and the report, or a tenth of a short night."""
+"""The time kept for the report at the end, or a tenth of a short night."""
 _START_S = 35.0
-"""For a target's start and for the last plans of a search, or a third of its time."""
+"""The time kept for a target's start and its last plans, or a third of its share."""
 _SEARCHED = 0.55
-"""This share of the rest is for the search, what is left for what was found."""
+"""The share of the rest that is for the search; what is left is to examine failures."""
 _MODEL_SEARCHED = 0.9
 _SHARDS = 1000
-"""So far apart are the seeds of parts; and those of nights are so many times that."""
-_TEETH = 0.5
+"""The distance between the seeds of parts; those of nights are so many times that."""
+_LEAST_FOUND = 0.5
 _FEW_MUTANTS = 5
 
 
 @dataclass(frozen=True, slots=True)
 class NightOptions:
-    """What the user asked for.
+    """Options of a nightly run.
 
-    `report`: an absolute path; `root`: the checkout, or whatever folder one is in; `named`: whether
-    the targets were, so that one that is missing counts; `requests`: in each search at most;
-    `corpus`: the bugs that it holds, None where there is none; `open_bugs`: those that earlier
-    nights have told with all that there is to tell.
+    `report`: an absolute path; `root`: the checkout, or the current folder; `named`: the user named
+    the targets, so a missing one counts; `requests`: the most in each search; `corpus`: the bugs
+    that it holds, None where there is none; `open_bugs`: those that earlier nights have reported
+    with a trace and confirmed.
     """
 
     began: datetime
@@ -83,7 +83,7 @@ class NightOptions:
         return self.began.date().isoformat()
 
     def known_well(self, target: str) -> frozenset[str]:
-        """The fingerprints of a target's bugs that nobody needs to look at tonight."""
+        """The fingerprints of a target's bugs that need no examination tonight."""
         origin = origin_of(target)
         bugs = {*(self.corpus or {}), *self.open_bugs}
         return frozenset(what for whose, what in bugs if whose == origin)
@@ -91,7 +91,7 @@ class NightOptions:
 
 @dataclass(slots=True)
 class NightPart:
-    """What became of a part: in words; `share`: the seconds that it was given."""
+    """The result of a part, in words; `share`: the seconds that it was given."""
 
     name: str
     status: str = DONE
@@ -102,7 +102,7 @@ class NightPart:
 
 @dataclass(slots=True)
 class TargetTotals:
-    """What was searched in a target, by all its shards."""
+    """The counts of a target, over all its shards."""
 
     version: str = ""
     plans: int = 0
@@ -111,7 +111,7 @@ class TargetTotals:
     covered: ShardCoverage = field(default_factory=ShardCoverage)
 
     def add(self, seen: ShardReport) -> None:
-        """One more shard."""
+        """Add the counts of one shard."""
         self.version = seen.version or self.version
         self.plans += seen.plans
         self.requests += seen.requests
@@ -127,7 +127,7 @@ class TargetTotals:
 
 @dataclass(slots=True)
 class Night:
-    """What was seen so far."""
+    """The state of a nightly run."""
 
     options: NightOptions
     parts: list[NightPart] = field(default_factory=list)
@@ -142,7 +142,7 @@ OnPart = Callable[[NightPart], None]
 
 
 async def run_night(options: NightOptions, stop: Stop, on_part: OnPart = lambda _: None) -> Night:
-    """Run all parts; `on_part` hears of each as it ends."""
+    """Run all parts; `on_part` is called with each as it ends."""
     night = Night(options)
     began = time.monotonic()
     until = began + options.seconds - min(_REPORT_S, options.seconds / 10)
@@ -152,7 +152,7 @@ async def run_night(options: NightOptions, stop: Stop, on_part: OnPart = lambda 
         start = time.monotonic()
         part.share = schedule.begin(name, start)
         if not part.share or not await _ran(night, part, stop):
-            part.status, part.said = SKIPPED, "the night was over before it began"
+            part.status, part.said = SKIPPED, "no time was left for it"
         part.seconds = time.monotonic() - start
         night.parts.append(part)
         on_part(part)
@@ -162,7 +162,7 @@ async def run_night(options: NightOptions, stop: Stop, on_part: OnPart = lambda 
 
 
 async def _ran(night: Night, part: NightPart, stop: Stop) -> bool:
-    """Run a part; False where an end was wished for before."""
+    """Run a part; False if the run was stopped before."""
     if stop.asked:
         return False
     await _run(night, part, stop)
@@ -171,7 +171,7 @@ async def _ran(night: Night, part: NightPart, stop: Stop) -> bool:
 
 
 def _is_over(stop: Stop) -> bool:
-    """Whether an end is wished for by now."""
+    """Whether the run has been stopped by now."""
     return stop.asked
 
 
@@ -232,7 +232,7 @@ async def _target(night: Night, part: NightPart, stop: Stop) -> None:
 async def _run_searches(
     night: Night, part: NightPart, stop: Stop, errands: Sequence[Errand]
 ) -> None:
-    """Run searches, and say what came of them."""
+    """Run searches, and note their results in the part."""
     mine: list[ShardReport] = []
     lost = await run_errands(errands, mine.append, stop, jobs=night.options.jobs)
     totals = TargetTotals()
@@ -248,7 +248,7 @@ async def _run_searches(
     if totals.requests:
         part.said += f", {totals.requests:,} requests"
     if totals.unknown:
-        part.said += f", {totals.unknown:,} plans of which nothing can be said"
+        part.said += f", {totals.unknown:,} undecided plans"
     if missing:
         part.status, part.said = UNAVAILABLE, "; ".join(missing)
         for seen in mine:
@@ -274,10 +274,10 @@ async def _mutants(night: Night, part: NightPart, stop: Stop) -> None:
     lost = await run_errands(errands, night.mutant_results.append, stop, jobs=jobs)
     found = sum(result.found for result in night.mutant_results)
     tried = len(night.mutant_results)
-    part.said = f"{found} of {tried} found that were looked for, of {len(names)}"
+    part.said = f"{found} of {tried} mutants found; {len(names)} in all"
     wrong = [f"{name}: {error}" for name, error in lost.items()]
-    if tried >= _FEW_MUTANTS and found < _TEETH * tried:
-        wrong.append("the search has lost its teeth: what it doesn't find says little")
+    if tried >= _FEW_MUTANTS and found < _LEAST_FOUND * tried:
+        wrong.append("fewer than half of the mutants were found, so this night's searches are weak")
     if wrong:
         part.status, part.said = FAILED, f"{part.said}; {'; '.join(wrong)}"
 
@@ -301,5 +301,5 @@ async def _tests(night: Night, part: NightPart, stop: Stop) -> None:
 
 
 def _seed(night: Night, part: NightPart, shard: int = 0) -> int:
-    """Of a shard: the same whatever else the night does."""
+    """The seed of a shard, which does not depend on the other parts of the night."""
     return (night.options.seed * _SHARDS + crc32(part.name.encode()) % _SHARDS) * _SHARDS + shard

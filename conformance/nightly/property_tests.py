@@ -35,10 +35,10 @@ _ENDED_AS_IT_SHOULD = (0, 1, _NOTHING_TO_RUN)
 
 @dataclass(frozen=True, slots=True)
 class Tested:
-    """What came of it.
+    """The result of the property tests.
 
-    `ran`: the files that ran to their end, of `files` (as far as one knows); `cut`: the one that
-    was running when time was over.
+    `ran`: the files that ran to their end, of `files` (as far as that is known); `cut`: the file
+    that was running when the time was over.
     """
 
     findings: tuple[ShardFinding, ...] = ()
@@ -49,7 +49,7 @@ class Tested:
 
 
 def why_no_tests(root: Path) -> str:
-    """Why they can't be run here, or ""."""
+    """Why the tests can't be run here, or ""."""
     if not (root / "tests" / "conftest.py").is_file():
         return "no tests here: run it in a checkout"
     if importlib.util.find_spec("pytest") is None:
@@ -58,7 +58,7 @@ def why_no_tests(root: Path) -> str:
 
 
 def files_of(root: Path, seed: int) -> list[str]:
-    """The files with property tests, beginning with another one for another seed."""
+    """The files with property tests; the first one depends on the seed."""
     found = [
         path.relative_to(root).as_posix()
         for path in sorted((root / "tests").rglob("test_*.py"))
@@ -111,7 +111,7 @@ def _lines(lines: Sequence[str]) -> Iterator[tuple[str, str]]:
 async def _pytest(
     root: Path, report: Path, file: str, log: Path, within_s: float, stop: Stop
 ) -> int | None:
-    """The exit code; None if the time was over, or an end was wished for."""
+    """Run pytest; returns its exit code, None if the time was over or the run was stopped."""
     child = await Child.start(
         [
             sys.executable,

@@ -51,7 +51,7 @@ class Before:
     coverage: Mapping[str, Mapping[str, Any]]
 
     def told_well(self) -> frozenset[Bug]:
-        """The bugs that are open and of which all is known, by each of their fingerprints."""
+        """The bugs that are open, confirmed and have a trace, by each of their fingerprints."""
         return frozenset(
             bug
             for entry in self.entries
@@ -83,7 +83,7 @@ class Before:
 
 @dataclass(frozen=True, slots=True)
 class NightReport:
-    """A night, held against the corpus and the night before."""
+    """The report of a night, compared with the corpus and the night before."""
 
     night: Night
     before: Before | None
@@ -91,7 +91,7 @@ class NightReport:
 
     @classmethod
     def of(cls, night: Night, before: Before | None) -> Self:
-        """The report of a night."""
+        """Make the report of a night."""
         entries = entries_of(
             night.findings,
             tonight=night.options.tonight,
@@ -102,7 +102,7 @@ class NightReport:
 
     @property
     def new(self) -> tuple[NightlyBug, ...]:
-        """What nobody knew yesterday."""
+        """The bugs that are new tonight."""
         return tuple(entry for entry in self.entries if entry.status == NEW)
 
     def exit_code(self) -> int:
@@ -117,11 +117,11 @@ class NightReport:
         return EXIT_CODES[Overall.HOLDS]
 
     def summary(self) -> str:
-        """The one sentence."""
+        """The report in one sentence."""
         sure = sum(entry.sure == EACH_TIME for entry in self.new)
         unsure = len(self.new) - sure
         parts = [f"{sure} new finding{'s' if sure > 1 else ''}"] if sure else []
-        parts += [f"{unsure} new and not sure"] if unsure else []
+        parts += [f"{unsure} new and not confirmed"] if unsure else []
         parts = parts or ["nothing new"]
         still = sum(entry.status == OPEN for entry in self.entries)
         parts += [f"{still} still open"] if still else []
@@ -129,7 +129,7 @@ class NightReport:
         parts += [f"{', '.join(failed)} failed"] if failed else []
         if self.night.options.named:
             gone = [part.name for part in self.night.parts if part.status == UNAVAILABLE]
-            parts += [f"{', '.join(gone)} not to be had"] if gone else []
+            parts += [f"{', '.join(gone)} not available"] if gone else []
         parts += ["ended early"] if self.night.stopped else []
         return "; ".join(parts)
 
@@ -195,7 +195,7 @@ class NightReport:
 def _shown(
     entries: Sequence[NightlyBug], texts: Mapping[str, str], folder: Path
 ) -> dict[str, Shown]:
-    """The traces for the page: tonight's, and those of earlier nights that still lie there."""
+    """The traces for the page: tonight's, and those of earlier nights that are still there."""
     found: dict[str, Shown] = {}
     for entry in entries:
         name = entry.trace
@@ -207,7 +207,7 @@ def _shown(
             else:
                 trace = TraceFile.read(folder / name)
         except TraceFileError:
-            continue  # an earlier night's, and gone
+            continue  # of an earlier night, and deleted
         found[name] = Shown(trace, entry.shape, name, _LONGEST_PAGE_TRACE)
     return found
 

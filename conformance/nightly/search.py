@@ -38,19 +38,19 @@ from fencepost.properties.workers.pool import Tell
 from fencepost.traces.files.trace_file import TraceFile
 
 _LAST_S = 25.0
-"""So long after the wish of an end what is being examined may take."""
+"""How long the examination of failures may go on after a stop, in seconds."""
 
 _LEAST_S = 0.5
-"""So long a mutant is looked for at once, at least."""
+"""The least time of one search for a mutant, in seconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class SearchTask:
-    """What to search, with which seed.
+    """A search of a target, with its seed.
 
-    `seconds`: how long, and `examine_s`: for what was found, on a real clock; `requests`: at most,
-    None: any number; `passed_over`: fingerprints, in words, that are only counted, since they are
-    known well; `logs`: a folder for the logs of what is started.
+    `seconds`: for the search, and `examine_s`: to examine failures, on a real clock; `requests`:
+    the most, None: any number; `passed_over`: fingerprints, in words, that are only counted, since
+    they are known well; `logs`: a folder for the logs of what is started.
     """
 
     shard: str
@@ -65,7 +65,10 @@ class SearchTask:
 
 @dataclass(frozen=True, slots=True)
 class ShardCoverage:
-    """What a shard showed of the model; pairs and states as texts."""
+    """What a shard covered of the model; pairs and states as texts.
+
+    `can`: the rules that can be reached on this target.
+    """
 
     rules: frozenset[str] = frozenset()
     pairs: frozenset[str] = frozenset()
@@ -76,7 +79,7 @@ class ShardCoverage:
 
 @dataclass(frozen=True, slots=True)
 class ShardReport:
-    """What a shard tells; `unavailable`: why the target isn't to be had, or ""."""
+    """What a shard reports; `unavailable`: why the target can't be opened, or ""."""
 
     target: str
     findings: tuple[ShardFinding, ...] = ()
@@ -90,7 +93,7 @@ class ShardReport:
 
 
 async def search_target(given: SearchTask, stop: Stop, tell: Tell) -> None:
-    """Search a target, and tell what was seen."""
+    """Search a target, and report what was found."""
     revision = find_revision(revision_for(given.target))
     target_options = TargetOptions(logs=given.logs)
 
@@ -124,14 +127,14 @@ async def search_target(given: SearchTask, stop: Stop, tell: Tell) -> None:
 
 
 def _first(error: BaseException) -> BaseException:
-    """What went wrong, out of the groups that it came in."""
+    """The first error inside of exception groups."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     return error
 
 
 async def _up_to_an_end(fuzzing: Coroutine[Any, Any, FuzzResult], stop: Stop) -> FuzzResult | None:
-    """What it comes to; None if it goes on for long after an end was wished for."""
+    """The result of a run; None if it goes on for long after it was asked to stop."""
     running = asyncio.create_task(fuzzing)
     waiting = asyncio.create_task(stop.wait())
     try:
@@ -145,7 +148,7 @@ async def _up_to_an_end(fuzzing: Coroutine[Any, Any, FuzzResult], stop: Stop) ->
 
 
 class _Telling(FuzzListener):
-    """Tells at once what there is, so that whatever ends the process takes little along."""
+    """Reports each result at once, so that little is lost if the process ends."""
 
     def __init__(self, given: SearchTask, tell: Tell) -> None:
         self._given = given
@@ -180,7 +183,7 @@ class _Telling(FuzzListener):
         self._say(_finding(self._given, finding, why, trace))
 
     def rest(self) -> None:
-        """Nothing more will come: what was met and not told yet."""
+        """Report the findings that were not reported yet, as unconfirmed: no more will come."""
         if self._result_so_far is None:
             return
         for finding in self._result_so_far.findings.all:
@@ -188,7 +191,7 @@ class _Telling(FuzzListener):
                 self._say(_finding(self._given, finding, "", None))
 
     def lost(self, why: str) -> None:
-        """The target can't be reached: not at all, or not any more."""
+        """The target can't be opened, or can't be opened again."""
         self.rest()
         if self._result_so_far is None:
             self._tell(ShardReport(self._given.target, unavailable=why))
@@ -219,7 +222,7 @@ def _finding(
 
 
 def _counted(given: SearchTask, fuzzed: FuzzResult) -> Iterator[ShardFinding]:
-    """What was passed over: its report is an earlier one's."""
+    """Findings that are known well and were only counted."""
     for fingerprint, seen in fuzzed.findings.known.items():
         level = fuzzed.revision.rule(fingerprint.rule).level if fingerprint.rule else Level.MUST
         yield ShardFinding(
@@ -247,9 +250,10 @@ class MutantResult:
 
 @dataclass(frozen=True, slots=True)
 class MutantTask:
-    """Mutants to look for, one after the other, in so many seconds.
+    """Mutants to search for, one after the other, in so many seconds.
 
-    `requests`: to each at most, in one go; None: any number, in as many goes as there is time for.
+    `requests`: the most for each, in one round; None: any number, in as many rounds as there is
+    time for.
     """
 
     mutants: tuple[str, ...]
@@ -259,10 +263,10 @@ class MutantTask:
 
 
 async def search_mutants(given: MutantTask, stop: Stop, tell: Tell) -> None:
-    """Look for each mutant, and tell of each that was looked for.
+    """Search for each mutant, and report each result.
 
-    Each gets its even share of the time, which most don't need; what they leave is for those that
-    were not found, with another seed.
+    Each mutant gets an even share of the time, and most need less.  The time that is left is for
+    those that were not found, with another seed.
     """
     until = time.monotonic() + given.seconds
     missed = {name: MutantResult(name, found=False) for name in given.mutants}
@@ -283,7 +287,7 @@ async def _gone_through(
     stop: Stop,
     tell: Tell,
 ) -> bool:
-    """One go at each that is missed; False if an end was wished for."""
+    """One round over the mutants that were not found; False if the run was stopped."""
     names = tuple(missed)
     for place, name in enumerate(names):
         if stop.asked:
@@ -298,7 +302,7 @@ async def _gone_through(
 
 
 async def _bitten(before: MutantResult, seed: int, budget: Budget, stop: Stop) -> MutantResult:
-    """One more go at a mutant."""
+    """Search once more for a mutant."""
     target = PREFIX + before.mutant
     began = time.monotonic()
     async with _stopped_by(stop) as mine:
@@ -322,7 +326,7 @@ async def _bitten(before: MutantResult, seed: int, budget: Budget, stop: Stop) -
 
 @asynccontextmanager
 async def _stopped_by(stop: Stop) -> AsyncIterator[Stop]:
-    """A wish of its own, which this one entails."""
+    """A stop of its own, which this one sets, too."""
     mine = Stop()
 
     async def pass_on() -> None:

@@ -26,12 +26,12 @@ if TYPE_CHECKING:
 JUDGE = "kafka-4"
 TARGET = "traces of the model"
 _BATCH = 400
-"""So many traces are made before the clock is looked at again."""
+"""The size of a batch: the time is checked after each."""
 
 
 @dataclass(frozen=True, slots=True)
 class TracesTask:
-    """Traces to make of a model: seeds from this one on; `traces`: at most, None: any number."""
+    """Traces to make of a model: seeds from this one on; `traces`: the most, None: any number."""
 
     shard: str
     seed: int
@@ -40,7 +40,7 @@ class TracesTask:
 
 
 async def make_traces(given: TracesTask, stop: Stop, tell: Tell) -> None:
-    """Make and judge batches of traces until an end is wished for, and tell of each."""
+    """Make and judge batches of traces until stopped, and report each batch."""
     try:
         import pyarrow as pa  # noqa: F401, PLC0415  (an extra)
     except ImportError:
@@ -51,7 +51,7 @@ async def make_traces(given: TracesTask, stop: Stop, tell: Tell) -> None:
         batch = _BATCH if given.traces is None else min(_BATCH, given.traces - made)
         tell(_batch(given, given.seed + made, batch))
         made += batch
-        await asyncio.sleep(0)  # whoever wishes an end is heard now
+        await asyncio.sleep(0)  # so that a stop is noticed
 
 
 def _batch(given: TracesTask, seed: int, traces: int) -> ShardReport:

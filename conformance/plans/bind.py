@@ -27,7 +27,7 @@ from fencepost.model.messages.shapes import Message
 
 @dataclass(slots=True)
 class MemberKnowledge:
-    """What one member was told: its ids in order, generation, protocol, who leads, the members."""
+    """What one member was told: its ids in order, generation, protocol, leader, members."""
 
     ids: list[str] = field(default_factory=list)
     generation: int = -1
@@ -38,7 +38,7 @@ class MemberKnowledge:
 
 
 class Knowledge:
-    """What every member of a plan was told so far; and names for ids, for reports."""
+    """What every member of a plan was told so far, and names for ids, for reports."""
 
     def __init__(self, times: Times) -> None:
         self._times = times

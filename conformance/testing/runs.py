@@ -121,7 +121,7 @@ class ProgramRunner:
 
     def _running(self) -> asyncio.AbstractEventLoop:
         if self._loop is None:
-            raise RuntimeError("the court is not open: use it in `with`")
+            raise RuntimeError("the target is not open: use ProgramRunner in `with`")
         return self._loop
 
     @property

@@ -257,7 +257,7 @@ def test_what_was_met_is_told_of_a_search_that_is_ended() -> None:
     assert finding.case.id in fuzzed.traces
     told_lines = list(lines(fuzzed))
     assert any(line.startswith("unconfirmed finding 1: ") for line in told_lines)
-    assert told_lines[-1] == "1 that nobody tried again"
+    assert told_lines[-1] == "1 not confirmed"
 
 
 def test_a_join_that_ends_some_coordinators_has_one_to_itself() -> None:

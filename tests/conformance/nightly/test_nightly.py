@@ -139,5 +139,5 @@ def test_a_target_that_is_named_must_be_there(
     monkeypatch.chdir(tmp_path)
     words = ("--part", "targets", "--minutes", "1", "--jobs", "1")
     assert run(*words, "--target", "tcp://127.0.0.1:1") == 69
-    assert "tcp://127.0.0.1:1 not to be had" in capsys.readouterr().out
+    assert "tcp://127.0.0.1:1 not available" in capsys.readouterr().out
     assert run(*words, "--target", "nonesuch") == 64
