@@ -1,15 +1,14 @@
-"""The cover suites: walks over the explored graph as cases that any target can be asked to play.
+"""The cover suites: walks over the explored graph, as cases that can be run against any target.
 
-Decides how a walk becomes a plan.  A client of the graph is a member of the plan with a connection
-of its own; a process that starts again is another member, since it knows nothing ("A1", "A2": the
-first and second process of instance "A"; a name in small letters is a dynamic member).  What
-a request says is said by reference: the id, generation and protocol that its sender was told.  Time
-passes in ticks, two to a session and three to a rebalance.  The suite is made from the revision
-that judges, so what the walk takes for granted is what that revision requires; a target that does
-otherwise has failed by then.
+A client of the graph is a member of the plan with a connection of its own.  A process that starts
+again is another member, since it knows nothing ("A1", "A2": the first and second process of
+instance "A"; a name in small letters is a dynamic member).  A request refers to what its sender was
+told: its id, generation and protocol.  Time passes in ticks, two to a session and three to a
+rebalance.  The suite is made from the revision that judges, so a walk assumes what that revision
+requires; a target that does otherwise has failed by then.
 
-The id of a case is a digest of what is done in it, by whom, and the last rule that it comes to; so
-it stays as long as the walk does, wherever in the suite that is.
+The id of a case is a digest of its steps, their senders, and the last rule that it reaches.  So it
+stays as long as the walk does, wherever in the suite that is.
 """
 
 from __future__ import annotations

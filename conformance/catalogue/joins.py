@@ -1,7 +1,7 @@
 """Joins that are refused, and how a dynamic member gets its id.
 
-Decides the checks that come before anything else, MEMBER_ID_REQUIRED in every group state, and
-what a pending id holds up.
+The cases cover the checks that come before anything else, MEMBER_ID_REQUIRED in every group state,
+and what a pending id delays.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""How cases are registered: a function that writes a script, and what it is about.
+"""Register cases: a function that writes a script, and what the case is about.
 
-Decides case ids: the first rule's id, a slash, and the function's words.  An id never changes once
-published; a case about several rules is named after the first.
+The id of a case is its first rule's id, a slash, and the function's words.  An id never changes
+once published; a case about several rules is named after the first.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Members that join again under their own id, in every group state; superseded joins.
 
-Decides when a rejoin starts a rebalance: always by the leader of a stable group, otherwise only if
-what the member offers has changed.
+A rejoin starts a rebalance if the member is the leader of a stable group, or if what it offers has
+changed.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
-"""The words in which cases are written.
+"""The functions with which cases are written: members join, sync, heartbeat and leave by name.
 
-Decides how a scenario reads: members join, sync, beat and leave by name.  A name in capitals is a
-process of a static member ("A1", "A2": two processes of instance "A"); a name in small letters is
-a dynamic member.  What a member doesn't say otherwise it says as a correct client would, with the
-ids that it was told.
+A name in capitals is a process of a static member ("A1", "A2": two processes of instance "A"); a
+name in small letters is a dynamic member.  What a call leaves out is what a correct client would
+send, with the ids that the member was told.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""The suites that a target can be held to, by name: the catalogue, and those that are made.
+"""The suites of cases by name: the catalogue, and those that are generated.
 
-Decides what `--suite` means.  A made suite has figures, which are told before it runs and written
-into the certificate: at which bound, how many traces and steps, and how few steps there could be.
+This is what `--suite` names.  A generated suite has figures, which are reported before it runs and
+in the certificate: its bound, how many traces and steps it has, and the least number of steps that
+would do.
 """
 
 from __future__ import annotations
@@ -72,8 +73,9 @@ def _transitions(suite: CoverSuite) -> str:
     unforced = sum(graph.unforced for graph in graphs)
     beyond = sum(graph.beyond for graph in graphs)
     return (
-        f"{forced} transitions walked; {unforced} are the coordinator's to choose and can't be "
-        f"forced: {acts} acts that lead to them are done, {beyond} worlds behind them are left out"
+        f"{forced} transitions covered; {unforced} depend on a choice of the coordinator and can't "
+        f"be forced: {acts} acts that may lead to them are done, {beyond} worlds after them are "
+        "left out"
     )
 
 

@@ -1,10 +1,11 @@
-"""Certify: all cases against one target, side by side, each judged by the oracle.
+"""Certify: run all cases against one target, side by side, and judge each with the oracle.
 
-Decides what a run of a case is worth.  A pass needs that every remaining explanation used the rules
-that the case is about.  A violation that no lag explains counts at once; one that rests on how late
-something was counts only while the control group shows a quick target, and only as SHOULD if what
-came was right.  What a bad link does, too (something is late, a connection ends), must be seen at
-the same request again and again.  All else is unknown and is tried again; it is never a pass.
+A case passes only if every remaining explanation of its history used the rules that the case is
+about.  A violation counts at once if no lag can explain it.  One that depends on how late something
+was counts only while the control group shows that the target is quick; it counts as SHOULD at most
+if the answer itself was right.  What a bad network link causes too (lateness, a closed connection)
+must be seen several times at the same request.  Every other result is unknown and is retried; it is
+never a pass.
 """
 
 from __future__ import annotations
@@ -49,13 +50,13 @@ from fencepost.properties.oracle.verdict import Verdict
 _ATTEMPTS = 3
 _LAST_PATIENCE_MS = 15_000
 _SPIKE_MS = 3000
-"""A case is written for no more passing lag than this: its waits grow with it, to minutes."""
+"""A case allows for this much lag at most, since its waits grow with the lag, to minutes."""
 
 _TOO_LATE = 2
-"""Behind more than so many times the lag that its waits are written for, a case passes nothing."""
+"""With more than so many times the lag that its waits allow for, a case can't pass."""
 
 STAGGER_S = 0.01
-"""Cases that run side by side begin so long after one another."""
+"""Cases that run side by side start this many seconds apart."""
 
 _DELAY_MS = 3000
 _MEMBER_ID_REQUIRED_SINCE = 4
@@ -65,11 +66,12 @@ Progress = Callable[[CaseResult], None]
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What the user asked for.
+    """Options of a certificate.
 
-    `jobs` None: as many side by side as the target takes.  `attempts`: how often what stays unknown
-    under a real clock is tried.  `persists`: after a violation, too, a plan is run to its end.
-    `eager`: on a real clock, too, every plan is judged while it runs, so that it can end at once.
+    `jobs` None: as many cases side by side as the target takes.  `attempts`: how often a case that
+    stays unknown is tried on a real clock.  `persists`: run a plan to its end even after a
+    violation.  `eager`: judge every plan while it runs on a real clock too, so that it can end at
+    once.
     """
 
     level: Level = Level.SHOULD
@@ -84,7 +86,7 @@ class Options:
 
 @asynccontextmanager
 async def opened(target: Target, revision: Revision, options: Options) -> AsyncIterator[OpenTarget]:
-    """The target opened, ready to take cases, and closed afterwards.
+    """Open the target, so that cases can be run on it, and close it afterwards.
 
     Raises TargetUnavailableError.
     """
@@ -144,7 +146,7 @@ async def _start_control(
 
 
 class OpenTarget:
-    """A target that is open, and takes cases side by side; made by `opened`."""
+    """A target that is open and runs cases side by side; made by `opened`."""
 
     def __init__(
         self,
@@ -168,7 +170,10 @@ class OpenTarget:
         self._places = asyncio.Semaphore(self.places)
 
     async def run(self, entries: Iterable[Entry]) -> list[CaseResult]:
-        """All cases, in the catalogue's order.  Raises TargetUnavailableError."""
+        """Run all cases, and return their results in the catalogue's order.
+
+        Raises TargetUnavailableError.
+        """
         entries = list(entries)
         if isinstance(self._target, Configurable):
             wanted = [entry for entry in entries if entry.id not in self.options.skip]
@@ -183,13 +188,13 @@ class OpenTarget:
         return [task.result() for task in tasks]
 
     def with_options(self, options: Options) -> OpenTarget:
-        """The same target, asked otherwise; it runs no more side by side than before."""
+        """The same target with other options; it runs no more cases side by side than before."""
         suite = copy(self)
         suite.options = options
         return suite
 
     async def try_cases(self, cases: Sequence[Case]) -> list[CaseResult]:
-        """Cases that are written already, side by side, once each: judged, not retried or shown."""
+        """Run and judge written cases side by side, once each, without retries."""
         await self.prepare(cases)
         async with asyncio.TaskGroup() as group:
             tasks = [
@@ -204,7 +209,7 @@ class OpenTarget:
             await self._target.prepare([_needed(case, case.needs.config) for case in cases])
 
     async def try_case(self, case: Case, wait_s: float = 0) -> CaseResult:
-        """One of those, after a wait where a clock runs."""
+        """Run one written case, on a real clock after a wait in seconds."""
         if self._meter is not None:
             await asyncio.sleep(wait_s)
         async with self._places:
@@ -260,7 +265,7 @@ class OpenTarget:
         while attempt < suspicions.most_attempts:
             attempt += 1
             began = time.monotonic()
-            # More patience is for what is undecided, not for what was seen to be wrong.
+            # A longer timeout is for what is undecided, not for what was seen to be wrong.
             last = attempt >= _ATTEMPTS and not suspicions.seen
             result = await self._attempt(entry, case, last=last)
             result = replace(result, attempts=attempt, seconds=time.monotonic() - began)
@@ -335,7 +340,7 @@ class OpenTarget:
             recording = await run.run()
         except (CaseUnsupportedError, UnsupportedError) as error:
             return _unsupported(case, str(error))
-        # On a virtual clock nothing is late, so the oracle that listened has the last word.
+        # On a virtual clock nothing is late, so the verdict of the oracle that listened is final.
         judge = (
             run.verdict
             if self._meter is None
@@ -373,7 +378,7 @@ class OpenTarget:
                 f"{recording.lag_ms} ms of lag had to be allowed, more than the case is written for"
             )
         elif missing:
-            why = f"an explanation without {', '.join(missing)} is left"
+            why = f"the history can also be explained without {', '.join(missing)}"
         outcome = Outcome.PASS if why is None else Outcome.UNKNOWN
         return CaseResult(outcome=outcome, level=case.level, message=why or "", **common)
 

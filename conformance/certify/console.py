@@ -1,8 +1,8 @@
-"""A certificate on the screen: what went wrong and why, the figures, and the verdict last.
+"""Print a certificate on the screen: first what failed and why, then the counts, last the verdict.
 
-Decides what a reader sees first: each violation with its sentence and its steps.  Known failures
-are one line for each reason, since a target may have hundreds; the report names their cases.  Plain
-text where the output is no terminal.
+Each violation is printed with its sentence and its steps.  Known failures are one line for each
+reason, since a target may have hundreds; the report names their cases.  The output is plain text
+where it does not go to a terminal.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _OVERALL = {
     Overall.UNKNOWN: "bold magenta",
 }
 _NAMED = 4
-"""So many rules are named in one line."""
+"""One line names at most this many rules."""
 
 
 def print_certificate(certificate: Certificate, console: Console) -> None:
@@ -62,7 +62,9 @@ def print_certificate(certificate: Certificate, console: Console) -> None:
     if unreachable := certificate.coverage.unreachable:
         names = sorted(unreachable)
         said = ", ".join(names[:_NAMED]) + (" and others" if len(names) > _NAMED else "")
-        _say(console, f"{plural(len(names), 'rule')} out of reach here: {said}", "dim")
+        _say(
+            console, f"{plural(len(names), 'rule')} can't be reached on this target: {said}", "dim"
+        )
     if missed := certificate.coverage.missed:
         _say(console, f"{plural(len(missed), 'rule')} covered by no case that passed", "dim")
     _say(console, verdict_line(certificate), _OVERALL[certificate.overall()])
@@ -139,5 +141,5 @@ def _counts(certificate: Certificate, console: Console) -> Table:
 
 
 def _say(console: Console, text: str, style: str = "") -> None:
-    """A line as it is: no markup, no colours of rich's own, no breaks that weren't there."""
+    """Print a line as it is: no markup, none of rich's own colours, no line breaks added."""
     console.print(Text(text, style=style), soft_wrap=True)

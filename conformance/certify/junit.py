@@ -1,8 +1,8 @@
-"""A certificate as JUnit XML, for machines that know nothing of Kafka.
+"""Write a certificate as JUnit XML, for tools that know nothing of Kafka.
 
-Decides how outcomes map: what violates is a failure, what couldn't be decided an error, and what is
-known, unsupported or skipped is skipped, with the reason.  A suite is an area of the protocol at
-one level, such as `JOIN MUST`.
+A violation is a failure, an undecided case is an error, and a case that is known, unsupported or
+skipped is skipped, with the reason.  A test suite is an area of the protocol at one level, such as
+`JOIN MUST`.
 """
 
 from __future__ import annotations

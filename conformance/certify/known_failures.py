@@ -1,10 +1,10 @@
-"""Known failures: faults of a target that are listed, with their reason, and so don't decide.
+"""Known failures: faults of a target that are listed with a reason, so that they don't fail a run.
 
-Decides when a failure is the listed one.  It must be of the same target and version, in the same
-case, and with the same signature (`CaseResult.observed`).  A case that is listed but passes, or
-fails otherwise, is stale: the list is wrong, and that counts as much as a failure.  A fault of the
-target's timers may come to light in any case; one that is listed as such is known by its
-fingerprint, and so are all of them where plans are drawn or compared.
+A failure is the listed one if target, version, case and signature (`CaseResult.observed`) are the
+same.  A case that is listed but passes, or fails in another way, is stale: the list is wrong, and
+that counts as much as a failure.  A fault that depends on the target's timers may be seen in any
+case; such an entry is found by its fingerprint.  So are all entries where random plans are run or
+targets are compared.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ FOLDER = Path(__file__).with_name("known-failures")
 SCHEMA_FILE = Path(__file__).with_name("known-failures-1.schema.json")
 
 KNOWN, STALE = "known failure: ", "stale: "
-"""How a note begins that says why a failure is known, or what else was listed."""
+"""The beginning of a note that says why a failure is known, or what else was listed."""
 
 ANY_NUMBER = " #*"
-"""In a signature: whichever of these requests it was, where that depends on when timers fired."""
+"""In a signature: any number of a request, where it depends on when timers fire."""
 
 _NUMBER = r"(?: #\d+)?"
 _COMPARE: Mapping[str, Callable[[int, int], bool]] = {
@@ -48,18 +48,18 @@ _COMPARE: Mapping[str, Callable[[int, int], bool]] = {
 
 
 class KnownFailuresError(BadInputError):
-    """A list can't be read.  `str()` names the file, the entry and the remedy."""
+    """A list of known failures can't be read; `str()` names the file, the entry and the remedy."""
 
 
 @dataclass(frozen=True, slots=True)
 class KnownFailure:
-    """One entry.
+    """One entry of a list.
 
-    `observed`: what the certificate says, where ` #*` stands for any number of a request.
-    `versions`: comparisons such as `>=2.16,<2.17`, or `*`.  `intermittent`: the fault depends on
-    something that no case can steer (`why` says what), so a pass is not stale.  `anywhere`: in
-    which cases the fault shows itself depends on when the target's timers fire, so it is known in
-    all of them.  `cause`: the known departure that it is, if it is one.
+    `observed`: the signature as the certificate has it; ` #*` stands for any number of a request.
+    `versions`: comparisons such as `>=2.16,<2.17`, or `*`.  `intermittent`: the failure depends on
+    something that no case can control (`why` says what), so a pass is not stale.  `anywhere`: the
+    failure depends on when the target's timers fire, so it may be seen in any case, and is known in
+    all.  `cause`: the known departure that explains it, or "".
     """
 
     target: str
@@ -75,11 +75,11 @@ class KnownFailure:
 
     @property
     def fingerprint(self) -> Fingerprint:
-        """As far as an entry knows it: to be compared `by_observed`, whatever the case."""
+        """The fingerprint as far as an entry holds it; compare it `by_observed`, in any case."""
         return Fingerprint(self.rule, observed=without_names(self.observed))
 
     def shows_as(self, observed: str) -> bool:
-        """Whether what was observed is this fault."""
+        """Whether an observed signature is that of this entry."""
         if ANY_NUMBER not in self.observed:
             return self.observed == observed
         parts = map(re.escape, self.observed.split(ANY_NUMBER))
@@ -88,9 +88,10 @@ class KnownFailure:
 
 @dataclass(frozen=True, slots=True)
 class KnownReasons:
-    """The reasons of known failures, for failures of plans that are no cases of the catalogue.
+    """The reasons of known failures, for plans that are no cases of the catalogue.
 
-    `by_observed`: by their fingerprints; `by_cause`: by the departure that they are.
+    `by_observed`: reason by fingerprint (`Fingerprint.by_observed`); `by_cause`: reason by
+    departure.
     """
 
     by_observed: Mapping[tuple[str, str], str] = field(default_factory=dict)
@@ -98,7 +99,7 @@ class KnownReasons:
 
     @classmethod
     def of(cls, entries: Iterable[KnownFailure]) -> Self:
-        """Of these entries; of several with one fingerprint, any reason may be the right one."""
+        """Make it from entries; several reasons for one fingerprint are joined."""
         reasons: dict[tuple[str, str], dict[str, None]] = {}
         by_cause: dict[str, str] = {}
         for entry in entries:
@@ -120,9 +121,9 @@ def load(
     extra_files: Iterable[Path] = (),
     aliases: frozenset[str] = frozenset(),
 ) -> list[KnownFailure]:
-    """The entries for a target at a version: the shipped list, then those of the files.
+    """Load the entries for a target at a version: from the shipped list, then from the files.
 
-    `aliases`: what else it is called in the lists.  Raises KnownFailuresError.
+    `aliases`: other names of the target in the lists.  Raises KnownFailuresError.
     """
     kind = target_name.partition(":")[0]
     names = aliases | {kind, target_name}
@@ -165,10 +166,11 @@ def read(path: Path) -> list[KnownFailure]:
 def apply(
     results: Iterable[CaseResult], known: Sequence[KnownFailure], revision: Revision
 ) -> tuple[CaseResult, ...]:
-    """The results with failures that are listed marked as known, and lists that are wrong as stale.
+    """Mark failures that are listed as known, and cases whose entry is wrong as stale.
 
-    What is unknown, unsupported or skipped stays so: it says nothing about the list.  But a fault
-    that comes now and then, and is unknown because it did not come each time, is the listed one.
+    A result that is unknown, unsupported or skipped stays, since it says nothing about the list.
+    There is one exception: a failure that its entry calls intermittent is known, too, where the
+    case is unknown because it did not fail each time.
     """
     by_case: dict[str, list[KnownFailure]] = {}
     for entry in known:
@@ -188,9 +190,9 @@ def apply(
 
 
 def entries_from(certificate: Mapping[str, Any]) -> list[dict[str, str]]:
-    """Drafts of entries for all that failed in a certificate (JSON), without `why` and `link`.
+    """Draft entries for all failures of a certificate (JSON), with `why` and `link` empty.
 
-    A list with empty ones can't be read, so that nobody forgets to say them.
+    A list with empty ones can't be read, so that nobody forgets to fill them in.
     """
     version = _numbers(str(certificate["version"]))
     versions = "*"
@@ -213,7 +215,7 @@ def entries_from(certificate: Mapping[str, Any]) -> list[dict[str, str]]:
 
 
 def matches(versions: str, version: str) -> bool:
-    """Whether a version lies in a range; one without numbers lies in `*` alone."""
+    """Whether a version lies in a range; a version without numbers lies in `*` alone."""
     if versions == "*":
         return True
     numbers = _numbers(version)
@@ -239,7 +241,8 @@ def _applied(result: CaseResult, entries: Sequence[KnownFailure]) -> CaseResult:
     if result.outcome is Outcome.PASS:
         message = f"listed as a known failure ({listed}), but passes: take it off the list"
         return replace(result, outcome=Outcome.STALE_KNOWN_FAILURE, message=message)
-    note = f'{STALE}listed as a known failure ({listed}), but fails otherwise ("{result.observed}")'
+    other = f'but fails in another way ("{result.observed}")'
+    note = f"{STALE}listed as a known failure ({listed}), {other}"
     notes = (*result.notes, note)
     return replace(result, outcome=Outcome.STALE_KNOWN_FAILURE, notes=notes)
 

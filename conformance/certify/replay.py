@@ -1,8 +1,8 @@
-"""Replay: is a trace's verdict the same today?
+"""Replay: check whether a trace still has the same verdict today.
 
-Decides what "the same verdict" means: the same outcome, and for a violation the same request, the
-same way of being wrong and the same rule.  Without a target the recorded history is judged again;
-with one, the recorded plan is run against it.
+Two verdicts are the same if the outcome is, and for a violation also the request, the way in which
+its answer is wrong, and the rule.  Without a target the recorded history is judged again; with a
+target the recorded plan is run against it.
 """
 
 from __future__ import annotations
@@ -70,11 +70,11 @@ def _words(verdict: TraceVerdict) -> str:
 
 
 def rejudge(trace: TraceFile) -> Replayed:
-    """The recorded history, judged again by the revision that the file names."""
+    """Judge the recorded history again, by the revision that the file names."""
     verdict = trace.judge()
     outcome = _outcome(verdict)
     if trace.verdict.outcome == "unknown" and outcome == "holds":
-        outcome = "unknown"  # what could not be decided then is not decided by judging it again
+        outcome = "unknown"  # judging it again decides nothing
     today = replace(trace.verdict, outcome=outcome)
     violation = verdict.violation
     if violation is None:
@@ -83,7 +83,7 @@ def rejudge(trace: TraceFile) -> Replayed:
         rule = broken_rule(violation, find_revision(trace.revision))
         name = None if rule is None else rule.id
         if trace.verdict.rule in {allowed.rule for allowed in violation.allowed}:
-            name = trace.verdict.rule  # named by a narrower lag than the file's; right by both
+            name = trace.verdict.rule  # by a smaller lag than the file's; right by both
         today = replace(
             today,
             request=violation.request_id,
@@ -102,10 +102,11 @@ def _outcome(verdict: Verdict) -> str:
 def sound_trace(
     result: CaseResult, revision: Revision, provenance: Provenance, *, seed: int = 0
 ) -> TraceFile | None:
-    """The evidence of a result as a file that says the same when it is judged again.
+    """The trace of a result, such that judging it again gives the same verdict.
 
-    None where nothing was recorded.  What was said of a run on a real clock may rest on a narrower
-    measure of lateness, too; a file has one, so where that tells, it decides.
+    None where nothing was recorded.  On a real clock a verdict may combine two values of lag, and a
+    file holds one.  If the verdicts differ for this reason, the file gets the verdict by its own
+    lag.
     """
     recording = result.recording
     if recording is None:
@@ -124,7 +125,7 @@ def sound_trace(
 
 
 async def replay(trace: TraceFile, target: Target) -> Replayed:
-    """The recorded plan, run against a target.  Raises TraceFileError if the file has no plan."""
+    """Run the recorded plan against a target.  Raises TraceFileError if the file has no plan."""
     if trace.plan is None:
         raise TraceFileError(
             "the trace", "plan", "is null", "replay it without a target, or record it again"

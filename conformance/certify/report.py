@@ -1,9 +1,8 @@
-"""A certificate as files: for machines, for CI, and the evidence.
+"""Write a certificate as files: for programs, for CI, and for people.
 
-Decides what is kept of a run and where: `certificate.json`, `junit.xml`, and a trace for each case
-that did not simply pass.  What ran on a virtual clock is the same bytes for the same seed, so
-nothing there tells how long it took.  The page of a certificate, `index.html`, shows these traces,
-and names each by its place in the folder.
+The files are `certificate.json`, `junit.xml`, a trace for each case that did not simply pass, and
+the page `index.html`, which shows the traces.  What ran on a virtual clock gives the same bytes for
+the same seed, so no file there says how long it took.
 """
 
 from __future__ import annotations

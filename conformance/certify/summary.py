@@ -1,6 +1,6 @@
-"""A certificate in one line, and the figures that every form of it shows.
+"""The verdict of a certificate in one line, and the figures that every form of it shows.
 
-Decides what may be called certified: what holds, and left nothing out.
+A target is certified if all that was tested holds and no case was left out.
 """
 
 from __future__ import annotations
@@ -86,11 +86,11 @@ def verdict_line(certificate: Certificate) -> str:
     elif overall is Overall.UNKNOWN:
         said = f"unknown: {plural(deciding[Outcome.UNKNOWN], 'case')} could not be decided"
     else:
-        said = "holds" if certificate.results else "holds, of no case at all"
+        said = "holds" if certificate.results else "holds, but no case was run"
     if known:
         said += f", with {plural(known, 'known failure')}"
     if below := _below(others):
-        said += f", and {below} below {certificate.level.value}, which doesn't count"
+        said += f", and {below} below {certificate.level.value} (not counted)"
     rest = ", ".join(left_out(certificate))
     if certified(certificate):
         said += "; certified"

@@ -22,7 +22,7 @@ from fencepost.conformance.cli.options.target import (
 from fencepost.conformance.findings.findings import Finding
 from fencepost.conformance.fuzz.corpus import read_corpus, write_corpus
 from fencepost.conformance.fuzz.engine import Budget, Tally
-from fencepost.conformance.fuzz.fuzz import Fuzzed, News, fuzz
+from fencepost.conformance.fuzz.fuzz import FuzzListener, FuzzResult, fuzz
 from fencepost.conformance.fuzz.progress import FuzzOptions
 from fencepost.conformance.fuzz.report import (
     finding_lines,
@@ -120,8 +120,8 @@ def fuzz_command(
             return ()
         return load(target, held.provenance().version, lists, aliases_of(held))
 
-    def searched(stop: Stop) -> Coroutine[Any, Any, Fuzzed]:
-        wish = FuzzOptions(
+    def searched(stop: Stop) -> Coroutine[Any, Any, FuzzResult]:
+        options = FuzzOptions(
             judge,
             Budget(requests, None if minutes is None else minutes * 60),
             seed,
@@ -134,9 +134,9 @@ def fuzz_command(
             examine,
             stop,
         )
-        return fuzz(lambda: find_target(target, told), wish, news)
+        return fuzz(lambda: find_target(target, told), options, listener)
 
-    news = _News(report, judge, is_shown=not as_json)
+    listener = _News(report, judge, is_shown=not as_json)
     fuzzed = run_until_told(searched)
     if corpus is not None:
         write_corpus(fuzzed.tally.novel, corpus)
@@ -155,7 +155,7 @@ def _echo(lines: Iterable[str]) -> None:
     sys.stdout.flush()
 
 
-class _News(News):
+class _News(FuzzListener):
     """Shows findings as they come, and keeps their traces at once."""
 
     def __init__(self, report: Path | None, judge: Revision, *, is_shown: bool) -> None:
@@ -164,7 +164,7 @@ class _News(News):
         self._is_shown = is_shown
         self._number = 0
 
-    def searched(self, fuzzed: Fuzzed) -> None:
+    def searched(self, fuzzed: FuzzResult) -> None:
         """The search is over."""
         if self._is_shown:
             _echo(search_lines(fuzzed))

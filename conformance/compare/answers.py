@@ -1,9 +1,8 @@
-"""What a target answered in one run of a plan, in terms that another target's answers have, too.
+"""What a target answered in one run of a plan, in a form that can be compared between targets.
 
-Decides what can be compared without luck: members by name, generations counted from the first, ids
-that nobody was told as one; and whether an answer came at all, or only after a wait.  On a real
-clock what came within a wait is one moment: the order of what is on its way at once is nobody's
-doing.
+Members are named, generations are counted from the first, ids that nobody was told are all the
+same, and an answer may come at once, only after a wait, or not at all.  On a real clock all answers
+within one wait count as simultaneous, since their order depends on chance.
 """
 
 from __future__ import annotations
@@ -34,8 +33,9 @@ DROPPED = "was given up"
 class RequestOutcome:
     """What became of one request.
 
-    `kind`: in a word or two, without names; `body`: the answer as text, by names; `words`: for
-    people; `after`: how many waits had ended by then, or on a virtual clock, requests been sent.
+    `kind`: the kind of the answer in a word or two, without names; `body`: the answer as text, with
+    names; `words`: the answer for people; `after`: how many waits had ended by then, or, on a
+    virtual clock, how many requests had been sent.
     """
 
     kind: str
@@ -50,14 +50,14 @@ class RequestOutcome:
         return self.kind, self.body, self.after
 
 
-def told(recording: Recording | None, *, exact: bool) -> dict[int, RequestOutcome]:
-    """By the number of each request in the plan, what became of it.  `exact`: no clock runs."""
+def outcomes_of(recording: Recording | None, *, exact: bool) -> dict[int, RequestOutcome]:
+    """What became of each request, by its number in the plan.  `exact`: all clocks are virtual."""
     if recording is None:
         return {}
-    return dict(_told(recording, exact=exact))
+    return dict(_outcomes(recording, exact=exact))
 
 
-def _told(recording: Recording, *, exact: bool) -> Iterator[tuple[int, RequestOutcome]]:
+def _outcomes(recording: Recording, *, exact: bool) -> Iterator[tuple[int, RequestOutcome]]:
     names = names_of(recording)
     asked = {e.request.id: e for e in recording.history if isinstance(e, Sent)}
     dropped = {
@@ -102,7 +102,7 @@ def _told(recording: Recording, *, exact: bool) -> Iterator[tuple[int, RequestOu
 
 
 def _waits_between(recording: Recording, number: int, at_ms: int) -> int:
-    """How many named waits had begun after a request and were over when its answer came."""
+    """How many named waits began after a request and had ended when its answer came."""
     return sum(
         isinstance(step, Pause) and bool(step.times) and end < at_ms
         for place, (step, end) in enumerate(
@@ -117,7 +117,7 @@ def _group(body: Mapping[str, Any]) -> str:
 
 
 def _bases(recording: Recording, asked: Mapping[str, Sent]) -> dict[str, int]:
-    """The first generation that anybody was told, by group."""
+    """By group, the first generation that anybody was told."""
     bases: dict[str, int] = {}
     for event in recording.history:
         if isinstance(event, Answered) and event.answer.body is not None:
@@ -148,8 +148,8 @@ def _symbolic(value: Any, names: Mapping[str, str], base: int, key: str = "") ->
 
 
 def field_that_differs(one: RequestOutcome, other: RequestOutcome) -> str:
-    """The first field in which two answers differ, "" if it is not in the answers."""
-    first, second = (json.loads(told.body) if told.body else None for told in (one, other))
+    """The first field in which two answers differ; "" if it is not in the answers."""
+    first, second = (json.loads(side.body) if side.body else None for side in (one, other))
     return _first(first, second)
 
 

@@ -1,9 +1,9 @@
-"""Where a difference comes from, as far as anybody knows: a release, a listed failure, or neither.
+"""Find the known origin of a difference: a release, a known failure, or none.
 
-Decides what is known of a side that is wrong.  A target that has a profile of its own is judged by
-that, too: where the profile does as the target does, a later release changed it, and the change is
-the one without which the profile would do otherwise.  Else the target's list of known failures may
-have it, in this case or, by rule and by what was seen, in another.  What neither has is new.
+This concerns a side that is wrong.  A target that has a profile of its own is judged by that, too.
+If the profile does as the target does, a later release made the change: the one without which the
+profile would do otherwise.  If not, the target's list of known failures may have the failure, by
+its case, or by its fingerprint in another case.  Otherwise it is new.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _LISTED = ("kafka", "kfake", "mock")
 
 
 class Known(Enum):
-    """How much is known."""
+    """Whether the origin of a difference is known."""
 
     RELEASE = "release"
     LISTED = "listed"
@@ -38,11 +38,11 @@ class Known(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """What is known of a wrong side.
+    """What is known of a side that is wrong.
 
-    `about`: the change that a later release made, or what the target gets wrong; "" where nothing
-    is known.  `link`: to a listed failure's ticket; `since`: the release that made the change;
-    `profile`: the revision that the target was held to.
+    `about`: the change that a later release made, or the fault of the target; "" where nothing is
+    known.  `link`: to the ticket of a known failure; `since`: the release that made the change;
+    `profile`: the revision by which the target is judged.
     """
 
     known: Known
@@ -53,17 +53,17 @@ class Origin:
 
 
 Origins = tuple[Origin | None, Origin | None]
-"""Of either side; None where it isn't wrong, or has neither profile nor list."""
+"""One for each side; None where it isn't wrong, or has neither a profile nor a list."""
 
 
 class Sources:
-    """What is known of two open targets."""
+    """The known origins of differences between two open targets."""
 
     def __init__(self, one: Target, other: Target) -> None:
         self._sides = (_side(one), _side(other))
 
     def of(self, difference: TargetDifference) -> Origins:
-        """Where a difference comes from."""
+        """The origins of a difference."""
         if difference.taken is Taken.BOTH:
             return None, None
         one, other = (
@@ -74,7 +74,7 @@ class Sources:
 
 
 def better(first: Origins, second: Origins) -> Origins:
-    """Of each side what is known, by the first if it is not new to that."""
+    """For each side the better known of two origins, the first where they are equal."""
     one, other = (
         b if a is not None and a.known is Known.NEW and b is not None else a
         for a, b in zip(first, second, strict=True)
@@ -105,7 +105,7 @@ class _Side:
     entries: tuple[KnownFailure, ...]
 
     def origin(self, result: CaseResult) -> Origin | None:
-        """What is known of it; None where the target is not wrong."""
+        """The origin of what this side did; None where it is not wrong."""
         profile = self.profile.name
         violation = result.violation
         alike = [result]
@@ -153,9 +153,9 @@ def _verdict(recording: Recording, revision: Revision) -> Verdict:
 
 
 def _ends(recording: Recording, verdict: Verdict) -> Iterator[Recording]:
-    """What was recorded, and what would have been by somebody who had stopped at the violation.
+    """The recording, and the same cut off at the violation.
 
-    Such a one sees silence where an answer came too late.
+    A run that stops there sees silence where an answer came too late.
     """
     yield recording
     if verdict.violation is not None:
@@ -164,12 +164,12 @@ def _ends(recording: Recording, verdict: Verdict) -> Iterator[Recording]:
 
 
 def _seen(result: CaseResult, verdict: Verdict, recording: Recording) -> CaseResult:
-    """The result as the profile has it."""
+    """The result as judged by the profile."""
     observed = signature(verdict, recording)
     return replace(result, verdict=verdict, recording=recording, observed=observed)
 
 
 def _wrong_by(verdict: Verdict, number: int) -> bool:
-    """Whether something is wrong by the time of a request."""
+    """Whether something is wrong up to a request."""
     violation = verdict.violation
     return violation is not None and int(violation.request_id[1:]) <= number

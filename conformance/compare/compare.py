@@ -1,7 +1,4 @@
-"""Compare two targets: the same plans to both, and the shortest on which they differ.
-
-Decides what a comparison is: a search, and what it found examined; and what it comes to.
-"""
+"""Compare two targets: run the same plans on both, and report the shortest on which they differ."""
 
 from __future__ import annotations
 
@@ -21,10 +18,11 @@ from fencepost.model.revision import Revision
 
 @dataclass(frozen=True, slots=True)
 class TargetComparison:
-    """What came of it.
+    """The result of a comparison.
 
-    `differences`: the shortest first; `unsteady`: what did not come again each time; `more`: kinds
-    of difference that were not examined; `unlike_settings`: by key, of either side.
+    `differences`: the shortest plan first; `unsteady`: differences that were not seen each time;
+    `more`: how many kinds of difference were not examined; `unlike_settings`: key → the values of
+    both sides.
     """
 
     one: Provenance
@@ -39,40 +37,45 @@ class TargetComparison:
     unlike_settings: dict[str, tuple[int | None, int | None]]
 
     def overall(self) -> Overall:
-        """Violated if they differ; unknown if nothing can be said of some plan; else it holds."""
+        """Violated if the targets differ, unknown if some plan is undecided, else it holds."""
         if self.differences:
             return Overall.VIOLATED
         return Overall.UNKNOWN if self.unsteady or self.tally.unknown else Overall.HOLDS
 
     def exit_code(self) -> int:
-        """1 if they differ, 2 if that is open."""
+        """1 if they differ, 2 if that is undecided, else 0."""
         return EXIT_CODES[self.overall()]
 
 
 @asynccontextmanager
-async def _paired(one: Target, other: Target, wish: CompareOptions) -> AsyncIterator[TargetPair]:
-    options = Options(jobs=wish.jobs, attempts=1, persists=True)
+async def _paired(one: Target, other: Target, options: CompareOptions) -> AsyncIterator[TargetPair]:
+    run_options = Options(jobs=options.jobs, attempts=1, persists=True)
     async with (
-        opened(one, wish.revision, options) as first,
-        opened(other, wish.revision, options) as second,
+        opened(one, options.revision, run_options) as first,
+        opened(other, options.revision, run_options) as second,
     ):
         slower = one if first.hello.clock == "real" else other
         yield TargetPair(first, second, slower.hints)
 
 
-async def compare(one: Target, other: Target, wish: CompareOptions) -> TargetComparison:
-    """Run the stages on both until one finds something.  Raises TargetUnavailableError."""
-    async with _paired(one, other, wish) as pair:
+async def compare(one: Target, other: Target, options: CompareOptions) -> TargetComparison:
+    """Run the stages on both targets until one finds a difference.
+
+    Raises TargetUnavailableError.
+    """
+    async with _paired(one, other, options) as pair:
         sources = Sources(one, other)
-        search = DifferenceSearch(pair, wish, sources)
+        search = DifferenceSearch(pair, options, sources)
         await search.run()
-        examined = await Examiner(pair, wish.revision, sources).examined(search.found, wish.kinds)
+        examined = await Examiner(pair, options.revision, sources).examined(
+            search.found, options.kinds
+        )
         return TargetComparison(
             one=one.provenance(),
             other=other.provenance(),
-            revision=wish.revision,
+            revision=options.revision,
             is_virtual=pair.is_virtual,
-            seed=wish.seed,
+            seed=options.seed,
             tally=search.tally,
             differences=tuple(found for found in examined if found.is_steady),
             unsteady=tuple(found for found in examined if not found.is_steady),

@@ -1,9 +1,9 @@
-"""What a search found, made worth telling: each kind of difference confirmed, small, and explained.
+"""Confirm, shrink and explain the differences that a search found, one of each kind.
 
-Decides which difference stands for its kind: the simplest that comes again each time.  It is made
-as small as it gets against both, and stays the same difference.  Where it shows at the first
-request that a side is wrong about, each side may end a plan there, so that no wait is waited out;
-on a real clock a difference gets so much time and no more.
+The simplest difference that is seen each time stands for its kind.  Its plan is shrunk against both
+targets as long as the difference stays the same.  If it is at the first wrong answer of a side,
+each side may end its plan there, which saves the rest of the waits.  On a real clock each
+difference gets a limited time.
 """
 
 from __future__ import annotations
@@ -14,7 +14,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from fencepost.conformance.compare.attribution import Origins, Sources, better
-from fencepost.conformance.compare.difference import Gap, Taken, TargetDifference, compared
+from fencepost.conformance.compare.difference import (
+    DifferenceFingerprint,
+    Taken,
+    TargetDifference,
+    compared,
+)
 from fencepost.conformance.compare.differential import Both, TargetPair
 from fencepost.conformance.compare.search import Kind
 from fencepost.conformance.findings.confirm import CONFIRMATIONS
@@ -26,19 +31,19 @@ from fencepost.conformance.plans.shrink.shrink import Minimal, Reproducer, small
 from fencepost.model.revision import Revision
 
 EXAMINE_S = 60.0
-"""So long one difference is made smaller, on a real clock."""
+"""The time limit to shrink one difference, in seconds, on a real clock."""
 
 _TRIES = 600
 _CHOICES = 3
-"""So many plans of a kind are tried for one that shows it each time."""
+"""How many plans of a kind are tried to find one that differs each time."""
 
 
 @dataclass(frozen=True, slots=True)
 class Confirmed:
-    """A difference and how often it was seen; `again` of `runs` more runs showed it.
+    """A difference that was run again: `again` of `runs` more runs showed it.
 
-    `first`: the case that showed it first; `is_minimal`: no step can be left out; `origins`: what
-    is known of either side.
+    `seen`: how often it was seen before; `first`: the case that showed it first; `is_minimal`: no
+    step can be left out; `origins`: what is known of either side.
     """
 
     difference: TargetDifference
@@ -51,12 +56,12 @@ class Confirmed:
 
     @property
     def is_steady(self) -> bool:
-        """Whether it came each time."""
+        """Whether it was seen each time."""
         return self.again == self.runs
 
 
 class Examiner:
-    """Examines kinds of difference, side by side."""
+    """Confirms and shrinks differences, one of each kind, side by side."""
 
     def __init__(self, pair: TargetPair, revision: Revision, sources: Sources) -> None:
         self._pair = pair
@@ -70,8 +75,8 @@ class Examiner:
         """The simplest kinds, each by its simplest difference, the shortest plan first."""
         kinds = [sorted(alike, key=self._weight) for alike in found.values()]
         kinds.sort(key=lambda alike: (alike[0].taken is Taken.BOTH, self._weight(alike[0])))
-        told = await asyncio.gather(*(self._kind(alike) for alike in kinds[:most]))
-        return tuple(sorted(told, key=lambda c: self._weight(c.difference)))
+        confirmed = await asyncio.gather(*(self._kind(alike) for alike in kinds[:most]))
+        return tuple(sorted(confirmed, key=lambda c: self._weight(c.difference)))
 
     def _weight(self, difference: TargetDifference) -> tuple[tuple[int, ...], str]:
         return weight(difference.both.case, self._pair.apis), difference.both.case.id
@@ -96,7 +101,7 @@ class Examiner:
         minimal = await work.minimal(difference, 1)
         if minimal.shown.case is not case:
             again = await work.again(minimal.shown.case)
-        if again < CONFIRMATIONS:  # so small that it shows by luck; it must show each time
+        if again < CONFIRMATIONS:  # flaky: shrink again, with plans that differ each time
             minimal = await work.minimal(difference, CONFIRMATIONS)
             again = await work.again(minimal.shown.case)
         small = _named(minimal.shown.run)
@@ -106,30 +111,35 @@ class Examiner:
         )
 
     async def _work(self, difference: TargetDifference, until: float) -> tuple[_Examination, int]:
-        """How it is worked on, and how often it shows so; in haste if it shows each time, too.
+        """How to examine a difference, and how often it shows in that way.
 
-        What comes too late is silence to those who don't wait, and another difference.
+        A run may end at its first wrong answer if the difference shows each time even so.  Where an
+        answer comes too late, such a run sees silence, which is another difference.
         """
-        gap = difference.gap
-        if difference.is_first_wrong and (gap.field or gap.one != gap.other):
-            hasty = _Examination(self._hasty, self._revision, gap, until)
+        fingerprint = difference.fingerprint
+        if difference.is_first_wrong and (
+            fingerprint.field or fingerprint.one != fingerprint.other
+        ):
+            hasty = _Examination(self._hasty, self._revision, fingerprint, until)
             if (again := await hasty.again(difference.both.case)) == CONFIRMATIONS:
                 return hasty, again
-        work = _Examination(self._pair, self._revision, gap, until)
+        work = _Examination(self._pair, self._revision, fingerprint, until)
         return work, await work.again(difference.both.case)
 
 
 class _Examination:
-    """One difference under examination."""
+    """The examination of one difference."""
 
-    def __init__(self, pair: TargetPair, revision: Revision, gap: Gap, until: float) -> None:
+    def __init__(
+        self, pair: TargetPair, revision: Revision, fingerprint: DifferenceFingerprint, until: float
+    ) -> None:
         self._pair = pair
         self._revision = revision
-        self._gap = gap
+        self._gap = fingerprint
         self._until = until
 
     async def minimal(self, difference: TargetDifference, times: int) -> Minimal[TargetDifference]:
-        """The smallest plan that shows it so often out of so often."""
+        """The smallest plan that shows the difference in so many of so many runs."""
 
         async def judge(case: Case) -> TargetDifference | None:
             shown = await self._shown(case, times)
@@ -147,7 +157,7 @@ class _Examination:
         )
 
     async def again(self, case: Case) -> int:
-        """How often it shows in some more runs."""
+        """How often the difference shows in some more runs."""
         shown = await self._shown(case, CONFIRMATIONS)
         return sum(difference is not None for difference in shown)
 
@@ -156,7 +166,7 @@ class _Examination:
         exact = self._pair.is_virtual
         runs = await self._pair.run([case] * times)
         found = [compared(both, self._revision, exact=exact).differs for both in runs]
-        return [d if d is not None and d.gap == self._gap else None for d in found]
+        return [d if d is not None and d.fingerprint == self._gap else None for d in found]
 
 
 def _cut(difference: TargetDifference) -> Case | None:
@@ -175,7 +185,7 @@ def _cut(difference: TargetDifference) -> Case | None:
 
 
 def _named(difference: TargetDifference) -> TargetDifference:
-    """The difference with its case under an id that stays while the plan does."""
+    """The difference with its case under an id that depends on its steps alone."""
     both = difference.both
     case = replace(both.case, id=f"differs/{steps_digest(both.case.steps)}", about="")
     one, other = (under(result, case) for result in both.results)

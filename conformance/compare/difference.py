@@ -1,10 +1,9 @@
-"""Whether two runs of one plan differ, where, and on which side the model is.
+"""Decide whether two runs of one plan differ, where, and which side the model agrees with.
 
-Decides what is a difference between targets and what is luck.  A choice that the protocol leaves
-open may fall differently on either side: where the model explains both, there is no difference.
-Where it explains one alone, the other is wrong at that request.  Where it explains neither, because
-both are wrong in the same way before, only what no choice leads to is compared: errors, and who is
-answered at all.
+A choice that the protocol leaves open may be taken otherwise by either side: if the model explains
+both runs, there is no difference.  If it explains one of them, the other side is wrong at that
+request.  If it explains neither, because both are wrong in the same way before, then only what no
+such choice affects is compared: errors, and who is answered at all.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 
-from fencepost.conformance.compare.answers import RequestOutcome, field_that_differs, told
+from fencepost.conformance.compare.answers import RequestOutcome, field_that_differs, outcomes_of
 from fencepost.conformance.compare.differential import Both
 from fencepost.conformance.execution.outcome import CaseResult
 from fencepost.conformance.plans.plan import RequestStep
@@ -24,7 +23,7 @@ _CHOSEN = ("leads", "follows")
 
 
 class Taken(Enum):
-    """Whose side the model takes."""
+    """Which side the model agrees with."""
 
     ONE = "one"
     OTHER = "other"
@@ -33,8 +32,8 @@ class Taken(Enum):
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Gap:
-    """The shape of a difference, which stays while its plan is made smaller."""
+class DifferenceFingerprint:
+    """What stays the same of a difference while its plan is shrunk."""
 
     api: str
     one: str
@@ -46,11 +45,11 @@ class Gap:
 
 @dataclass(frozen=True, slots=True)
 class TargetDifference:
-    """Two runs that differ.
+    """Two runs of a plan that differ.
 
-    `number`: of the first request whose answers differ and that a side is wrong about, 0 where the
-    target itself failed; `one`, `other`: what became of each request, by its number; `taken`: whose
-    side the model takes.
+    `number`: of the first request whose answers differ and about which a side is wrong, 0 where the
+    target itself failed; `one`, `other`: what became of each request, by its number; `taken`: which
+    side the model agrees with.
     """
 
     both: Both
@@ -58,21 +57,21 @@ class TargetDifference:
     one: Mapping[int, RequestOutcome]
     other: Mapping[int, RequestOutcome]
     taken: Taken
-    gap: Gap
+    fingerprint: DifferenceFingerprint
 
     @property
     def is_first_wrong(self) -> bool:
-        """Whether it shows where a side is wrong first, so that what comes later is idle."""
+        """Whether it is at the first wrong answer of a side, so that nothing later matters."""
         wrong = [n for n in map(_wrong_at, self.both.results) if n is not None]
         return bool(wrong) and min(wrong) == self.number
 
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """What came of one plan: a difference, or why there is none to tell.
+    """The result of one plan: a difference, or why there is none.
 
-    `differs`: None where they don't; `unknown`: why nothing can be said; `is_choice`: the answers
-    differ, and the model gives both.
+    `differs`: None where they don't; `unknown`: why the plan is undecided; `is_choice`: the answers
+    differ, but the model allows both.
     """
 
     both: Both
@@ -86,7 +85,7 @@ def compared(both: Both, revision: Revision, *, exact: bool) -> Compared:
     doubts = [doubt for result in both.results if (doubt := _doubt(result)) is not None]
     if doubts:
         return Compared(both, unknown=doubts[0])
-    one, other = (told(result.recording, exact=exact) for result in both.results)
+    one, other = (outcomes_of(result.recording, exact=exact) for result in both.results)
     unlike = [n for n in sorted({*one, *other}) if _essence(one, n) != _essence(other, n)]
     if not unlike:
         return Compared(both)
@@ -110,7 +109,7 @@ def compared(both: Both, revision: Revision, *, exact: bool) -> Compared:
 
 
 def _doubt(result: CaseResult) -> str | None:
-    """Why a run says nothing."""
+    """Why a run decides nothing; None if it does."""
     if result.recording is None:
         return None
     if result.recording.moved:
@@ -124,14 +123,14 @@ def _essence(side: Mapping[int, RequestOutcome], number: int) -> tuple[str, str,
 
 
 def _plain(side: Mapping[int, RequestOutcome], number: int) -> str:
-    """What no choice of a leader leads to."""
+    """The part of an answer's kind that no choice of a leader affects."""
     found = side.get(number)
     kinds = [] if found is None else found.kind.split(", ")
     return ", ".join(kind for kind in kinds if kind not in _CHOSEN)
 
 
 def _noted(result: CaseResult) -> set[int]:
-    """The requests with an answer that the model lets pass, though it gives another."""
+    """The requests with an answer that the model tolerates, though it gives another."""
     return {int(note.partition(":")[0][1:]) for note in result.notes}
 
 
@@ -153,7 +152,7 @@ def _difference(
     here = one.get(number, RequestOutcome("")), other.get(number, RequestOutcome(""))
     step = both.case.steps[number - 1] if number else None
     rules = [_rule(result, revision) for result in both.results]
-    gap = Gap(
+    fingerprint = DifferenceFingerprint(
         step.api if isinstance(step, RequestStep) else "",
         here[0].kind,
         here[1].kind,
@@ -161,7 +160,7 @@ def _difference(
         taken.value,
         (rules[0], rules[1]),
     )
-    return TargetDifference(both, number, one, other, taken, gap)
+    return TargetDifference(both, number, one, other, taken, fingerprint)
 
 
 def _rule(result: CaseResult, revision: Revision) -> str:

@@ -1,8 +1,8 @@
-"""Two targets that are open, and run the same plans.
+"""Run the same plans on two open targets.
 
-Decides what can be asked of both: the versions and features that both have, under settings that
-both can have.  Where one can choose its settings, it takes those of the other; where both can, the
-case chooses.  Each side is judged by the same revision, by itself.
+Plans use only the API versions and features that both targets have, under settings that both can
+have.  If one target can choose its settings, it takes those of the other; if both can, the case
+chooses.  Each side is judged by the same revision, by itself.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _MEMBER_ID_REQUIRED_SINCE = 4
 
 @dataclass(frozen=True, slots=True)
 class Both:
-    """One plan, run on both sides."""
+    """One plan, run on both targets."""
 
     case: Case
     one: CaseResult
@@ -59,9 +59,9 @@ class Both:
 
 
 class TargetPair:
-    """Two suites as one; they ask only for what both targets have.
+    """Two open targets as one, with the versions and features that both have.
 
-    `hints`: how the one with a clock is best asked.
+    `hints`: how to send requests to the one with a real clock.
     """
 
     def __init__(self, one: OpenTarget, other: OpenTarget, hints: Hints) -> None:
@@ -74,7 +74,7 @@ class TargetPair:
 
     @property
     def is_virtual(self) -> bool:
-        """Whether both clocks are virtual, so that everything comes out the same each time."""
+        """Whether both clocks are virtual, so that every run gives the same result."""
         return all(suite.hello.clock == "virtual" for suite in self.suites)
 
     @property
@@ -85,7 +85,7 @@ class TargetPair:
 
     @property
     def settings(self) -> Mapping[str, int | None]:
-        """Those of a side that can't choose, if there is one."""
+        """The settings of a target that can't choose them, if there is one."""
         for suite in self.suites:
             if not suite.chooses_settings:
                 return dict(suite.config)
@@ -99,7 +99,7 @@ class TargetPair:
         return [fixed] if fixed else [{DELAY: 0}, {DELAY: _DELAY_MS}]
 
     def unlike_settings(self) -> dict[str, tuple[int | None, int | None]]:
-        """Settings in which two sides differ that can't choose."""
+        """Settings that differ between two targets of which neither can choose them."""
         one, other = self.suites
         if one.chooses_settings or other.chooses_settings:
             return {}
@@ -108,7 +108,7 @@ class TargetPair:
         return {key: pair for key, pair in values.items() if pair[0] != pair[1]}
 
     def written(self, entry: Entry) -> tuple[Case | None, str]:
-        """The case of an entry for both, or None and what is lacking."""
+        """The case of an entry for both targets, or None and what is lacking."""
         fixed = self.settings
         delayed = bool(fixed.get(DELAY)) if fixed else bool(entry.delayed)
         if entry.delayed is not None and entry.delayed is not delayed:
@@ -124,7 +124,7 @@ class TargetPair:
         return case, ""
 
     def fitted(self, case: Case) -> Case:
-        """The case in versions that both have, where those can say it."""
+        """The case in versions that both have, as far as those can express it."""
         return fitted(case, self.apis)
 
     def _wanted(self, case: Case, *, delayed: bool) -> Mapping[str, int | None]:
@@ -134,12 +134,12 @@ class TargetPair:
         return {**chosen, **case.needs.config}
 
     def is_near(self, case: Case) -> bool:
-        """Whether both can run a plan without starting anything for it."""
+        """Whether both can run a plan without starting another coordinator."""
         restarts = any(isinstance(step, Restart) for step in case.steps)
         return self.is_virtual or not (restarts or any(self._lacking(case)))
 
     def _lacking(self, case: Case) -> Iterator[str]:
-        """Settings that the first coordinator of a side doesn't have."""
+        """Settings that the first coordinator of a target doesn't have."""
         for suite in self.suites:
             if suite.hello.clock == "real":
                 for key, value in case.needs.config.items():
@@ -147,7 +147,7 @@ class TargetPair:
                         yield key
 
     def hasty(self) -> TargetPair:
-        """The same two, each of which ends a plan as soon as it is wrong."""
+        """The same two targets, each of which ends a plan at its first wrong answer."""
         one, other = (
             suite.with_options(replace(suite.options, persists=False, eager=True))
             for suite in self.suites
@@ -155,7 +155,7 @@ class TargetPair:
         return TargetPair(one, other, self.hints)
 
     async def run(self, cases: Sequence[Case]) -> list[Both]:
-        """The plans on both sides, once each, side by side where a clock runs."""
+        """Run the plans on both targets, once each, side by side on a real clock."""
         one, other = await asyncio.gather(*(suite.try_cases(cases) for suite in self.suites))
         return [Both(*row) for row in zip(cases, one, other, strict=True)]
 
@@ -165,10 +165,10 @@ class TargetPair:
         is_enough: Callable[[Both], bool],
         until: Callable[[], float | None],
     ) -> None:
-        """The plans on both sides, side by side, each handed on as soon as both are done.
+        """Run the plans on both targets, side by side, and pass on each result when both are done.
 
-        When that is enough, or at `until` (asked each time; `time.monotonic`), what still runs is
-        given up.
+        The runs that are under way are given up as soon as `is_enough`, or at `until`, which is
+        asked each time and is a time of `time.monotonic`.
         """
         await asyncio.gather(*(suite.prepare(cases) for suite in self.suites))
         running = [

@@ -1,7 +1,7 @@
-"""A comparison in words: the steps, what either side answered, and whose side the model takes.
+"""Report a comparison: the steps, what either side answered, and which side the model agrees with.
 
-Decides what of two runs is shown.  A step that both answer alike has one answer; where they differ
-each side has a line of its own, and the first difference is marked.
+A step that both answer in the same way has one line for its answer; where they differ, each side
+has a line of its own, and the first difference is marked.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _LACKS_SHOWN = 3
 
 @dataclass(frozen=True, slots=True)
 class StepRow:
-    """A step, numbered: what is done, and what either side answered ("" where nothing is)."""
+    """A numbered step: what is done, and what either side answered ("" where nothing is)."""
 
     number: int
     said: str
@@ -42,7 +42,7 @@ class StepRow:
 
 
 def steps_of(difference: TargetDifference) -> list[StepRow]:
-    """The steps of the plan that somebody can see."""
+    """The steps of the plan, but for its waits for answers."""
     steps = difference.both.case.steps
     shown = [n for n, s in enumerate(steps, 1) if not isinstance(s, Await | Settle)]
     places = {number: place for place, number in enumerate(shown, 1)}
@@ -52,20 +52,20 @@ def steps_of(difference: TargetDifference) -> list[StepRow]:
         if not isinstance(step, RequestStep):
             lines.append(StepRow(places[number], step_text(step) + _lasting(difference, number)))
             continue
-        told = (difference.one.get(number), difference.other.get(number))
-        one, other = (_answer(t, number, places) for t in told)
+        outcomes = (difference.one.get(number), difference.other.get(number))
+        one, other = (_answer(o, number, places) for o in outcomes)
         first = number == difference.number
         if first and one == other:
             one, other = (
                 f"{words} ({detail})"
-                for words, detail in zip((one, other), _details(*told), strict=True)
+                for words, detail in zip((one, other), _details(*outcomes), strict=True)
             )
         lines.append(StepRow(places[number], _request(difference, number, step), one, other, first))
     return lines
 
 
 def _lasting(difference: TargetDifference, number: int) -> str:
-    """How long a step took, where no clock runs, so that it is the same each time."""
+    """How long a step took; only on virtual clocks, where it is the same each time."""
     recordings = [result.recording for result in difference.both.results]
     if any(r is None or r.clock != "virtual" or len(r.step_ends) < number for r in recordings):
         return ""
@@ -75,7 +75,7 @@ def _lasting(difference: TargetDifference, number: int) -> str:
 
 
 def _details(one: RequestOutcome | None, other: RequestOutcome | None) -> tuple[str, str]:
-    """What tells two answers apart whose words are the same: what else they say, or when."""
+    """What tells two answers apart that have the same words: other fields, or when they came."""
     if one is None or other is None:
         return "", ""
     if one.body != other.body:
@@ -83,15 +83,15 @@ def _details(one: RequestOutcome | None, other: RequestOutcome | None) -> tuple[
     return _when(one), _when(other)
 
 
-def _when(told: RequestOutcome) -> str:
-    return f"after {plural(told.after, 'wait')}" if told.after else "before any wait"
+def _when(outcome: RequestOutcome) -> str:
+    return f"after {plural(outcome.after, 'wait')}" if outcome.after else "before any wait"
 
 
-def _answer(told: RequestOutcome | None, number: int, places: dict[int, int]) -> str:
-    if told is None:
+def _answer(outcome: RequestOutcome | None, number: int, places: dict[int, int]) -> str:
+    if outcome is None:
         return ""
-    later = f", after step {places[told.step]}" if told.step > number else ""
-    return f"{told.words}{later}"
+    later = f", after step {places[outcome.step]}" if outcome.step > number else ""
+    return f"{outcome.words}{later}"
 
 
 def _request(difference: TargetDifference, number: int, step: RequestStep) -> str:
@@ -110,20 +110,20 @@ def _request(difference: TargetDifference, number: int, step: RequestStep) -> st
 
 
 def verdict_of(found: TargetComparison, difference: TargetDifference) -> str:
-    """Whose side the model takes, and why."""
+    """Which side the model agrees with, and why."""
     model = f"The model ({found.revision.name})"
     one, other = names(found)
     results = difference.both.results
     match difference.taken:
         case Taken.ONE:
-            return f"{model} takes the side of {one}. {_why(other, results[1])}"
+            return f"{model} agrees with {one}. {_why(other, results[1])}"
         case Taken.OTHER:
-            return f"{model} takes the side of {other}. {_why(one, results[0])}"
+            return f"{model} agrees with {other}. {_why(one, results[0])}"
         case Taken.NEITHER:
             said = " ".join(_why(n, r) for n, r in zip((one, other), results, strict=True))
-            return f"{model} takes neither side. {said}"
+            return f"{model} agrees with neither side. {said}"
         case Taken.BOTH:
-            return f"{model} lets both pass: what the one does is an accident (MAY)."
+            return f"{model} allows both: one side deviates where the rule only says MAY."
 
 
 def _why(name: str, result: CaseResult) -> str:
@@ -150,7 +150,7 @@ def origin_of(name: str, origin: Origin) -> str:
 
 
 def names(found: TargetComparison) -> tuple[str, str]:
-    """What the sides are called: their targets, or apart if that is the same."""
+    """The names of the sides: their targets, or told apart if those are the same."""
     one, other = found.one.target, found.other.target
     return (one, other) if one != other else (f"{one} (first)", f"{other} (second)")
 
@@ -161,15 +161,15 @@ def text(found: TargetComparison) -> list[str]:
     for key, (one, other) in found.unlike_settings.items():
         lines.append(f"Their settings differ: {key} is {one} and {other}.")
     for number, confirmed in enumerate(found.differences, 1):
-        lines += [f"Difference {number}", *_told(found, confirmed), ""]
+        lines += [f"Difference {number}", *_difference_lines(found, confirmed), ""]
     for confirmed in found.unsteady:
-        lines += ["Not seen each time", *_told(found, confirmed), ""]
+        lines += ["Not seen each time", *_difference_lines(found, confirmed), ""]
     lines += _tally(found.tally)
     lines.append(summary(found))
     return lines
 
 
-def _told(found: TargetComparison, confirmed: Confirmed) -> Iterator[str]:
+def _difference_lines(found: TargetComparison, confirmed: Confirmed) -> Iterator[str]:
     one, other = names(found)
     width = max(len(one), len(other))
     for line in steps_of(confirmed.difference):
@@ -189,25 +189,25 @@ def _told(found: TargetComparison, confirmed: Confirmed) -> Iterator[str]:
         f"again in {confirmed.again} of {confirmed.runs} more runs."
     )
     if confirmed.is_steady and not confirmed.is_minimal:
-        limit = "what may be tried" if found.is_virtual else f"{EXAMINE_S:g} s"
-        yield f"A shorter plan may show it, too: {limit} did not suffice to try them all."
+        limit = "the limit of tries" if found.is_virtual else f"{EXAMINE_S:g} s"
+        yield f"A shorter plan may show it too: not all were tried within {limit}."
 
 
 def _tally(tally: CompareTally) -> Iterator[str]:
     ran = ", ".join(f"{name} {count}" for name, count in tally.stages.items())
     yield f"Plans: {ran}; {tally.requests} requests to each."
     if tally.ended:
-        yield f"Not all was run: {tally.ended}."
+        yield f"The search ended early: {tally.ended}."
     if tally.choices:
-        yield f"{tally.choices} plans: the answers differ, and the model gives both."
+        yield f"{tally.choices} plans: the answers differ, and the model allows both."
     if tally.lacking:
         most = sorted(tally.lacking.items(), key=lambda item: (-item[1], item[0]))
         said = ", ".join(f"{what} ({count})" for what, count in most[:_LACKS_SHOWN])
         more = " and others" if len(most) > _LACKS_SHOWN else ""
-        yield f"{sum(tally.lacking.values())} plans can't be asked of both: {said}{more}."
+        yield f"{sum(tally.lacking.values())} plans need what one of them lacks: {said}{more}."
     if tally.unknown:
         case, why = next(iter(tally.unknown.items()))
-        yield f"{len(tally.unknown)} plans of which nothing can be said, as {case}: {why}."
+        yield f"{len(tally.unknown)} plans are undecided, for example {case}: {why}."
 
 
 def summary(found: TargetComparison) -> str:
@@ -219,7 +219,7 @@ def summary(found: TargetComparison) -> str:
         return f"{one} and {other} differ in {count} {'way' if count == 1 else 'ways'}{more}."
     if found.tally.unknown or found.unsteady:
         return f"Whether {one} and {other} differ is unknown."
-    return f"Nothing tells {one} and {other} apart, so far as they were compared."
+    return f"No difference between {one} and {other} was found."
 
 
 def compare_json(found: TargetComparison) -> dict[str, Any]:
@@ -256,7 +256,7 @@ def _difference_json(found: TargetComparison, confirmed: Confirmed) -> dict[str,
         "case": difference.both.case.id,
         "taken": difference.taken.value,
         "verdict": verdict_of(found, difference),
-        "rules": list(difference.gap.rules),
+        "rules": list(difference.fingerprint.rules),
         "steps": [
             {
                 "number": line.number,

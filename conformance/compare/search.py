@@ -1,8 +1,8 @@
-"""The search of a comparison: which plans both run, what came of each, and when that is enough.
+"""The search of a comparison: which plans both targets run, and when the search ends.
 
-Decides the order and the end.  Stages come one after the other, and whatever stage finds something
-is the last.  Differences with one known cause are of one kind, others are of one kind if they look
-alike; when enough kinds were seen, or nothing of the budget is left, what still runs is given up.
+Stages run one after the other, up to the first that finds a difference.  Differences with one known
+cause are of one kind; others are of one kind if their answers differ in the same way.  The search
+ends when enough kinds were seen or the budget is spent; runs that are under way are then given up.
 On a real clock the long cases of a stage that found something are not waited for.
 """
 
@@ -16,7 +16,7 @@ from fencepost.conformance.certify.summary import plural
 from fencepost.conformance.compare.attribution import Known, Origin, Sources
 from fencepost.conformance.compare.difference import (
     Compared,
-    Gap,
+    DifferenceFingerprint,
     Taken,
     TargetDifference,
     compared,
@@ -27,25 +27,25 @@ from fencepost.conformance.plans.plan import Case
 from fencepost.model.revision import Revision
 
 KINDS = 4
-"""So many kinds of difference are enough, if nobody says otherwise."""
+"""How many kinds of difference end the search, by default."""
 
 LINGER_S = 60.0
-"""So long after the first difference other kinds are looked for, if nobody says otherwise."""
+"""How long after the first difference other kinds are looked for, by default."""
 
 _ATTEMPTS = 3
 _BATCH = 300
 _BATCH_VIRTUAL = 50
 
 Written = Iterable[Case | str]
-"""Cases, or what is lacking for one."""
+"""Cases, or what a target lacks for one."""
 
-Kind = Gap | tuple[Taken, Origin]
-"""What differences have in common: where they come from, or else how they look."""
+Kind = DifferenceFingerprint | tuple[Taken, Origin]
+"""What differences of one kind have in common: their known origin, or how the answers differ."""
 
 
 @dataclass(frozen=True, slots=True)
 class CompareStage:
-    """Some plans, by name.  `write`: makes them for two targets."""
+    """A named source of plans.  `write`: makes them for two targets."""
 
     name: str
     write: Callable[[TargetPair], Written]
@@ -53,11 +53,12 @@ class CompareStage:
 
 @dataclass(frozen=True, slots=True)
 class CompareOptions:
-    """What the user asked for.
+    """Options of a comparison.
 
     `requests`: to each target; `seconds`: for the search; None: no limit of this kind.  `kinds`: of
-    difference that are enough; `lingers_s`: so long after its first difference a stage looks for
-    other kinds on a real clock, if `seconds` doesn't say; `told`: is shown the tally as it grows.
+    difference after which the search ends; `lingers_s`: on a real clock, how long a stage looks for
+    other kinds after its first difference, unless `seconds` is given; `on_tally`: called with the
+    tally as it grows.
     """
 
     revision: Revision
@@ -68,16 +69,15 @@ class CompareOptions:
     seed: int = 0
     kinds: int = KINDS
     lingers_s: float | None = LINGER_S
-    told: Callable[[CompareTally], None] | None = None
+    on_tally: Callable[[CompareTally], None] | None = None
 
 
 @dataclass(slots=True)
 class CompareTally:
-    """What was run: plans by stage, requests to each side, and what came of plans.
+    """What was run: plans by stage, requests to each side, and the results of plans.
 
-    `choices`: the answers differed, and the model gives both; `lacking`: what a side lacked;
-    `unknown`: plans of which nothing can be said, by id, and why; `ended`: why the search ended
-    before all was run, "" if it didn't.
+    `choices`: the answers differed, but the model allows both; `lacking`: what a side lacked;
+    `unknown`: undecided plans, id → why; `ended`: why the search ended early, "" if it didn't.
     """
 
     stages: dict[str, int] = field(default_factory=dict)
@@ -91,20 +91,20 @@ class CompareTally:
 
 
 class DifferenceSearch:
-    """A search under way; `found`: the differences so far, by their kind."""
+    """A search for differences; `found`: the differences so far, by their kind."""
 
-    def __init__(self, pair: TargetPair, wish: CompareOptions, sources: Sources) -> None:
+    def __init__(self, pair: TargetPair, options: CompareOptions, sources: Sources) -> None:
         self.tally = CompareTally()
         self.found: dict[Kind, list[TargetDifference]] = {}
         self._pair = pair
-        self._wish = wish
+        self._options = options
         self._sources = sources
         self._began = time.monotonic()
         self._first: float | None = None
 
     async def run(self) -> None:
-        """The stages, until one finds something or the budget is spent."""
-        for stage in self._wish.stages:
+        """Run the stages until one finds a difference or the budget is spent."""
+        for stage in self._options.stages:
             await self._run(stage)
             if self.found or self.tally.ended:
                 return
@@ -113,14 +113,14 @@ class DifferenceSearch:
         self.tally.stages[stage.name] = 0
         for batch in self._batches(stage):
             await self._take(stage, batch)
-            if self._wish.told is not None:
-                self._wish.told(self.tally)
+            if self._options.on_tally is not None:
+                self._options.on_tally(self.tally)
             if why := self._why_over():
                 self.tally.ended = why
                 return
 
     def _batches(self, stage: CompareStage) -> Iterator[list[Case]]:
-        """What runs side by side; plans that need something started wait for the others."""
+        """Plans to run side by side; those for which something must be started come last."""
         size = _BATCH_VIRTUAL if self._pair.is_virtual else _BATCH
         batch: list[Case] = []
         requests = 0
@@ -142,37 +142,37 @@ class DifferenceSearch:
             yield batch
 
     def _is_too_much(self, requests: int) -> bool:
-        most = self._wish.requests
+        most = self._options.requests
         return most is not None and self.tally.requests + requests > most
 
     def _why_over(self) -> str:
-        """Why the search need not go on, "" if it does."""
-        wish, now = self._wish, time.monotonic()
+        """Why the search ends now; "" if it goes on."""
+        options, now = self._options, time.monotonic()
         if self._is_enough():
-            kinds = plural(wish.kinds, "kind")
-            return f"{kinds} of difference {'is' if wish.kinds == 1 else 'are'} enough (--kinds)"
-        if wish.requests is not None and self.tally.requests >= wish.requests:
-            return f"{wish.requests} requests were sent to each (--requests)"
+            kinds = plural(options.kinds, "kind")
+            return f"{kinds} of difference {'is' if options.kinds == 1 else 'are'} enough (--kinds)"
+        if options.requests is not None and self.tally.requests >= options.requests:
+            return f"{options.requests} requests were sent to each (--requests)"
         if (until := self._until()) is None or now < until:
             return ""
-        if wish.seconds is not None:
-            return f"{wish.seconds / 60:g} minutes were over (--minutes)"
-        return f"{wish.lingers_s:g} s were over since the first difference (--minutes has more)"
+        if options.seconds is not None:
+            return f"{options.seconds / 60:g} minutes were over (--minutes)"
+        return f"{options.lingers_s:g} s were over since the first difference (--minutes has more)"
 
     def _is_enough(self) -> bool:
         grave = [k for k, (first, *_) in self.found.items() if first.taken is not Taken.BOTH]
-        return len(grave) >= self._wish.kinds
+        return len(grave) >= self._options.kinds
 
     def _until(self) -> float | None:
-        """When it ends, by the clock."""
-        if self._wish.seconds is not None:
-            return self._began + self._wish.seconds
-        if self._first is None or self._wish.lingers_s is None or self._pair.is_virtual:
+        """When the search ends, by the clock; None: no limit."""
+        if self._options.seconds is not None:
+            return self._began + self._options.seconds
+        if self._first is None or self._options.lingers_s is None or self._pair.is_virtual:
             return None
-        return self._first + self._wish.lingers_s
+        return self._first + self._options.lingers_s
 
     async def _take(self, stage: CompareStage, batch: list[Case]) -> None:
-        """Run plans and count; on a real clock what stays unknown is tried again."""
+        """Run plans and count their results; on a real clock undecided plans are retried."""
         if self._pair.is_virtual:
             for both in await self._pair.run(batch):
                 self._count(both)
@@ -212,7 +212,7 @@ class DifferenceSearch:
             tally.same += 1
 
     def _compared(self, both: Both) -> Compared:
-        return compared(both, self._wish.revision, exact=self._pair.is_virtual)
+        return compared(both, self._options.revision, exact=self._pair.is_virtual)
 
     def _lacks(self, what: str) -> None:
         self.tally.lacking[what] = self.tally.lacking.get(what, 0) + 1
@@ -223,4 +223,4 @@ class DifferenceSearch:
         ):
             if difference.taken is taken and origin is not None and origin.known is not Known.NEW:
                 return taken, origin
-        return difference.gap
+        return difference.fingerprint

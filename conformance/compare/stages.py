@@ -1,7 +1,7 @@
-"""Where differences are looked for, in order: suites that are written, and plans that are made.
+"""The stages of a comparison, in their order: written suites first, then random plans.
 
-Decides the order within a suite: short plans first, and last what needs another coordinator, which
-takes long to start.
+Within a suite short plans come first.  Plans that need another coordinator come last, since its
+start takes long.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def stage_of(name: str, entries: Sequence[Entry]) -> CompareStage:
 
 
 def walks_stage(name: str, revision: Revision) -> CompareStage:
-    """A suite that is made when it is needed, the shortest walks first."""
+    """A suite that is generated when it is needed, the shortest walks first."""
 
     def write(pair: TargetPair) -> Iterator[Case | str]:
         entries = find_suite(name, revision).entries
@@ -48,7 +48,7 @@ def walks_stage(name: str, revision: Revision) -> CompareStage:
 
 
 def plans_stage(seed: int) -> CompareStage:
-    """Plans that nobody thought of, as `fuzz` draws them, without end."""
+    """Random plans as `fuzz` draws them, without end."""
 
     def write(pair: TargetPair) -> Iterator[Case | str]:
         planner = Planner(plan_context_of_pair(pair), seed)
@@ -67,7 +67,7 @@ def plan_context_of_pair(pair: TargetPair) -> PlanContext:
 
 
 def usual_stages(revision: Revision, seed: int) -> list[CompareStage]:
-    """The catalogue; then every transition; then what nobody thought of."""
+    """The catalogue, then every transition, then random plans."""
     catalogue = find_suite(CATALOGUE, revision).entries
     return [
         stage_of(CATALOGUE, catalogue),

@@ -1,7 +1,8 @@
-"""What differs between the answer that came and the one that should have: a few words, no ids.
+"""What differs between the answer that came and the one that should have come, in a few words.
 
-Decides the *signature* of a fault, which known failures are matched by.  It is the same for the
-same fault in every run: members by name, no times, no ids that a target chose.
+These words are the *signature* of a fault (`observed`), by which known failures are matched.  The
+same fault has the same signature in every run: members by name, no times, and no ids that a target
+chose.
 """
 
 from __future__ import annotations
@@ -59,11 +60,11 @@ def body_of(recording: Recording, request_id: str) -> Mapping[str, Any] | None:
 
 
 def signature(verdict: Verdict | None, recording: Recording | None) -> str:
-    """What was observed, in a few words, e.g. `B2 JoinGroup: NONE, generation 3, follows`.
+    """What was observed, in a few words, e.g.  `B2 JoinGroup: NONE, generation 3, follows`.
 
-    It does not say what would have been right: that may depend on what else was seen, while the
-    same fault must have the same signature in every run.  "" where nothing was violated and the
-    case was not stopped.
+    It does not say what would have been right, since that may depend on the rest of the history,
+    while the same fault must have the same signature in every run.  "" where nothing was violated
+    and the case was not stopped.
     """
     if recording is None:
         return ""
@@ -94,13 +95,13 @@ def _seen(violation: Violation, recording: Recording, names: Names) -> str:
 
 
 def _differs(violation: Violation) -> bool:
-    """Whether another answer would have been right, not the same one sooner."""
+    """Whether another answer would have been right, not the same answer earlier."""
     chosen = nearest(violation.allowed)
     return chosen is not None and " instead of " in chosen.difference
 
 
 def _summary(api: str, body: Mapping[str, Any] | None, names: Names) -> str:
-    """An answer in words that are the same in every run: members by their instances."""
+    """An answer in words that are the same in every run, with members by their instances."""
     if body is None:
         return "nothing"
     if api.startswith("JoinGroup") and body.get("errorCode") == 0:
@@ -112,7 +113,7 @@ def _summary(api: str, body: Mapping[str, Any] | None, names: Names) -> str:
 
 
 def deviation(detail: str, names: Names) -> str:
-    """A deviation in words; those of the bytes read differently."""
+    """A deviation in words; one of the bytes has words of its own."""
     text = with_names(detail, names)
     if text.startswith("bytes ") and text.endswith(" instead of 'as the version says'"):
         finding = text.removeprefix("bytes ").removesuffix(" instead of 'as the version says'")
@@ -158,7 +159,7 @@ def _value(name: str, value: Any, names: Names) -> str:
 
 
 def _seats(rows: Any) -> str:
-    """A list of members by their instances, which are known also where their ids are not."""
+    """A list of members by their instances, which are known even where their ids are not."""
     if not isinstance(rows, list) or not all(isinstance(r, dict) and "memberId" in r for r in rows):
         return ""
     seats = sorted(str(row.get("groupInstanceId") or "dynamic") for row in rows)
@@ -182,7 +183,7 @@ def _whose(recording: Recording, request_id: str) -> str:
 
 
 def _with_strangers(recording: Recording, violation: Violation) -> dict[str, str]:
-    """The names, and one word for all ids that the target made up and told to nobody."""
+    """The names of ids, and one word for all ids that the target made up and told nobody."""
     names = names_of(recording)
     ours = {
         found

@@ -1,10 +1,10 @@
-"""Which rules a certificate covers, and which a target can't be led to, with the reason.
+"""Which rules a certificate covers, and which rules can't be reached on a target, with the reason.
 
-A rule counts as covered if every explanation of some passing case used it.
+A rule is covered if every explanation of some passing case used it.
 
-What is unreachable follows from the rules' own guards: no answer to the questions that the guard
-asks is left once those are taken away that need a version, a setting or a feature which the target
-lacks.  A rule that is reachable by this may still be hard to reach.
+A rule is unreachable if its guard can't be true on the target: the target lacks the API version,
+the setting or the feature that the guard needs.  A rule that is reachable by this test may still be
+hard to reach.
 """
 
 from __future__ import annotations
@@ -61,9 +61,9 @@ _ROWS = {"LeaveGroup member": "LeaveGroup"}
 
 
 def unreachable(revision: Revision, hello: Hello, configs: Sequence[Config]) -> dict[str, str]:
-    """Rule → why no plan leads a target there that has these abilities and one of these settings.
+    """Rule → why no plan reaches it on a target with these features and one of these settings.
 
-    A rule that is proved unreachable says so itself.
+    A rule that is proved unreachable has its own reason.
     """
     reasons: dict[str, str] = {}
     for table, rule in revision.rules():
@@ -86,7 +86,7 @@ def unreachable(revision: Revision, hello: Hello, configs: Sequence[Config]) -> 
 
 
 def _wants(api: str, hello: Hello, configs: Sequence[Config]) -> Iterator[tuple[str, Allowed]]:
-    """What the target may lack, and which answers are left then."""
+    """What the target may lack, each with the answers to a guard's questions that remain then."""
     yield (
         "nothing that is sent makes a coordinator load or move away",
         lambda feature, value: feature is not COORDINATOR or value is Availability.HERE,
@@ -110,7 +110,7 @@ def _wants(api: str, hello: Hello, configs: Sequence[Config]) -> Iterator[tuple[
 
 
 def _is_open(guard: Expr, allowed: Allowed) -> bool:
-    """Whether some allowed answers meet a guard."""
+    """Whether a guard can be true with the allowed answers."""
     features = list({id(f): f for f in features_of(guard)}.values())
     meets = compile_closure(guard, features)
     domains = [[v for v in feature.domain if allowed(feature, v)] for feature in features]

@@ -1,8 +1,8 @@
-"""Why a case failed, for somebody who has never seen it: one sentence, and what led to it.
+"""Explain why a case failed: one sentence, and the steps that led to it.
 
-Decides the words.  The sentence says what should have come, why, by which rule, and what came
-instead.  The steps say what was sent and answered, in order, members by name: "A1" is the first
-process of instance "A", a name in small letters is a dynamic member.
+The sentence says what should have been answered, why, by which rule, and what was answered
+instead.  The steps list what was sent and answered, in order, with members by name: "A1" is the
+first process of instance "A"; a name in small letters is a dynamic member.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ __all__ = ["Explanation", "explain", "explained", "sentence", "signature", "step
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """The sentence; the steps, numbered from 1, each a line; the rule that was broken, if any."""
+    """The sentence, the numbered steps, a line each, and the rule that was broken, if any."""
 
     sentence: str
     steps: tuple[str, ...]
@@ -55,7 +55,7 @@ def explained(result: CaseResult, revision: Revision) -> Explanation | None:
 
 
 def explain(verdict: Verdict | None, recording: Recording, revision: Revision) -> Explanation:
-    """What was expected, by which rule and why, and what came instead."""
+    """Explain a verdict: what was expected, by which rule and why, and what came instead."""
     names = names_of(recording)
     lines = step_lines(_told_from(recording, names))
     said = signature(verdict, recording)
@@ -86,7 +86,7 @@ def _told_from(recording: Recording, names: Mapping[str, str]) -> StepInput:
 
 def _undecided(verdict: Verdict | None, recording: Recording) -> str:
     if verdict is not None and verdict.unknown is not None:
-        return f"Nothing can be said: {verdict.unknown}."
+        return f"Undecided: {verdict.unknown}."
     if recording.stopped:
         return f"The case was stopped: {recording.stopped}."
     return "Every answer is one that the model gives."
@@ -113,7 +113,7 @@ def _sentence(
 
 
 def _twice(violation: Violation) -> str:
-    """The gravest thing an answer can show: two live members of one instance."""
+    """The gravest fault that an answer can show: two live members of one instance."""
     rows = (violation.observed or {}).get("members") or ()
     held = [row.get("groupInstanceId") for row in rows if isinstance(row, dict)]
     double = sorted({i for i in held if i is not None and held.count(i) > 1})
@@ -175,7 +175,7 @@ def _came(
 
 
 def _afterwards(recording: Recording, request: Send, names: Mapping[str, str]) -> str:
-    """What came in the end, where it came too late."""
+    """The answer that came in the end, where it came too late."""
     for event in recording.history:
         if isinstance(event, Answered) and event.answer.id == request.id:
             waited = event.at_ms - _sent_ms(recording, request.id)
@@ -184,7 +184,7 @@ def _afterwards(recording: Recording, request: Send, names: Mapping[str, str]) -
 
 
 def _told(differs: str, got: str) -> bool:
-    """Whether the difference says no more than the first word of the answer does."""
+    """Whether the difference says no more than the first word of the answer."""
     return differs.startswith("errorCode ") and got.startswith(differs.split()[1])
 
 

@@ -1,9 +1,9 @@
-"""The oracle as a running case asks it: each time at once, or now and then.
+"""Judge a history while its case is still running: after each event, or only during long waits.
 
-Decides how often a history on a real clock is judged while it is made.  A case of a suite ends at
-its first violation, so the oracle hears each event at once.  Of thousands of plans that are about
-nothing in particular most hold, and each is judged when it has ended anyway; the oracle hears of
-those only where an answer is long in coming, so that none is waited for that never will.
+A case of a suite ends at its first violation, so the oracle hears each event at once.  Random plans
+run by the thousand on a real clock, and most of them hold.  Each is judged at its end anyway, so
+the oracle hears of it earlier only where an answer is long in coming: then the run does not wait
+for an answer that never comes.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from fencepost.properties.oracle.oracle import Oracle
 from fencepost.properties.oracle.verdict import Verdict
 
 SELDOM_S = 5.0
-"""A plan that waits is listened to so often."""
+"""How often the oracle hears of a plan that waits, in seconds."""
 
 
 class Listener:
-    """An oracle that may lag behind what it is told.  `every_s` 0: it never does."""
+    """An oracle that may hear of events late; with `every_s` 0 it hears of each at once."""
 
     def __init__(self, oracle: Oracle, every_s: float) -> None:
         self._oracle = oracle
@@ -35,33 +35,33 @@ class Listener:
         return not self._every_s
 
     def observe(self, event: Event) -> None:
-        """Something happened."""
+        """Take in an event."""
         if self.at_once:
             self._oracle.observe(event)
             return
         if not isinstance(event, Passed):
             self._heard = time.monotonic()
         elif self._untold and isinstance(self._untold[-1], Passed):
-            self._untold.pop()  # that nothing came for longer says all that it said
+            self._untold.pop()  # the longer silence replaces it
         self._untold.append(event)
 
     def open(self) -> bool:
-        """Whether all is explained, as far as was heard; nothing is heard for this."""
+        """Whether all that the oracle has heard is explained; this lets it hear nothing more."""
         return self._oracle.open()
 
     async def still_open(self) -> bool:
-        """The same where an answer is waited for: what happened is heard if nothing does."""
+        """The same while an answer is awaited; after a long silence the oracle catches up."""
         if self._untold and time.monotonic() - self._heard >= self._every_s:
             await aside(self._catch_up)
         return self._oracle.open()
 
     def next_deadline_ms(self, after_ms: int) -> int | None:
-        """As the oracle has it, of all that happened."""
+        """The oracle's next deadline, after it has heard all that happened."""
         self._catch_up()
         return self._oracle.next_deadline_ms(after_ms)
 
     def verdict(self) -> Verdict:
-        """The oracle's, of all that happened."""
+        """The oracle's verdict on all that happened."""
         self._catch_up()
         return self._oracle.verdict()
 

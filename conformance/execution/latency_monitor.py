@@ -1,9 +1,9 @@
-"""How late things are on a target right now, measured: a control group beside the cases.
+"""Measure how late a target is right now, by a control group beside the cases.
 
-Decides how much lateness may be held against a target.  A member of a group of our own beats all
-the time, and another one falls silent again and again, so that we see how long a request takes, how
-late our own event loop is, and whether session timers fire.  "It did not happen in time" counts
-only while the control's requests are quick and its timers fire.
+One member of a group of our own sends heartbeats all the time, and another one falls silent again
+and again.  This shows how long a request takes, how late our own event loop is, and whether session
+timers fire.  A missing answer counts as a violation only while the control group's requests are
+quick and its timers fire.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ _UNKNOWN_MEMBER_ID = 25
 
 @dataclass(slots=True)
 class LagMeter:
-    """Keeps what was measured, each with the time when.  Times in s of the monotonic clock.
+    """Samples of latency, each with its time, in seconds of the monotonic clock.
 
-    `samples`: when something ended, and how long it took; `waiting`: since when something is
-    waited for that has not come yet, which says as much about a target that stalls.
+    `samples`: when something ended, and how long it took; `waiting`: the start of what is still
+    under way, which says as much about a target that stalls.
     """
 
     samples: list[tuple[float, float]] = field(default_factory=list)
@@ -51,12 +51,12 @@ class LagMeter:
     waiting: list[float] = field(default_factory=list)
 
     def note(self, seconds: float) -> None:
-        """Something took so long."""
+        """Add a sample of so many seconds, which ends now."""
         self.samples.append((time.monotonic(), seconds))
 
     @contextlib.contextmanager
     def measured(self) -> Iterator[None]:
-        """Note how long the body takes; nothing, if it fails."""
+        """Add a sample of the time that the body takes; none if it fails."""
         begun = time.monotonic()
         self.waiting.append(begun)
         try:
@@ -66,7 +66,7 @@ class LagMeter:
             self.waiting.remove(begun)
 
     def worst_ms(self, began: float, ended: float) -> int:
-        """The worst that was seen between two times, or just before and after, in ms."""
+        """The longest sample between two times, or just before and after, in ms."""
         first = bisect_left(self.samples, (began - 1,))
         near = [s for at, s in itertools.islice(self.samples, first, None) if at - s <= ended + 1]
         now = time.monotonic()
@@ -74,11 +74,11 @@ class LagMeter:
         return int(max(near, default=0.0) * 1000)
 
     def lag_ms(self, began: float, ended: float) -> int:
-        """The lag to allow for what happened between two times."""
+        """The lag, in ms, to allow for what happened between two times."""
         return max(LEAST_LAG_MS, _FACTOR * self.worst_ms(began, ended))
 
     def trustworthy(self, began: float, ended: float, lag_ms: int) -> bool:
-        """Whether a lag was allowed that the control never came near to, and its timers fired."""
+        """Whether the allowed lag was well above the control's latency, and its timers fired."""
         fired = [fired for at, fired in self.expiries if at <= ended + 30]
         return lag_ms >= _FACTOR * self.worst_ms(began, ended) and (not fired or any(fired))
 
@@ -102,7 +102,7 @@ class Control:
         await asyncio.gather(self._watch_loop(), self._beat(), self._expire())
 
     async def warm_up(self, rounds: int = 10) -> int:
-        """A first measure, in ms of lag to allow."""
+        """Take some first samples; returns the lag to allow, in ms."""
         began = time.monotonic()
         with contextlib.suppress(CoordinatorFailure, UnsupportedError):
             for _ in range(rounds):
@@ -127,10 +127,10 @@ class Control:
             await self._heartbeat(self._quick, "control", "nobody", -1)
 
     async def _expire(self) -> None:
-        """A member joins, syncs, falls silent, and asks whether it was removed; again and again.
+        """A member joins, syncs, falls silent, and checks whether it was removed; again and again.
 
-        It syncs since a coordinator may have lost the timer that a join starts (KAFKA-9752): that
-        is for a case to find, and must not cast doubt on all others.
+        It syncs because a coordinator may have lost the timer that a join starts (KAFKA-9752).  A
+        case finds that fault; here it would make all other results doubtful.
         """
         with contextlib.suppress(CoordinatorFailure, UnsupportedError):
             for number in itertools.count(1):
@@ -169,14 +169,14 @@ class Control:
 
 
 class _Asker:
-    """One request after the other on one connection."""
+    """Sends one request after the other on one connection."""
 
     def __init__(self, coordinator: AsyncCoordinator) -> None:
         self._coordinator = coordinator
         self._asked = itertools.count(1)
 
     async def ask(self, api: str, version: int, body: dict[str, Any]) -> dict[str, Any] | None:
-        """The answer; None if the connection ended.  Raises CoordinatorFailure after a cap."""
+        """The answer; None if the connection ended.  Raises CoordinatorFailure on timeout."""
         request_id = f"control-{next(self._asked)}"
         send = Send(request_id, "control", "fencepost", api, version, body)
         answers = list(await self._coordinator.send(send))

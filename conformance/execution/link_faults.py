@@ -1,9 +1,9 @@
-"""What a failure is worth that a bad link makes as well as a bad broker.
+"""Tell a fault of the target from a fault of the network link.
 
-Decides when lateness and the end of a connection count.  No control group shows what happens to one
-connection alone: a packet lost, a stall, a cut.  But a broker does wrong at the same request again
-and again, and a link anywhere; so such a failure counts when it was seen `SIGHTS` times at the same
-request, and no attempt passed.
+A late answer or a closed connection may come from the link: a lost packet, a stall, a cut.  The
+control group can't show what happens to one connection alone.  But a faulty target fails at the
+same request again and again, and a bad link fails anywhere.  So such a failure counts when it was
+seen `SIGHTS` times at the same request, and no attempt passed.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ SIGHTS = 3
 
 
 def may_be_the_link(result: CaseResult) -> bool:
-    """Whether a failure is such as a bad link makes, too: something late, or cut off."""
+    """Whether a bad link could cause this failure too: a late answer or a closed connection."""
     if is_cut_off(result):
         return True
     failed = result.outcome is Outcome.FAIL
@@ -25,7 +25,7 @@ def may_be_the_link(result: CaseResult) -> bool:
 
 
 def is_cut_off(result: CaseResult) -> bool:
-    """Whether the target failed altogether, or ended a connection."""
+    """Whether the target failed altogether, or closed a connection."""
     if result.outcome is not Outcome.FAIL:
         return False
     return result.violation is None or result.violation.wrong is Wrong.CLOSED
@@ -33,9 +33,9 @@ def is_cut_off(result: CaseResult) -> bool:
 
 @dataclass(slots=True)
 class Suspicions:
-    """The failures of one case that may be the link's.
+    """The failures of one case that the network link may have caused.
 
-    `attempts`: how often the case is tried anyway; it bounds the sights that are asked for.
+    `attempts`: how often the case is tried in any case; it limits how often a failure must be seen.
     """
 
     attempts: int
@@ -48,23 +48,24 @@ class Suspicions:
 
     @property
     def most_attempts(self) -> int:
-        """How often the case is tried: more often, once there is something to look for."""
+        """How often the case is tried: more often once there is a failure to confirm."""
         return self.attempts + (self.sights - 1 if self.seen else 0)
 
     def confirmed_by(self, result: CaseResult) -> bool:
-        """Note a failure; whether it was seen often enough by now."""
+        """Note a failure, and return whether it was seen often enough by now."""
         self.seen.append(result)
         where = _where(result)
         return sum(_where(before) == where for before in self.seen) >= self.sights
 
     def weighed(self, result: CaseResult) -> CaseResult:
-        """The last attempt's result, where none of these was confirmed."""
+        """The result of the last attempt, where no failure was confirmed."""
         if not self.seen:
             return result
         if result is not self.seen[-1]:
             notes = (*result.notes, *(f"not seen again: {s.message}" for s in self.seen))
             return replace(result, notes=notes)
-        why = f"not seen at the same request each time, so it may be the link: {result.message}"
+        why = "not seen at the same request each time, so the network link may be the cause"
+        why = f"{why}: {result.message}"
         return replace(result, outcome=Outcome.UNKNOWN, message=why, level=result.case.level)
 
 

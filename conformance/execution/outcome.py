@@ -1,7 +1,4 @@
-"""What became of a case, and of a whole certificate.
-
-Decides the words: the outcomes of cases, the verdict over them, and the exit code.
-"""
+"""The result of a case and of a whole certificate: outcomes, the overall verdict, exit codes."""
 
 from __future__ import annotations
 
@@ -54,12 +51,12 @@ EXIT_CODES = {Overall.HOLDS: 0, Overall.VIOLATED: 1, Overall.UNKNOWN: 2}
 
 @dataclass(frozen=True, slots=True)
 class CaseResult:
-    """One case: its outcome, the level at which it failed (else the case's), and the evidence.
+    """The result of one case: its outcome, the level at which it failed, and the evidence.
 
-    `message`: one sentence, members by name; "" for a pass.  `observed`: the signature of what was
-    seen, which a known failure must match; the same for the same fault in every run.
-    `attempts`: how often it was run; `seconds`: how long the last run took; `judged_s`: the
-    processor time that it took to judge what was recorded.
+    `level`: the case's, if it did not fail.  `message`: one sentence, members by name; "" for a
+    pass.  `observed`: the signature of what was seen, which a known failure must match; it is the
+    same for the same fault in every run.  `attempts`: how often the case was run; `seconds`: how
+    long the last run took; `judged_s`: the processor time that it took to judge what was recorded.
     """
 
     case: Case
@@ -76,7 +73,7 @@ class CaseResult:
 
     @property
     def violation(self) -> Violation | None:
-        """What the oracle found wrong, whatever the outcome was made of it."""
+        """The violation that the oracle found, whatever the outcome is."""
         return self.verdict.violation if self.verdict is not None else None
 
     def fingerprint(self, revision: Revision) -> Fingerprint | None:
@@ -95,7 +92,7 @@ class CaseResult:
 
 @dataclass(frozen=True, slots=True)
 class CertificateCoverage:
-    """Rules that every explanation of some case used; and reachable or not, with the reason."""
+    """The rules that were covered, were not, and can't be, the last with the reason."""
 
     covered: tuple[str, ...]
     missed: tuple[str, ...]
@@ -106,7 +103,7 @@ class CertificateCoverage:
 class Certificate:
     """All results of one target under one revision.
 
-    `suite`: name and figures of a suite that was made; empty for the catalogue.
+    `suite`: name and figures of a generated suite; empty for the catalogue.
     """
 
     provenance: Provenance

@@ -1,9 +1,9 @@
-"""What was recorded on a real clock, judged: what of it rests on how late something was.
+"""Judge what was recorded on a real clock, with more and more allowance for lateness.
 
-Decides with which patience a history is judged.  The narrowest is the lag that was measured while
-it was made.  A violation that any lag leaves is one.  One that more patience explains away counts
-only while the control group shows a quick target; as SHOULD at the most where the target's own
-patience is enough, and as its rule has it where it isn't: what is so late may as well never come.
+First the history is judged with the lag that was measured while it was recorded.  A violation that
+remains with any larger lag counts.  One that a larger lag explains counts only while the control
+group shows a quick target: as SHOULD at most if the target's own patience explains it, and at its
+rule's level if that is not enough, for an answer that is so late may as well never come.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ _GENEROUS_MS = 30_000
 
 
 def verdict_of(recording: Recording, revision: Revision, meter: LagMeter) -> Verdict:
-    """The oracle's verdict; the lag that it was found with is noted in the recording.
+    """The oracle's verdict; the lag that it allowed for is noted in the recording.
 
-    Where the narrowest finds a violation, it is looked for with more and more patience: what
-    remains wrong then does not rest on lateness, and is what the target is told.
+    Where the measured lag gives a violation, the history is judged with more and more lag.  What is
+    wrong even then does not depend on lateness, and is what is reported.
     """
     lag = max(recording.lag_ms, meter.lag_ms(recording.began, recording.ended))
     tight = _judge(recording, revision, lag)
@@ -47,7 +47,7 @@ def verdict_of(recording: Recording, revision: Revision, meter: LagMeter) -> Ver
     if meter.trustworthy(recording.began, recording.ended, lag):
         return found
     recording.lag_ms = max(_GENEROUS_MS, 10 * lag)
-    why = "it rests on lateness while the control was late too, or its timers did not fire"
+    why = "the answer was late, and so was the control group, or its timers did not fire"
     return replace(found, violation=None, unknown=why, used=frozenset())
 
 
@@ -56,7 +56,7 @@ def _judge(recording: Recording, revision: Revision, lag_ms: int) -> Verdict:
 
 
 def _sharpened(violation: Violation, tight: Violation) -> Violation:
-    """What is wrong by any measure, beside what would have been right by the narrowest."""
+    """The violation at the larger lag, with the right answers that remain at the measured lag."""
     rules = {a.rule for a in tight.allowed} if violation.request_id == tight.request_id else set()
     allowed = tuple(a for a in violation.allowed if a.rule in rules)
     return replace(violation, allowed=allowed or violation.allowed)

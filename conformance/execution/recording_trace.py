@@ -1,6 +1,6 @@
-"""From a recording of a case to a trace file.
+"""Turn the recording of a case into a trace file, and a trace file into a recording.
 
-Decides what of a run is kept: all that the judge saw, the plan, and the verdict with its reasons.
+A trace keeps all that the judge saw, the plan, and the verdict with its reasons.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def trace_of(
     tool_version: str,
     message: str = "",
 ) -> TraceFile:
-    """The trace of a run.  `message`: said instead of the explanation's sentence, if given."""
+    """The trace of a run.  `message`: instead of the explanation's sentence, if given."""
     return TraceFile(
         revision=revision.name,
         case=recording.case.id,
@@ -53,7 +53,7 @@ def trace_of(
 def verdict_of(
     recording: Recording, verdict: Verdict | None, revision: Revision, message: str = ""
 ) -> TraceVerdict:
-    """A verdict as a trace says it."""
+    """A verdict in the form that a trace file holds."""
     said = message or explain(verdict, recording, revision).sentence
     if verdict is None or verdict.violation is None:
         holds = verdict is not None and verdict.unknown is None
@@ -77,7 +77,7 @@ def verdict_of(
 
 
 def recording_of(trace: TraceFile) -> Recording:
-    """What was recorded, as far as a trace keeps it."""
+    """The recording, as far as a trace holds it."""
     if trace.plan is not None:
         case = case_from_json(dict(trace.plan))
     else:

@@ -1,7 +1,7 @@
-"""One case against one coordinator: sends the plan, reads answers, asks the oracle as it goes.
+"""Run one case against one coordinator: send its requests, read answers, and ask the oracle.
 
-Decides when a wait is over: when the answer came, when no explanation is left (then something is
-wrong and going on would prove nothing more), or when the wait itself can't be right (a cap).
+A wait ends when the answer came, when no explanation of the history is left (something is wrong,
+and going on would prove nothing more), or when the limit for a wait is reached.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ from fencepost.properties.oracle.oracle import Oracle
 from fencepost.properties.oracle.verdict import Verdict
 
 WAIT_CAP_MS = 120_000
-"""No single wait of a case is longer, real clock."""
+"""No single wait of a case is longer, on a real clock."""
 
 VIRTUAL_CAP_MS = 3_600_000
 _SLICE_MS = 50
 _LONGEST_SLICE_MS = 400
-"""The longer a wait, the seldomer it is looked whether it can end; an answer ends it at once."""
+"""The longer a wait, the less often it is checked whether it can end; an answer ends it at once."""
 
 _NO_HINTS = Hints()
 _BATCHES_SINCE = 3
@@ -57,7 +57,7 @@ class CaseUnsupportedError(Exception):
 
 @dataclass(slots=True)
 class Recording:
-    """All that a run of a case left: the evidence, and the names that make it readable."""
+    """All that is left of a run of a case: the evidence, and the names that make it readable."""
 
     case: Case
     config: Config
@@ -78,12 +78,12 @@ class Recording:
 
 
 class CaseRun:
-    """Runs one case.
+    """One run of one case.
 
-    `lag_ms`: what the target's clock can't tell apart, which times are scaled by; 0 for a virtual
-    clock.  `hints`: how the target is best asked.  `persists`: after a violation, too, the plan is
-    run to its end, for what else can be seen.  `eager`: judge it as it goes, though it is about no
-    rule.
+    `lag_ms`: differences in time that the target's clock can't show, by which waits are scaled; 0
+    for a virtual clock.  `hints`: how to send requests to this target.  `persists`: run the plan to
+    its end even after a violation, to see what else happens.  `eager`: judge the plan while it
+    runs, even if it is about no rule.
     """
 
     def __init__(
@@ -121,7 +121,7 @@ class CaseRun:
         self.recording = Recording(case, config, hello.clock, lag, patience, written_for_ms=lag)
 
     async def run(self) -> Recording:
-        """Run the plan to its end, or until nothing more can be learnt.
+        """Run the plan to its end, or until it can show nothing more.
 
         Raises CaseUnsupportedError; CoordinatorFailure where the target itself failed.
         """
@@ -145,7 +145,7 @@ class CaseRun:
         return self._oracle.at_once
 
     def verdict(self) -> Verdict:
-        """What the oracle says by now; on a real clock it was patient, see `patience_ms`."""
+        """The oracle's verdict so far; on a real clock it allows for `patience_ms`."""
         return self._oracle.verdict()
 
     def _goes_on(self) -> bool:
@@ -181,7 +181,7 @@ class CaseRun:
             self._record(Restarted(begun, self._clock(), dropped.dropped))
             moved = self.recording.moved
             self._take(dropped.answers)
-            self.recording.moved = moved  # to be sent away by the restart is as it should be
+            self.recording.moved = moved  # the restart may answer so
         else:
             begun, down = map(self._since_origin, dropped.spell)
             self._take(dropped.answers, begun)
@@ -220,12 +220,12 @@ class CaseRun:
         history = self.recording.history
         last = history[-1] if history and not self._virtual else None
         if isinstance(event, Passed) and isinstance(last, Passed):
-            history.pop()  # that nothing came for longer says all that it said
+            history.pop()  # the longer silence replaces it
         history.append(event)
         self._oracle.observe(event)
 
     def _take(self, answers: Sequence[Answer], read_ms: int | None = None) -> None:
-        """`read_ms`: real clock: when they had been read by, if not by now."""
+        """Record answers.  `read_ms`: on a real clock, when they had been read, if not now."""
         for answer in answers:
             read = answer if self._virtual else self._stamped(answer, read_ms)
             self._record(Answered(read))
@@ -236,7 +236,7 @@ class CaseRun:
             self._knowledge.learn(ask.who, ask.api, answer.body, self._bodies[answer.id])
 
     def _stamped(self, answer: Answer, read_ms: int | None) -> Answer:
-        """Real clock: when we read it, by the clock that stamped the sending."""
+        """On a real clock, the answer with the time when we read it, by our own clock."""
         at = self._clock() if read_ms is None else read_ms
         return Answer(answer.id, at + 1, answer.body, answer.findings)
 
@@ -254,7 +254,7 @@ class CaseRun:
                 self._record(Passed(before))
 
     async def _drained(self) -> Sequence[Answer]:
-        """What came in before and is still on its way through the event loop."""
+        """Answers that have arrived and are still on their way through the event loop."""
         for _ in range(3):
             await asyncio.sleep(0)
         return await self._coordinator.advance(0)
@@ -271,11 +271,11 @@ class CaseRun:
 
     async def _await(self, labels: tuple[str, ...]) -> None:
         begun = self._clock()
-        looked_ms = begun - 1  # what may happen now may not have been asked for yet
+        looked_ms = begun - 1  # what is due now may not have been checked yet
         cap = VIRTUAL_CAP_MS if self._virtual else WAIT_CAP_MS
         slice_ms = _SLICE_MS
         while (waiting := self._waiting(labels)) and await self._waits_on():
-            if not self._oracle.open():  # nobody can say any more what is due
+            if not self._oracle.open():  # what is due is unknown from here on
                 cap = self._unjudged_cap
             if self._clock() - begun > cap:
                 self.recording.stopped = f"{', '.join(waiting)} waited for in vain"
@@ -298,17 +298,18 @@ class CaseRun:
         return [ask.label for ask in self._open.values() if ask.label in labels]
 
     async def _linger(self) -> None:
-        """After the last step: time for what should have been answered, or should not."""
+        """After the last step, wait for answers that should come, or should not."""
         if self._virtual:
             await self._advance(0)
-        elif self._open or self._case.rules:  # else nothing can come that matters
+        elif self._open or self._case.rules:  # else no answer matters
             await self._let_pass(self._times.margin)
 
 
 def asked(step: RequestStep, hello: Hello, knowledge: Knowledge) -> tuple[int, dict[str, Any]]:
-    """The version and body that a request has for a target, by what its sender knows.
+    """The version and body of a request for a target, by what its sender was told.
 
-    Raises CaseUnsupportedError where the target hasn't, or the version can't.
+    Raises CaseUnsupportedError where the target lacks the API or version, or the version lacks a
+    field.
     """
     bounds = hello.apis.get(step.api)
     if bounds is None:
@@ -336,7 +337,7 @@ def asked(step: RequestStep, hello: Hello, knowledge: Knowledge) -> tuple[int, d
 
 
 def pause_ms(step: Pause, times: Times) -> int:
-    """How long a pause lasts."""
+    """How long a pause lasts, in ms."""
     total = sum(map(times.of, step.times)) // step.parts
     margin = step.margins * times.margin
     late = times.tick if step.times and step.margins else 0
@@ -344,7 +345,7 @@ def pause_ms(step: Pause, times: Times) -> int:
 
 
 def _in_version(message: Message, version: int) -> Message:
-    """A leave of one dynamic member, as the versions say it that name one member id."""
+    """A leave of one dynamic member, in the form of versions that name one member id."""
     match message:
         case LeaveGroupRequest(members=(LeavingMember(group_instance_id=None) as row,)):
             if version < _BATCHES_SINCE:

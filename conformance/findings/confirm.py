@@ -1,11 +1,10 @@
-"""Failures under examination: plans tried again against the target, smaller and smaller.
+"""Confirm and shrink failures: run smaller and smaller plans against the target.
 
-Decides how long a try may take, and how many run side by side.  A violation ends its plan where it
-is seen, so a smaller plan that shows it takes hardly longer than the one before; what takes much
-longer is given up, and run to its end only where nothing else is left to try.  On a real clock a
-smaller plan leaves no more to chance than the one that failed did.  It begins with the steps up to
-the wrong answer, and with short timeouts, so that later runs are quick.  All of it ends when the
-time is up, with what there is by then.
+A violation ends its plan, so a smaller plan that still fails takes hardly longer than the one
+before.  A run that takes much longer is given up, and is run to its end only if nothing else is
+left to try.  On a real clock a smaller plan must not have more races between requests than the plan
+that failed.  Shrinking begins with the steps up to the wrong answer, and with short timeouts, so
+that later runs are quick.  When the time is up, the smallest plan so far is the result.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ from fencepost.properties.workers.cancellation import Stop
 
 CONFIRMATIONS = 3
 _FLAKY_RUNS = 9
-"""What doesn't fail each time is run so often in all, so that its rate says something."""
+"""How often a flaky plan is run in all, so that its rate means something."""
 
 _FAILURES_AT_ONCE = 24
 _TRIES_AT_ONCE = 600
@@ -43,17 +42,17 @@ _BEGIN_AT_ONCE = 6
 _LEAST_S = 2.0
 _SLOW_S = 5.0
 _SLOW_AT_ONCE = 64
-"""So many plans side by side that take so long, for most of it is waiting."""
+"""How many slow plans run side by side, since most of their time is waiting."""
 
 _LAST_S = 5.0
-"""So long, and two runs more, what was found may be confirmed once the time is up."""
+"""After the time is up, this many seconds and two runs are left to confirm a finding."""
 
 
 class Examination:
-    """The failures of one target under examination.
+    """Confirms and shrinks the failures of one target.
 
-    `tries`: so many plans for one failure at most; `seconds`: for all of it, on a real clock, None:
-    as long as it takes; `stop`: ends it earlier.
+    `tries`: the most plans for one failure; `seconds`: for all of it, on a real clock, None: no
+    limit; `stop`: ends it earlier.
     """
 
     def __init__(
@@ -71,7 +70,7 @@ class Examination:
         self._tries = tries
         self._seconds = None if self._virtual else seconds
         self._stop = Stop()
-        self._wish = stop or self._stop
+        self._outer_stop = stop or self._stop
         self._failures = asyncio.Semaphore(1 if self._virtual else _FAILURES_AT_ONCE)
         self._places = asyncio.Semaphore(min(_TRIES_AT_ONCE, suite.places))
         self._next = asyncio.Lock()
@@ -79,15 +78,15 @@ class Examination:
 
     @asynccontextmanager
     async def limited(self) -> AsyncIterator[None]:
-        """While the body runs, its time does, and it is listened to who wishes its end."""
+        """While the body runs, its time limit does, and a request to stop is noticed."""
 
         async def listen() -> None:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(self._seconds):
-                    await self._wish.wait()
+                    await self._outer_stop.wait()
             self._stop.ask()
 
-        if self._wish.asked:
+        if self._outer_stop.asked:
             self._stop.ask()
         listening = asyncio.create_task(listen())
         try:
@@ -98,14 +97,15 @@ class Examination:
 
     @asynccontextmanager
     async def turn(self) -> AsyncIterator[bool]:
-        """The body's turn to examine one failure; whether there is time for it."""
+        """Wait for the turn to examine one failure; gives whether there is time for it."""
         async with self._failures:
             yield not self._stop.asked
 
     async def minimised(self, failure: CaseResult, *, times: int = 1) -> Minimal[CaseResult]:
-        """A failed case made as small as it gets.
+        """Shrink a failed case.
 
-        `times`: how often a smaller one must fail to be taken.  Raises ValueError for no failure.
+        `times`: how often a smaller one must fail to be taken.  Raises ValueError if the case did
+        not fail.
         """
         fingerprint = failure.fingerprint(self.revision)
         if fingerprint is None:
@@ -116,7 +116,7 @@ class Examination:
 
         async def judge(case: Case, most_s: float | None) -> CaseResult | None:
             if not self._virtual and not races(case.steps) <= loose:
-                return None  # what it shows would hang on luck
+                return None  # whether it fails would depend on timing
             return await self._shows(case, fingerprint, times, most_s)
 
         async def quick(case: Case) -> CaseResult | None:
@@ -149,7 +149,7 @@ class Examination:
     async def confirmed(
         self, case: Case, fingerprint: Fingerprint, took_s: float
     ) -> tuple[int, int]:
-        """How often a case failed with this fingerprint, of how many further runs; 0 of 0: no time.
+        """How often a case failed with this fingerprint, of how many more runs; 0 of 0: no time.
 
         `took_s`: how long it took before.
         """
@@ -174,7 +174,7 @@ class Examination:
     async def _shows(
         self, case: Case, fingerprint: Fingerprint, times: int, most_s: float | None
     ) -> CaseResult | None:
-        """The first of some runs, if all show it.  Raises GivenUpError after so long."""
+        """The first of some runs, if all fail so.  Raises GivenUpError after `most_s`."""
         if fingerprint.api and fingerprint.api not in {ask.api for ask in asks_of(case.steps)}:
             return None
         results = await self._run([case] * times, most_s)
@@ -196,7 +196,7 @@ class Examination:
         return result
 
     async def _begun(self) -> None:
-        """Some begin at once, where this process keeps up with those before."""
+        """Start some plans at once, as long as this process keeps up with those before."""
         async with self._next:
             if self._begins % _BEGIN_AT_ONCE == 0:
                 await kept_up()
@@ -204,15 +204,15 @@ class Examination:
 
 
 def _seen_after(failure: CaseResult) -> float:
-    """After how many seconds of its plan a failure was seen."""
+    """How many seconds after its start a plan showed the failure."""
     violation = failure.violation
     return failure.seconds if violation is None else violation.at_ms / 1000
 
 
 def self_contained(failure: CaseResult, suite: OpenTarget) -> Case:
-    """The case with the setting that it was run under, where a case can have its own.
+    """The case with the settings that it was run under, where a case can have its own.
 
-    It asks for no rule, since it is not there to pass.
+    It names no rules, since it is not run to pass.
     """
     case = replace(failure.case, rules=())
     if failure.recording is None or not suite.chooses_settings:
@@ -227,7 +227,7 @@ _TIMEOUTS = {"session_timeout_ms", "rebalance_timeout_ms"}
 
 
 def beginnings(case: Case, failure: CaseResult) -> list[Case]:
-    """Plans that may show the same and are better to begin with, the best first.
+    """Plans that may fail in the same way and are better to start with, the best first.
 
     `failure`: of a run of these steps.
     """
@@ -237,7 +237,7 @@ def beginnings(case: Case, failure: CaseResult) -> list[Case]:
 
 
 def _head(case: Case, failure: CaseResult) -> Case:
-    """The plan up to the step at whose end what is wrong had been seen, and its answer."""
+    """The plan up to the step in which the failure was seen, with a wait for the wrong answer."""
     violation = failure.violation
     recording = failure.recording
     if violation is None or recording is None:

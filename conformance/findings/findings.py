@@ -1,9 +1,9 @@
-"""From failures to findings: one for each fault, minimised, confirmed, explained.
+"""From failures to findings: one for each fault, shrunk, confirmed and explained.
 
-Decides what is worth telling.  Failures with one fingerprint are one finding, and the simplest of
-them is minimised against the target.  The result is run again; what doesn't fail every time is kept
-apart as flaky, with its rate, for it may be the weather; what there was no time for is kept apart,
-too, as it was met.  Known fingerprints are only counted.
+Failures with one fingerprint are one finding, and the simplest of them is shrunk against the
+target.  The result is run again.  A finding that does not fail each time is reported as flaky, with
+its rate, since the cause may be the load or the network.  A finding for which no time was left is
+reported as unconfirmed.  Known fingerprints are only counted.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ from fencepost.traces.files.trace_file import TraceFile
 class Finding:
     """One fault of a target.
 
-    `result`: of the run that showed it; `seen`: how many failures had this fingerprint, `first`:
-    the case of the one that was minimised; `failed` of `runs` more runs failed with the same
-    fingerprint; `tried`: how many plans it took; `is_minimal`: no step can be left out.  With no
-    more runs nobody knows whether it comes again.
+    `result`: of the run that showed it; `seen`: how many failures had this fingerprint; `first`:
+    the case of the one that was shrunk; `failed` of `runs` more runs failed with the same
+    fingerprint; `tried`: how many plans it took; `is_minimal`: no step can be left out.  With
+    `runs` 0 it is not confirmed.
     """
 
     result: CaseResult
@@ -63,16 +63,16 @@ class Finding:
 
     def steps(self, revision: Revision) -> tuple[str, ...]:
         """What was sent and answered, a numbered line each, for the revision that judged."""
-        told = explained(self.result, revision)
-        return () if told is None else told.steps
+        on_finding = explained(self.result, revision)
+        return () if on_finding is None else on_finding.steps
 
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """What a search came to.
+    """The findings of a search.
 
-    `findings`: what comes each time; `flaky`: what doesn't; `unconfirmed`: what was not tried
-    again; `known`: how often known fingerprints were seen.
+    `findings`: those that fail each time; `flaky`: those that don't; `unconfirmed`: those that were
+    not run again; `known`: how often known fingerprints were seen.
     """
 
     findings: tuple[Finding, ...] = ()
@@ -99,12 +99,13 @@ async def findings_from(
     *,
     known: Collection[Fingerprint] = (),
     level: Level = Level.SHOULD,
-    told: OnFinding | None = None,
+    on_finding: OnFinding | None = None,
 ) -> Findings:
     """The distinct faults among failed cases, the simplest plan first.
 
-    `known`: fingerprints that are only counted; `level`: less binding failures are left out;
-    `told`: is told each as soon as it is confirmed, and then those that there was no time for.
+    `known`: fingerprints that are only counted; `level`: failures below it are left out;
+    `on_finding`: called with each finding as soon as it is confirmed, and at the end with those for
+    which no time was left.
     """
     suite = examination.suite
     grouped = _by_fingerprint(failures, suite, level)
@@ -115,22 +116,22 @@ async def findings_from(
             if not has_time:
                 return _raw(fingerprint, results)
             finding = await finding_of(fingerprint, results, examination)
-        if told is not None and finding.runs:
-            told(finding)
+        if on_finding is not None and finding.runs:
+            on_finding(finding)
         return finding
 
     new = [examined(one, alike) for one, alike in grouped.items() if one not in known]
     found = list(await asyncio.gather(*new))
     found.sort(key=lambda f: (weight(f.case, suite.hello.apis), f.fingerprint))
     findings = _sorted(found, counted)
-    if told is not None:
+    if on_finding is not None:
         for finding in findings.unconfirmed:
-            told(finding)
+            on_finding(finding)
     return findings
 
 
 def unexamined(failures: Sequence[CaseResult], suite: OpenTarget, level: Level) -> Findings:
-    """The distinct faults among failed cases, as they were met."""
+    """The distinct faults among failed cases, neither shrunk nor confirmed."""
     grouped = _by_fingerprint(failures, suite, level)
     return _sorted([_raw(one, alike) for one, alike in grouped.items()])
 
@@ -163,12 +164,12 @@ def _by_fingerprint(
 async def finding_of(
     fingerprint: Fingerprint, results: Sequence[CaseResult], examination: Examination
 ) -> Finding:
-    """The first of some failures with one fingerprint, made small and tried again."""
+    """Shrink and confirm the first of some failures with one fingerprint."""
     first = results[0]
     minimal = await examination.minimised(first)
     failed, runs = await examination.confirmed(*_again(minimal, fingerprint))
     if failed < runs and await examination.is_steady(first, fingerprint):
-        # It was made so small that it fails by luck; what is taken must fail each time.
+        # It is now so small that it is flaky; shrink again, with plans that fail each time.
         minimal = await examination.minimised(first, times=CONFIRMATIONS)
         failed, runs = await examination.confirmed(*_again(minimal, fingerprint))
     return Finding(
@@ -190,7 +191,7 @@ def _again(
 
 
 def _raw(fingerprint: Fingerprint, results: Sequence[CaseResult]) -> Finding:
-    """As it was met: neither small nor tried again."""
+    """A finding as it was seen: neither shrunk nor confirmed."""
     first = results[0]
     return Finding(
         result=_named(first, first.case, fingerprint),
@@ -205,7 +206,7 @@ def _raw(fingerprint: Fingerprint, results: Sequence[CaseResult]) -> Finding:
 
 
 def _named(result: CaseResult, case: Case, fingerprint: Fingerprint) -> CaseResult:
-    """The result of a minimal case under an id that stays while the plan does."""
+    """The result of a shrunk case, under an id that depends on its steps alone."""
     name = f"found/{steps_digest(case.steps)}-{fingerprint.rule or fingerprint.wrong}"
     return under(result, replace(case, id=name, about=str(fingerprint)))
 
@@ -219,5 +220,5 @@ def under(result: CaseResult, case: Case) -> CaseResult:
 
 
 def trace_of_finding(finding: Finding, suite: OpenTarget, *, seed: int) -> TraceFile | None:
-    """The evidence, which `fencepost replay` takes; None where the target failed and left none."""
+    """The trace of a finding, for `fencepost replay`; None where the target itself failed."""
     return sound_trace(finding.result, suite.revision, suite.provenance(), seed=seed)

@@ -1,8 +1,7 @@
-"""The findings in `docs/findings/`: what a trace file says, as its page quotes it.
+"""The steps of a trace as the pages in `docs/findings/` quote them.
 
-Decides that a page about a finding shows the steps of its trace and nothing made up:
 `python -m fencepost.conformance.findings.findings_page TRACE` prints the block that the page must
-hold.
+hold; a test compares the two.
 """
 
 from __future__ import annotations

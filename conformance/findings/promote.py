@@ -1,8 +1,8 @@
-"""Adopt: a finding becomes a trace of the corpus, which every run of the tests replays.
+"""Adopt: put the trace of a finding into the corpus, which every run of the tests replays.
 
-Decides what may come in: a trace whose verdict is the same today, that has a name nobody has, and
-that shows what no trace of the corpus shows yet.  Where the judge was wrong and has been mended,
-today's verdict is what is expected from now on, if the user says so.
+A trace may be adopted if its verdict is the same today, its name is free, and the corpus has no
+trace of the same bug.  Where the judge was wrong and has been fixed, the user may say that today's
+verdict is the expected one.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _LONGEST = 100
 
 @dataclass(frozen=True, slots=True)
 class Adopted:
-    """The trace under its name, and where it is now."""
+    """The trace under its name, and its path."""
 
     name: str
     path: Path
@@ -39,10 +39,10 @@ class Adopted:
 def adopt(
     finding: TraceFile, corpus: CorpusFolder, *, name: str | None = None, today: bool = False
 ) -> Adopted:
-    """Write a finding into a corpus.
+    """Write the trace of a finding into a corpus.
 
-    `name`: None for one made of the target and what is wrong; `today`: expect today's verdict, not
-    the file's.  Raises TraceFileError.
+    `name`: None for one made of the target and the fingerprint; `today`: expect today's verdict,
+    not the file's.  Raises TraceFileError.
     """
     trace = _with_verdict_of_today(finding) if today else _sound(finding)
     if trace.verdict.outcome == "unknown":
@@ -79,20 +79,20 @@ def corpus_here(into: Path | None, place: Path) -> CorpusFolder:
         raise TraceFileError(
             str(place),
             "traces/corpus/index.json",
-            "isn't there, nor above: this is no checkout of fencepost",
+            "is not here or in a folder above: this is no checkout of fencepost",
             "go to one, or name the folder of a corpus of your own with --into",
         )
     return CorpusFolder.read(folder)
 
 
 def _sound(trace: TraceFile) -> TraceFile:
-    """The trace, if it is judged today as the file says.  Raises TraceFileError."""
+    """The trace, if today's verdict is the file's.  Raises TraceFileError."""
     replayed = rejudge(trace)
     if not replayed.same:
         raise TraceFileError(
             "the trace",
             "verdict",
-            f"is another today: {_words(replayed.today)}, not {_words(replayed.recorded)}",
+            f"has changed: today it is {_words(replayed.today)}, not {_words(replayed.recorded)}",
             "if that is right, say --today",
         )
     return trace
@@ -109,7 +109,7 @@ def _words(verdict: TraceVerdict) -> str:
 
 
 def _default_name(trace: TraceFile) -> str:
-    """Whose it is, and what is wrong."""
+    """A name made of the implementation and the fingerprint."""
     fingerprint = fingerprint_of_trace(trace)
     what = trace.case or "run" if fingerprint is None else str(fingerprint)
     origin = origin_of(str(trace.provenance.get("target")))

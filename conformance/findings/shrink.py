@@ -1,7 +1,6 @@
-"""Shrink: the smallest trace that still shows what a trace shows, on any target.
+"""Shrink a trace: find the smallest plan that fails on a target with the same fingerprint.
 
-Decides what must stay the same while steps go: the fingerprint of the failure.  How it is made
-small and tried again is as `fuzz` has it, and so is its end on a real clock.
+Plans are shrunk and confirmed as `fuzz` does it, with the same time limit on a real clock.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from fencepost.conformance.targets.target import Target
 from fencepost.traces.files.trace_file import TraceFile, TraceFileError
 
 SECONDS = 180.0
-"""So long at most it takes on a real clock, if nobody says."""
+"""The time limit on a real clock, if the user gives none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +47,9 @@ class Shrunk:
 
 
 async def shrink(trace: TraceFile, target: Target, *, seconds: float = SECONDS) -> Shrunk:
-    """The smallest that fails on a target as this trace's plan does; `seconds`: on a real clock.
+    """The smallest plan that fails on a target as this trace's does.  `seconds`: on a real clock.
 
-    Raises TraceFileError where there is no plan, or it doesn't fail there.
+    Raises TraceFileError where there is no plan, or it does not fail there.
     """
     case = plan_of(trace)
     async with opened(target, find_revision(trace.revision), Options(eager=True)) as suite:
@@ -74,7 +73,7 @@ async def shrink(trace: TraceFile, target: Target, *, seconds: float = SECONDS) 
             raise TraceFileError(
                 "the trace",
                 "plan",
-                f"ends {target.name} itself, which leaves nothing to record",
+                f"ends {target.name} itself, so nothing is recorded",
                 "run `certify` on it, which says how it ended",
             )
     before, now = len(case.steps), len(named.steps)
@@ -82,7 +81,7 @@ async def shrink(trace: TraceFile, target: Target, *, seconds: float = SECONDS) 
 
 
 def plan_of(trace: TraceFile) -> Case:
-    """The plan of a trace, as something to make smaller.  Raises TraceFileError if it has none."""
+    """The plan of a trace, to be shrunk.  Raises TraceFileError if it has none."""
     if trace.plan is None:
         raise TraceFileError(
             "the trace",
@@ -94,7 +93,7 @@ def plan_of(trace: TraceFile) -> Case:
 
 
 def with_settings(case: Case, trace: TraceFile, suite: OpenTarget) -> Case:
-    """The case under the settings that it was recorded under, where they can be chosen."""
+    """The case under the settings that it was recorded with, where a target can choose them."""
     if not suite.chooses_settings:
         return case
     config = {DELAY: trace.config.get(DELAY), **case.needs.config}

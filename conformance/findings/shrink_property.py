@@ -1,9 +1,9 @@
-"""Shrink for a property: the smallest run of a model that still breaks it.
+"""Shrink a trace for a property: find the smallest run of a model that still breaks the property.
 
-Decides which properties a trace can show, and on what it is run.  A property of histories is seen
-in the answers; one of a group is asked of each group after each step.  All others need to know what
-clients know, or what was before; exploration checks those.  The run is one of the model that the
-trace was recorded from, or of the revision that it names where it came from elsewhere.
+A trace can show properties of histories, which are read from the answers, and properties of one
+group, which are evaluated after each step.  All others need to know what clients know, or an
+earlier state; exploration checks those.  The run is one of the model that the trace was recorded
+from, or else of the revision that the trace names.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _IN_PROCESS = ("model", "mutant")
 
 
 async def shrink_property(trace: TraceFile, one: Property) -> Shrunk:
-    """The smallest run that breaks a property.
+    """Shrink the plan of a trace to the smallest run that breaks a property.
 
     Raises TraceFileError where there is no plan, it breaks nothing, or no trace can show it.
     """
@@ -49,7 +49,7 @@ async def shrink_property(trace: TraceFile, one: Property) -> Shrunk:
         raise TraceFileError(
             f"property:{one.id}",
             one.kind.value,
-            "speaks of more than a trace shows",
+            "needs more than a trace holds",
             f"`fencepost check {trace.revision}` finds the shortest run that breaks it",
         )
     case, target = plan_of(trace), _PropertyTarget(_origin(trace), one)
@@ -99,7 +99,7 @@ def _origin(trace: TraceFile) -> Revision:
 
 
 class _PropertyTarget(InProcessTarget):
-    """A model of which a property is asked; its scopes are used one after the other."""
+    """A model on which a property is evaluated; its scopes are used one after the other."""
 
     def __init__(self, revision: Revision, one: Property) -> None:
         super().__init__(f"model:{revision.name}", revision, own_version())
@@ -108,7 +108,7 @@ class _PropertyTarget(InProcessTarget):
         self._watching = _PropertyModel(revision, one)
 
     def sentence(self, result: CaseResult) -> str:
-        """What is wrong, of the case that was run last; "" for nothing."""
+        """What is wrong in the run of the last case; "" for nothing."""
         if result.recording is None:
             return ""
         if self._property.kind is PropertyKind.HISTORY:
@@ -127,7 +127,10 @@ class _PropertyTarget(InProcessTarget):
 
 
 class _PropertyModel(ModelCoordinator):
-    """A model that asks a property of its groups after each call; `said`: what was wrong first."""
+    """A model that evaluates a property of its groups after each call.
+
+    `said`: the first sentence that says what is wrong, or "".
+    """
 
     def __init__(self, revision: Revision, one: Property) -> None:
         super().__init__(revision, own_version())
@@ -144,7 +147,7 @@ class _PropertyModel(ModelCoordinator):
         return self._asked(super().send(request))
 
     def advance(self, ms: int) -> list[Answer]:
-        """As the model's; what is between two timers isn't looked at."""
+        """As the model's; states between two timers are not evaluated."""
         return self._asked(super().advance(ms))
 
     def restart(self) -> Dropped:

@@ -1,9 +1,9 @@
-"""What a request says that no well-kept client would: values at the edges, field by field.
+"""Boundary values: for each field of a request, values that no correct client would send.
 
-Decides how odd a request can be.  One field of a request is bent at a time, mostly, so that what
-comes of it is that field's doing.  What is bent stays within what the wire can say and what a
-coordinator is asked for: a topic that doesn't exist is named `missing`, as everywhere here, and
-texts are long, but none is longer than Kafka's own storage of it can hold.
+Mostly one field of a request is changed at a time, so that a failure is due to that field.  Values
+stay within what the wire format can say and what a coordinator is responsible for: a topic that
+doesn't exist is named `missing`, as everywhere here, and texts are long, but none is longer than
+Kafka's storage of it can hold.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ _LONGER = "longer-" + "x" * 1000
 _FOREIGN = "grüße ✓ 組"
 _LARGE = 100_000
 _RARE = 12
-"""So many times rarer than the others are values that cost a target, or us, much work."""
+"""How many times rarer than the others are values that make much work for a target or for us."""
 
 
 class About(NamedTuple):
-    """Who asks, who else there is, in which groups, and the target's settings."""
+    """The sender of a request, the other members, their groups, and the target's settings."""
 
     who: str
     others: tuple[str, ...]
@@ -46,7 +46,7 @@ Draw = Callable[[Random, About], Any]
 
 
 class BoundaryValue(NamedTuple):
-    """A value at an edge: its field, what it is called, how it is drawn, how rare it is."""
+    """A boundary value: its field, its name, how it is drawn, and whether it is rare."""
 
     field: str
     name: str
@@ -55,7 +55,7 @@ class BoundaryValue(NamedTuple):
 
     @property
     def id(self) -> str:
-        """For counting."""
+        """A name for counting."""
         return f"{self.field} {self.name}"
 
 
@@ -193,11 +193,11 @@ _BY_FIELD: Mapping[str, tuple[BoundaryValue, ...]] = {
 
 
 _ONLY = {"groups": "DescribeGroups", "topics": "OffsetCommit"}
-"""Fields of one name that mean something else in another API."""
+"""Fields with the same name that mean something else in another API."""
 
 
 def draw_edge(random: Random, api: str, fields: Iterable[str]) -> BoundaryValue | None:
-    """An edge of one of these fields of a request; None where none of them has any."""
+    """A boundary value for one of these fields of a request; None where there is none."""
     bent = [f for f in fields if f in _BY_FIELD and _ONLY.get(f, api) == api]
     if not bent:
         return None
@@ -209,7 +209,7 @@ def draw_edge(random: Random, api: str, fields: Iterable[str]) -> BoundaryValue 
 
 
 def is_about_nobodys_group(ask: RequestStep) -> bool:
-    """Whether a request is about what the group of no name holds.
+    """Whether a request is about the group with the empty name.
 
     That group has the same name for everybody who shares a broker, so it may hold anything.
     """

@@ -1,7 +1,7 @@
-"""A folder of plans: what a fuzzer found worth keeping, and begins with the next time.
+"""A folder of plans that reached something new, from which the next fuzz run starts.
 
-Decides names and format: each plan is a case as JSON, named after its id, which is a digest of what
-is done in it; so the same plan is the same file.
+Each plan is a case as JSON, named after its id, which is a digest of its steps; so the same plan is
+the same file.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""A plan rehearsed on the model before anybody else plays it.
+"""Run a plan on the model first, step by step, while it is drawn.
 
-Decides what an act would come to: which rules it uses, in which state it leaves its group, which
-requests are answered.  So a plan can be drawn step by step with an eye on what is worth doing, and
-with a wait exactly where an answer is due.  Time is virtual and requests take none, which is nearly
-how a quick target with a real clock plays the same plan.
+This shows which rules a step uses, in which state it leaves its group, and which requests are
+answered.  So the fuzzer can choose steps that are worth running, and can wait exactly where an
+answer is due.  Time is virtual and requests take none, which is close to how a quick target with a
+real clock runs the same plan.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _MANY = 2
 
 @dataclass(frozen=True, slots=True)
 class PlannedStep:
-    """Something that is done; `hurry`: what comes next does not wait for it; `word`: its kind."""
+    """A step without its waits; `hurry`: the next step does not wait for it; `word`: its kind."""
 
     step: RequestStep | Pause | Disconnect | Restart
     hurry: bool = False
@@ -51,14 +51,14 @@ class PlannedStep:
 
 @dataclass(slots=True)
 class PlanCoverage:
-    """What a plan comes to: the rules that fire, pairs of them in a group, the states of groups."""
+    """What a plan covers: rules, pairs of rules in a group, and states of groups."""
 
     rules: set[str] = field(default_factory=set)
     pairs: set[Pair] = field(default_factory=set)
     states: set[GroupShape] = field(default_factory=set)
 
     def add(self, other: PlanCoverage) -> int:
-        """Take in another's; how much of it is new."""
+        """Add another's coverage; returns how much of it is new."""
         before = self.size
         self.rules |= other.rules
         self.pairs |= other.pairs
@@ -67,12 +67,12 @@ class PlanCoverage:
 
     @property
     def size(self) -> int:
-        """How much there is of everything."""
+        """How many rules, pairs and states there are."""
         return len(self.rules) + len(self.pairs) + len(self.states)
 
 
 class _RecordingModel(RunningModel):
-    """A running model that notes which rules fire in which group, and what becomes of it."""
+    """A running model that records which rules fire in which group, and the group's state."""
 
     def __init__(self, machine: Machine) -> None:
         super().__init__(machine)
@@ -95,7 +95,7 @@ class _RecordingModel(RunningModel):
 
 
 class DryRun:
-    """A plan in the making, played on the model as it grows."""
+    """A plan that is being drawn, run on the model step by step."""
 
     def __init__(self, revision: Revision, hello: Hello, config: Config, times: Times) -> None:
         self.hello = hello
@@ -112,12 +112,12 @@ class DryRun:
 
     @property
     def reached(self) -> PlanCoverage:
-        """What the plan has come to."""
+        """What the plan covers so far."""
         return self._model.reached
 
     @property
     def last_rules(self) -> tuple[str, ...]:
-        """The rules of the last thing that happened."""
+        """The rules that the last step used."""
         return self._model.last_rules
 
     def group(self, group_id: str) -> Group | None:
@@ -125,11 +125,11 @@ class DryRun:
         return self._model.groups.get(group_id)
 
     def waits(self, connection: str) -> bool:
-        """Whether a request is parked there."""
+        """Whether a request is parked on this connection."""
         return connection in self._parked
 
     def play(self, act: PlannedStep) -> bool:
-        """Add an act to the plan, if it can be done now; whether it could."""
+        """Add a step to the plan, if it can be run now; returns whether it could."""
         step = act.step
         match step:
             case RequestStep():
@@ -157,7 +157,7 @@ class DryRun:
         return True
 
     def end(self) -> tuple[Step, ...]:
-        """The steps of the plan, once nothing is added any more."""
+        """The steps of the finished plan."""
         self._read()
         return tuple(self.steps)
 
@@ -202,7 +202,7 @@ class DryRun:
                 self.knowledge.learn(ask.who, ask.api, answer.body or {}, body)
 
     def _read(self) -> None:
-        """Wait for what is answered by now."""
+        """Wait for the answers that have come by now."""
         if self._unread:
             self.steps.append(Await(tuple(self._unread)))
             self._unread.clear()
@@ -215,7 +215,7 @@ class DryRun:
 
 
 def acts_of(case: Case) -> list[PlannedStep]:
-    """What is done in a plan, without its waits; in a hurry where none follows."""
+    """The steps of a plan without its waits, each in a hurry where no wait follows."""
     acts = []
     for step, after in zip(case.steps, (*case.steps[1:], Settle()), strict=True):
         if not isinstance(step, Await | Settle):
@@ -225,7 +225,7 @@ def acts_of(case: Case) -> list[PlannedStep]:
 
 
 def group_shape(group: Group | None) -> GroupShape:
-    """A group as far as rules can tell it apart: one, two or more of a kind of member are told."""
+    """A group without names and numbers: of each kind of member none, one, or several."""
     if group is None:
         return ("absent",)
     kinds: dict[GroupShape, int] = {}

@@ -1,9 +1,9 @@
-"""The fuzzer at work: plans to a target, many side by side, until the budget is spent.
+"""Run plans against a target, many side by side, until the budget is spent, and count results.
 
-Decides what is counted.  A plan counts as covered what the judge's explanations of it all used; the
-pairs and states on its way count too, where the explanations used every rule of the way.  A target
-that dies is a finding: it is opened again, as often as that leads anywhere, and what was on its way
-when it died is tried again, one by one, to see which of it was to blame.
+A plan covers the rules that all explanations of it used; it also covers the pairs of rules and the
+states on its way if the explanations used every rule of the way.  A target that dies is a finding.
+It is opened again, and the plans that were running when it died are run again one by one, to find
+the one that killed it.
 """
 
 from __future__ import annotations
@@ -36,24 +36,24 @@ from fencepost.model.history import Sent
 from fencepost.model.messages.messages import HeartbeatRequest
 
 _GRACE_S = 20.0
-"""How long plans that are on their way may take once the time is over."""
+"""How long plans that are under way may take once the time is over, in seconds."""
 
 _ALIVE_S = 5.0
 _NUMBER = re.compile(r"\d+")
 _SUSPECTS = 40
 _NEVER = 1 << 40
 _KEPT_EACH = 4
-"""So many failures that look alike are kept, the shortest."""
+"""How many failures with the same key are kept, the shortest."""
 
 WORK = ("drawing plans", "judging", "sending and reading")
-"""What our own processor time goes to."""
+"""The purposes by which our own processor time is counted."""
 
 OnTally = Callable[["Tally"], None]
 
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """When to stop: after so many requests, or seconds; None: no limit of this kind."""
+    """When to stop: after so many requests or seconds; None: no limit of this kind."""
 
     requests: int | None = None
     seconds: float | None = None
@@ -61,13 +61,13 @@ class Budget:
 
 @dataclass(slots=True)
 class Tally:
-    """What came of a run.
+    """The counts of a run.
 
     `words`: how often each kind of request was sent; `outcomes`: of plans; `covered`: what was
-    shown of the model; `novel`: plans that brought something new; `failures`: some of each kind;
-    `unknown`: why nothing could be said, and how often; `died`: how often the target did;
-    `spent`: our own processor time, in s, by what for, see `WORK`; `theirs`: that of processes that
-    were started for it, where the system tells; `lived`: how long plans took, all together, in s.
+    shown of the model; `novel`: plans that reached something new; `failures`: some of each kind;
+    `unknown`: why plans are undecided, and how often; `died`: how often the target did; `spent`:
+    our own processor time, in s, by purpose, see `WORK`; `theirs`: that of processes that were
+    started for it, where the system reports it; `lived`: how long all plans took together, in s.
     """
 
     plans: int = 0
@@ -85,7 +85,7 @@ class Tally:
     lived: float = 0.0
 
     def add(self, plan: Plan, result: CaseResult, seen_as: tuple[str, str] | None) -> None:
-        """One more plan was run; `seen_as`: what its failure looks like, None if it didn't fail."""
+        """Count one more plan; `seen_as`: the key of its failure, None if it didn't fail."""
         self.plans += 1
         self.outcomes[result.outcome] += 1
         self.spent["judging"] += result.judged_s
@@ -107,7 +107,7 @@ class Tally:
             self.keep(seen_as, result)
 
     def merge(self, other: Tally) -> None:
-        """Add what another process counted while this one did; its seconds were the same."""
+        """Add what another process counted in the same time."""
         self.plans += other.plans
         self.requests += other.requests
         self.words += other.words
@@ -126,7 +126,7 @@ class Tally:
                 self.keep(seen_as, result)
 
     def keep(self, seen_as: tuple[str, str], result: CaseResult) -> None:
-        """A failure, if it is one of the shortest that look like it."""
+        """Keep a failure, if it is one of the shortest with its key."""
         alike = self.failures.setdefault(seen_as, [])
         alike.append(result)
         alike.sort(key=_length)
@@ -153,14 +153,14 @@ class Fuzzer:
         planner: Planner,
         tally: Tally,
         key_of: Callable[[CaseResult], tuple[str, str] | None],
-        told: OnTally | None = None,
+        on_tally: OnTally | None = None,
     ) -> None:
         self._target = target
         self._suite = suite
         self._planner = planner
         self._tally = tally
         self._key_of = key_of
-        self._told = told
+        self._on_tally = on_tally
         self._planned = 0
         self._results: dict[int, tuple[Plan, CaseResult]] = {}
         self._next = 0
@@ -168,7 +168,7 @@ class Fuzzer:
         self._victims: list[CaseResult] = []
 
     async def run(self, budget: Budget) -> list[Case] | None:
-        """Until the budget is spent: None; or until the target died: who may be to blame."""
+        """Run plans until the budget is spent (None), or the target died (the suspects)."""
         began, working, theirs = time.monotonic(), time.process_time(), started_s()
         before = sum(self._tally.spent.values())
         running: set[asyncio.Task[None]] = set()
@@ -194,9 +194,9 @@ class Fuzzer:
         return suspects(self._victims)
 
     async def _room(self, running: set[asyncio.Task[None]]) -> None:
-        """Until one more plan can run: there is a place, and this process keeps up.
+        """Wait until one more plan can run: there is a place, and this process keeps up.
 
-        Raises what a plan's run raised, which is our own fault.
+        Raises what the run of a plan raised, which is a fault of fencepost.
         """
         while True:
             if self._suite.hello.clock == "real":
@@ -209,7 +209,7 @@ class Fuzzer:
             await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
 
     async def _ending(self, running: set[asyncio.Task[None]], budget: Budget, began: float) -> None:
-        """Until what is still under way has ended, or has had its time."""
+        """Wait until what is under way has ended, or its time is over."""
         limit = None
         if self._dead:
             limit = _ALIVE_S
@@ -256,13 +256,13 @@ class Fuzzer:
             plan, result = self._results.pop(number)
             self._next = number + 1
             self._tally.add(plan, result, self._key_of(result))
-            if self._told is not None:
-                self._told(self._tally)
+            if self._on_tally is not None:
+                self._on_tally(self._tally)
 
     async def _is_alive(self) -> bool:
         """Whether the target still answers anything."""
         if self._suite.hello.clock == "virtual":
-            return True  # what ends a process there ends one case
+            return True  # a process that ends there ends one case
         try:
             async with asyncio.timeout(_ALIVE_S), self._target.scope("alive") as coordinator:
                 await coordinator.reset({})
@@ -281,7 +281,7 @@ async def _answers(coordinator: AsyncCoordinator, version: int) -> bool:
 
 
 def suspects(victims: Iterable[CaseResult]) -> list[Case]:
-    """Who may have ended the target, likeliest first: who asked something just before its end."""
+    """The plans that may have killed the target: first those that sent something just before."""
 
     def quiet_ms(result: CaseResult) -> int:
         history = [] if result.recording is None else result.recording.history
@@ -293,7 +293,7 @@ def suspects(victims: Iterable[CaseResult]) -> list[Case]:
 
 
 async def plan_context_of(target: Target, suite: OpenTarget) -> PlanContext:
-    """What plans can be made for: a target's abilities, and the settings that it can be given."""
+    """What plans can be made for: a target's features, and the settings that it can be given."""
     configs: list[tuple[dict[str, int | None], Config]] = []
     if suite.hello.clock == "virtual":
         async with target.scope("settings") as coordinator:

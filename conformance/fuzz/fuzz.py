@@ -1,9 +1,9 @@
-"""Fuzz: plans that nobody thought of, against one target, until the budget is spent.
+"""Fuzz: run random plans against one target until the budget is spent.
 
-Decides the course of a run: open the target, run plans, open it again where it died, then make each
-failure as small as it gets and confirm it.  Of listed failures one for each reason is examined; it
-is told and marked as known, and doesn't decide.  Nor does what turns out to have the known cause of
-a listed failure.  Whatever ends a run early, what was met is told.
+Steps: open the target, run plans, open the target again if it died, then shrink and confirm each
+failure.  Of known failures one for each reason is examined; it is reported as known and does not
+fail the run.  The same holds for a failure with the known cause of a listed one.  Whatever ends a
+run early, the failures so far are reported.
 """
 
 from __future__ import annotations
@@ -36,23 +36,23 @@ from fencepost.traces.files.causes import known_cause
 from fencepost.traces.files.trace_file import TraceFile
 
 _DEATHS = 5
-"""In a target that dies so often nothing more is searched."""
+"""After so many deaths of the target the search ends."""
 
 _TRIES = 2000
 _EXAMINE_S = 300.0
-"""So long at least there is for what was found; else as long as the search took."""
+"""The least time to examine failures, in seconds; else as long as the search took."""
 
 _SUSPECTS_AT_ONCE = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Fuzzed:
-    """What came of it.
+class FuzzResult:
+    """The result of a fuzz run.
 
-    `known`: how often listed failures were met, by their reason; `listed`: a finding for each
-    reason that was met, and those that have the cause of one, with its reason; `unreachable`: rules
-    that this target can't be led to, with the reason; `traces`: the evidence of each finding;
-    `gave_up`: why the search ended early, or ""; `stopped`: somebody ended it.
+    `known`: how often known failures were seen, by their reason; `listed`: findings that are known,
+    one for each reason and those that have a known cause, with the reason; `unreachable`: rules
+    that can't be reached on this target, with the reason; `traces`: of each finding; `gave_up`: why
+    the search ended early, or ""; `stopped`: the user stopped it.
     """
 
     provenance: Provenance
@@ -70,7 +70,7 @@ class Fuzzed:
 
     @property
     def never(self) -> tuple[str, ...]:
-        """Rules that could have been reached and were not, in the table's order."""
+        """Rules that can be reached and were not, in the table's order."""
         covered = self.tally.covered.rules
         return tuple(
             rule.id
@@ -84,132 +84,143 @@ class Fuzzed:
         return self.findings.all
 
     def exit_code(self) -> int:
-        """Violated if something comes each time, or the target could not be kept alive.
+        """1 if a finding fails each time or the target could not be kept alive.
 
-        2 if what was found doesn't come each time, or nobody knows.
+        2 if all findings are flaky or unconfirmed, else 0.
         """
         if self.findings.findings or self.gave_up:
             return EXIT_CODES[Overall.VIOLATED]
         return EXIT_CODES[Overall.UNKNOWN if self.found else Overall.HOLDS]
 
 
-class News:
-    """Hears what becomes of a run while it lasts; this one does nothing with it."""
+class FuzzListener:
+    """Is called while a run goes on; this one does nothing."""
 
-    def searched(self, fuzzed: Fuzzed) -> None:
-        """The search is over; its findings are as they were met, and will come one by one."""
+    def searched(self, fuzzed: FuzzResult) -> None:
+        """The search is over; its findings are not confirmed yet, and will come one by one."""
 
     def found(self, finding: Finding, why: str, trace: TraceFile | None) -> None:
-        """A finding; `why`: the reason that it is listed with, "" for a new one."""
+        """A finding was examined; `why`: the reason why it is known, "" for a new one."""
 
 
-SILENT = News()
+SILENT = FuzzListener()
 
 
-async def fuzz(open_target: Callable[[], Target], wish: FuzzOptions, news: News = SILENT) -> Fuzzed:
-    """Search until the budget is spent, then examine what was found; `news` hears of it.
+async def fuzz(
+    open_target: Callable[[], Target], options: FuzzOptions, listener: FuzzListener = SILENT
+) -> FuzzResult:
+    """Search until the budget is spent, then examine the failures.
 
-    Raises TargetUnavailableError if the target can't be opened.
+    `listener` is called meanwhile.  Raises TargetUnavailableError if the target can't be opened.
     """
-    course = FuzzProgress(wish)
+    progress = FuzzProgress(options)
     suspects: list[Case] | None = []
-    fuzzed: Fuzzed | None = None
+    fuzzed: FuzzResult | None = None
     while suspects is not None:
         target = open_target()
         try:
-            async with opened(target, wish.revision, Options(attempts=1)) as suite:
-                fuzzed, suspects = await _session(course, target, suite, suspects, news)
+            async with opened(target, options.revision, Options(attempts=1)) as suite:
+                fuzzed, suspects = await _session(progress, target, suite, suspects, listener)
         except TargetUnavailableError as error:
             if fuzzed is None:
                 raise
-            return _told_raw(replace(fuzzed, gave_up=f"It died, and then: {error}"), news)
+            return _told_raw(
+                replace(fuzzed, gave_up=f"It died and could not be opened again: {error}"), listener
+            )
     assert fuzzed is not None  # noqa: S101  (the loop runs once at least)
     return fuzzed
 
 
 async def _session(
-    course: FuzzProgress, target: Target, suite: OpenTarget, suspects: Sequence[Case], news: News
-) -> tuple[Fuzzed, list[Case] | None]:
-    """Run plans while the target lives, then examine what was found; else who may be to blame.
+    progress: FuzzProgress,
+    target: Target,
+    suite: OpenTarget,
+    suspects: Sequence[Case],
+    listener: FuzzListener,
+) -> tuple[FuzzResult, list[Case] | None]:
+    """Run plans while the target lives, then examine the failures; or return the suspects.
 
-    What is examined last was found in a target that died too often, too.
+    After too many deaths the failures are examined, too.
     """
-    wish = course.wish
-    ground = await course.arrived(target, suite)
-    await wish.stop.cut(_questioned(course, suite, suspects))
+    options = progress.options
+    context = await progress.arrived(target, suite)
+    await options.stop.cut(_questioned(progress, suite, suspects))
     to_blame: list[Case] | None = None
-    if course.tally.died < _DEATHS:
-        async with other_jobs(course, target, suite) as others:
-            to_blame = await course.searched(target, suite, ground)
+    if progress.tally.died < _DEATHS:
+        async with other_jobs(progress, target, suite) as others:
+            to_blame = await progress.searched(target, suite, context)
             if to_blame is None:
-                to_blame = await others.join(course)
-    died = course.tally.died
-    fuzzed = Fuzzed(
+                to_blame = await others.join(progress)
+    died = progress.tally.died
+    fuzzed = FuzzResult(
         provenance=suite.provenance(),
         clock=suite.hello.clock,
-        revision=wish.revision,
-        seed=wish.seed,
-        tally=course.tally,
-        findings=unexamined(course.failures(), suite, LEVEL),
-        known=course.met,
+        revision=options.revision,
+        seed=options.seed,
+        tally=progress.tally,
+        findings=unexamined(progress.failures(), suite, LEVEL),
+        known=progress.known_counts,
         listed=[],
         unreachable=unreachable(
-            wish.revision, suite.hello, [config for _, config in ground.configs]
+            options.revision, suite.hello, [config for _, config in context.configs]
         ),
         traces={},
         gave_up=f"It died {died} times." if died >= _DEATHS else "",
-        stopped=wish.stop.asked,
+        stopped=options.stop.asked,
     )
-    if to_blame is not None and not wish.stop.asked:
+    if to_blame is not None and not options.stop.asked:
         return fuzzed, to_blame
-    return await _examined(course, suite, fuzzed, news), None
+    return await _examined(progress, suite, fuzzed, listener), None
 
 
-async def _examined(course: FuzzProgress, suite: OpenTarget, fuzzed: Fuzzed, news: News) -> Fuzzed:
-    """All that failed made small, tried again, and told."""
-    wish = course.wish
-    news.searched(fuzzed)
+async def _examined(
+    progress: FuzzProgress, suite: OpenTarget, fuzzed: FuzzResult, listener: FuzzListener
+) -> FuzzResult:
+    """Shrink, confirm and report all failures."""
+    options = progress.options
+    listener.searched(fuzzed)
     examination = Examination(
-        suite, tries=_TRIES, seconds=_examine_s(wish, course.tally), stop=wish.stop
+        suite, tries=_TRIES, seconds=_examine_s(options, progress.tally), stop=options.stop
     )
-    listed = course.listed()
+    listed = progress.listed()
     alike = {result.case.id: why for why, result in listed.items()}
     traces: dict[str, TraceFile] = {}
     reasons: dict[str, str] = {}
 
     def tell(finding: Finding, why: str = "") -> None:
-        trace = trace_of_finding(finding, suite, seed=wish.seed)
+        trace = trace_of_finding(finding, suite, seed=options.seed)
         if trace is not None:
             traces[finding.case.id] = trace
-            why = course.known.of_cause(known_cause(trace)) or why
+            why = progress.known.of_cause(known_cause(trace)) or why
         reasons[finding.case.id] = why
-        news.found(finding, why, trace)
+        listener.found(finding, why, trace)
 
     async def of_listed() -> list[Finding]:
-        def met(finding: Finding) -> Finding:
-            return replace(finding, seen=course.met[alike[finding.first]])
+        def counted(finding: Finding) -> Finding:
+            return replace(finding, seen=progress.known_counts[alike[finding.first]])
 
         def tell_listed(finding: Finding) -> None:
-            tell(met(finding), alike[finding.first])
+            tell(counted(finding), alike[finding.first])
 
         failures = list(listed.values())
-        if wish.examines_listed:
-            old = await findings_from(failures, examination, level=LEVEL, told=tell_listed)
+        if options.examines_listed:
+            old = await findings_from(failures, examination, level=LEVEL, on_finding=tell_listed)
         else:
             old = unexamined(failures, suite, LEVEL)
             for finding in old.all:
                 tell_listed(finding)
-        return [met(finding) for finding in old.all]
+        return [counted(finding) for finding in old.all]
 
-    failures = course.failures()
+    failures = progress.failures()
     fingerprints = {result.fingerprint(suite.revision) for result in failures}
-    passed = {one for one in fingerprints if one and str(one) in wish.passed_over}
+    passed = {one for one in fingerprints if one and str(one) in options.passed_over}
     async with examination.limited():
         new, old = await asyncio.gather(
-            findings_from(failures, examination, known=passed, level=LEVEL, told=tell), of_listed()
+            findings_from(failures, examination, known=passed, level=LEVEL, on_finding=tell),
+            of_listed(),
         )
     caused = [finding for finding in new.all if reasons[finding.case.id]]
-    known = Counter(course.met)
+    known = Counter(progress.known_counts)
     for finding in caused:
         known[reasons[finding.case.id]] += finding.seen
     return replace(
@@ -221,27 +232,27 @@ async def _examined(course: FuzzProgress, suite: OpenTarget, fuzzed: Fuzzed, new
     )
 
 
-def _examine_s(wish: FuzzOptions, tally: Tally) -> float:
-    """As long as the search took, or as was wished for."""
-    return max(_EXAMINE_S, tally.seconds) if wish.examine_s is None else wish.examine_s
+def _examine_s(options: FuzzOptions, tally: Tally) -> float:
+    """The time limit to examine failures: given, or as long as the search took."""
+    return max(_EXAMINE_S, tally.seconds) if options.examine_s is None else options.examine_s
 
 
-def _told_raw(fuzzed: Fuzzed, news: News) -> Fuzzed:
-    """What was found in a target that is gone is told as it was met."""
-    news.searched(replace(fuzzed, findings=Findings()))
+def _told_raw(fuzzed: FuzzResult, listener: FuzzListener) -> FuzzResult:
+    """Report the findings in a target that is gone as unconfirmed."""
+    listener.searched(replace(fuzzed, findings=Findings()))
     for finding in fuzzed.findings.all:
-        news.found(finding, "", None)
+        listener.found(finding, "", None)
     return fuzzed
 
 
-async def _questioned(course: FuzzProgress, suite: OpenTarget, suspects: Sequence[Case]) -> None:
-    """Try those again that may have ended the target, where it can be alone with the target."""
+async def _questioned(progress: FuzzProgress, suite: OpenTarget, suspects: Sequence[Case]) -> None:
+    """Run the suspects again, each alone with the target where it can be."""
     alone = [replace(case, isolated=True) for case in suspects]
     for start in range(0, len(alone), _SUSPECTS_AT_ONCE):
         results = await suite.try_cases(alone[start : start + _SUSPECTS_AT_ONCE])
         for result in results:
-            key = course.key_of(result)
+            key = progress.key_of(result)
             if key is not None:
-                course.tally.keep(key, result)
+                progress.tally.keep(key, result)
         if any(is_cut_off(result) for result in results):
             return

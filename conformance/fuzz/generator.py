@@ -1,9 +1,9 @@
-"""What is done next: an act drawn with an eye on what its sender is in its group just now.
+"""Draw the next step of a plan, depending on the state of its sender in the group.
 
-Decides what is likely.  Who has no id joins, who is told a generation syncs, who is in a stable
-group does anything.  Most requests are what a well-kept client would send; one in a few is bent in
-one field, see `fuzz_edges`.  Anything may be sent twice, on a second connection, too late, or by
-somebody who drops the line at once.
+Who has no id joins, who was told a generation syncs, and who is in a stable group does anything.
+Most requests are what a correct client would send; a few have one field changed, see
+`boundary_values`.  Any request may be sent twice, on a second connection, too late, or by a member
+whose connection drops at once.
 """
 
 from __future__ import annotations
@@ -68,12 +68,12 @@ _LONG_PAUSES: tuple[tuple[float, Pause], ...] = (
     (1, Pause((Ms("rebalance"),))),
     (1, Pause((Ms("rebalance"),), minus=True)),
 )
-"""Only where time costs nothing."""
+"""Only on a virtual clock."""
 
 
 @dataclass(frozen=True, slots=True)
 class Participants:
-    """Who takes part in a plan: each member and the group that it belongs to."""
+    """The members of a plan, and the group that each belongs to."""
 
     homes: Mapping[str, str]
     config: Config
@@ -89,7 +89,7 @@ def home_of(who: str) -> str:
 
 
 def draw_cast(random: Random, config: Config) -> Participants:
-    """Some processes of one or two instances and some dynamic members; at times a second group."""
+    """Draw members: processes of one or two instances, some dynamic ones, rarely a second group."""
     few = random.choice([2, 3, len(_PROCESSES)])
     statics = random.sample(_PROCESSES, random.randint(0, few))
     dynamics = list(_DYNAMIC[: random.randint(0 if statics else 1, min(few, len(_DYNAMIC)))])
@@ -100,32 +100,32 @@ def draw_cast(random: Random, config: Config) -> Participants:
 
 
 class Drawer:
-    """Draws acts for one rehearsal."""
+    """Draws steps for one dry run."""
 
-    def __init__(self, random: Random, rehearsal: DryRun, cast: Participants) -> None:
+    def __init__(self, random: Random, dry_run: DryRun, cast: Participants) -> None:
         self._random = random
-        self._rehearsal = rehearsal
+        self._dry_run = dry_run
         self._cast = cast
-        self._virtual = rehearsal.hello.clock == "virtual"
+        self._virtual = dry_run.hello.clock == "virtual"
 
     def draw(self) -> PlannedStep:
-        """An act; its word says what it is, and in what it is odd."""
+        """Draw a step; its word says what kind of request it is, and what is unusual about it."""
         random = self._random
         who = self._somebody()
-        if self._rehearsal.waits(who):
+        if self._dry_run.waits(who):
             return self._of_one_who_waits(who)
         chance = random.random()
         if chance < 0.06:
             return PlannedStep(self._pause(), word="pause")
         if chance < 0.08:
             return PlannedStep(Disconnect(who), word="disconnect")
-        if chance < 0.08 + _RESTART and "restart" in self._rehearsal.hello.features:
+        if chance < 0.08 + _RESTART and "restart" in self._dry_run.hello.features:
             return PlannedStep(Restart(), word="restart")
         again = self._again(who) if chance > 1 - _AGAIN else None
         return again or self._request(who, self._kind(who))
 
     def bent(self, act: PlannedStep) -> PlannedStep | None:
-        """The same request with a field at an edge; None where it has no such field."""
+        """The same request with a boundary value in a field; None where there is none for it."""
         if not isinstance(act.step, RequestStep):
             return None
         who = act.step.who
@@ -136,27 +136,27 @@ class Drawer:
         return replace(act, step=replace(act.step, fields=fields), word=f"{act.step.api} {edge.id}")
 
     def _of_one_who_waits(self, who: str) -> PlannedStep:
-        """Most likely time passes; or it loses patience; or it asks on a second connection."""
+        """Most likely time passes; or the member gives up; or it uses a second connection."""
         random = self._random
         chance = random.random()
         if chance < 0.3:
             return PlannedStep(self._pause(), word="pause")
         if chance < 0.5:
             return PlannedStep(Disconnect(who), word="disconnect")
-        if self._rehearsal.waits(who + _SECOND):
+        if self._dry_run.waits(who + _SECOND):
             return PlannedStep(Disconnect(who + _SECOND), word="disconnect")
         return self._request(who, self._kind(who), who + _SECOND)
 
     def _somebody(self) -> str:
-        """Mostly one that its group waits for, or it would never get anywhere."""
+        """A member; mostly one for which its group waits, so that the group makes progress."""
         everybody = list(self._cast.homes)
         if self._random.random() < _DUTIFUL:
             everybody = [who for who in everybody if self._is_due(who)] or everybody
         return self._random.choice(everybody)
 
     def _is_due(self, who: str) -> bool:
-        group, member = self._rehearsal.group(self._cast.homes[who]), self._seat(who)
-        if group is None or member is None or self._rehearsal.waits(who):
+        group, member = self._dry_run.group(self._cast.homes[who]), self._seat(who)
+        if group is None or member is None or self._dry_run.waits(who):
             return False
         if group.state is GroupState.PREPARING:
             return member.joining is None
@@ -168,10 +168,10 @@ class Drawer:
         return self._random.choices(pauses, [weight for weight, _ in choices])[0]
 
     def _again(self, who: str) -> PlannedStep | None:
-        """Something that it asked before, word for word, at times on another connection."""
+        """A request that it sent before, unchanged, sometimes on another connection."""
         earlier = [
             act.step
-            for act in self._rehearsal.acts
+            for act in self._dry_run.acts
             if isinstance(act.step, RequestStep) and act.step.who == who
         ]
         if not earlier:
@@ -181,13 +181,13 @@ class Drawer:
         return PlannedStep(replace(ask, connection=connection), word=f"{ask.api} as before")
 
     def _seat(self, who: str) -> Member | None:
-        """What it is in its group, as far as it knows its id."""
-        group = self._rehearsal.group(self._cast.homes[who])
-        ids = self._rehearsal.knowledge.told(who).ids
+        """The member in its group, as far as it knows its id."""
+        group = self._dry_run.group(self._cast.homes[who])
+        ids = self._dry_run.knowledge.told(who).ids
         return group.member(ids[-1]) if group is not None and ids else None
 
     def _kind(self, who: str) -> str:
-        group = self._rehearsal.group(self._cast.homes[who])
+        group = self._dry_run.group(self._cast.homes[who])
         member = self._seat(who)
         state = GroupState.ABSENT if group is None else group.state
         weights = {
@@ -217,10 +217,10 @@ class Drawer:
     def _request(self, who: str, kind: str, connection: str | None = None) -> PlannedStep:
         random = self._random
         api = _API[kind]
-        bounds = self._rehearsal.hello.apis.get(api)
+        bounds = self._dry_run.hello.apis.get(api)
         if bounds is None:
             api, kind = "JoinGroup", "join"
-            bounds = self._rehearsal.hello.apis[api]
+            bounds = self._dry_run.hello.apis[api]
         version = random.randint(*bounds) if random.random() < _OLD else bounds[1]
         sender = "admin" if kind in {"describe", "list"} else who
         fields = self._fields(who, kind)
@@ -263,7 +263,7 @@ class Drawer:
         )
 
     def _fields(self, who: str, kind: str) -> dict[str, Any]:
-        """What a well-kept client says, in whatever version has the fields."""
+        """The fields that a correct client sends, whatever the version."""
         random = self._random
         home = self._cast.homes[who]
         group: dict[str, Any] = {"group_id": home}

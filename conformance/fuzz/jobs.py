@@ -35,7 +35,7 @@ class Assignment:
     """What one worker searches; all of it can be pickled."""
 
     target: str
-    options: TargetOptions
+    target_options: TargetOptions
     revision: str
     budget: Budget
     seed: int
@@ -50,7 +50,7 @@ class OtherJobs:
     running: tuple[asyncio.Task[Failure | None], ...] = ()
     found: tuple[list[Share], ...] = ()
 
-    async def join(self, course: FuzzProgress) -> list[Case] | None:
+    async def join(self, progress: FuzzProgress) -> list[Case] | None:
         """Wait for all, and add what they found; None, or who may have ended their target.
 
         Raises what a fuzzer raises, and WorkerLostError.
@@ -59,9 +59,9 @@ class OtherJobs:
         for task, found in zip(self.running, self.found, strict=True):
             if (failure := await task) is not None:
                 raise failure.error
-            ((tally, met, theirs),) = found
-            course.tally.merge(tally)
-            course.met.update(met)
+            ((tally, known_counts, theirs),) = found
+            progress.tally.merge(tally)
+            progress.known_counts.update(known_counts)
             if theirs is not None:
                 to_blame = [*(to_blame or []), *theirs]
         return to_blame
@@ -69,57 +69,57 @@ class OtherJobs:
 
 @asynccontextmanager
 async def other_jobs(
-    course: FuzzProgress, target: Target, suite: OpenTarget
+    progress: FuzzProgress, target: Target, suite: OpenTarget
 ) -> AsyncIterator[OtherJobs]:
     """Run the other fuzzers of this run while the body does; they end with it."""
-    wish = course.wish
-    if wish.jobs == 1 or course.tally.died:
+    options = progress.options
+    if options.jobs == 1 or progress.tally.died:
         yield OtherJobs()
         return
-    name, options = _shared(target, suite, wish)
-    known = tuple(wish.known(target))
-    budget = course.budget()
+    name, target_options = _shared(target, suite, options)
+    known = tuple(options.known(target))
+    budget = progress.budget()
     share = budget.requests
     if share is not None:
-        share = -(-share // wish.jobs)
-        course.wish = replace(wish, budget=replace(wish.budget, requests=share))
-    found = tuple(list[Share]() for _ in range(1, wish.jobs))
+        share = -(-share // options.jobs)
+        progress.options = replace(options, budget=replace(options.budget, requests=share))
+    found = tuple(list[Share]() for _ in range(1, options.jobs))
     running = []
     try:
         for number, mine in enumerate(found, 1):
             assignment = Assignment(
                 name,
-                options,
-                wish.revision.name,
+                target_options,
+                options.revision.name,
                 Budget(share, budget.seconds),
-                wish.seed + number * _APART,
-                tuple(wish.corpus)[number :: wish.jobs],
+                options.seed + number * _APART,
+                tuple(options.corpus)[number :: options.jobs],
                 known,
             )
             task = Task(f"fuzzer {number}", _fuzz, assignment)
             running.append(
-                asyncio.create_task(run_task(task, mine.append, wish.stop, grace_s=None))
+                asyncio.create_task(run_task(task, mine.append, options.stop, grace_s=None))
             )
         await asyncio.sleep(0)  # they start before this process has other things to do
         yield OtherJobs(tuple(running), found)
     finally:
-        course.wish = wish
+        progress.options = options
         for waiting in running:
             waiting.cancel()
         await asyncio.gather(*running, return_exceptions=True)
 
 
-def _shared(target: Target, suite: OpenTarget, wish: FuzzOptions) -> tuple[str, TargetOptions]:
+def _shared(target: Target, suite: OpenTarget, options: FuzzOptions) -> tuple[str, TargetOptions]:
     """What the others open: the broker that this process started, or one of their own."""
     address = getattr(target, "address", None)
     if isinstance(address, str):
         return f"tcp://{address}", TargetOptions(settings=dict(suite.config))
-    return wish.target, wish.options
+    return options.target, options.target_options
 
 
 async def _fuzz(given: Assignment, stop: Stop, tell: Tell) -> None:
     """In a worker: search, and report the share of the sum."""
-    wish = FuzzOptions(
+    options = FuzzOptions(
         find_revision(given.revision),
         given.budget,
         given.seed,
@@ -127,8 +127,8 @@ async def _fuzz(given: Assignment, stop: Stop, tell: Tell) -> None:
         given.corpus,
         stop=stop,
     )
-    course = FuzzProgress(wish)
-    target = find_target(given.target, given.options)
-    async with opened(target, wish.revision, Options(attempts=1)) as suite:
-        to_blame = await course.searched(target, suite, await course.arrived(target, suite))
-    tell((course.tally, dict(course.met), to_blame))
+    progress = FuzzProgress(options)
+    target = find_target(given.target, given.target_options)
+    async with opened(target, options.revision, Options(attempts=1)) as suite:
+        to_blame = await progress.searched(target, suite, await progress.arrived(target, suite))
+    tell((progress.tally, dict(progress.known_counts), to_blame))

@@ -1,9 +1,9 @@
-"""The fuzzer's plans: drawn afresh, or made of plans that brought something new.
+"""Make the plans of the fuzzer: draw new ones, or change those that reached something new.
 
-Decides where the search goes.  Each plan is rehearsed on the revision that judges while it is
-drawn; one that uses a rule, a pair of rules or a state of a group for the first time is kept, and
-kept plans are extended, bent, spliced and cut in preference to fresh ones.  Nothing here looks at
-what a target answers, so the same seed gives the same plans, however quick the target is.
+Each plan is run on the model while it is drawn.  A plan that uses a rule, a pair of rules or a
+state of a group for the first time is kept, and kept plans are extended, changed, spliced and cut
+more often than new ones are drawn.  Nothing here looks at what a target answers, so the same seed
+gives the same plans, however quick the target is.
 """
 
 from __future__ import annotations
@@ -57,14 +57,14 @@ SETTINGS: tuple[Mapping[str, int | None], ...] = (
     {"group.initial.rebalance.delay.ms": 0, "group.max.size": 2},
     {"group.max.size": 1},
 )
-"""What is tried where settings can be chosen, which a virtual clock lets one do."""
+"""Settings that are tried on a virtual clock, where they can be chosen."""
 
 
 @dataclass(frozen=True, slots=True)
 class PlanContext:
-    """What plans are made for: who judges, what the target can do, and its clock.
+    """What plans are made for: the revision that judges, the target's features, and its clock.
 
-    `configs`: settings that a plan may ask for, each with what is in force then.
+    `configs`: settings that a plan may ask for, each with all that is in force then.
     """
 
     revision: Revision
@@ -83,7 +83,7 @@ class PlanContext:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A plan, what each of its requests is called, and what the model comes to by it."""
+    """A plan, the kind of each of its requests, and what it covers in the model."""
 
     case: Case
     words: tuple[str, ...]
@@ -94,7 +94,7 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class _Kept:
-    """A plan of the corpus: its acts and the settings that it asks for."""
+    """A plan that is kept: its steps and the settings that it asks for."""
 
     acts: tuple[PlannedStep, ...]
     wanted: Mapping[str, int | None]
@@ -102,9 +102,9 @@ class _Kept:
 
 @dataclass(slots=True)
 class Planner:
-    """Makes plans, one after the other.  `known`: plans to begin with."""
+    """Makes plans, one after the other.  `known`: plans to start with."""
 
-    ground: PlanContext
+    context: PlanContext
     seed: int
     known: Iterable[Case] = ()
     reached: PlanCoverage = field(default_factory=PlanCoverage)
@@ -115,13 +115,13 @@ class Planner:
     _number: int = 0
 
     def __post_init__(self) -> None:
-        """Known plans come first, as they are."""
+        """Put the known plans first, unchanged."""
         self._random = Random(self.seed)  # noqa: S311  (to be repeated, not to be secret)
         self._waiting = [_Kept(tuple(acts_of(c)), dict(c.needs.config)) for c in self.known]
         self._waiting.reverse()
 
     def next(self) -> Plan:
-        """Another plan."""
+        """Make another plan."""
         while True:
             plan = self._made()
             if plan.requests:
@@ -133,14 +133,14 @@ class Planner:
             kept = self._waiting.pop()
             return self._played(kept.acts, kept.wanted, more=0)
         if not self._corpus or random.random() < _FRESH:
-            wanted, _ = random.choice(self.ground.configs)
+            wanted, _ = random.choice(self.context.configs)
             return self._played((), wanted, more=random.randint(3, _LONGEST))
         kept = self._parent()
         acts = self._mutated(list(kept.acts))
         return self._played(acts[:_PREFIX], kept.wanted, more=random.randint(*_FURTHER))
 
     def _parent(self) -> _Kept:
-        """One of the corpus, more likely a late one."""
+        """One of the kept plans, more likely a recent one."""
         number = len(self._corpus)
         return self._corpus[int(number * max(self._random.random(), self._random.random()))]
 
@@ -168,64 +168,64 @@ class Planner:
     def _played(
         self, acts: Sequence[PlannedStep], wanted: Mapping[str, int | None], *, more: int
     ) -> Plan:
-        """These acts as far as they can be done, and some more that are drawn."""
+        """Run these steps as far as they can be run, and some more that are drawn."""
         random = self._random
         config = self._config(wanted)
-        rehearsal = DryRun(self.ground.revision, self._hello(), config, self.ground.times(config))
+        dry_run = DryRun(self.context.revision, self._hello(), config, self.context.times(config))
         cast = draw_cast(random, config)
         known = [act.step.who for act in acts if isinstance(act.step, RequestStep)]
         homes = {**{who: home_of(who) for who in known if who != "admin"}, **cast.homes}
-        drawer = Drawer(random, rehearsal, Participants(homes, config))
+        drawer = Drawer(random, dry_run, Participants(homes, config))
         bend = random.randrange(len(acts)) if acts and more and random.random() < _BENT else -1
         for number, act in enumerate(acts[: 2 * _LONGEST]):
             bent = drawer.bent(act) if number == bend else None
-            self._play(rehearsal, bent or act)
+            self._play(dry_run, bent or act)
         for _ in range(more):
-            self._play(rehearsal, self._unusual(drawer, rehearsal))
-        return self._finished(rehearsal, wanted)
+            self._play(dry_run, self._unusual(drawer, dry_run))
+        return self._finished(dry_run, wanted)
 
-    def _play(self, rehearsal: DryRun, act: PlannedStep) -> None:
-        """Add an act, if it can be done, and means the same for everybody who shares the target."""
-        shared = self.ground.hello.clock == "real"
+    def _play(self, dry_run: DryRun, act: PlannedStep) -> None:
+        """Add a step, if it can be run, and its group is not one that all users share."""
+        shared = self.context.hello.clock == "real"
         if not (shared and isinstance(act.step, RequestStep) and is_about_nobodys_group(act.step)):
-            rehearsal.play(act)
+            dry_run.play(act)
 
-    def _unusual(self, drawer: Drawer, rehearsal: DryRun) -> PlannedStep:
-        """An act that was not drawn often in a group like this one, if chance gives one soon."""
-        act, seen = self._drawn(drawer, rehearsal)
+    def _unusual(self, drawer: Drawer, dry_run: DryRun) -> PlannedStep:
+        """Draw steps until one is rare for a group in such a state; the last one if none is."""
+        act, seen = self._drawn(drawer, dry_run)
         for _ in range(_REDRAWS):
             if seen <= _OFTEN:
                 break
-            act, seen = self._drawn(drawer, rehearsal)
+            act, seen = self._drawn(drawer, dry_run)
         return act
 
-    def _drawn(self, drawer: Drawer, rehearsal: DryRun) -> tuple[PlannedStep, int]:
+    def _drawn(self, drawer: Drawer, dry_run: DryRun) -> tuple[PlannedStep, int]:
         act = drawer.draw()
         home = home_of(act.step.who) if isinstance(act.step, RequestStep) else "g"
-        key = group_shape(rehearsal.group(home)), act.word
+        key = group_shape(dry_run.group(home)), act.word
         self._seen[key] += 1
         return act, self._seen[key]
 
     def _hello(self) -> Hello:
-        """What the target can do; a failover takes it seconds on a real clock, so few plans may."""
-        hello = self.ground.hello
+        """The target's features; on a real clock mostly without failover, which takes seconds."""
+        hello = self.context.hello
         self._number += 1
         if hello.clock == "virtual" or self._number % _FAILOVER_EACH == 0:
             return hello
         return replace(hello, features=hello.features - {"restart"})
 
     def _config(self, wanted: Mapping[str, int | None]) -> Config:
-        """What is in force; what a plan of elsewhere asks for and can't have is left out."""
-        for known, config in self.ground.configs:
+        """The settings in force; those that the plan asks for and can't have are left out."""
+        for known, config in self.context.configs:
             if known == wanted:
                 return config
-        return self.ground.configs[0][1]
+        return self.context.configs[0][1]
 
-    def _finished(self, rehearsal: DryRun, wanted: Mapping[str, int | None]) -> Plan:
-        steps = rehearsal.end()
-        known = any(wanted == settings for settings, _ in self.ground.configs)
-        needs = Needs(config=dict(wanted if known else self.ground.configs[0][0]))
-        last = rehearsal.last_rules[-1] if rehearsal.last_rules else "nothing-decided"
+    def _finished(self, dry_run: DryRun, wanted: Mapping[str, int | None]) -> Plan:
+        steps = dry_run.end()
+        known = any(wanted == settings for settings, _ in self.context.configs)
+        needs = Needs(config=dict(wanted if known else self.context.configs[0][0]))
+        last = dry_run.last_rules[-1] if dry_run.last_rules else "nothing-decided"
         case = Case(
             f"{_NAMED}/{_digest(steps, needs)}-{last}",
             ABOUT,
@@ -233,20 +233,20 @@ class Planner:
             Level.MUST,
             steps,
             needs,
-            isolated=self.ground.hello.clock == "real" and is_risky(steps),
+            isolated=self.context.hello.clock == "real" and is_risky(steps),
         )
-        is_novel = self.reached.add(rehearsal.reached) > 0
-        if is_novel and rehearsal.acts:
-            self._corpus.append(_Kept(tuple(rehearsal.acts), needs.config))
-        words = tuple(act.word for act in rehearsal.acts if isinstance(act.step, RequestStep))
-        return Plan(case, words, rehearsal.reached, rehearsal.requests, is_novel)
+        is_novel = self.reached.add(dry_run.reached) > 0
+        if is_novel and dry_run.acts:
+            self._corpus.append(_Kept(tuple(dry_run.acts), needs.config))
+        words = tuple(act.word for act in dry_run.acts if isinstance(act.step, RequestStep))
+        return Plan(case, words, dry_run.reached, dry_run.requests, is_novel)
 
 
 def is_risky(steps: Iterable[Step]) -> bool:
-    """Whether a plan may end its target: a restart, or a join that some coordinators abort at.
+    """Whether a plan may kill its target: a restart, or a join on which some coordinators abort.
 
-    The mock does where members' first protocols differ (see
-    `fencepost.conformance.targets.brokers.mock`), kfake where one offers no protocol, or the same
+    The mock aborts where members' first protocols differ (see
+    `fencepost.conformance.targets.brokers.mock`), kfake where a member offers no protocol, or one
     twice.
     """
     first: dict[object, set[str]] = {}

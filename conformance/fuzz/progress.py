@@ -1,7 +1,7 @@
-"""The course of a fuzz run: what is kept of it while targets come and go.
+"""The state of a fuzz run, which is kept while targets are closed and opened again.
 
-Decides which failures are new.  A failure that binds less than SHOULD is none, and of the known
-ones those with the same listed reason are one.
+A failure whose level is below SHOULD is not counted, and known failures with the same reason are
+one.
 """
 
 from __future__ import annotations
@@ -26,21 +26,21 @@ LEVEL = Level.SHOULD
 """The least binding level that counts."""
 
 LISTED = "listed"
-"""Instead of a rule, where what follows is the reason of a listed failure."""
+"""In a key, instead of a rule: what follows is the reason of a known failure."""
 
 ListOf = Callable[[Target], Sequence[KnownFailure]]
 
 
 @dataclass(frozen=True, slots=True)
 class FuzzOptions:
-    """What the user asked for.
+    """Options of a fuzz run.
 
-    `known`: the known failures of a target that is open; `corpus`: plans to begin with; `told`: is
-    shown the tally as it grows.  `jobs`: processes that search; with more than one, `target` and
-    `options` say what the others open.  `examine_s`: how long failures are examined, on a real
-    clock; None: in proportion to the search.  `stop`: ends the search, and then the examination.
-    `passed_over`: fingerprints, in words, that are only counted; `examines_listed`: or listed
-    failures are told as they were met.
+    `known`: the known failures of a target that is open; `corpus`: plans to start with; `on_tally`:
+    called with the tally as it grows.  `jobs`: processes that search; with more than one, `target`
+    and `target_options` say what the others open.  `examine_s`: how long failures are examined on a
+    real clock; None: in proportion to the search.  `stop`: ends the search, and then the
+    examination.  `passed_over`: fingerprints, in words, that are only counted; `examines_listed`:
+    whether known failures are shrunk and confirmed, too.
     """
 
     revision: Revision
@@ -48,10 +48,10 @@ class FuzzOptions:
     seed: int = 0
     known: ListOf = lambda _: ()
     corpus: Iterable[Case] = ()
-    told: OnTally | None = None
+    on_tally: OnTally | None = None
     jobs: int = 1
     target: str = ""
-    options: TargetOptions = field(default_factory=TargetOptions)
+    target_options: TargetOptions = field(default_factory=TargetOptions)
     examine_s: float | None = None
     stop: Stop = field(default_factory=Stop)
     passed_over: Collection[str] = ()
@@ -60,16 +60,16 @@ class FuzzOptions:
 
 @dataclass(slots=True)
 class FuzzProgress:
-    """A run on its way: what is kept when the target has to be opened again."""
+    """The state of a run, which is kept when the target has to be opened again."""
 
-    wish: FuzzOptions
+    options: FuzzOptions
     tally: Tally = field(default_factory=Tally)
     planner: Planner | None = None
     known: KnownReasons = field(default_factory=KnownReasons)
-    met: Counter[str] = field(default_factory=Counter)
+    known_counts: Counter[str] = field(default_factory=Counter)
 
     def key_of(self, result: CaseResult) -> tuple[str, str] | None:
-        """What failures are counted by: rule and observed words, or that it is listed, and why.
+        """The key by which a failure is counted: rule and observed words, or LISTED and the reason.
 
         None for what is no failure.
         """
@@ -77,11 +77,11 @@ class FuzzProgress:
             return None
         if LEVELS.index(result.level) > LEVELS.index(LEVEL):
             return None
-        fingerprint = result.fingerprint(self.wish.revision)
+        fingerprint = result.fingerprint(self.options.revision)
         if fingerprint is None:
             return None
         if (why := self.known.by_observed.get(fingerprint.by_observed)) is not None:
-            self.met[why] += 1
+            self.known_counts[why] += 1
             return LISTED, why
         return fingerprint.by_observed
 
@@ -95,14 +95,14 @@ class FuzzProgress:
         ]
 
     def listed(self) -> dict[str, CaseResult]:
-        """The simplest failure for each listed reason."""
+        """The simplest failure for each reason of a known one."""
         return {
             why: alike[0] for (rule, why), alike in self.tally.failures.items() if rule == LISTED
         }
 
     def budget(self) -> Budget:
-        """What is left."""
-        whole = self.wish.budget
+        """The rest of the budget."""
+        whole = self.options.budget
         requests, seconds = whole.requests, whole.seconds
         return Budget(
             None if requests is None else requests - self.tally.requests,
@@ -110,19 +110,19 @@ class FuzzProgress:
         )
 
     async def searched(
-        self, target: Target, suite: OpenTarget, ground: PlanContext
+        self, target: Target, suite: OpenTarget, context: PlanContext
     ) -> list[Case] | None:
-        """Run plans until the budget is spent or an end is wished: None.
+        """Run plans until the budget is spent or the run is stopped (None), or the target died.
 
-        Or the target died: who may be to blame.
+        Returns the suspects then.
         """
         if self.planner is None:
-            self.planner = Planner(ground, self.wish.seed, self.wish.corpus)
-        self.planner.ground = ground
-        fuzzer = Fuzzer(target, suite, self.planner, self.tally, self.key_of, self.wish.told)
-        return await self.wish.stop.cut(fuzzer.run(self.budget()))
+            self.planner = Planner(context, self.options.seed, self.options.corpus)
+        self.planner.context = context
+        fuzzer = Fuzzer(target, suite, self.planner, self.tally, self.key_of, self.options.on_tally)
+        return await self.options.stop.cut(fuzzer.run(self.budget()))
 
     async def arrived(self, target: Target, suite: OpenTarget) -> PlanContext:
-        """A target was opened: what is known of it, and what plans can be made for it."""
-        self.known = KnownReasons.of(self.wish.known(target))
+        """Note that a target was opened; returns what plans can be made for it."""
+        self.known = KnownReasons.of(self.options.known(target))
         return await plan_context_of(target, suite)

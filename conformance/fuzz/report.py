@@ -1,7 +1,7 @@
-"""What a fuzz run says: lines for people, JSON for programs, files for whoever looks into it.
+"""Report a fuzz run: lines for people, JSON for programs, and a folder with a page and traces.
 
-Decides the words and the figures.  On a virtual clock all of it is the same for the same seed, so
-how long it took is told only where the clock is real.  The page is made from the JSON of the run.
+On a virtual clock all of it is the same for the same seed, so how long a run took is reported only
+where the clock is real.  The page is made from the JSON of the run.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from fencepost.conformance.certify.report import INDEX, trace_name, write_texts
 from fencepost.conformance.execution.outcome import Outcome
 from fencepost.conformance.findings.findings import Finding
 from fencepost.conformance.fuzz.engine import Tally
-from fencepost.conformance.fuzz.fuzz import Fuzzed
+from fencepost.conformance.fuzz.fuzz import FuzzResult
 from fencepost.model.revision import Revision
 from fencepost.traces.files.causes import cause_sentence, known_cause
 from fencepost.traces.files.trace_file import TraceFile
@@ -30,7 +30,7 @@ _BUSY = 0.8
 """From this share of the cores on, they are the limit."""
 
 
-def fuzz_json(fuzzed: Fuzzed) -> dict[str, Any]:
+def fuzz_json(fuzzed: FuzzResult) -> dict[str, Any]:
     """A run as a JSON object."""
     tally, provenance = fuzzed.tally, fuzzed.provenance
     document: dict[str, Any] = {
@@ -75,7 +75,7 @@ def fuzz_json(fuzzed: Fuzzed) -> dict[str, Any]:
     return document
 
 
-def _finding(finding: Finding, fuzzed: Fuzzed) -> dict[str, Any]:
+def _finding(finding: Finding, fuzzed: FuzzResult) -> dict[str, Any]:
     return {
         "case": finding.case.id,
         "rule": finding.fingerprint.rule,
@@ -99,12 +99,12 @@ def _cause(trace: TraceFile | None) -> str:
 
 
 def rate(tally: Tally) -> float:
-    """Requests per second, all told."""
+    """Requests per second."""
     return tally.requests / tally.seconds if tally.seconds else 0.0
 
 
 def effort(tally: Tally) -> str:
-    """What the rate hangs on: our own work, or waiting for the target and whatever else runs."""
+    """What limits the rate: our own work, the target's, or waiting."""
     whole = sum(tally.spent.values())
     shares = ", ".join(f"{100 * s / (whole or 1):.0f} % {w}" for w, s in tally.spent.items())
     seconds = tally.seconds or 1
@@ -124,7 +124,7 @@ def at_once(tally: Tally) -> float:
 
 
 def limit(tally: Tally, cores: int) -> str:
-    """What keeps a run from more requests a second: the processors, or that plans wait."""
+    """Why a run does not send more requests a second: the processors, or that plans wait."""
     busy = (sum(tally.spent.values()) + (tally.theirs or 0.0)) / (tally.seconds or 1)
     if busy >= _BUSY * cores:
         return f"limited by the processors: {busy:.1f} of {cores} cores were busy with it"
@@ -136,7 +136,7 @@ def limit(tally: Tally, cores: int) -> str:
 
 
 def progress_line(tally: Tally) -> str:
-    """How far a run has come."""
+    """The counts of a run so far, in a line."""
     covered = tally.covered
     failed = f", {len(tally.failures)} kinds of failure" if tally.failures else ""
     return (
@@ -145,7 +145,7 @@ def progress_line(tally: Tally) -> str:
     )
 
 
-def lines(fuzzed: Fuzzed) -> Iterator[str]:
+def lines(fuzzed: FuzzResult) -> Iterator[str]:
     """A run for people."""
     yield from search_lines(fuzzed)
     found = [*(("", finding) for finding in fuzzed.found), *fuzzed.listed]
@@ -155,7 +155,7 @@ def lines(fuzzed: Fuzzed) -> Iterator[str]:
     yield from verdict_lines(fuzzed)
 
 
-def search_lines(fuzzed: Fuzzed) -> Iterator[str]:
+def search_lines(fuzzed: FuzzResult) -> Iterator[str]:
     """What was sent and covered."""
     tally, provenance = fuzzed.tally, fuzzed.provenance
     yield (
@@ -182,9 +182,9 @@ def search_lines(fuzzed: Fuzzed) -> Iterator[str]:
     for rule, why in fuzzed.unreachable.items():
         reasons.setdefault(why, []).append(rule)
     for why, rules in sorted(reasons.items()):
-        yield f"out of reach, {why}: {_listed(rules)}"
+        yield f"can't be reached, {why}: {_listed(rules)}"
     for why, plans in sorted(tally.unknown.items()):
-        yield f"nothing can be said of {plans}: {why}"
+        yield f"undecided, {plans}: {why}"
     for why, met in sorted(fuzzed.known.items()):
         yield f"known, {_times(met)}: {why}"
     if tally.died:
@@ -192,16 +192,16 @@ def search_lines(fuzzed: Fuzzed) -> Iterator[str]:
     if fuzzed.gave_up:
         yield fuzzed.gave_up
     if fuzzed.stopped:
-        yield "ended before its time"
+        yield "stopped early"
 
 
 def finding_lines(
     number: int, finding: Finding, why: str, revision: Revision, trace: TraceFile | None
 ) -> Iterator[str]:
-    """One finding; `why`: the reason that it is listed with, "" for a new one."""
+    """One finding; `why`: the reason why it is known, "" for a new one."""
     sure = ["flaky"] * finding.is_flaky + ["unconfirmed"] * (not finding.runs)
     kind = " ".join(["known"] * bool(why) + sure + ["finding"])
-    again = f"failed {finding.failed} of {finding.runs} times more"
+    again = f"failed in {finding.failed} of {finding.runs} more runs"
     if not finding.runs:
         again = "not tried again"
     small = "" if finding.is_minimal else "; not minimal"
@@ -226,26 +226,26 @@ def _listed(names: Sequence[str]) -> str:
     return ", ".join(names[:_LONGEST_LIST]) + more
 
 
-def verdict_lines(fuzzed: Fuzzed) -> Iterator[str]:
-    """What it came to."""
+def verdict_lines(fuzzed: FuzzResult) -> Iterator[str]:
+    """The last lines: the verdict."""
     yield ""
     yield _verdict(fuzzed)
 
 
-def _verdict(fuzzed: Fuzzed) -> str:
+def _verdict(fuzzed: FuzzResult) -> str:
     found, known = fuzzed.findings, len(fuzzed.listed)
     findings, flaky, unsure = map(len, (found.findings, found.flaky, found.unconfirmed))
     if not found.all and not fuzzed.gave_up:
         return f"no new violation found, {known} known" if known else "no violation found"
     parts = [f"{findings} violation{'s' if findings > 1 else ''} found"] if findings else []
-    parts += [f"{flaky} that don't come each time"] if flaky else []
-    parts += [f"{unsure} that nobody tried again"] if unsure else []
+    parts += [f"{flaky} flaky"] if flaky else []
+    parts += [f"{unsure} not confirmed"] if unsure else []
     parts += [f"{known} known ones"] if known else []
     parts += ["the target could not be kept alive"] if fuzzed.gave_up else []
     return "; ".join(parts)
 
 
-def write_report(fuzzed: Fuzzed, directory: Path) -> None:
+def write_report(fuzzed: FuzzResult, directory: Path) -> None:
     """Write fuzz.json, a page to read and a trace for each finding.  Raises ReportError."""
     document = fuzz_json(fuzzed)
     kept = {trace_name(case): trace for case, trace in fuzzed.traces.items()}
@@ -262,8 +262,8 @@ def write_trace(case: str, trace: TraceFile, directory: Path) -> None:
 
 _KINDS = {
     "findings": ("violations", "fail"),
-    "flaky": ("violations that don't come each time", "unknown"),
-    "unconfirmed": ("violations that nobody tried again", "unknown"),
+    "flaky": ("flaky violations", "unknown"),
+    "unconfirmed": ("unconfirmed violations", "unknown"),
     "known_findings": ("known failures", "known-failure"),
 }
 _LONGEST = 60_000
@@ -295,7 +295,7 @@ def traces_of(document: Mapping[str, Any], folder: Path) -> dict[str, TraceFile]
 def _told(row: Mapping[str, Any]) -> FindingEntry:
     seen = "seen once" if row["seen"] == 1 else f"seen {row['seen']} times"
     if row["runs"]:
-        seen += f"; failed {row['failed']} of {row['runs']} times more"
+        seen += f"; failed in {row['failed']} of {row['runs']} more runs"
     sentence = row["message"] + (f" Known: {row['known']}." if row.get("known") else "")
     if row.get("cause"):
         sentence += f" {cause_sentence(row['cause'])}"

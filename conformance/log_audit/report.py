@@ -1,7 +1,7 @@
-"""An audit for people, and as files.
+"""Report an audit of logs, for people and as files.
 
-Decides what is said first: the verdict, then each violated group with its line, then what is
-unknown and why, then what was passed over, then the operator's part.
+The verdict comes first, then each violated group with its line, then what is unknown and why, then
+what was ignored, and last the operator's part.
 """
 
 from __future__ import annotations

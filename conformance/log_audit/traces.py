@@ -1,7 +1,6 @@
-"""An audit of trace files: each judged whole, since it begins with its groups.
+"""Audit trace files: judge each as a whole, since it begins with its groups.
 
-Decides which traces are looked at, and by whom they are judged: by the revision that the file
-names, unless another is asked for.
+A trace is judged by the revision that it names, unless another one is asked for.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ _OUTCOMES = {"holds": EXPLAINED, "violated": VIOLATED, "unknown": UNKNOWN}
 
 @dataclass(frozen=True, slots=True)
 class AuditedTrace:
-    """A trace and what came of it."""
+    """A trace and its verdict."""
 
     path: Path
     trace: TraceFile
@@ -60,7 +59,7 @@ def audit_traces(
 ) -> list[AuditedTrace]:
     """The traces that name one of the groups (any, if there are none), judged today.
 
-    `revision`: who judges instead of the file's.  Raises TraceFileError.
+    `revision`: judges instead of the one that the file names.  Raises TraceFileError.
     """
     found = []
     for path in paths:

@@ -1,11 +1,13 @@
-"""What the night's shards see, and which of it is one: the same bug found by eight is one entry.
+"""Merge what the night's shards found: the same bug found by eight of them is one entry.
 
-Decides what is new.  A bug is the known cause of a failure in one implementation (all versions of
-Kafka are one), or, where no cause is known, its fingerprint; a failure without a trace is put down
-to the cause of another with its fingerprint.  It is new unless it is listed as a known failure, is
-in the corpus, or was open after the night before; what was open and is not met tonight stays open,
-for it may only need more luck.  What was not sure and is now is new, since nobody has looked at it;
-what isn't met again for a week is forgotten, if it never was sure: then it was the weather.
+A bug is the known cause of a failure in one implementation (all versions of Kafka are one), or,
+where no cause is known, its fingerprint.  A failure without a trace belongs to the cause of another
+failure with its fingerprint.
+
+A bug is new unless it is listed as a known failure, is in the corpus, or was open after the night
+before.  A bug that was open and is not found tonight stays open, for a random search may miss it.
+A bug that was flaky and now fails each time is new again.  A flaky bug that is not found for a week
+is dropped: then the load or the network was the likely cause.
 """
 
 from __future__ import annotations
@@ -21,11 +23,11 @@ from fencepost.traces.files.causes import cause_of_text
 
 NEW, OPEN, ADOPTED, KNOWN = "new", "open", "adopted", "known"
 STATUSES = (NEW, OPEN, ADOPTED, KNOWN)
-"""What may be said of an entry, the most urgent first."""
+"""The statuses of an entry, the most urgent first."""
 
 EACH_TIME, SOMETIMES, UNTRIED = "each time", "now and then", "not tried again"
 SURENESS = (EACH_TIME, SOMETIMES, UNTRIED)
-"""How surely it comes again, the surest first."""
+"""How surely a finding fails again, the surest first."""
 
 _NO_WORD = re.compile(r"[^a-z0-9]+")
 _LONGEST = 100
@@ -34,7 +36,7 @@ _FORGOTTEN = timedelta(days=7)
 
 @dataclass(frozen=True, slots=True)
 class ShardFinding:
-    """One shard's finding.
+    """One finding of one shard.
 
     `shape`: its fingerprint in words; `known`: why it is listed as a known failure, or ""; `trace`:
     the text of its file, or None; `cause`: the known departures that explain it, or "".
@@ -60,18 +62,18 @@ class ShardFinding:
 
     @property
     def bug(self) -> Bug:
-        """What it has in common with other sightings of the same bug."""
+        """The bug that this finding shows."""
         return bug_of(self.target, self.shape, self.cause)
 
 
 @dataclass(frozen=True, slots=True)
 class NightlyBug:
-    """One bug, as the report tells it.
+    """One bug, as the report shows it.
 
     `cause`: the known departures that explain it, or ""; `shapes`: its fingerprints, in words, of
-    all nights, and `shape` that of the sighting that is told; `why`: the reason that it is listed
-    with, or the name of the trace in the corpus; `seen`: how often tonight, by all shards, 0 for
-    one that was only open before; `trace`: the name of a file beside the report.
+    all nights, and `shape` that of the finding that is shown; `why`: the reason why it is known, or
+    the name of the trace in the corpus; `seen`: how often tonight, by all shards, 0 for one that
+    was only open before; `trace`: the name of a file beside the report.
     """
 
     origin: str
@@ -94,12 +96,12 @@ class NightlyBug:
 
     @property
     def bug(self) -> Bug:
-        """As a sighting's."""
+        """The bug, as a finding has it."""
         return bug_of(self.origin, self.shape, self.cause)
 
     @property
     def by_fingerprints(self) -> frozenset[Bug]:
-        """As a sighting's, for each fingerprint of any night."""
+        """The bug as it is known by each of its fingerprints."""
         return frozenset(bug_of(self.origin, shape) for shape in self.shapes)
 
     def to_json(self) -> dict[str, Any]:
@@ -113,15 +115,15 @@ class NightlyBug:
         return cls(**{**row, **lists})
 
 
-def with_cause(sighting: ShardFinding) -> ShardFinding:
-    """The same, with the cause of what its trace shows."""
-    if sighting.trace is None:
-        return sighting
-    return replace(sighting, cause=cause_of_text(sighting.trace))
+def with_cause(finding: ShardFinding) -> ShardFinding:
+    """The same finding, with the known cause of what its trace shows."""
+    if finding.trace is None:
+        return finding
+    return replace(finding, cause=cause_of_text(finding.trace))
 
 
 def entries_of(
-    sightings: Iterable[ShardFinding],
+    findings: Iterable[ShardFinding],
     *,
     tonight: str,
     corpus: Mapping[Bug, str],
@@ -132,7 +134,7 @@ def entries_of(
     `corpus`: the bugs of its traces, with their names; `before`: the entries of the night before.
     """
     was_open = {e.bug: e for e in before if e.status in {NEW, OPEN}}
-    found = _by_bug(list(sightings), before)
+    found = _by_bug(list(findings), before)
     entries = [_entry(bug, alike, tonight, corpus, was_open) for bug, alike in found.items()]
     explained = {bug for entry in entries if entry.cause for bug in entry.by_fingerprints}
     entries += [
@@ -144,30 +146,30 @@ def entries_of(
 
 
 def _by_bug(
-    sightings: Sequence[ShardFinding], before: Sequence[NightlyBug]
+    findings: Sequence[ShardFinding], before: Sequence[NightlyBug]
 ) -> dict[Bug, list[ShardFinding]]:
-    """The sightings of each bug.
+    """The findings of each bug.
 
-    One without a trace goes to the bug of another with its fingerprint: tonight's rather than an
-    earlier night's, and one that nothing explains rather than one whose cause is known.
+    A finding without a trace belongs to the bug of another with its fingerprint: one of tonight
+    rather than of an earlier night, and one without a known cause rather than one that has one.
     """
     bugs = {known: e.bug for e in before if e.cause for known in e.by_fingerprints}
-    traced = [sighting for sighting in sightings if sighting.trace is not None]
+    traced = [finding for finding in findings if finding.trace is not None]
     by_cause = sorted(traced, key=lambda s: s.cause, reverse=True)
     bugs |= {s.by_fingerprint: s.bug for s in by_cause}
     found: dict[Bug, list[ShardFinding]] = {}
-    for sighting in sightings:
-        bug = sighting.bug if sighting.trace else bugs.get(sighting.by_fingerprint, sighting.bug)
-        found.setdefault(bug, []).append(sighting)
+    for finding in findings:
+        bug = finding.bug if finding.trace else bugs.get(finding.by_fingerprint, finding.bug)
+        found.setdefault(bug, []).append(finding)
     return found
 
 
-def trace_texts(entries: Iterable[NightlyBug], sightings: Iterable[ShardFinding]) -> dict[str, str]:
-    """The texts of the traces that were seen tonight, by the names that entries have for them."""
+def trace_texts(entries: Iterable[NightlyBug], findings: Iterable[ShardFinding]) -> dict[str, str]:
+    """The texts of tonight's traces, by the names of their files."""
     best: dict[Bug, str] = {}
-    for sighting in sorted(sightings, key=_best):
-        if sighting.trace is not None:
-            best.setdefault(sighting.bug, sighting.trace)
+    for finding in sorted(findings, key=_best):
+        if finding.trace is not None:
+            best.setdefault(finding.bug, finding.trace)
     return {e.trace: best[e.bug] for e in entries if e.trace is not None and e.bug in best}
 
 
@@ -219,15 +221,15 @@ def _trace_name(best: ShardFinding, earlier: NightlyBug | None) -> str | None:
 
 
 def _is_forgotten(entry: NightlyBug, tonight: str) -> bool:
-    """Whether something that never was sure hasn't been met for long."""
+    """Whether a bug that never failed each time has not been found for long."""
     gone = date.fromisoformat(tonight) - date.fromisoformat(entry.last_night)
     return entry.sure != EACH_TIME and gone >= _FORGOTTEN
 
 
-def _best(sighting: ShardFinding) -> tuple[int, bool, int, str]:
-    """The sighting to tell: the surest, with a trace, the shortest."""
-    size = len(sighting.trace or "")
-    return SURENESS.index(sighting.sure), sighting.trace is None, size, sighting.shard
+def _best(finding: ShardFinding) -> tuple[int, bool, int, str]:
+    """The order of findings by how well they show a bug: the surest, with a trace, the shortest."""
+    size = len(finding.trace or "")
+    return SURENESS.index(finding.sure), finding.trace is None, size, finding.shard
 
 
 def _urgency(entry: NightlyBug) -> tuple[int, bool, int, str, str]:

@@ -1,8 +1,8 @@
-"""A night: every search that there is, one after the other, in the time that there is.
+"""A nightly run: all searches one after the other, within a given time.
 
-Decides the course.  Each part runs in processes of its own, is asked to stop when its time is over,
-and may fail without the others: what it could not do is told, and the night goes on.  An end that
-somebody wishes ends the part that runs and leaves out the rest, and then all that was seen is told.
+Each part runs in processes of its own, is asked to stop when its time is over, and may fail without
+ending the others: the report says what it could not do.  If the user stops the run, the current
+part ends, the others are left out, and all that was found is reported.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ from fencepost.conformance.nightly.search import (
     SearchTask,
     ShardCoverage,
     ShardReport,
-    hunt,
-    search,
+    search_mutants,
+    search_target,
 )
 from fencepost.conformance.nightly.traces import TracesTask, make_traces
 from fencepost.properties.mutants.catalogue import MUTANTS as ALL_MUTANTS
@@ -42,26 +42,26 @@ from fencepost.properties.workers.pool import Task, run_tasks
 
 DONE, CUT, SKIPPED, FAILED, UNAVAILABLE = "done", "cut short", "skipped", "failed", "unavailable"
 _REPORT_S = 60.0
-"""So long at the end is kept for last words and the report, or a tenth of a short night."""
+"""The time kept for the report at the end, or a tenth of a short night."""
 _START_S = 35.0
-"""For a target's start and for the last plans of a search, or a third of its time."""
+"""The time kept for a target's start and its last plans, or a third of its share."""
 _SEARCHED = 0.55
-"""This share of the rest is for the search, what is left for what was found."""
+"""The share of the rest that is for the search; what is left is to examine failures."""
 _MODEL_SEARCHED = 0.9
 _SHARDS = 1000
-"""So far apart are the seeds of parts; and those of nights are so many times that."""
-_TEETH = 0.5
+"""The distance between the seeds of parts; those of nights are so many times that."""
+_LEAST_FOUND = 0.5
 _FEW_MUTANTS = 5
 
 
 @dataclass(frozen=True, slots=True)
 class NightOptions:
-    """What the user asked for.
+    """Options of a nightly run.
 
-    `report`: an absolute path; `root`: the checkout, or whatever folder one is in; `named`: whether
-    the targets were, so that one that is missing counts; `requests`: in each search at most;
-    `corpus`: the bugs that it holds, None where there is none; `open_bugs`: those that earlier
-    nights have told with all that there is to tell.
+    `report`: an absolute path; `root`: the checkout, or the current folder; `named`: the user named
+    the targets, so a missing one counts; `requests`: the most in each search; `corpus`: the bugs
+    that it holds, None where there is none; `open_bugs`: those that earlier nights have reported
+    with a trace and confirmed.
     """
 
     began: datetime
@@ -83,7 +83,7 @@ class NightOptions:
         return self.began.date().isoformat()
 
     def known_well(self, target: str) -> frozenset[str]:
-        """The fingerprints of a target's bugs that nobody needs to look at tonight."""
+        """The fingerprints of a target's bugs that need no examination tonight."""
         origin = origin_of(target)
         bugs = {*(self.corpus or {}), *self.open_bugs}
         return frozenset(what for whose, what in bugs if whose == origin)
@@ -91,7 +91,7 @@ class NightOptions:
 
 @dataclass(slots=True)
 class NightPart:
-    """What became of a part: in words; `share`: the seconds that it was given."""
+    """The result of a part, in words; `share`: the seconds that it was given."""
 
     name: str
     status: str = DONE
@@ -102,7 +102,7 @@ class NightPart:
 
 @dataclass(slots=True)
 class TargetTotals:
-    """What was searched in a target, by all its shards."""
+    """The counts of a target, over all its shards."""
 
     version: str = ""
     plans: int = 0
@@ -111,7 +111,7 @@ class TargetTotals:
     covered: ShardCoverage = field(default_factory=ShardCoverage)
 
     def add(self, seen: ShardReport) -> None:
-        """One more shard."""
+        """Add the counts of one shard."""
         self.version = seen.version or self.version
         self.plans += seen.plans
         self.requests += seen.requests
@@ -127,13 +127,13 @@ class TargetTotals:
 
 @dataclass(slots=True)
 class Night:
-    """What was seen so far."""
+    """The state of a nightly run."""
 
-    wish: NightOptions
+    options: NightOptions
     parts: list[NightPart] = field(default_factory=list)
-    sightings: list[ShardFinding] = field(default_factory=list)
-    looked: dict[str, TargetTotals] = field(default_factory=dict)
-    bites: list[MutantResult] = field(default_factory=list)
+    findings: list[ShardFinding] = field(default_factory=list)
+    totals: dict[str, TargetTotals] = field(default_factory=dict)
+    mutant_results: list[MutantResult] = field(default_factory=list)
     stopped: bool = False
     seconds: float = 0.0
 
@@ -141,28 +141,28 @@ class Night:
 OnPart = Callable[[NightPart], None]
 
 
-async def run_night(wish: NightOptions, stop: Stop, heard: OnPart = lambda _: None) -> Night:
-    """Run all parts; `heard` hears of each as it ends."""
-    night = Night(wish)
+async def run_night(options: NightOptions, stop: Stop, on_part: OnPart = lambda _: None) -> Night:
+    """Run all parts; `on_part` is called with each as it ends."""
+    night = Night(options)
     began = time.monotonic()
-    until = began + wish.seconds - min(_REPORT_S, wish.seconds / 10)
-    schedule = Schedule(weights_of(wish.parts, wish.targets), until)
-    for name in weights_of(wish.parts, wish.targets):
+    until = began + options.seconds - min(_REPORT_S, options.seconds / 10)
+    schedule = Schedule(weights_of(options.parts, options.targets), until)
+    for name in weights_of(options.parts, options.targets):
         part = NightPart(name)
         start = time.monotonic()
         part.share = schedule.begin(name, start)
         if not part.share or not await _ran(night, part, stop):
-            part.status, part.said = SKIPPED, "the night was over before it began"
+            part.status, part.said = SKIPPED, "no time was left for it"
         part.seconds = time.monotonic() - start
         night.parts.append(part)
-        heard(part)
+        on_part(part)
     night.stopped = stop.asked
     night.seconds = time.monotonic() - began
     return night
 
 
 async def _ran(night: Night, part: NightPart, stop: Stop) -> bool:
-    """Run a part; False where an end was wished for before."""
+    """Run a part; False if the run was stopped before."""
     if stop.asked:
         return False
     await _run(night, part, stop)
@@ -171,7 +171,7 @@ async def _ran(night: Night, part: NightPart, stop: Stop) -> bool:
 
 
 def _is_over(stop: Stop) -> bool:
-    """Whether an end is wished for by now."""
+    """Whether the run has been stopped by now."""
     return stop.asked
 
 
@@ -182,8 +182,8 @@ async def _run(night: Night, part: NightPart, stop: Stop) -> None:
         case name if name == MUTANTS:
             await _mutants(night, part, stop)
         case name if name == TRACES:
-            making = TracesTask(TRACES, _seed(night, part), traces=night.wish.requests)
-            await _look(night, part, stop, [Task(TRACES, make_traces, making, part.share)])
+            making = TracesTask(TRACES, _seed(night, part), traces=night.options.requests)
+            await _run_searches(night, part, stop, [Task(TRACES, make_traces, making, part.share)])
         case name if name == TESTS:
             await _tests(night, part, stop)
         case _:
@@ -199,15 +199,17 @@ async def _model(night: Night, part: NightPart, stop: Stop) -> None:
             _seed(night, part, n),
             searched,
             part.share - searched,
-            night.wish.requests,
+            night.options.requests,
         )
-        for n in range(night.wish.jobs)
+        for n in range(night.options.jobs)
     ]
-    await _look(night, part, stop, [Task(s.shard, search, s, part.share) for s in shards])
+    await _run_searches(
+        night, part, stop, [Task(s.shard, search_target, s, part.share) for s in shards]
+    )
 
 
 async def _target(night: Night, part: NightPart, stop: Stop) -> None:
-    missing = "" if night.wish.named else why_not(part.name)
+    missing = "" if night.options.named else why_not(part.name)
     if missing:
         part.status, part.said = SKIPPED, missing
         return
@@ -218,75 +220,75 @@ async def _target(night: Night, part: NightPart, stop: Stop) -> None:
         _seed(night, part),
         left * _SEARCHED,
         left * (1 - _SEARCHED),
-        night.wish.requests,
-        night.wish.known_well(part.name),
-        night.wish.report / "logs" / part.name.replace(":", "-"),
+        night.options.requests,
+        night.options.known_well(part.name),
+        night.options.report / "logs" / part.name.replace(":", "-"),
     )
-    await _look(night, part, stop, [Task(part.name, search, given, part.share)])
+    await _run_searches(night, part, stop, [Task(part.name, search_target, given, part.share)])
 
 
-async def _look(night: Night, part: NightPart, stop: Stop, tasks: Sequence[Task]) -> None:
-    """Run searches, and say what came of them."""
+async def _run_searches(night: Night, part: NightPart, stop: Stop, tasks: Sequence[Task]) -> None:
+    """Run searches, and note their results in the part."""
     mine: list[ShardReport] = []
-    lost = await run_tasks(tasks, mine.append, stop, jobs=night.wish.jobs)
-    looked = TargetTotals()
+    lost = await run_tasks(tasks, mine.append, stop, jobs=night.options.jobs)
+    totals = TargetTotals()
     for seen in mine:
-        night.sightings += map(with_cause, seen.sightings)
-        night.looked.setdefault(seen.target, TargetTotals()).add(seen)
-        looked.add(seen)
+        night.findings += map(with_cause, seen.findings)
+        night.totals.setdefault(seen.target, TargetTotals()).add(seen)
+        totals.add(seen)
     missing = [seen.unavailable for seen in mine if seen.unavailable]
     wrong = [seen.trouble for seen in mine if seen.trouble]
     wrong += [f"{name}: {error}" for name, error in lost.items()]
     what = "traces" if part.name == TRACES else "plans"
-    part.said = f"{looked.plans:,} {what}"
-    if looked.requests:
-        part.said += f", {looked.requests:,} requests"
-    if looked.unknown:
-        part.said += f", {looked.unknown:,} plans of which nothing can be said"
+    part.said = f"{totals.plans:,} {what}"
+    if totals.requests:
+        part.said += f", {totals.requests:,} requests"
+    if totals.unknown:
+        part.said += f", {totals.unknown:,} undecided plans"
     if missing:
         part.status, part.said = UNAVAILABLE, "; ".join(missing)
         for seen in mine:
-            night.looked.pop(seen.target, None)
+            night.totals.pop(seen.target, None)
     elif wrong:
         part.status, part.said = FAILED, f"{part.said}; {'; '.join(wrong)}"
 
 
 async def _mutants(night: Night, part: NightPart, stop: Stop) -> None:
-    seed, jobs = _seed(night, part), night.wish.jobs
+    seed, jobs = _seed(night, part), night.options.jobs
     names = [name for name, mutant in ALL_MUTANTS.items() if mutant.visible]
-    first = night.wish.seed * _FEW_MUTANTS % len(names)
+    first = night.options.seed * _FEW_MUTANTS % len(names)
     turned = names[first:] + names[:first]
     tasks = [
         Task(
             f"{MUTANTS} {n + 1}",
-            hunt,
-            MutantTask(tuple(turned[n::jobs]), seed, part.share, night.wish.requests),
+            search_mutants,
+            MutantTask(tuple(turned[n::jobs]), seed, part.share, night.options.requests),
             part.share,
         )
         for n in range(jobs)
     ]
-    lost = await run_tasks(tasks, night.bites.append, stop, jobs=jobs)
-    found = sum(bite.found for bite in night.bites)
-    tried = len(night.bites)
-    part.said = f"{found} of {tried} found that were looked for, of {len(names)}"
+    lost = await run_tasks(tasks, night.mutant_results.append, stop, jobs=jobs)
+    found = sum(result.found for result in night.mutant_results)
+    tried = len(night.mutant_results)
+    part.said = f"{found} of {tried} mutants found; {len(names)} in all"
     wrong = [f"{name}: {error}" for name, error in lost.items()]
-    if tried >= _FEW_MUTANTS and found < _TEETH * tried:
-        wrong.append("the search has lost its teeth: what it doesn't find says little")
+    if tried >= _FEW_MUTANTS and found < _LEAST_FOUND * tried:
+        wrong.append("fewer than half of the mutants were found, so this night's searches are weak")
     if wrong:
         part.status, part.said = FAILED, f"{part.said}; {'; '.join(wrong)}"
 
 
 async def _tests(night: Night, part: NightPart, stop: Stop) -> None:
-    wish = night.wish
-    missing = why_no_tests(wish.root)
+    options = night.options
+    missing = why_no_tests(options.root)
     if missing:
         part.status, part.said = SKIPPED, missing
         return
     seed = _seed(night, part)
     tested: Tested = await run_tests(
-        wish.root, wish.report, seed=seed, seconds=part.share, stop=stop, shard=TESTS
+        options.root, options.report, seed=seed, seconds=part.share, stop=stop, shard=TESTS
     )
-    night.sightings += tested.sightings
+    night.findings += tested.findings
     part.said = f"{len(tested.ran)} of {tested.files} files of property tests ran to their end"
     if tested.cut:
         part.said += f", {tested.cut} was cut off"
@@ -295,5 +297,5 @@ async def _tests(night: Night, part: NightPart, stop: Stop) -> None:
 
 
 def _seed(night: Night, part: NightPart, shard: int = 0) -> int:
-    """Of a shard: the same whatever else the night does."""
-    return (night.wish.seed * _SHARDS + crc32(part.name.encode()) % _SHARDS) * _SHARDS + shard
+    """The seed of a shard, which does not depend on the other parts of the night."""
+    return (night.options.seed * _SHARDS + crc32(part.name.encode()) % _SHARDS) * _SHARDS + shard

@@ -1,8 +1,8 @@
-"""What a night does, and how long each part of it may take.
+"""The parts of a nightly run, and how much time each of them gets.
 
-Decides how the time is shared.  A part gets its share of what is left when it begins, so what one
-leaves over is the others', and one that took too long takes it from all that follow.  Targets need
-some minutes each; if there isn't time for all, the old releases take turns, night by night.
+A part gets its share of the time that is left when it begins.  So a part that ends early leaves
+time to the others, and one that takes too long takes it from all that follow.  A target needs some
+minutes; if there is no time for all, the old releases take turns, night by night.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from fencepost.conformance.runtime.toolchain.cache import cache_folder
 
 MODEL, MUTANTS, TRACES, TESTS, TARGETS = "model", "mutants", "traces", "tests", "targets"
 WEIGHTS: Mapping[str, float] = {MODEL: 10, MUTANTS: 18, TRACES: 10, TESTS: 17, TARGETS: 45}
-"""The parts in their order, and what share of the night each is worth."""
+"""The parts in their order, and the weight of each."""
 
 FIRST_TARGETS = ("mock", "kfake", "kafka:4.3.0")
 """Searched every night."""
@@ -33,14 +33,14 @@ _LEAST_TARGET_S = 240.0
 
 
 class Schedule:
-    """The time of a night, shared out as parts begin; `until`: its end, on the caller's clock."""
+    """Shares out the time of a night as parts begin; `until`: its end, on the caller's clock."""
 
     def __init__(self, weights: Mapping[str, float], until: float) -> None:
         self._weights = dict(weights)
         self._until = until
 
     def begin(self, part: str, now: float) -> float:
-        """So many seconds a part may take that begins now; 0 if there are none left."""
+        """The seconds that a part may take that begins now; 0 if none are left."""
         waiting = sum(self._weights.values())
         mine = self._weights.pop(part)
         left = max(0.0, self._until - now)
@@ -48,7 +48,7 @@ class Schedule:
 
 
 def weights_of(parts: Sequence[str], targets: Sequence[str]) -> dict[str, float]:
-    """What each part is worth, targets one by one, in their order."""
+    """The weight of each part, targets one by one, in their order."""
     weights = {part: WEIGHTS[part] for part in WEIGHTS if part in parts and part != TARGETS}
     if TARGETS in parts:
         weights |= {target: WEIGHTS[TARGETS] / len(targets) for target in targets}
@@ -56,7 +56,7 @@ def weights_of(parts: Sequence[str], targets: Sequence[str]) -> dict[str, float]
 
 
 def targets_of(seed: int, seconds: float) -> tuple[str, ...]:
-    """The targets of a night with so much time for them."""
+    """The targets of a night that has so much time for them."""
     room = max(0, int(seconds // _LEAST_TARGET_S) - len(FIRST_TARGETS))
     first = seed * max(room, 1) % len(OTHER_TARGETS)
     turned = OTHER_TARGETS[first:] + OTHER_TARGETS[:first]

@@ -1,8 +1,8 @@
-"""The night's property tests: Hypothesis lets them search, and keeps what fails.
+"""The property tests of a nightly run, for which Hypothesis searches with another seed each night.
 
-Decides which are run and in what order.  A file of tests is run after another, each night beginning
-with another one, so that all come round although the time is short.  What failed is read from what
-pytest prints, so a file that was cut off has told what failed before.
+Files of tests run one after another.  Each night begins with another file, so that all have their
+turn although the time is short.  Failures are read from what pytest prints while it runs, so a file
+that is cut off has reported its failures so far.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ _ENDED_AS_IT_SHOULD = (0, 1, _NOTHING_TO_RUN)
 
 @dataclass(frozen=True, slots=True)
 class Tested:
-    """What came of it.
+    """The result of the property tests.
 
-    `ran`: the files that ran to their end, of `files` (as far as one knows); `cut`: the one that
-    was running when time was over.
+    `ran`: the files that ran to their end, of `files` (as far as that is known); `cut`: the file
+    that was running when the time was over.
     """
 
-    sightings: tuple[ShardFinding, ...] = ()
+    findings: tuple[ShardFinding, ...] = ()
     ran: tuple[str, ...] = ()
     files: int = 0
     cut: str = ""
@@ -49,7 +49,7 @@ class Tested:
 
 
 def why_no_tests(root: Path) -> str:
-    """Why they can't be run here, or ""."""
+    """Why the tests can't be run here, or ""."""
     if not (root / "tests" / "conftest.py").is_file():
         return "no tests here: run it in a checkout"
     if importlib.util.find_spec("pytest") is None:
@@ -58,7 +58,7 @@ def why_no_tests(root: Path) -> str:
 
 
 def files_of(root: Path, seed: int) -> list[str]:
-    """The files with property tests, beginning with another one for another seed."""
+    """The files with property tests; the first one depends on the seed."""
     found = [
         path.relative_to(root).as_posix()
         for path in sorted((root / "tests").rglob("test_*.py"))
@@ -75,25 +75,25 @@ async def run_tests(
     files = files_of(root, seed)
     until = time.monotonic() + seconds
     ran: list[str] = []
-    sightings: list[ShardFinding] = []
+    findings: list[ShardFinding] = []
     trouble: list[str] = []
     for file in files:
         left = until - time.monotonic()
         if stop.asked or left <= 0:
-            return Tested(tuple(sightings), tuple(ran), len(files), trouble="; ".join(trouble))
+            return Tested(tuple(findings), tuple(ran), len(files), trouble="; ".join(trouble))
         log = report / "logs" / f"{file.replace('/', '-')}.log"
         log.parent.mkdir(parents=True, exist_ok=True)
         log.unlink(missing_ok=True)
         code = await _pytest(root, report, file, log, left, stop)
         text = log.read_text("utf-8", errors="replace")
-        sightings += [_sighting(test, why, shard, seed) for test, why in failed_in(text)]
+        findings += [_finding(test, why, shard, seed) for test, why in failed_in(text)]
         if code is None:
-            return Tested(tuple(sightings), tuple(ran), len(files), file, "; ".join(trouble))
+            return Tested(tuple(findings), tuple(ran), len(files), file, "; ".join(trouble))
         if code not in _ENDED_AS_IT_SHOULD:
             trouble.append(f"pytest {file} ended with {code}; see logs/{log.name}")
         if code != _NOTHING_TO_RUN:
             ran.append(file)
-    return Tested(tuple(sightings), tuple(ran), len(ran), trouble="; ".join(trouble))
+    return Tested(tuple(findings), tuple(ran), len(ran), trouble="; ".join(trouble))
 
 
 def failed_in(text: str) -> list[tuple[str, str]]:
@@ -111,7 +111,7 @@ def _lines(lines: Sequence[str]) -> Iterator[tuple[str, str]]:
 async def _pytest(
     root: Path, report: Path, file: str, log: Path, within_s: float, stop: Stop
 ) -> int | None:
-    """The exit code; None if the time was over, or an end was wished for."""
+    """Run pytest; returns its exit code, None if the time was over or the run was stopped."""
     child = await Child.start(
         [
             sys.executable,
@@ -144,5 +144,5 @@ async def _result(waiting: asyncio.Task[int]) -> int | None:
         return None
 
 
-def _sighting(test: str, why: str, shard: str, seed: int) -> ShardFinding:
+def _finding(test: str, why: str, shard: str, seed: int) -> ShardFinding:
     return ShardFinding(TARGET, "", Level.MUST.value, test, why, 1, EACH_TIME, shard, seed)

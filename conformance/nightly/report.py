@@ -1,8 +1,8 @@
-"""A night's report: for programs, for the next night, and for whoever has coffee and five minutes.
+"""The report of a nightly run: for people, for programs, and for the next run.
 
-Decides the exit code and the one sentence.  What is new and comes each time is 1; what is new and
-nobody is sure of is 2, and so is a night in which a part could not do its work.  It also decides
-what the next night needs to know: what is open, and the coverage.
+The exit code is 1 for a new bug that fails each time; it is 2 for a new bug that is not confirmed,
+or for a part that could not do its work.  For the next run the report keeps which bugs are open,
+and the coverage.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Before:
     coverage: Mapping[str, Mapping[str, Any]]
 
     def told_well(self) -> frozenset[Bug]:
-        """The bugs that are open and of which all is known, by each of their fingerprints."""
+        """The bugs that are open, confirmed and have a trace, by each of their fingerprints."""
         return frozenset(
             bug
             for entry in self.entries
@@ -81,7 +81,7 @@ class Before:
 
 @dataclass(frozen=True, slots=True)
 class NightReport:
-    """A night, held against the corpus and the night before."""
+    """The report of a night, compared with the corpus and the night before."""
 
     night: Night
     before: Before | None
@@ -89,18 +89,18 @@ class NightReport:
 
     @classmethod
     def of(cls, night: Night, before: Before | None) -> Self:
-        """The report of a night."""
+        """Make the report of a night."""
         entries = entries_of(
-            night.sightings,
-            tonight=night.wish.tonight,
-            corpus=night.wish.corpus or {},
+            night.findings,
+            tonight=night.options.tonight,
+            corpus=night.options.corpus or {},
             before=() if before is None else before.entries,
         )
         return cls(night, before, tuple(entries))
 
     @property
     def new(self) -> tuple[NightlyBug, ...]:
-        """What nobody knew yesterday."""
+        """The bugs that are new tonight."""
         return tuple(entry for entry in self.entries if entry.status == NEW)
 
     def exit_code(self) -> int:
@@ -110,45 +110,45 @@ class NightReport:
         statuses = {part.status for part in self.night.parts}
         if self.new or FAILED in statuses:
             return EXIT_CODES[Overall.UNKNOWN]
-        if UNAVAILABLE in statuses and self.night.wish.named:
+        if UNAVAILABLE in statuses and self.night.options.named:
             return EXIT_UNAVAILABLE
         return EXIT_CODES[Overall.HOLDS]
 
     def summary(self) -> str:
-        """The one sentence."""
+        """The report in one sentence."""
         sure = sum(entry.sure == EACH_TIME for entry in self.new)
         unsure = len(self.new) - sure
         parts = [f"{sure} new finding{'s' if sure > 1 else ''}"] if sure else []
-        parts += [f"{unsure} new and not sure"] if unsure else []
+        parts += [f"{unsure} new and not confirmed"] if unsure else []
         parts = parts or ["nothing new"]
         still = sum(entry.status == OPEN for entry in self.entries)
         parts += [f"{still} still open"] if still else []
         failed = [part.name for part in self.night.parts if part.status == FAILED]
         parts += [f"{', '.join(failed)} failed"] if failed else []
-        if self.night.wish.named:
+        if self.night.options.named:
             gone = [part.name for part in self.night.parts if part.status == UNAVAILABLE]
-            parts += [f"{', '.join(gone)} not to be had"] if gone else []
+            parts += [f"{', '.join(gone)} not available"] if gone else []
         parts += ["ended early"] if self.night.stopped else []
         return "; ".join(parts)
 
     def to_json(self) -> dict[str, Any]:
         """The report as a JSON object that its schema allows.  Raises ReportError."""
-        night, wish = self.night, self.night.wish
+        night, options = self.night, self.night.options
         document = {
             "format": FORMAT,
             "format_version": VERSION,
             "tool": own_version(),
-            "night": wish.tonight,
-            "began": wish.began.isoformat(timespec="seconds"),
-            "seed": wish.seed,
-            "minutes": round(wish.seconds / 60, 3),
+            "night": options.tonight,
+            "began": options.began.isoformat(timespec="seconds"),
+            "seed": options.seed,
+            "minutes": round(options.seconds / 60, 3),
             "seconds": round(night.seconds, 1),
-            "jobs": wish.jobs,
+            "jobs": options.jobs,
             "stopped": night.stopped,
             "exit_code": self.exit_code(),
             "summary": self.summary(),
             "before": None if self.before is None else self.before.night,
-            "corpus": None if wish.corpus is None else len(wish.corpus),
+            "corpus": None if options.corpus is None else len(options.corpus),
             "parts": [
                 {
                     "name": part.name,
@@ -162,8 +162,8 @@ class NightReport:
             "entries": [entry.to_json() for entry in self.entries],
             "mutants": _mutants(night),
             "coverage": [
-                _coverage(name, looked, None if self.before is None else self.before.coverage)
-                for name, looked in night.looked.items()
+                _coverage(name, totals, None if self.before is None else self.before.coverage)
+                for name, totals in night.totals.items()
             ],
         }
         check_document(document, SCHEMA_FILE, NAME)
@@ -172,7 +172,7 @@ class NightReport:
     def write(self, folder: Path) -> None:
         """Write nightly.json, index.html and the traces.  Raises ReportError."""
         document = self.to_json()
-        texts = trace_texts(self.entries, self.night.sightings)
+        texts = trace_texts(self.entries, self.night.findings)
         shown = _shown(self.entries, texts, folder)
         write_texts(
             {
@@ -188,7 +188,7 @@ class NightReport:
 def _shown(
     entries: Sequence[NightlyBug], texts: Mapping[str, str], folder: Path
 ) -> dict[str, ShownTrace]:
-    """The traces for the page: tonight's, and those of earlier nights that still lie there."""
+    """The traces for the page: tonight's, and those of earlier nights that are still there."""
     found: dict[str, ShownTrace] = {}
     for entry in entries:
         name = entry.trace
@@ -200,16 +200,16 @@ def _shown(
             else:
                 trace = TraceFile.read(folder / name)
         except TraceFileError:
-            continue  # an earlier night's, and gone
+            continue  # of an earlier night, and deleted
         found[name] = ShownTrace(trace, entry.shape, name, _LONGEST_PAGE_TRACE)
     return found
 
 
 def _mutants(night: Night) -> dict[str, Any]:
-    found = [bite.requests for bite in night.bites if bite.found]
-    missed = sorted((b for b in night.bites if not b.found), key=lambda b: b.mutant)
+    found = [result.requests for result in night.mutant_results if result.found]
+    missed = sorted((b for b in night.mutant_results if not b.found), key=lambda b: b.mutant)
     return {
-        "tried": len(night.bites),
+        "tried": len(night.mutant_results),
         "found": len(found),
         "missed": [
             {"mutant": b.mutant, "requests": b.requests, "seconds": round(b.seconds, 1)}
@@ -220,17 +220,17 @@ def _mutants(night: Night) -> dict[str, Any]:
 
 
 def _coverage(
-    name: str, looked: TargetTotals, before: Mapping[str, Mapping[str, Any]] | None
+    name: str, totals: TargetTotals, before: Mapping[str, Mapping[str, Any]] | None
 ) -> dict[str, Any]:
-    covered = looked.covered
+    covered = totals.covered
     was = (before or {}).get(name)
     then = set() if was is None else set(was["rules"])
     return {
         "target": name,
-        "version": looked.version,
-        "plans": looked.plans,
-        "requests": looked.requests,
-        "unknown": looked.unknown,
+        "version": totals.version,
+        "plans": totals.plans,
+        "requests": totals.requests,
+        "unknown": totals.unknown,
         "rules": sorted(covered.rules),
         "never": sorted(covered.can - covered.rules),
         "pairs": len(covered.pairs),

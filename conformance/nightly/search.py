@@ -1,8 +1,7 @@
-"""The night's searches, each in a process of its own: of a target, and of mutants.
+"""The searches of a nightly run, each in a process of its own: of a target, and of mutants.
 
-Decides what they tell.  The search of a target tells its findings and what it covered.  Of a mutant
-only one thing is asked, whether it is found at all and after how many requests: the search ends
-there, for what is wrong with it is known.
+The search of a target reports its findings and its coverage.  The search of a mutant reports only
+whether the mutant was found, and after how many requests; it ends there, since its fault is known.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from typing import Any
 from fencepost.conformance.certify.known_failures import KnownFailure, aliases_of, load
 from fencepost.conformance.findings.findings import Finding
 from fencepost.conformance.fuzz.engine import Budget, Tally
-from fencepost.conformance.fuzz.fuzz import Fuzzed, News, fuzz
+from fencepost.conformance.fuzz.fuzz import FuzzListener, FuzzResult, fuzz
 from fencepost.conformance.fuzz.progress import FuzzOptions
 from fencepost.conformance.nightly.dedup import EACH_TIME, SOMETIMES, UNTRIED, ShardFinding
 from fencepost.conformance.runtime.errors import TargetUnavailableError
@@ -39,19 +38,19 @@ from fencepost.properties.workers.pool import Tell
 from fencepost.traces.files.trace_file import TraceFile
 
 _LAST_S = 25.0
-"""So long after the wish of an end what is being examined may take."""
+"""How long the examination of failures may go on after a stop, in seconds."""
 
 _LEAST_S = 0.5
-"""So long a mutant is looked for at once, at least."""
+"""The least time of one search for a mutant, in seconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class SearchTask:
-    """What to search, with which seed.
+    """A search of a target, with its seed.
 
-    `seconds`: how long, and `examine_s`: for what was found, on a real clock; `requests`: at most,
-    None: any number; `passed_over`: fingerprints, in words, that are only counted, since they are
-    known well; `logs`: a folder for the logs of what is started.
+    `seconds`: for the search, and `examine_s`: to examine failures, on a real clock; `requests`:
+    the most, None: any number; `passed_over`: fingerprints, in words, that are only counted, since
+    they are known well; `logs`: a folder for the logs of what is started.
     """
 
     shard: str
@@ -66,7 +65,10 @@ class SearchTask:
 
 @dataclass(frozen=True, slots=True)
 class ShardCoverage:
-    """What a shard showed of the model; pairs and states as texts."""
+    """What a shard covered of the model; pairs and states as texts.
+
+    `can`: the rules that can be reached on this target.
+    """
 
     rules: frozenset[str] = frozenset()
     pairs: frozenset[str] = frozenset()
@@ -77,10 +79,10 @@ class ShardCoverage:
 
 @dataclass(frozen=True, slots=True)
 class ShardReport:
-    """What a shard tells; `unavailable`: why the target isn't to be had, or ""."""
+    """What a shard reports; `unavailable`: why the target can't be opened, or ""."""
 
     target: str
-    sightings: tuple[ShardFinding, ...] = ()
+    findings: tuple[ShardFinding, ...] = ()
     covered: ShardCoverage = field(default_factory=ShardCoverage)
     version: str = ""
     plans: int = 0
@@ -90,15 +92,15 @@ class ShardReport:
     unavailable: str = ""
 
 
-async def search(given: SearchTask, stop: Stop, tell: Tell) -> None:
-    """Search a target, and tell what was seen."""
+async def search_target(given: SearchTask, stop: Stop, tell: Tell) -> None:
+    """Search a target, and report what was found."""
     revision = find_revision(revision_for(given.target))
-    options = TargetOptions(logs=given.logs)
+    target_options = TargetOptions(logs=given.logs)
 
     def known(held: Target) -> Sequence[KnownFailure]:
         return load(given.target, held.provenance().version, (), aliases_of(held))
 
-    wish = FuzzOptions(
+    options = FuzzOptions(
         revision,
         Budget(given.requests, given.seconds),
         given.seed,
@@ -109,8 +111,8 @@ async def search(given: SearchTask, stop: Stop, tell: Tell) -> None:
         stop=stop,
     )
     telling = _Telling(given, tell)
-    fuzzing = fuzz(lambda: find_target(given.target, options), wish, telling)
-    fuzzed: Fuzzed | None = None
+    fuzzing = fuzz(lambda: find_target(given.target, target_options), options, telling)
+    fuzzed: FuzzResult | None = None
     why = ""
     try:
         fuzzed = await _up_to_an_end(fuzzing, stop)
@@ -125,14 +127,14 @@ async def search(given: SearchTask, stop: Stop, tell: Tell) -> None:
 
 
 def _first(error: BaseException) -> BaseException:
-    """What went wrong, out of the groups that it came in."""
+    """The first error inside of exception groups."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     return error
 
 
-async def _up_to_an_end(fuzzing: Coroutine[Any, Any, Fuzzed], stop: Stop) -> Fuzzed | None:
-    """What it comes to; None if it goes on for long after an end was wished for."""
+async def _up_to_an_end(fuzzing: Coroutine[Any, Any, FuzzResult], stop: Stop) -> FuzzResult | None:
+    """The result of a run; None if it goes on for long after it was asked to stop."""
     running = asyncio.create_task(fuzzing)
     waiting = asyncio.create_task(stop.wait())
     try:
@@ -145,18 +147,18 @@ async def _up_to_an_end(fuzzing: Coroutine[Any, Any, Fuzzed], stop: Stop) -> Fuz
         await asyncio.gather(running, waiting, return_exceptions=True)
 
 
-class _Telling(News):
-    """Tells at once what there is, so that whatever ends the process takes little along."""
+class _Telling(FuzzListener):
+    """Reports each result at once, so that little is lost if the process ends."""
 
     def __init__(self, given: SearchTask, tell: Tell) -> None:
         self._given = given
         self._tell = tell
-        self._met: Fuzzed | None = None
+        self._result_so_far: FuzzResult | None = None
         self._told: set[Fingerprint] = set()
 
-    def searched(self, fuzzed: Fuzzed) -> None:
+    def searched(self, fuzzed: FuzzResult) -> None:
         """The search is over."""
-        self._met = fuzzed
+        self._result_so_far = fuzzed
         tally, provenance = fuzzed.tally, fuzzed.provenance
         covered = tally.covered
         self._tell(
@@ -178,29 +180,29 @@ class _Telling(News):
     def found(self, finding: Finding, why: str, trace: TraceFile | None) -> None:
         """A finding."""
         self._told.add(finding.fingerprint)
-        self._say(_sighting(self._given, finding, why, trace))
+        self._say(_finding(self._given, finding, why, trace))
 
     def rest(self) -> None:
-        """Nothing more will come: what was met and not told yet."""
-        if self._met is None:
+        """Report the findings that were not reported yet, as unconfirmed: no more will come."""
+        if self._result_so_far is None:
             return
-        for finding in self._met.findings.all:
+        for finding in self._result_so_far.findings.all:
             if finding.fingerprint not in self._told:
-                self._say(_sighting(self._given, finding, "", None))
+                self._say(_finding(self._given, finding, "", None))
 
     def lost(self, why: str) -> None:
-        """The target can't be reached: not at all, or not any more."""
+        """The target can't be opened, or can't be opened again."""
         self.rest()
-        if self._met is None:
+        if self._result_so_far is None:
             self._tell(ShardReport(self._given.target, unavailable=why))
         else:
             self._tell(ShardReport(self._given.target, trouble=why))
 
-    def _say(self, sighting: ShardFinding) -> None:
-        self._tell(ShardReport(self._given.target, (sighting,)))
+    def _say(self, finding: ShardFinding) -> None:
+        self._tell(ShardReport(self._given.target, (finding,)))
 
 
-def _sighting(
+def _finding(
     given: SearchTask, finding: Finding, why: str, trace: TraceFile | None
 ) -> ShardFinding:
     sure = UNTRIED if not finding.runs else SOMETIMES if finding.is_flaky else EACH_TIME
@@ -219,8 +221,8 @@ def _sighting(
     )
 
 
-def _counted(given: SearchTask, fuzzed: Fuzzed) -> Iterator[ShardFinding]:
-    """What was passed over: its report is an earlier one's."""
+def _counted(given: SearchTask, fuzzed: FuzzResult) -> Iterator[ShardFinding]:
+    """Findings that are known well and were only counted."""
     for fingerprint, seen in fuzzed.findings.known.items():
         level = fuzzed.revision.rule(fingerprint.rule).level if fingerprint.rule else Level.MUST
         yield ShardFinding(
@@ -248,9 +250,10 @@ class MutantResult:
 
 @dataclass(frozen=True, slots=True)
 class MutantTask:
-    """Mutants to look for, one after the other, in so many seconds.
+    """Mutants to search for, one after the other, in so many seconds.
 
-    `requests`: to each at most, in one go; None: any number, in as many goes as there is time for.
+    `requests`: the most for each, in one round; None: any number, in as many rounds as there is
+    time for.
     """
 
     mutants: tuple[str, ...]
@@ -259,11 +262,11 @@ class MutantTask:
     requests: int | None = None
 
 
-async def hunt(given: MutantTask, stop: Stop, tell: Tell) -> None:
-    """Look for each mutant, and tell of each that was looked for.
+async def search_mutants(given: MutantTask, stop: Stop, tell: Tell) -> None:
+    """Search for each mutant, and report each result.
 
-    Each gets its even share of the time, which most don't need; what they leave is for those that
-    were not found, with another seed.
+    Each mutant gets an even share of the time, and most need less.  The time that is left is for
+    those that were not found, with another seed.
     """
     until = time.monotonic() + given.seconds
     missed = {name: MutantResult(name, found=False) for name in given.mutants}
@@ -271,9 +274,9 @@ async def hunt(given: MutantTask, stop: Stop, tell: Tell) -> None:
     for go in goes:
         if not missed or not await _gone_through(missed, given.seed + go, given, until, stop, tell):
             break
-    for bite in missed.values():
-        if bite.requests:
-            tell(bite)
+    for result in missed.values():
+        if result.requests:
+            tell(result)
 
 
 async def _gone_through(
@@ -284,22 +287,22 @@ async def _gone_through(
     stop: Stop,
     tell: Tell,
 ) -> bool:
-    """One go at each that is missed; False if an end was wished for."""
+    """One round over the mutants that were not found; False if the run was stopped."""
     names = tuple(missed)
     for place, name in enumerate(names):
         if stop.asked:
             return False
         share = max(_LEAST_S, (until - time.monotonic()) / (len(names) - place))
-        bite = await _bitten(missed.pop(name), seed, Budget(given.requests, share), stop)
-        if bite.found:
-            tell(bite)
+        result = await _bitten(missed.pop(name), seed, Budget(given.requests, share), stop)
+        if result.found:
+            tell(result)
         else:
-            missed[name] = bite
+            missed[name] = result
     return True
 
 
 async def _bitten(before: MutantResult, seed: int, budget: Budget, stop: Stop) -> MutantResult:
-    """One more go at a mutant."""
+    """Search once more for a mutant."""
     target = PREFIX + before.mutant
     began = time.monotonic()
     async with _stopped_by(stop) as mine:
@@ -308,8 +311,10 @@ async def _bitten(before: MutantResult, seed: int, budget: Budget, stop: Stop) -
             if tally.failures:
                 mine.ask()
 
-        wish = FuzzOptions(find_revision(revision_for(target)), budget, seed, told=found, stop=mine)
-        fuzzed = await fuzz(lambda: find_target(target, TargetOptions()), wish)
+        options = FuzzOptions(
+            find_revision(revision_for(target)), budget, seed, on_tally=found, stop=mine
+        )
+        fuzzed = await fuzz(lambda: find_target(target, TargetOptions()), options)
     tally = fuzzed.tally
     return MutantResult(
         before.mutant,
@@ -321,7 +326,7 @@ async def _bitten(before: MutantResult, seed: int, budget: Budget, stop: Stop) -
 
 @asynccontextmanager
 async def _stopped_by(stop: Stop) -> AsyncIterator[Stop]:
-    """A wish of its own, which this one entails."""
+    """A stop of its own, which this one sets, too."""
     mine = Stop()
 
     async def pass_on() -> None:

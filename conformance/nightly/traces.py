@@ -1,8 +1,8 @@
-"""The night's traces: the data pipeline, on traces that the model makes, until the time is over.
+"""The data pipeline as a part of the nightly run: traces of the model, made until the time is over.
 
-Decides nothing of its own: batches are drawn, judged, counted and triaged by the pipeline, with the
-engine of one process.  The model must explain itself, so each violation is a finding, and so is a
-judge that fails.
+The pipeline draws, judges, counts and triages batches of traces, with its engine for one process.
+The model must be able to explain its own traces.  So each violation is a finding, and so is a judge
+that fails.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
 JUDGE = "kafka-4"
 TARGET = "traces of the model"
 _BATCH = 400
-"""So many traces are made before the clock is looked at again."""
+"""The size of a batch: the time is checked after each."""
 
 
 @dataclass(frozen=True, slots=True)
 class TracesTask:
-    """Traces to make of a model: seeds from this one on; `traces`: at most, None: any number."""
+    """Traces to make of a model: seeds from this one on; `traces`: the most, None: any number."""
 
     shard: str
     seed: int
@@ -40,7 +40,7 @@ class TracesTask:
 
 
 async def make_traces(given: TracesTask, stop: Stop, tell: Tell) -> None:
-    """Make and judge batches of traces until an end is wished for, and tell of each."""
+    """Make and judge batches of traces until stopped, and report each batch."""
     try:
         import pyarrow as pa  # noqa: F401, PLC0415  (an extra)
     except ImportError:
@@ -51,7 +51,7 @@ async def make_traces(given: TracesTask, stop: Stop, tell: Tell) -> None:
         batch = _BATCH if given.traces is None else min(_BATCH, given.traces - made)
         tell(_batch(given, given.seed + made, batch))
         made += batch
-        await asyncio.sleep(0)  # whoever wishes an end is heard now
+        await asyncio.sleep(0)  # so that a stop is noticed
 
 
 def _batch(given: TracesTask, seed: int, traces: int) -> ShardReport:
@@ -73,7 +73,7 @@ def _batch(given: TracesTask, seed: int, traces: int) -> ShardReport:
         found = commands.triage_corpus(engine, corpus, JUDGE)
     return ShardReport(
         TARGET,
-        tuple(_sighting(given, seed, one) for one in found),
+        tuple(_finding(given, seed, one) for one in found),
         ShardCoverage(_of("rule", items), _of("pair", items), _of("state", items)),
         plans=traces,
     )
@@ -83,7 +83,7 @@ def _of(kind: str, items: Sequence[Mapping[str, Any]]) -> frozenset[str]:
     return frozenset(row["item"] for row in items if row["kind"] == kind)
 
 
-def _sighting(given: TracesTask, seed: int, one: Triaged) -> ShardFinding:
+def _finding(given: TracesTask, seed: int, one: Triaged) -> ShardFinding:
     level = None if one.file is None else one.file.verdict.level
     return ShardFinding(
         "model",

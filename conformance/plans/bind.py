@@ -1,7 +1,7 @@
-"""From a plan's references to values: what each member was told last.
+"""Replace the references in a plan by values: what each member was told last.
 
-Decides what a member knows.  A client knows its id and generation from the answers that it read,
-and nothing else; so do the members of a plan.
+A client knows its id and generation from the answers that it read, and nothing else; so do the
+members of a plan.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from fencepost.model.messages.shapes import Message
 
 @dataclass(slots=True)
 class MemberKnowledge:
-    """What one member was told: its ids in order, generation, protocol, who leads, the members."""
+    """What one member was told: its ids in order, generation, protocol, leader, members."""
 
     ids: list[str] = field(default_factory=list)
     generation: int = -1
@@ -38,7 +38,7 @@ class MemberKnowledge:
 
 
 class Knowledge:
-    """What every member of a plan was told so far; and names for ids, for reports."""
+    """What every member of a plan was told so far, and names for ids, for reports."""
 
     def __init__(self, times: Times) -> None:
         self._times = times

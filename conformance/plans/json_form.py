@@ -1,7 +1,7 @@
-"""The symbolic plan of a case as JSON, and back: strictly, both ways.
+"""The symbolic plan of a case as JSON, and back; both ways are strict.
 
-Decides how a case travels in a trace, so that it can be run again elsewhere.  A reference is an
-object with one key `ref`, bytes are `{"bytes": base64}`, a message inside another is
+This is how a trace carries its case, so that the case can be run again elsewhere.  A reference is
+an object with one key `ref`, bytes are `{"bytes": base64}`, a message inside another is
 `{"message": name, "fields": {…}}`, a tuple is a list; anything else stands for itself.
 """
 

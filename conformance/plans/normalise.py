@@ -1,8 +1,8 @@
-"""Plans that can be run: what a step means after others have been left out.
+"""Make a plan runnable again after steps were left out.
 
-Decides what leaving out a step takes with it.  Nobody waits for a request that is not sent, drops a
-connection that was never used, or speaks of a member that never joins.  A connection has one open
-request, so a request is well placed only behind the answer to the one before it.
+Leaving out a step may take others with it.  Nobody waits for a request that is not sent, drops a
+connection that was never used, or refers to a member that never joins.  A connection has one open
+request, so a request must come after the answer to the one before it.
 """
 
 from __future__ import annotations

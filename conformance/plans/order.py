@@ -1,8 +1,8 @@
-"""How simple a plan is: the order in which plans are made smaller.
+"""The order of plans by simplicity, in which shrinking goes down.
 
-Decides which of two plans a reader would rather have: fewer steps, then fewer groups, instances and
-members, shorter waits, lower versions, bodies nearer to what a well-kept client says.  Whatever
-makes plans smaller goes down in this order, so it comes to an end.
+A plan is simpler than another if it has fewer steps, then fewer groups, instances and members,
+shorter waits, lower versions, and requests closer to what a correct client sends.  Every change
+that shrinking makes goes down in this order, so it comes to an end.
 """
 
 from __future__ import annotations

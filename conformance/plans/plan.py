@@ -1,8 +1,8 @@
-"""The symbolic plan of a case: what is sent by whom, in which order, with which waits.
+"""The symbolic plan of a case: who sends what, in which order, with which waits.
 
-Decides what a case can say.  A plan names members ("A1", the first process of instance "A"), not
-ids; times by name, not in ms; so that the same plan runs on a model with a virtual clock and on a
-broker whose settings nobody can change.  References are resolved from the answers as they come.
+A plan names members ("A1", the first process of instance "A") instead of ids, and times by name
+instead of in ms.  So the same plan runs on a model with a virtual clock and on a broker whose
+settings nobody can change.  References are resolved from the answers as they come.
 """
 
 from __future__ import annotations

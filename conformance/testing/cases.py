@@ -1,8 +1,8 @@
-"""Programs as cases: moves in the words in which cases are written.
+"""Turn programs into cases, move by move.
 
-Decides what a move asks of a coordinator.  A process waits for the answer to its join or sync
-before it asks anything else, as a client library does, unless its connection drops or it ends.
-What a coordinator doesn't have (an API, a version, a feature) is left out of what it is asked.
+A process waits for the answer to its join or sync before it sends anything else, as a client
+library does, unless its connection drops or it ends.  An API, a version or a feature that a
+coordinator lacks is left out.
 """
 
 from __future__ import annotations

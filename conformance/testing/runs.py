@@ -1,9 +1,8 @@
-"""Programs against a target: run, judged twice, and made shorter.
+"""Run programs against a target and judge them.
 
-Decides what counts as a fault: that no run of the model explains the answers, or that they break a
-property that needs no model.  With a virtual clock programs are run one after the other, and
-Hypothesis makes them shorter; a real clock takes seconds for each, so there they are run side by
-side, and what is shorter is tried side by side too.
+A program fails if no run of the model explains the answers, or if they break a property that needs
+no model.  On a virtual clock programs run one after the other, and Hypothesis shrinks them.  On a
+real clock each takes seconds, so programs run side by side, and so do smaller ones.
 """
 
 from __future__ import annotations
@@ -122,7 +121,7 @@ class ProgramRunner:
 
     def _running(self) -> asyncio.AbstractEventLoop:
         if self._loop is None:
-            raise RuntimeError("the court is not open: use it in `with`")
+            raise RuntimeError("the target is not open: use ProgramRunner in `with`")
         return self._loop
 
     @property

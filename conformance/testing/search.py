@@ -1,8 +1,7 @@
-"""Look for a program that shows a fault, and make it as short as it gets.
+"""Search for a program that fails, and shrink it.
 
-Decides how the search goes where a program takes time: several are drawn at once, short ones first,
-and run side by side; of those that fail the shortest is made shorter, all ways of doing so side by
-side, until none fails any more.
+Where a program takes time, several are drawn at once, short ones first, and run side by side.  The
+shortest that fails is shrunk: all smaller programs run side by side, until none fails any more.
 """
 
 from __future__ import annotations

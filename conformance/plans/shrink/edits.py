@@ -1,8 +1,8 @@
-"""Smaller plans: each way in which a plan can be made a little simpler.
+"""The ways in which a plan can be made smaller, in the order in which they are tried.
 
-Decides what is tried, and in which order: whole groups, members and halves first, since that is
-quickest where a run takes seconds; single steps and pairs; then the same with fewer instances and
-members; last what the requests say.  Whether the plan still shows anything is another's question.
+Whole groups, members and halves of the plan come first, since that is quickest where a run takes
+seconds; then single steps and pairs of steps; then the same steps with fewer instances and members;
+last simpler requests.  Whether a smaller plan still fails is for the caller to find out.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""A plan made smaller as long as it still shows something, against whatever showed it.
+"""Shrink a plan as long as it still shows a failure, by running smaller plans.
 
-Decides which smaller plan is taken: the first, in order, that a judge says shows it too.  Plans are
-tried several side by side where running them takes time; one that shows it waits a moment for those
-before it, so luck has little say in which is taken.  A judge may give up on what takes long; in the
-end that is asked about again, with patience, as far as it leaves out a step, a member or a group.
-It ends when nothing simpler shows it, so no step can be left out; or when enough was tried, or for
-long enough.
+The first smaller plan, in order, that the judge accepts is taken.  Several plans run side by side
+where a run takes time; one that is accepted waits a moment for those before it, so that the result
+depends little on timing.  A judge may give up on a run that takes long; at the end it is asked
+again with more patience about plans that leave out a step, a member or a group.  Shrinking ends
+when no smaller plan is accepted, so no step can be left out, or when the limit of tries or of time
+is reached.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Smaller plans: shorter waits, lower versions, and requests that say less.
+"""Smaller plans: shorter waits, lower versions, and requests with fewer or usual values.
 
-Decides what is plain: the lowest version that can say it, what a well-kept client says, and nothing
-where nothing need be said.
+Simple is the lowest version that has the fields, the value that a correct client sends, and no
+value where none is needed.
 """
 
 from __future__ import annotations

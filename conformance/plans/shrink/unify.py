@@ -1,7 +1,7 @@
 """Smaller plans: fewer groups, instances, members and connections for the same steps.
 
-Decides who can stand for whom: a member for another of the same instance, a dynamic one for a
-dynamic one, and all processes of one instance for further processes of another.
+A member can replace another of the same instance, a dynamic member another dynamic one, and the
+processes of one instance can become further processes of another.
 """
 
 from __future__ import annotations

@@ -62,7 +62,7 @@ async def _play(case: Entry, target: Revision, delay: int) -> Ran:
         return Ran(verdict.violation.detail, verdict)
     missing = sorted(set(case.rules) - verdict.used)
     if missing:
-        return Ran(f"an explanation without {', '.join(missing)} is left", verdict)
+        return Ran(f"the history can also be explained without {', '.join(missing)}", verdict)
     return Ran(verdict.unknown or recording.stopped, verdict)
 
 

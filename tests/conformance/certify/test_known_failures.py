@@ -125,7 +125,7 @@ def test_another_failure_of_a_listed_case_is_stale_and_says_both() -> None:
     assert result.message == FAILS.message, "what is wrong comes first"
     assert result.notes[-1] == (
         'stale: listed as a known failure ("B2 JoinGroup: no answer instead of NONE"), '
-        f'but fails otherwise ("{FAILS.observed}")'
+        f'but fails in another way ("{FAILS.observed}")'
     )
 
 

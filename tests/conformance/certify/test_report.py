@@ -62,7 +62,7 @@ EACH = (
         "COMMIT-A/undecided",
         outcome=Outcome.UNKNOWN,
         level=Level.SHOULD,
-        message="an explanation without X is left",
+        message="the history can also be explained without X",
     ),
     CaseResult(
         replace(PASSES.case, id="SYNC-A/lacks"),
@@ -218,7 +218,7 @@ def test_a_violation_is_printed_with_its_steps_and_the_verdict_last() -> None:
     assert lines[11].endswith("← wrong")
     assert "STALE-KNOWN-FAILURE  MUST  JOIN-A/stale" in lines
     assert "advertised but broken: JoinGroup v10 to v11" in lines
-    assert "1 rule out of reach here: JOIN-GROUP-DEAD" in lines
+    assert "1 rule can't be reached on this target: JOIN-GROUP-DEAD" in lines
     assert lines[-1] == (
         "model:comment-table-1 (fencepost-model:comment-table-1 0.1.0) under kafka-4: "
         "violated by 1 case and 1 stale known failure, 1 undecided, with 1 known failure; "
@@ -244,7 +244,7 @@ def test_known_failures_are_a_line_for_each_reason() -> None:
 
 
 def test_of_a_stale_known_failure_the_violation_comes_first() -> None:
-    note = 'stale: listed as a known failure ("x"), but fails otherwise ("y")'
+    note = 'stale: listed as a known failure ("x"), but fails in another way ("y")'
     stale = replace(FAILS, outcome=Outcome.STALE_KNOWN_FAILURE, notes=("lag", note))
     lines = printed(certificate(stale)).splitlines()
     assert lines[2:4] == [f"  {FAILS.message}", f"  {note}"]
@@ -274,11 +274,11 @@ def test_markup_in_a_message_is_no_markup() -> None:
             "holds; not certified: 3 cases were not chosen",
             False,
         ),
-        (certificate(), "holds, of no case at all", False),
+        (certificate(), "holds, but no case was run", False),
         (certificate(EACH[4]), "unknown: 1 case could not be decided", False),
         (
             certificate(PASSES, replace(FAILS, level=Level.MAY)),
-            "holds, and 1 failure below SHOULD, which doesn't count; certified",
+            "holds, and 1 failure below SHOULD (not counted); certified",
             True,
         ),
         (certificate(FAILS, SKIPS), "violated by 1 case; 1 skipped", False),

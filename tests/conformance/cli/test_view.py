@@ -104,7 +104,7 @@ def test_a_fuzz_run_has_its_page(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert "1 violations, 1 violations that don&#39;t come each time, 1 known failures" in text
     assert re.search(r'<a href="#trace-[^"]+">a shape</a>', text)
     assert "<h3>another</h3>" in text, "its trace isn't there"
-    assert "failed 1 of 3 times more" in text
+    assert "failed in 1 of 3 more runs" in text
     assert "Known: a reason." in text
     assert text.count("<article") == 1
 

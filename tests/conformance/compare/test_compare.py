@@ -79,9 +79,9 @@ def test_the_difference_of_two_releases_and_who_is_right() -> None:
     (told,) = found.differences
     assert (told.again, told.runs, told.is_minimal) == (3, 3, True)
     assert told.difference.taken is Taken.OTHER
-    assert told.difference.gap.api == "Heartbeat"
+    assert told.difference.fingerprint.api == "Heartbeat"
     said = "\n".join(text(found))
-    assert "The model (kafka-4) takes the side of model. model:kafka-2.6: A1's Heartbeat" in said
+    assert "The model (kafka-4) agrees with model. model:kafka-2.6: A1's Heartbeat" in said
     assert "(rule HEARTBEAT-INSTANCE-UNMAPPED, MUST)" in said
     assert said.count("← they differ") == 1
     asks = [step for step in told.difference.both.case.steps if isinstance(step, RequestStep)]
@@ -93,7 +93,7 @@ def test_the_side_is_told_whichever_comes_first() -> None:
     found = compared("model", "mutant:kafka-9801", of(case))
     (told,) = found.differences
     assert told.difference.taken is Taken.ONE
-    assert "takes the side of model. mutant:kafka-9801" in "\n".join(text(found))
+    assert "agrees with model. mutant:kafka-9801" in "\n".join(text(found))
 
 
 @pytest.mark.parametrize("name", ["model", "mutant:kafka-8500"])
@@ -113,7 +113,7 @@ def test_two_that_are_wrong_alike_differ_only_where_they_do() -> None:
     found = compared(Lying(wrong), Lying(both), of(ZOMBIE))
     (told,) = found.differences
     assert told.difference.taken is Taken.NEITHER
-    assert told.difference.gap.api == "Heartbeat"
+    assert told.difference.fingerprint.api == "Heartbeat"
 
 
 class Otherwise(ModelCoordinator):
@@ -200,7 +200,7 @@ def test_a_real_clock_against_the_model() -> None:
     mine = stage_of("mine", cases.entries)
     (told,) = compared(RealClockTarget(lie=REFUSED), "model", mine).differences
     assert told.difference.taken is Taken.OTHER
-    assert told.difference.gap.api == "Heartbeat"
+    assert told.difference.fingerprint.api == "Heartbeat"
     assert told.is_minimal
 
 
@@ -304,7 +304,7 @@ def test_enough_kinds_end_the_search() -> None:
     one = compared("model", Lying(both), cases, kinds=1)
     assert one.tally.ended == "1 kind of difference is enough (--kinds)"
     assert len(one.differences) == 1
-    assert "Not all was run: 1 kind " in "\n".join(text(one))
+    assert "The search ended early: 1 kind " in "\n".join(text(one))
 
 
 def test_on_a_real_clock_what_was_found_ends_the_search() -> None:

@@ -215,7 +215,7 @@ def test_a_case_that_was_stopped_says_why() -> None:
 def test_what_could_not_be_judged_says_why() -> None:
     verdict = Verdict(None, "too many states", frozenset(), (), 1)
     explained = explain(verdict, a_recording(), KAFKA_4)
-    assert explained.sentence == "Nothing can be said: too many states."
+    assert explained.sentence == "Undecided: too many states."
     assert explained.signature == ""
 
 

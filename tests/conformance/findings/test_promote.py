@@ -106,7 +106,8 @@ def test_another_verdict_than_todays_must_be_meant(tmp_path: Path) -> None:
     true = committed("kafka-8500")
     lie = replace(true, verdict=replace(true.verdict, rule="HEARTBEAT-STABLE"))
     with pytest.raises(
-        TraceFileError, match=r"is another today: .*, not violated \(HEARTBEAT-STABLE .*--today"
+        TraceFileError,
+        match=r"has changed: today it is .*, not violated \(HEARTBEAT-STABLE .*--today",
     ):
         adopt(lie, CorpusFolder.read(tmp_path))
     kept = adopt(lie, CorpusFolder.read(tmp_path), today=True).trace

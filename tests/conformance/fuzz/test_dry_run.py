@@ -37,7 +37,7 @@ from fencepost.model.table.table import Level
 _SHORT = Ms("short rebalance")
 
 
-def rehearsal(**settings: Any) -> DryRun:
+def dry_run(**settings: Any) -> DryRun:
     config = Machine(KAFKA_4, {"group.initial.rebalance.delay.ms": 0, **settings}).config
     hello = ModelCoordinator(KAFKA_4).hello()
     return DryRun(KAFKA_4, hello, config, times_for(config, lag_ms=0))
@@ -78,7 +78,7 @@ def beat(who: str) -> PlannedStep:
 
 
 def test_rules_pairs_and_states_are_those_of_the_run() -> None:
-    made = rehearsal()
+    made = dry_run()
     for act in (join("A1", "A"), sync("A1"), beat("A1")):
         assert made.play(act)
     fired = [
@@ -96,7 +96,7 @@ def test_rules_pairs_and_states_are_those_of_the_run() -> None:
 
 
 def test_what_is_answered_is_waited_for_and_what_is_parked_settles() -> None:
-    made = rehearsal()
+    made = dry_run()
     made.play(join("A1", "A"))
     made.play(join("B1", "B"))  # waits for A1 to join again
     assert made.waits("B1")
@@ -110,7 +110,7 @@ def test_what_is_answered_is_waited_for_and_what_is_parked_settles() -> None:
 
 
 def test_a_hurry_is_not_waited_for_until_it_must_be() -> None:
-    made = rehearsal()
+    made = dry_run()
     first = join("A1", "A")
     made.play(PlannedStep(first.step, hurry=True))
     made.play(join("B1", "B"))
@@ -125,14 +125,14 @@ def test_a_hurry_is_not_waited_for_until_it_must_be() -> None:
 
 
 def test_a_dropped_connection_is_not_waited_for() -> None:
-    made = rehearsal()
+    made = dry_run()
     made.play(PlannedStep(join("A1", "A").step, hurry=True))
     made.play(PlannedStep(Disconnect("A1")))
     assert [type(step) for step in made.end()] == [RequestStep, Disconnect]
 
 
 def test_time_passes_and_timers_fire() -> None:
-    made = rehearsal()
+    made = dry_run()
     made.play(join("A1", "A"))
     made.play(PlannedStep(Pause((Ms("short session"),))))
     assert "SYNC-PHASE-EXPIRED" in made.reached.rules
@@ -140,13 +140,13 @@ def test_time_passes_and_timers_fire() -> None:
 
 
 def test_no_failover_where_the_target_has_none() -> None:
-    made = rehearsal()
+    made = dry_run()
     made.hello = replace(made.hello, features=frozenset())
     assert not made.play(PlannedStep(Restart()))
 
 
 def test_acts_of_a_case_make_the_same_case() -> None:
-    made = rehearsal()
+    made = dry_run()
     for act in (
         join("A1", "A"),
         PlannedStep(sync("A1").step, hurry=True),
@@ -155,7 +155,7 @@ def test_acts_of_a_case_make_the_same_case() -> None:
     ):
         made.play(act)
     case = Case("c", "", (), Level.MUST, made.end())
-    again = rehearsal()
+    again = dry_run()
     for act in acts_of(case):
         assert again.play(act)
     assert again.end() == made.end()
@@ -169,7 +169,7 @@ def test_only_what_is_new_counts(more: set[str], size: int) -> None:
 
 def test_the_shape_of_a_group_forgets_names_and_numbers() -> None:
     def shape(act: PlannedStep, times: int = 1) -> object:
-        made = rehearsal()
+        made = dry_run()
         for _ in range(times):
             made.play(act)
         return group_shape(made.group("g"))
@@ -182,7 +182,7 @@ def test_the_shape_of_a_group_forgets_names_and_numbers() -> None:
 
 @pytest.mark.parametrize("rebalance", [0, -1, -(2**31)])
 def test_a_rebalance_of_no_time_is_not_put_off_for_ever_at_one_instant(rebalance: int) -> None:
-    made = rehearsal()
+    made = dry_run()
     for act in (join("A1", "A", rebalance=rebalance), sync("A1"), join("a", version=3)):
         made.play(act)
     made.play(PlannedStep(ask("a", "LeaveGroup", version=2)))

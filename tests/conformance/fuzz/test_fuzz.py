@@ -19,7 +19,7 @@ from fencepost.conformance.execution.outcome import CaseResult, Outcome
 from fencepost.conformance.findings.findings import Finding
 from fencepost.conformance.fuzz.corpus import read_corpus, write_corpus
 from fencepost.conformance.fuzz.engine import Budget, Fuzzer, Tally
-from fencepost.conformance.fuzz.fuzz import Fuzzed, News, fuzz
+from fencepost.conformance.fuzz.fuzz import FuzzListener, FuzzResult, fuzz
 from fencepost.conformance.fuzz.plans import PlanContext, Planner, is_risky
 from fencepost.conformance.fuzz.progress import FuzzOptions, FuzzProgress
 from fencepost.conformance.fuzz.report import fuzz_json, lines, write_report
@@ -37,13 +37,13 @@ from fencepost.properties.workers.cancellation import Stop
 from fencepost.traces.files.trace_file import TraceFile
 
 
-def run(target: str, requests: int, *, seed: int = 1, **wish: Any) -> Fuzzed:
-    wanted = FuzzOptions(KAFKA_4, Budget(requests), seed, **wish)
+def run(target: str, requests: int, *, seed: int = 1, **options: Any) -> FuzzResult:
+    wanted = FuzzOptions(KAFKA_4, Budget(requests), seed, **options)
     return asyncio.run(fuzz(lambda: find_target(target, TargetOptions()), wanted))
 
 
 @pytest.fixture(scope="module")
-def found() -> Fuzzed:
+def found() -> FuzzResult:
     """A mutant that was caught."""
     return run("mutant:kafka-8500", 700)
 
@@ -57,13 +57,13 @@ def test_the_model_holds() -> None:
     assert len(fuzzed.never) < 25
 
 
-def test_a_mutant_is_found(found: Fuzzed) -> None:
+def test_a_mutant_is_found(found: FuzzResult) -> None:
     assert found.exit_code() == 1
     assert all(finding.failed == finding.runs for finding in found.findings.findings)
     assert found.findings.findings
 
 
-def test_findings_are_small_and_can_be_replayed(found: Fuzzed, tmp_path: Path) -> None:
+def test_findings_are_small_and_can_be_replayed(found: FuzzResult, tmp_path: Path) -> None:
     write_report(found, tmp_path)
     shown = found.findings.findings[0]
     assert len(shown.steps(KAFKA_4)) <= 6
@@ -76,7 +76,7 @@ def test_findings_are_small_and_can_be_replayed(found: Fuzzed, tmp_path: Path) -
     assert not honest.same
 
 
-def test_the_same_seed_says_the_same(found: Fuzzed, tmp_path: Path) -> None:
+def test_the_same_seed_says_the_same(found: FuzzResult, tmp_path: Path) -> None:
     again = run("mutant:kafka-8500", 700)
     assert list(lines(again)) == list(lines(found))
     assert fuzz_json(again) == fuzz_json(found)
@@ -111,9 +111,9 @@ def test_a_file_that_is_no_plan_is_named(tmp_path: Path) -> None:
 
 def test_processes_share_the_work_and_say_the_same_each_time() -> None:
     mutant = "mutant:kafka-8500"
-    wish = FuzzOptions(KAFKA_4, Budget(400), 1, jobs=2, target=mutant)
+    options = FuzzOptions(KAFKA_4, Budget(400), 1, jobs=2, target=mutant)
     one, two = (
-        asyncio.run(fuzz(lambda: find_target(mutant, TargetOptions()), wish)) for _ in range(2)
+        asyncio.run(fuzz(lambda: find_target(mutant, TargetOptions()), options)) for _ in range(2)
     )
     assert fuzz_json(one) == fuzz_json(two)
     alone = run(mutant, 400)
@@ -121,20 +121,20 @@ def test_processes_share_the_work_and_say_the_same_each_time() -> None:
     assert fuzz_json(one) != fuzz_json(alone)
 
 
-def test_what_is_counted_was_sent(found: Fuzzed) -> None:
+def test_what_is_counted_was_sent(found: FuzzResult) -> None:
     tally = found.tally
     assert sum(tally.words.values()) == tally.requests
     assert sum(tally.outcomes.values()) == tally.plans
 
 
-def test_a_shape_that_is_passed_over_is_only_counted(found: Fuzzed) -> None:
+def test_a_shape_that_is_passed_over_is_only_counted(found: FuzzResult) -> None:
     first, *rest = found.findings.findings
     fuzzed = run("mutant:kafka-8500", 700, passed_over={str(first.fingerprint)})
     assert fuzzed.findings.known == {first.fingerprint: first.seen}
     assert [f.fingerprint for f in fuzzed.findings.findings] == [f.fingerprint for f in rest]
 
 
-def test_a_known_failure_is_told_and_not_found(found: Fuzzed) -> None:
+def test_a_known_failure_is_told_and_not_found(found: FuzzResult) -> None:
     results = [result for alike in found.tally.failures.values() for result in alike]
     listed = []
     for result in results:
@@ -197,8 +197,8 @@ class _Frail:
 
 def fuzzer(suite: _Frail, target: Target, tally: Tally) -> Fuzzer:
     config = Machine(KAFKA_4, {}).config
-    ground = PlanContext(KAFKA_4, suite.hello, Hints(), 300, [({}, config)])
-    return Fuzzer(target, cast("OpenTarget", suite), Planner(ground, 1), tally, lambda _: None)
+    context = PlanContext(KAFKA_4, suite.hello, Hints(), 300, [({}, config)])
+    return Fuzzer(target, cast("OpenTarget", suite), Planner(context, 1), tally, lambda _: None)
 
 
 def test_a_dead_target_ends_the_run_and_names_who_may_be_to_blame() -> None:
@@ -216,9 +216,9 @@ def test_what_was_found_is_told_of_a_target_that_dies_too_often(
     monkeypatch.setattr(fuzz_module, "_DEATHS", 1)
     searched = FuzzProgress.searched
 
-    async def dies(course: FuzzProgress, *args: Any) -> list[Case]:
-        await searched(course, *args)
-        course.tally.died += 1
+    async def dies(progress: FuzzProgress, *args: Any) -> list[Case]:
+        await searched(progress, *args)
+        progress.tally.died += 1
         return []
 
     monkeypatch.setattr(FuzzProgress, "searched", dies)
@@ -235,7 +235,7 @@ def test_what_was_met_is_told_of_a_search_that_is_ended() -> None:
         if tally.failures:
             stop.ask()
 
-    class Kept(News):
+    class Kept(FuzzListener):
         def __init__(self) -> None:
             self.kept: list[Finding] = []
 
@@ -243,21 +243,21 @@ def test_what_was_met_is_told_of_a_search_that_is_ended() -> None:
             assert (why, stop.asked, trace is not None) == ("", True, True)
             self.kept.append(finding)
 
-    news = Kept()
-    wish = FuzzOptions(KAFKA_4, Budget(10_000), 1, told=told, stop=stop)
+    listener = Kept()
+    options = FuzzOptions(KAFKA_4, Budget(10_000), 1, on_tally=told, stop=stop)
     fuzzed = asyncio.run(
-        fuzz(lambda: find_target("mutant:kafka-8500", TargetOptions()), wish, news)
+        fuzz(lambda: find_target("mutant:kafka-8500", TargetOptions()), options, listener)
     )
     assert fuzzed.stopped
     assert fuzzed.tally.requests < 1000
     assert fuzzed.exit_code() == 2
     (finding,) = fuzzed.found
-    assert news.kept == [finding]
+    assert listener.kept == [finding]
     assert (finding.runs, finding.is_minimal) == (0, False)
     assert finding.case.id in fuzzed.traces
     told_lines = list(lines(fuzzed))
     assert any(line.startswith("unconfirmed finding 1: ") for line in told_lines)
-    assert told_lines[-1] == "1 that nobody tried again"
+    assert told_lines[-1] == "1 not confirmed"
 
 
 def test_a_join_that_ends_some_coordinators_has_one_to_itself() -> None:

@@ -17,7 +17,7 @@ from fencepost.conformance.certify.known_failures import (
 from fencepost.conformance.certify.report import trace_name
 from fencepost.conformance.findings.findings import Finding
 from fencepost.conformance.fuzz.engine import Budget
-from fencepost.conformance.fuzz.fuzz import SILENT, Fuzzed, News, fuzz
+from fencepost.conformance.fuzz.fuzz import SILENT, FuzzListener, FuzzResult, fuzz
 from fencepost.conformance.fuzz.progress import FuzzOptions
 from fencepost.conformance.fuzz.report import fuzz_index, fuzz_json, lines
 from fencepost.conformance.targets.in_process import InProcessTarget
@@ -37,10 +37,10 @@ LEAVE = KnownFailure(
 )
 
 
-def searched(name: str, *known: KnownFailure, news: News = SILENT) -> Fuzzed:
+def searched(name: str, *known: KnownFailure, listener: FuzzListener = SILENT) -> FuzzResult:
     revision = departed(KAFKA_4, [DEPARTURES[name]])
-    wish = FuzzOptions(KAFKA_4, Budget(3000), 1, known=lambda _: known)
-    return asyncio.run(fuzz(lambda: InProcessTarget("departed", revision, "0"), wish, news))
+    options = FuzzOptions(KAFKA_4, Budget(3000), 1, known=lambda _: known)
+    return asyncio.run(fuzz(lambda: InProcessTarget("departed", revision, "0"), options, listener))
 
 
 @pytest.mark.parametrize("name", ["protocol-twice", "pending-leave"])
@@ -56,7 +56,7 @@ def test_all_that_a_departure_brings_about_is_put_down_to_it(name: str) -> None:
 
 
 def test_what_has_the_cause_of_a_listed_failure_is_known_whatever_it_looks_like() -> None:
-    class Heard(News):
+    class Heard(FuzzListener):
         def __init__(self) -> None:
             self.reasons: list[str] = []
 
@@ -65,11 +65,11 @@ def test_what_has_the_cause_of_a_listed_failure_is_known_whatever_it_looks_like(
             assert trace is not None
             self.reasons.append(why)
 
-    news = Heard()
+    listener = Heard()
     elsewhere = replace(LEAVE, rule="FETCH-DEAD", observed="nothing of the kind")
-    fuzzed = searched("pending-leave", elsewhere, news=news)
+    fuzzed = searched("pending-leave", elsewhere, listener=listener)
     assert (fuzzed.found, fuzzed.exit_code()) == ((), 0)
-    assert {why for why, _ in fuzzed.listed} == set(news.reasons) == {LEAVE.why}
+    assert {why for why, _ in fuzzed.listed} == set(listener.reasons) == {LEAVE.why}
     assert sum(fuzzed.known.values()) == sum(finding.seen for _, finding in fuzzed.listed)
     assert list(lines(fuzzed))[-1] == f"no new violation found, {len(fuzzed.listed)} known"
     unnamed = searched("pending-leave", replace(elsewhere, cause=""))

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from support.command import INTERRUPTIBLE
-from support.night_sightings import LONG_S, MUTANT, wish
+from support.night_findings import LONG_S, MUTANT, night_options
 
 from fencepost.conformance.cli.cli import main
 from fencepost.conformance.nightly.dedup import NEW, OPEN
@@ -59,7 +59,7 @@ def test_targets_share_what_they_are_worth_together() -> None:
 async def test_an_end_that_is_wished_for_leaves_a_report(tmp_path: Path) -> None:
     stop = Stop()
     stop.ask()
-    night = await run_night(wish(tmp_path, parts=tuple(WEIGHTS)), stop)
+    night = await run_night(night_options(tmp_path, parts=tuple(WEIGHTS)), stop)
     assert {part.status for part in night.parts} == {SKIPPED}
     told = NightReport.of(night, None)
     assert told.summary() == "nothing new; ended early"
@@ -70,7 +70,7 @@ async def test_an_end_that_is_wished_for_leaves_a_report(tmp_path: Path) -> None
 async def test_a_part_that_is_ended_is_called_so(tmp_path: Path) -> None:
     stop = Stop()
     parts: list[NightPart] = []
-    asked = wish(tmp_path, targets=("model", MUTANT), requests=50)
+    asked = night_options(tmp_path, targets=("model", MUTANT), requests=50)
 
     def heard(part: NightPart) -> None:
         parts.append(part)
@@ -139,5 +139,5 @@ def test_a_target_that_is_named_must_be_there(
     monkeypatch.chdir(tmp_path)
     words = ("--part", "targets", "--minutes", "1", "--jobs", "1")
     assert run(*words, "--target", "tcp://127.0.0.1:1") == 69
-    assert "tcp://127.0.0.1:1 not to be had" in capsys.readouterr().out
+    assert "tcp://127.0.0.1:1 not available" in capsys.readouterr().out
     assert run(*words, "--target", "nonesuch") == 64

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from jsonschema import Draft202012Validator
 from support.committed import committed
-from support.night_sightings import sighting, wish
+from support.night_findings import night_options, shard_finding
 
 from fencepost.conformance.certify.report import ReportError
 from fencepost.conformance.nightly.dedup import SOMETIMES, UNTRIED, ShardFinding
@@ -28,9 +28,9 @@ from fencepost.conformance.nightly.search import ShardCoverage
 def report(
     folder: Path, *found: ShardFinding, before: Before | None = None, **parts: str
 ) -> NightReport:
-    night = Night(wish(folder), sightings=list(found))
+    night = Night(night_options(folder), findings=list(found))
     night.parts = [NightPart(name, status) for name, status in (parts or {"mock": DONE}).items()]
-    night.looked["mock"] = TargetTotals(
+    night.totals["mock"] = TargetTotals(
         covered=ShardCoverage(frozenset({"A", "B"}), frozenset({"A B"}))
     )
     return NightReport.of(night, before)
@@ -40,19 +40,19 @@ def report(
     ("found", "part", "code", "summary"),
     [
         ([], DONE, 0, "nothing new"),
-        ([sighting(known="a reason")], DONE, 0, "nothing new"),
-        ([sighting()], DONE, 1, "1 new finding"),
-        ([sighting(), sighting(shape="other")], FAILED, 1, "2 new findings; mock failed"),
-        ([sighting(sure=SOMETIMES)], DONE, 2, "1 new and not sure"),
-        ([sighting(sure=UNTRIED)], DONE, 2, "1 new and not sure"),
+        ([shard_finding(known="a reason")], DONE, 0, "nothing new"),
+        ([shard_finding()], DONE, 1, "1 new finding"),
+        ([shard_finding(), shard_finding(shape="other")], FAILED, 1, "2 new findings; mock failed"),
+        ([shard_finding(sure=SOMETIMES)], DONE, 2, "1 new and not confirmed"),
+        ([shard_finding(sure=UNTRIED)], DONE, 2, "1 new and not confirmed"),
         (
-            [sighting(), sighting(shape="b", sure=UNTRIED)],
+            [shard_finding(), shard_finding(shape="b", sure=UNTRIED)],
             DONE,
             1,
-            "1 new finding; 1 new and not sure",
+            "1 new finding; 1 new and not confirmed",
         ),
         ([], FAILED, 2, "nothing new; mock failed"),
-        ([], UNAVAILABLE, 69, "nothing new; mock not to be had"),
+        ([], UNAVAILABLE, 69, "nothing new; mock not available"),
         ([], SKIPPED, 0, "nothing new"),
     ],
 )
@@ -65,13 +65,13 @@ def test_the_exit_code_says_what_is_new(
 
 def test_the_next_night_is_compared_with_it(tmp_path: Path) -> None:
     text = committed("zombie-commits").text()
-    first = report(tmp_path, sighting(trace=text))
+    first = report(tmp_path, shard_finding(trace=text))
     first.write(tmp_path)
     document = json.loads((tmp_path / "nightly.json").read_text("utf-8"))
     Draft202012Validator(json.loads(SCHEMA_FILE.read_text("utf-8"))).validate(document)
     before = Before.read(tmp_path / "nightly.json")
     second = report(tmp_path, before=before)
-    second.night.looked["mock"].covered = ShardCoverage(frozenset({"B", "C"}), frozenset())
+    second.night.totals["mock"].covered = ShardCoverage(frozenset({"B", "C"}), frozenset())
     assert second.exit_code() == 0
     assert second.summary() == "nothing new; 1 still open"
     (row,) = second.to_json()["coverage"]
@@ -85,8 +85,8 @@ def test_the_next_night_is_compared_with_it(tmp_path: Path) -> None:
 
 def test_the_page_says_what_to_type_and_says_it_safely(tmp_path: Path) -> None:
     trace = committed("zombie-commits").text()
-    wicked = sighting(trace=trace, sentence="<script>alert(1)</script>")
-    failing = sighting("tests", target="tests", shape="tests/test_a.py::test_b", rule="")
+    wicked = shard_finding(trace=trace, sentence="<script>alert(1)</script>")
+    failing = shard_finding("tests", target="tests", shape="tests/test_a.py::test_b", rule="")
     report(tmp_path, wicked, failing).write(tmp_path)
     page = (tmp_path / "index.html").read_text("utf-8")
     assert "<script>alert" not in page

@@ -8,7 +8,7 @@ import textwrap
 from pathlib import Path
 
 import pytest
-from support.night_sightings import LONG_S, MUTANT
+from support.night_findings import LONG_S, MUTANT
 
 from fencepost.conformance.nightly.dedup import EACH_TIME, UNTRIED
 from fencepost.conformance.nightly.property_tests import (
@@ -22,8 +22,8 @@ from fencepost.conformance.nightly.search import (
     MutantTask,
     SearchTask,
     ShardReport,
-    hunt,
-    search,
+    search_mutants,
+    search_target,
 )
 from fencepost.conformance.nightly.traces import TracesTask, make_traces
 from fencepost.properties.workers.cancellation import Stop
@@ -31,17 +31,21 @@ from fencepost.traces.files.trace_file import TraceFile
 
 
 async def test_mutants_are_hunted_until_they_are_found() -> None:
-    bites: list[MutantResult] = []
+    mutant_results: list[MutantResult] = []
     names = ("generation-not-counted", "empty-group-unlisted")
-    await hunt(MutantTask(names, 5, LONG_S, 3000), Stop(), bites.append)
-    assert [(bite.mutant, bite.found) for bite in bites] == [(name, True) for name in names]
-    assert all(bite.requests < 3000 for bite in bites)
+    await search_mutants(MutantTask(names, 5, LONG_S, 3000), Stop(), mutant_results.append)
+    assert [(bite.mutant, bite.found) for bite in mutant_results] == [
+        (name, True) for name in names
+    ]
+    assert all(bite.requests < 3000 for bite in mutant_results)
 
 
 async def test_a_mutant_that_is_not_found_is_told() -> None:
-    bites: list[MutantResult] = []
-    await hunt(MutantTask(("replace-loses-assignment",), 5, LONG_S, 20), Stop(), bites.append)
-    assert [bite.found for bite in bites] == [False]
+    mutant_results: list[MutantResult] = []
+    await search_mutants(
+        MutantTask(("replace-loses-assignment",), 5, LONG_S, 20), Stop(), mutant_results.append
+    )
+    assert [bite.found for bite in mutant_results] == [False]
 
 
 async def test_traces_of_the_model_hold_and_those_of_a_mutant_do_not() -> None:
@@ -52,8 +56,8 @@ async def test_traces_of_the_model_hold_and_those_of_a_mutant_do_not() -> None:
         (seen,) = told
         assert seen.plans == 60
         assert seen.covered.rules
-        assert bool(seen.sightings) is finds
-        for one in seen.sightings:
+        assert bool(seen.findings) is finds
+        for one in seen.findings:
             assert one.target == "model"
             assert one.trace is not None
             assert TraceFile.from_json(json.loads(one.trace)).verdict.outcome == "violated"
@@ -93,8 +97,8 @@ async def test_property_tests_search_and_keep_their_examples(tmp_path: Path) -> 
         tmp_path, tmp_path / "report", seed=1, seconds=LONG_S, stop=Stop(), shard="tests"
     )
     assert (tested.ran, tested.files, tested.trouble) == (("tests/test_bad.py",), 1, "")
-    assert [one.shape for one in tested.sightings] == ["tests/test_bad.py::test_no_number_is_large"]
-    assert "assert 1000 < 1000" in tested.sightings[0].sentence
+    assert [one.shape for one in tested.findings] == ["tests/test_bad.py::test_no_number_is_large"]
+    assert "assert 1000 < 1000" in tested.findings[0].sentence
     assert list((tmp_path / "report" / "hypothesis" / "examples").iterdir())
 
 
@@ -128,7 +132,7 @@ def test_what_failed_is_read_although_the_end_is_missing() -> None:
 
 async def searched(stop: Stop, seconds: float, requests: int) -> list[ShardReport]:
     told: list[ShardReport] = []
-    await search(SearchTask("s", MUTANT, 5, seconds, seconds, requests), stop, told.append)
+    await search_target(SearchTask("s", MUTANT, 5, seconds, seconds, requests), stop, told.append)
     return told
 
 
@@ -136,10 +140,10 @@ async def test_a_search_tells_what_it_covered_and_each_finding_at_once() -> None
     first, *found, last = await searched(Stop(), LONG_S, 150)
     assert first.requests >= 100
     assert first.covered.rules <= first.covered.can
-    assert first.sightings == last.sightings == ()
-    assert [len(seen.sightings) for seen in found] == [1] * len(found)
-    assert {one.sure for seen in found for one in seen.sightings} == {EACH_TIME}
-    assert all(one.trace for seen in found for one in seen.sightings)
+    assert first.findings == last.findings == ()
+    assert [len(seen.findings) for seen in found] == [1] * len(found)
+    assert {one.sure for seen in found for one in seen.findings} == {EACH_TIME}
+    assert all(one.trace for seen in found for one in seen.findings)
 
 
 async def test_what_was_met_is_told_although_there_is_no_end(
@@ -157,7 +161,7 @@ async def test_what_was_met_is_told_although_there_is_no_end(
         told.append(seen)
         stop.ask()
 
-    await search(SearchTask("s", MUTANT, 5, LONG_S, LONG_S, 150), stop, tell)
-    sightings = [one for seen in told for one in seen.sightings]
-    assert sightings
-    assert {(one.sure, one.trace) for one in sightings} == {(UNTRIED, None)}
+    await search_target(SearchTask("s", MUTANT, 5, LONG_S, LONG_S, 150), stop, tell)
+    findings = [one for seen in told for one in seen.findings]
+    assert findings
+    assert {(one.sure, one.trace) for one in findings} == {(UNTRIED, None)}

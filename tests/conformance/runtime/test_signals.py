@@ -62,7 +62,7 @@ async def test_a_search_that_is_ended_tells_what_it_has(
     process.send_signal(number)
     out, err = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 0, err
-    assert "\nended before its time\n" in out
+    assert "\nstopped early\n" in out
     assert out.endswith("no violation found\n")
     assert await on([served]) == []
 

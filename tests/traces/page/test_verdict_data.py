@@ -68,7 +68,7 @@ def test_a_known_failure_says_so_and_why() -> None:
 
 
 def test_a_stale_known_failure_says_what_was_listed() -> None:
-    note = 'stale: listed as a known failure ("x"), but fails otherwise ("y")'
+    note = 'stale: listed as a known failure ("x"), but fails in another way ("y")'
     found = case_note({"outcome": "stale-known-failure", "notes": [note]})
     assert f"stale: {found.why}" == note
 

@@ -18,7 +18,7 @@ LONG_S = 300.0
 MUTANT = "mutant:empty-group-unlisted"
 
 
-def sighting(shard: str = "mock", **fields: Any) -> ShardFinding:
+def shard_finding(shard: str = "mock", **fields: Any) -> ShardFinding:
     seen = ShardFinding(
         "mock", "HEARTBEAT-STABLE", "MUST", "a shape", "It is wrong.", 1, EACH_TIME, shard, 7
     )
@@ -30,12 +30,12 @@ def finding(name: str) -> str:
     return path.read_text(encoding="utf-8")
 
 
-def wish(folder: Path, **fields: Any) -> NightOptions:
+def night_options(folder: Path, **fields: Any) -> NightOptions:
     began = datetime(2026, 3, 2, 23, tzinfo=UTC)
     made = NightOptions(began, 5, LONG_S, folder, folder, (TARGETS,), (MUTANT,), named=True)
     return replace(made, **fields)
 
 
-def statuses(*sightings: ShardFinding, **fields: Any) -> list[str]:
+def statuses(*findings: ShardFinding, **fields: Any) -> list[str]:
     whole = {"tonight": TONIGHT, "corpus": {}, "before": ()} | fields
-    return [entry.status for entry in entries_of(sightings, **whole)]
+    return [entry.status for entry in entries_of(findings, **whole)]
