@@ -123,7 +123,7 @@ def sound_trace(
     return trace(judge(revision, recording.config, recording.history, lag_ms=lag_ms).verdict())
 
 
-async def replay(trace: TraceFile, target: Target) -> Replayed:
+async def replay_trace(trace: TraceFile, target: Target) -> Replayed:
     """The recorded plan, run against a target.  Raises TraceFileError if the file has no plan."""
     if trace.plan is None:
         raise TraceFileError(
