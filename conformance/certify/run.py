@@ -13,7 +13,7 @@ from fencepost.conformance.catalogue.suites import CATALOGUE, Chosen, find_suite
 from fencepost.conformance.certify.certify import Options, certify
 from fencepost.conformance.certify.known_failures import aliases_of, apply, load
 from fencepost.conformance.execution.outcome import Certificate
-from fencepost.conformance.runtime.provenance import all_versions
+from fencepost.conformance.runtime.versions import all_versions
 from fencepost.conformance.targets.registry import (
     TargetOptions,
     find_revision,

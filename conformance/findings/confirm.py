@@ -30,7 +30,7 @@ from fencepost.conformance.plans.shrink.shrink import (
     Shown,
     smallest,
 )
-from fencepost.conformance.runtime.backpressure import kept_up
+from fencepost.conformance.runtime.event_loop import kept_up
 from fencepost.properties.workers.cancellation import Stop
 
 CONFIRMATIONS = 3

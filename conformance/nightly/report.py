@@ -20,7 +20,7 @@ from fencepost.conformance.execution.outcome import EXIT_CODES, Overall
 from fencepost.conformance.nightly.dedup import EACH_TIME, NEW, OPEN, Entry, entries_of, trace_texts
 from fencepost.conformance.nightly.nightly import FAILED, UNAVAILABLE, Looked, Night
 from fencepost.conformance.runtime.errors import EXIT_UNAVAILABLE
-from fencepost.conformance.runtime.provenance import own_version
+from fencepost.conformance.runtime.versions import own_version
 from fencepost.traces.files.corpus_index import Sameness
 from fencepost.traces.files.schema import schema_error
 from fencepost.traces.files.trace_file import TraceFile, TraceFileError
