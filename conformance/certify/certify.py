@@ -34,8 +34,8 @@ from fencepost.conformance.execution.runner import (
     unmet_need,
 )
 from fencepost.conformance.plans.plan import Case, Restart, times_for
-from fencepost.conformance.runtime.offload import aside, timed
-from fencepost.conformance.targets.target import Configurable, Needed, Provenance, Target
+from fencepost.conformance.runtime.event_loop import aside, timed
+from fencepost.conformance.targets.target import Configurable, Provenance, ScopeNeeds, Target
 from fencepost.model.coordinator import (
     AsyncCoordinator,
     Config,
@@ -383,9 +383,9 @@ class OpenTarget:
         return CaseResult(outcome=outcome, level=case.level, message=why or "", **common)
 
 
-def _needed(case: Case, wanted: Config) -> Needed:
+def _needed(case: Case, wanted: Config) -> ScopeNeeds:
     restarts = any(isinstance(step, Restart) for step in case.steps)
-    return Needed(case.isolated, restarts, wanted)
+    return ScopeNeeds(case.isolated, restarts, wanted)
 
 
 def _unsupported(case: Case, lacks: str) -> CaseResult:

@@ -15,7 +15,7 @@ from fencepost.conformance.certify.certify import Options, certify
 from fencepost.conformance.execution.outcome import CaseResult, Outcome
 from fencepost.conformance.execution.recording_trace import trace_of
 from fencepost.conformance.plans.json_form import case_from_json
-from fencepost.conformance.runtime.provenance import own_version
+from fencepost.conformance.runtime.versions import own_version
 from fencepost.conformance.targets.registry import find_revision
 from fencepost.conformance.targets.target import Provenance, Target
 from fencepost.model.revision import Revision
@@ -124,7 +124,7 @@ def sound_trace(
     return trace(judge(revision, recording.config, recording.history, lag_ms=lag_ms).verdict())
 
 
-async def replay(trace: TraceFile, target: Target) -> Replayed:
+async def replay_trace(trace: TraceFile, target: Target) -> Replayed:
     """Run the recorded plan against a target.  Raises TraceFileError if the file has no plan."""
     if trace.plan is None:
         raise TraceFileError(

@@ -7,22 +7,20 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from fnmatch import fnmatchcase
 from pathlib import Path
 
 import click
 from rich.console import Console
 
-from fencepost.conformance.catalogue.registry import Entry
-from fencepost.conformance.catalogue.suites import Chosen, find_suite
-from fencepost.conformance.certify.certify import Options, Progress, certify
-from fencepost.conformance.certify.known_failures import aliases_of, apply, load
+from fencepost.conformance.catalogue.suites import find_suite
+from fencepost.conformance.certify.certify import Options, Progress
 from fencepost.conformance.certify.report import (
     INDEX,
     certificate_json,
     print_certificate,
     write_report,
 )
+from fencepost.conformance.certify.run import certificate_of, matching_entries, skipped
 from fencepost.conformance.cli.options.common import console, json_option, report_option
 from fencepost.conformance.cli.options.target import (
     jobs_option,
@@ -32,7 +30,6 @@ from fencepost.conformance.cli.options.target import (
     target_options,
 )
 from fencepost.conformance.execution.outcome import CaseResult, Outcome
-from fencepost.conformance.runtime.provenance import all_versions
 from fencepost.conformance.runtime.signals import run
 from fencepost.conformance.targets.registry import (
     TargetOptions,
@@ -93,23 +90,16 @@ def certify_command(
     logs = None if report is None else report.absolute() / "logs"
     held = find_target(target, replace(told, jobs=jobs or told.jobs, logs=logs))
     chosen = find_suite(suite, judge)
-    entries = _chosen(chosen, cases)
-    skipped = tuple(e.id for e in entries if any(fnmatchcase(e.id, glob) for glob in skip))
-    # What was not chosen is skipped by the user, too: such a run certifies nothing.
-    unchosen = len(chosen.entries) - len(entries)
+    entries = matching_entries(chosen, cases)
     if not as_json:
         for line in chosen.heading:
             console().print(line, soft_wrap=True)
     with _progress(len(entries)) as show:
-        options = Options(Level[level.upper()], jobs, seed, skipped, show)
-        certificate = run(certify(held, judge, entries, options))
-    certificate = replace(certificate, versions=all_versions(), suite=chosen.figures)
-    if unchosen:
-        certificate = replace(certificate, notes=(f"{unchosen} cases were not chosen",))
-    if not no_known_failures:
-        known = load(target, certificate.provenance.version, lists, aliases_of(held))
-        results = apply(certificate.results, known, judge)
-        certificate = replace(certificate, results=results)
+        options = Options(Level[level.upper()], jobs, seed, skipped(entries, skip), show)
+        known = None if no_known_failures else lists
+        certificate = run(
+            certificate_of(held, judge, chosen, entries, options, known_failures=known, name=target)
+        )
     if report is not None:
         write_report(certificate, report)
     if as_json:
@@ -119,16 +109,6 @@ def certify_command(
         if report is not None:
             console().print(f"Read {report / INDEX}", soft_wrap=True, highlight=False, markup=False)
     return certificate.exit_code()
-
-
-def _chosen(suite: Chosen, globs: tuple[str, ...]) -> list[Entry]:
-    if not globs:
-        return list(suite.entries)
-    wanted = {entry.id for glob in globs for entry in suite.matching(glob)}
-    if not wanted:
-        cases = f"fencepost cases --suite {suite.name}"
-        raise click.UsageError(f"no case matches {', '.join(globs)}; see `{cases}`")
-    return [entry for entry in suite.entries if entry.id in wanted]
 
 
 @contextmanager
@@ -178,11 +158,13 @@ def replay_command(
     judged again by the revision that the file names.  Exit code 0: the verdict is the one that the
     file records; 1: it is another.
     """
-    from fencepost.conformance.certify.replay import rejudge, replay  # noqa: PLC0415  (replay alone)
+    from fencepost.conformance.certify.replay import rejudge, replay_trace  # noqa: PLC0415  (replay alone)
     from fencepost.traces.forms.formats import read_trace  # noqa: PLC0415
 
     trace = read_trace(file)
-    result = rejudge(trace) if target is None else run(replay(trace, find_target(target, told)))
+    result = (
+        rejudge(trace) if target is None else run(replay_trace(trace, find_target(target, told)))
+    )
     if as_json:
         click.echo(json.dumps(result.to_json(), indent=2, ensure_ascii=False))
     else:

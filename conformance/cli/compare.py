@@ -11,6 +11,7 @@ import click
 from fencepost.conformance.catalogue.suites import CATALOGUE, NAMES, find_suite
 from fencepost.conformance.certify.replay import sound_trace
 from fencepost.conformance.certify.report import write_texts
+from fencepost.conformance.certify.run import matching_entries
 from fencepost.conformance.cli.options.common import json_option, report_option
 from fencepost.conformance.cli.options.target import jobs_option, target_options
 from fencepost.conformance.compare.compare import TargetComparison, compare
@@ -126,12 +127,7 @@ def _stages(
 ) -> list[CompareStage]:
     if globs:
         chosen = find_suite(suite or CATALOGUE, revision)
-        wanted = {entry.id for glob in globs for entry in chosen.matching(glob)}
-        if not wanted:
-            cases = f"fencepost cases --suite {chosen.name}"
-            raise click.UsageError(f"no case matches {', '.join(globs)}; see `{cases}`")
-        entries = [entry for entry in chosen.entries if entry.id in wanted]
-        return [stage_of(chosen.name, entries)]
+        return [stage_of(chosen.name, matching_entries(chosen, globs))]
     if suite == CATALOGUE:
         return usual_stages(revision, seed)[:1]
     return [walks_stage(suite, revision)] if suite else usual_stages(revision, seed)

@@ -25,7 +25,7 @@ from fencepost.conformance.cli.options.common import files_argument
 from fencepost.conformance.cli.options.logs import EXITS, log_options, parts_option
 from fencepost.conformance.runtime.errors import TargetUnavailableError
 from fencepost.conformance.runtime.signals import term_is_interrupt
-from fencepost.conformance.runtime.toolchain.spark_jars import kafka_source
+from fencepost.conformance.runtime.toolchain.maven import kafka_source
 from fencepost.traces.audit.judge.settings import LogOptions
 from fencepost.traces.logs.request_log import RequestLogError
 

@@ -12,10 +12,10 @@ from typing import Protocol, cast
 import click
 
 from fencepost.conformance.cli.options.common import json_option, report_option
-from fencepost.conformance.cli.options.target import Settings, settings_option
+from fencepost.conformance.cli.options.target import GivenSettings, settings_option
 from fencepost.conformance.runtime.errors import TargetUnavailableError
-from fencepost.conformance.runtime.provenance import own_version
 from fencepost.conformance.runtime.signals import at_a_signal
+from fencepost.conformance.runtime.versions import own_version
 from fencepost.conformance.serve.adapter import serve
 from fencepost.conformance.targets.in_process import ModelCoordinator
 from fencepost.conformance.targets.registry import (
@@ -63,7 +63,12 @@ def _can_be_added_to(
     help="Add each request that a kafka:VERSION answers to this file, as `fencepost audit` reads.",
 )
 def start_command(
-    *, target: str, settings: Settings, as_json: bool, report: Path | None, request_log: Path | None
+    *,
+    target: str,
+    settings: GivenSettings,
+    as_json: bool,
+    report: Path | None,
+    request_log: Path | None,
 ) -> int:
     """Start a target and print its address.
 

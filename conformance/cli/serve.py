@@ -10,10 +10,10 @@ import secrets
 import click
 
 from fencepost.conformance.cli.options.common import json_option
-from fencepost.conformance.runtime.provenance import own_version
 from fencepost.conformance.runtime.signals import at_a_signal
+from fencepost.conformance.runtime.versions import own_version
 from fencepost.conformance.serve.apis import may_name_a_topic
-from fencepost.conformance.serve.broker import Broker
+from fencepost.conformance.serve.broker import ModelBroker
 from fencepost.conformance.targets.registry import find_model
 from fencepost.model.coordinator import CONFIG_DEFAULTS
 from fencepost.model.revision import Revision
@@ -107,7 +107,7 @@ def serve_command(
     """
     revision = find_model(name)
     chosen = secrets.randbits(_SEED_BITS) if seed is None else seed
-    broker = Broker(
+    broker = ModelBroker(
         revision,
         settings,
         seed=chosen,
@@ -119,7 +119,7 @@ def serve_command(
     return 0
 
 
-async def _stay(broker: Broker, revision: Revision, seed: int, *, as_json: bool) -> None:
+async def _stay(broker: ModelBroker, revision: Revision, seed: int, *, as_json: bool) -> None:
     async with broker:
         serving = asyncio.create_task(broker.serve())
         with at_a_signal(serving.cancel), contextlib.suppress(asyncio.CancelledError):

@@ -11,7 +11,7 @@ from __future__ import annotations
 import time
 from collections import deque
 
-from fencepost.conformance.runtime.offload import aside
+from fencepost.conformance.runtime.event_loop import aside
 from fencepost.model.history import Event, Passed
 from fencepost.properties.oracle.oracle import Oracle
 from fencepost.properties.oracle.verdict import Verdict

@@ -28,7 +28,7 @@ from fencepost.conformance.plans.shrink.shrink import (
     Reproducer,
     smallest,
 )
-from fencepost.conformance.runtime.backpressure import kept_up
+from fencepost.conformance.runtime.event_loop import kept_up
 from fencepost.properties.oracle.fingerprint import Fingerprint
 from fencepost.properties.workers.cancellation import Stop
 

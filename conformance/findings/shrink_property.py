@@ -20,7 +20,7 @@ from fencepost.conformance.findings.findings import under
 from fencepost.conformance.findings.shrink import Shrunk, plan_of, with_settings
 from fencepost.conformance.plans.plan import Case
 from fencepost.conformance.plans.shrink.shrink import Reproducer, smallest
-from fencepost.conformance.runtime.provenance import own_version
+from fencepost.conformance.runtime.versions import own_version
 from fencepost.conformance.targets.in_process import (
     InProcessCoordinator,
     InProcessTarget,

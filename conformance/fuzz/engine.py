@@ -22,8 +22,8 @@ from fencepost.conformance.execution.outcome import CaseResult, Outcome
 from fencepost.conformance.fuzz.dry_run import PlanCoverage
 from fencepost.conformance.fuzz.plans import SETTINGS, Plan, PlanContext, Planner
 from fencepost.conformance.plans.plan import Case, RequestStep
-from fencepost.conformance.runtime.backpressure import kept_up
 from fencepost.conformance.runtime.cpu_time import started_s
+from fencepost.conformance.runtime.event_loop import kept_up
 from fencepost.conformance.targets.target import Target
 from fencepost.model.coordinator import (
     AsyncCoordinator,

@@ -15,7 +15,7 @@ from fencepost.conformance.catalogue.registry import Entry
 from fencepost.conformance.catalogue.suites import find_suite
 from fencepost.conformance.certify.certify import Options, opened
 from fencepost.conformance.execution.outcome import CaseResult, Outcome
-from fencepost.conformance.runtime.provenance import own_version
+from fencepost.conformance.runtime.versions import own_version
 from fencepost.conformance.targets.in_process import InProcessTarget
 from fencepost.model.revision import Revision
 from fencepost.model.revisions.base import KAFKA_4

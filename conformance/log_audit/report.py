@@ -13,7 +13,7 @@ from pathlib import Path
 
 from fencepost.conformance.certify.report import write_texts
 from fencepost.conformance.certify.summary import plural
-from fencepost.conformance.runtime.provenance import own_version
+from fencepost.conformance.runtime.versions import own_version
 from fencepost.traces.audit.judge.results import (
     EXPLAINED,
     UNKNOWN,

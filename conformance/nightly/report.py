@@ -26,7 +26,7 @@ from fencepost.conformance.nightly.dedup import (
 )
 from fencepost.conformance.nightly.nightly import FAILED, UNAVAILABLE, Night, TargetTotals
 from fencepost.conformance.runtime.errors import EXIT_UNAVAILABLE
-from fencepost.conformance.runtime.provenance import own_version
+from fencepost.conformance.runtime.versions import own_version
 from fencepost.properties.oracle.fingerprint import Bug
 from fencepost.traces.files.schemas import schema_error
 from fencepost.traces.files.trace_file import TraceFile, TraceFileError

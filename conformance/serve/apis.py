@@ -66,7 +66,7 @@ class Code(IntEnum):
     GROUP_ID_NOT_FOUND = 69
 
 
-class Cluster:
+class BrokerApis:
     """The rest of a broker.
 
     `address`: what clients are told; `apis`: the group APIs and their versions; `delete_group`:

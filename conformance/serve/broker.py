@@ -21,8 +21,8 @@ from types import TracebackType
 from typing import Any, Self, TypeVar, cast
 
 from fencepost.conformance.runtime.errors import TargetUnavailableError
-from fencepost.conformance.serve.apis import PARTITIONS, Cluster
-from fencepost.conformance.serve.connection import Client
+from fencepost.conformance.serve.apis import PARTITIONS, BrokerApis
+from fencepost.conformance.serve.connection import ClientConnection
 from fencepost.conformance.targets.model_coordinator import RunningModel
 from fencepost.conformance.targets.tcp.address import Address
 from fencepost.conformance.targets.tcp.connection import MAX_FRAME
@@ -45,7 +45,7 @@ _NAMES = {key: name for name, key in API_KEYS.items()}
 _T = TypeVar("_T")
 
 
-class Broker:
+class ModelBroker:
     """A broker in this process, while it is open (`async with`).
 
     `settings`: the group settings that are not Kafka's defaults.  `port` 0: any that is free.
@@ -76,9 +76,9 @@ class Broker:
         self._topics = tuple(topics)
         self._advertised_port = advertised_port
         self._server: asyncio.Server | None = None
-        self._cluster: Cluster | None = None
-        self._clients: set[Client] = set()
-        self._asked: dict[str, tuple[Client, Send, int]] = {}
+        self._cluster: BrokerApis | None = None
+        self._clients: set[ClientConnection] = set()
+        self._asked: dict[str, tuple[ClientConnection, Send, int]] = {}
         self._numbers = itertools.count(1)
         self._timer: asyncio.TimerHandle | None = None
         self._failed: asyncio.Future[None] | None = None
@@ -97,14 +97,16 @@ class Broker:
         self._failed = loop.create_future()
         self._begun = loop.time()
         try:
-            self._server = await loop.create_server(lambda: Client(self), HOST, self._port)
+            self._server = await loop.create_server(
+                lambda: ClientConnection(self), HOST, self._port
+            )
         except OSError as error:
             raise TargetUnavailableError(
                 f"Port {self._port} can't be listened on ({error.strerror}): take another"
             ) from error
         told = Address(HOST, self._advertised_port or self.address.port)
         apis = {name: bounds for name, bounds in self.revision.apis.items() if name in APIS}
-        self._cluster = Cluster(told, apis, self.settings, self._running.delete)
+        self._cluster = BrokerApis(told, apis, self.settings, self._running.delete)
         self._cluster.topics.update(dict.fromkeys(self._topics, PARTITIONS))
         return self
 
@@ -133,20 +135,20 @@ class Broker:
 
     # What a connection calls.
 
-    def came(self, client: Client) -> str:
+    def came(self, client: ClientConnection) -> str:
         """A connection was made; its name."""
         self._clients.add(client)
         return f"connection-{next(self._numbers)}"
 
-    def went(self, client: Client) -> None:
+    def went(self, client: ClientConnection) -> None:
         """A connection is over.  No group notices; what was asked will be answered to nobody."""
         self._clients.discard(client)
         for request_id in self._running.drop(client.name):
             self._asked.pop(request_id, None)
 
-    def receive(self, client: Client, frame: bytes) -> None:
+    def receive(self, client: ClientConnection, frame: bytes) -> None:
         """A whole frame: answered now or later, or the end of its connection."""
-        cluster = cast("Cluster", self._cluster)
+        cluster = cast("BrokerApis", self._cluster)
         try:
             header = decode_header(frame)
             api = _NAMES.get(header.key, "")
@@ -174,7 +176,7 @@ class Broker:
             client.hang_up()
             self._fail(error)
 
-    def _ask(self, client: Client, request: RequestFrame, message: Message) -> None:
+    def _ask(self, client: ClientConnection, request: RequestFrame, message: Message) -> None:
         send = Send(
             f"request-{next(self._numbers)}",
             client.name,
@@ -191,7 +193,11 @@ class Broker:
 
     @staticmethod
     def _answer(
-        client: Client, api: str, version: int, correlation_id: int, body: Mapping[str, Any]
+        client: ClientConnection,
+        api: str,
+        version: int,
+        correlation_id: int,
+        body: Mapping[str, Any],
     ) -> None:
         try:
             frame = encode_message(api, "Response", version, correlation_id, body)

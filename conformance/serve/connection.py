@@ -19,20 +19,20 @@ class Server(Protocol):
 
     max_frame: int
 
-    def came(self, client: Client) -> str:
+    def came(self, client: ClientConnection) -> str:
         """A connection was made; its name."""
         ...
 
-    def receive(self, client: Client, frame: bytes) -> None:
+    def receive(self, client: ClientConnection, frame: bytes) -> None:
         """A whole frame: answered now or later, or the end of its connection."""
         ...
 
-    def went(self, client: Client) -> None:
+    def went(self, client: ClientConnection) -> None:
         """A connection is over."""
         ...
 
 
-class Client(asyncio.Protocol):
+class ClientConnection(asyncio.Protocol):
     """One connection: frames in, answers out, at most one request at a time.
 
     `name` is the server's for it.

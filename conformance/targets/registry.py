@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from fencepost.conformance.runtime.provenance import own_version
+from fencepost.conformance.runtime.versions import own_version
 from fencepost.conformance.targets.brokers.kafka_version import (
     KafkaVersion,
     KafkaVersionError,

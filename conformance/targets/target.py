@@ -80,7 +80,7 @@ class Target(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Needed:
+class ScopeNeeds:
     """What a case needs of the coordinator that it gets; `isolated`, `restarts`: as in `scope`.
 
     `settings`: the group settings that matter to it, with their values.
@@ -95,12 +95,12 @@ class Needed:
 class Configurable(Protocol):
     """A target that can give a case a coordinator with settings of its own."""
 
-    async def prepare(self, needs: Collection[Needed]) -> None:
+    async def prepare(self, needs: Collection[ScopeNeeds]) -> None:
         """Make ready what these cases need.  Raises TargetUnavailableError."""
         ...
 
     def scope_with(
-        self, label: str, needed: Needed
+        self, label: str, needed: ScopeNeeds
     ) -> AbstractAsyncContextManager[AsyncCoordinator]:
         """A coordinator for one case; where the settings can't be had, one with others."""
         ...

@@ -23,7 +23,7 @@ from fencepost.conformance.findings.findings import under
 from fencepost.conformance.plans.order import DELAY
 from fencepost.conformance.plans.plan import Case
 from fencepost.conformance.plans.shrink.shrink import Reproducer, smallest
-from fencepost.conformance.runtime.provenance import own_version
+from fencepost.conformance.runtime.versions import own_version
 from fencepost.conformance.targets.in_process import InProcessTarget
 from fencepost.model.revisions.base import KAFKA_4
 from fencepost.properties.mutants.catalogue import MUTANTS

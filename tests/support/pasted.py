@@ -8,7 +8,7 @@ import unittest
 from collections.abc import Callable
 from typing import Any
 
-from fencepost.conformance.serve.broker import Broker
+from fencepost.conformance.serve.broker import ModelBroker
 from fencepost.properties.mutants.catalogue import find_revision
 from fencepost.traces.files.trace_file import TraceFile
 from fencepost.traces.forms.pytest_form import to_pytest
@@ -23,7 +23,9 @@ def run_pasted(trace: TraceFile, revision: str, seed: int = 0) -> str:
 
 async def _served(test: Callable[[], None], trace: TraceFile, revision: str, seed: int) -> str:
     topics = ("t",)
-    async with Broker(find_revision(revision), trace.config, seed=seed, topics=topics) as broker:
+    async with ModelBroker(
+        find_revision(revision), trace.config, seed=seed, topics=topics
+    ) as broker:
         os.environ["BROKER"] = str(broker.address)
         try:
             return await asyncio.to_thread(_said, test)

@@ -17,7 +17,7 @@ from typing import Any, ParamSpec, TypeVar
 
 import pytest
 
-from fencepost.conformance.runtime import offload
+from fencepost.conformance.runtime import event_loop
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
@@ -58,7 +58,7 @@ def run_at_once(main: Coroutine[Any, Any, _T]) -> _T:
         asyncio.Runner(loop_factory=lambda: asyncio.SelectorEventLoop(clock)) as runner,
     ):
         patch.setattr(time, "monotonic", clock.monotonic)
-        patch.setattr(offload, "_THREAD", _Here())
+        patch.setattr(event_loop, "_THREAD", _Here())
         return runner.run(main)
 
 

@@ -39,7 +39,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class GivenSettings:
     """What `--set` said: of the group settings, and of a broker's other properties."""
 
     group: dict[str, int | None]
@@ -48,9 +48,9 @@ class Settings:
 
 def _settings(
     context: click.Context, parameter: click.Parameter, values: tuple[str, ...]
-) -> Settings:
+) -> GivenSettings:
     del context, parameter
-    settings = Settings({}, {})
+    settings = GivenSettings({}, {})
     for value in values:
         key, equals, text = value.partition("=")
         if not key or not equals:
@@ -154,7 +154,7 @@ def target_options(command: Command) -> Command:
     def wrapped(
         *args: Any,
         remote: bool,
-        settings: Settings,
+        settings: GivenSettings,
         security_protocol: str,
         tls_ca: Path | None,
         tls_cert: Path | None,

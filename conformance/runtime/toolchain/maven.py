@@ -1,15 +1,18 @@
-"""Jars, as Maven resolves them.
+"""Jars, as Maven resolves them; among them what Spark needs to read from Kafka.
 
-Decides how Maven is called: with a pom that asks for nothing but the jars, which it copies beside
-it with all that they need.
+Maven is called with a pom that asks for nothing but the jars.  It copies them, with all that they
+need, beside the pom.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
+from fencepost.conformance.runtime.errors import TargetUnavailableError
+from fencepost.conformance.runtime.toolchain.cache import cached
 from fencepost.conformance.runtime.toolchain.tools import find_tool, run_tool
 
 _PLUGIN = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1"
@@ -19,6 +22,11 @@ _OTHERS = ("gcs-maven-central-mirror",)
 """Repositories that poms of dependencies name beside Central, for which an empty folder is taken:
 what they have, Central has, too."""
 _REMEDY = "install Maven 3.6 or later (Debian: maven), or fill the cache on another machine"
+_ARTIFACTS = ("spark-sql-kafka-0-10_2.13", "spark-token-provider-kafka-0-10_2.13")
+"""The connector, and what it signs in with."""
+_OLDER = ("4.2.0", "4.1.1", "4.1.0", "4.0.2", "4.0.1", "4.0.0")
+"""Releases to fall back on, the newest first."""
+_MISSING = re.compile(r"org\.apache\.spark:([\w.-]+):jar:\S+ (?:in|was not found in) ")
 
 
 async def copy_jars(folder: Path, pom: bytes) -> None:
@@ -55,3 +63,37 @@ def pom(name: str, wanted: Sequence[str]) -> bytes:
 def _children(parent: ET.Element, **texts: str) -> None:
     for name, text in texts.items():
         ET.SubElement(parent, name).text = text
+
+
+async def kafka_source(spark: str) -> list[Path]:
+    """The jars of the Kafka connector for a version of Spark, from the cache.
+
+    The versions of Spark itself are asked for first.  Where a registry lacks one of the two
+    artifacts, an older release of that one is taken: what passes between them and Spark has stayed
+    the same since 4.0.  Raises TargetUnavailableError.
+    """
+
+    async def resolve(folder: Path) -> None:
+        versions = dict.fromkeys(_ARTIFACTS, spark)
+        while True:
+            wanted = [f"org.apache.spark:{name}:{version}" for name, version in versions.items()]
+            try:
+                return await copy_jars(folder, pom("spark-kafka", wanted))
+            except TargetUnavailableError as error:
+                named = _MISSING.search(str(error))
+                missing = named[1] if named else ""
+                older = _older_than(versions[missing]) if missing in versions else None
+                if older is None:
+                    raise
+                versions[missing] = older
+
+    return jars_in(await cached("spark-kafka", spark, resolve))
+
+
+def _older_than(version: str) -> str | None:
+    """The newest release to fall back on that is older."""
+    return next((v for v in _OLDER if _numbers(v) < _numbers(version)), None)
+
+
+def _numbers(version: str) -> list[int]:
+    return [int(number) for number in re.findall(r"\d+", version)]

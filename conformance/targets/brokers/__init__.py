@@ -1,1 +1,1 @@
-"""Targets that start themselves: Apache Kafka from its jars, and kfake from its source."""
+"""Brokers that are started here: Apache Kafka, kfake, the mock of librdkafka."""

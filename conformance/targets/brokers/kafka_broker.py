@@ -1,8 +1,10 @@
 """One Kafka broker as a process, with its data, which survives a restart.
 
-Decides how a broker is started, when it is ready (it names a coordinator, and that one has read
-its groups), what a failover is (the process is killed and started again on the same data, at the
-same port), and what is told when it does not start.
+A broker is ready when it names a coordinator that has read its groups.  In a failover the process
+is killed and started again on the same data, at the same port.
+
+The class path of a release is the broker's jar with all that it needs, as Maven resolves it, at
+the versions that it was released with, and one binding for its log.
 """
 
 from __future__ import annotations
@@ -14,9 +16,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from fencepost.conformance.runtime.errors import TargetUnavailableError
+from fencepost.conformance.runtime.toolchain.cache import cached
 from fencepost.conformance.runtime.toolchain.child import Child, free_ports
+from fencepost.conformance.runtime.toolchain.maven import copy_jars, jars_in, pom
 from fencepost.conformance.runtime.toolchain.tools import find_java, run_tool
-from fencepost.conformance.targets.brokers.kafka_jars import class_path
 from fencepost.conformance.targets.brokers.kafka_properties import (
     HOST,
     logging_properties,
@@ -31,6 +34,7 @@ from fencepost.conformance.targets.tcp.admin import Admin, AdminError, Deadlines
 from fencepost.model.table.errors import Error
 
 READY_S = 90.0
+_LOGGING = "org.slf4j:slf4j-reload4j:1.7.36"
 _FORMAT_S = 60.0
 _PAUSE_S = 0.05
 _ATTEMPTS = 5
@@ -199,3 +203,19 @@ class KafkaBroker:
 def _is_trouble(line: str) -> bool:
     """A line of the log that tells what went wrong, not where in the code."""
     return not line.startswith("at ") and any(w in line for w in ("Exception", "ERROR", "FATAL"))
+
+
+async def class_path(version: KafkaVersion) -> list[Path]:
+    """The jars of a release, from the cache.  Raises TargetUnavailableError."""
+
+    async def resolve(folder: Path) -> None:
+        await copy_jars(folder, pom_of(version))
+
+    return jars_in(await cached("kafka", version.release, resolve))
+
+
+def pom_of(version: KafkaVersion) -> bytes:
+    """A pom that asks for the broker, the log's binding and the pinned versions."""
+    broker = f"org.apache.kafka:kafka_{version.scala}:{version.release}"
+    pins = [f"{name}:{number}" for name, number in version.pins.items()]
+    return pom("kafka", [broker, _LOGGING, *pins])

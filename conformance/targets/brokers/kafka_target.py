@@ -8,7 +8,7 @@ from pathlib import Path
 
 from fencepost.conformance.targets.brokers.kafka_broker import QUICK_FAILOVER, KafkaBroker
 from fencepost.conformance.targets.brokers.kafka_version import KafkaVersion
-from fencepost.conformance.targets.brokers.started import FIRST, Kind, StartedTarget
+from fencepost.conformance.targets.brokers.started import FIRST, BrokerVariant, StartedTarget
 from fencepost.conformance.targets.tcp.failovers import Failovers
 from fencepost.conformance.targets.tcp.tcp import TcpTarget
 from fencepost.model.coordinator import CONFIG_DEFAULTS
@@ -43,7 +43,7 @@ class KafkaTarget(StartedTarget):
 
     async def start_broker(
         self,
-        kind: Kind,
+        kind: BrokerVariant,
         stack: AsyncExitStack,
         folder: Path,
         log: Path,

@@ -18,7 +18,7 @@ from fencepost.conformance.runtime.errors import TargetUnavailableError
 from fencepost.conformance.runtime.toolchain.cache import cached
 from fencepost.conformance.runtime.toolchain.child import Child, free_ports
 from fencepost.conformance.runtime.toolchain.tools import find_tool, run_tool
-from fencepost.conformance.targets.brokers.started import Kind, StartedTarget
+from fencepost.conformance.targets.brokers.started import BrokerVariant, StartedTarget
 from fencepost.conformance.targets.tcp.address import Address
 from fencepost.conformance.targets.tcp.admin import Admin, AdminError, Deadlines
 from fencepost.conformance.targets.tcp.tcp import TcpTarget
@@ -74,7 +74,7 @@ class KfakeTarget(StartedTarget):
 
     async def start_broker(
         self,
-        kind: Kind,
+        kind: BrokerVariant,
         stack: AsyncExitStack,
         folder: Path,
         log: Path,

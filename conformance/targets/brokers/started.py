@@ -19,7 +19,7 @@ from types import TracebackType
 from typing import Self
 
 from fencepost.conformance.runtime.errors import TargetUnavailableError
-from fencepost.conformance.targets.target import NO_LIMIT, Hints, Needed, Provenance, Target
+from fencepost.conformance.targets.target import NO_LIMIT, Hints, Provenance, ScopeNeeds, Target
 from fencepost.conformance.targets.tcp.admin import DEADLINES, Deadlines
 from fencepost.conformance.targets.tcp.tcp import TcpTarget
 from fencepost.model.coordinator import AsyncCoordinator, CoordinatorFailure
@@ -33,7 +33,7 @@ _AT_ONCE = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class BrokerVariant:
     """What tells brokers of one target apart: settings beside the first one's, and restarts."""
 
     settings: tuple[tuple[str, int | None], ...] = ()
@@ -49,7 +49,7 @@ class Kind:
         return {key: str(NO_LIMIT if v is None else v) for key, v in self.settings}
 
 
-FIRST = Kind()
+FIRST = BrokerVariant()
 
 
 class StartedTarget(Target):
@@ -80,13 +80,13 @@ class StartedTarget(Target):
         self._stack = AsyncExitStack()
         self._folder = Path()
         self._tcp: TcpTarget | None = None
-        self._brokers: dict[Kind, asyncio.Task[TcpTarget]] = {}
+        self._brokers: dict[BrokerVariant, asyncio.Task[TcpTarget]] = {}
         self._starting = asyncio.Semaphore(_AT_ONCE)
 
     @abstractmethod
     async def start_broker(
         self,
-        kind: Kind,
+        kind: BrokerVariant,
         stack: AsyncExitStack,
         folder: Path,
         log: Path,
@@ -144,7 +144,7 @@ class StartedTarget(Target):
         await self._stack.aclose()
         self._tcp = None
 
-    async def _broker(self, kind: Kind, stack: AsyncExitStack) -> TcpTarget:
+    async def _broker(self, kind: BrokerVariant, stack: AsyncExitStack) -> TcpTarget:
         """Start a broker in a folder of its own."""
         temporary = tempfile.TemporaryDirectory(prefix="fencepost-", ignore_cleanup_errors=True)
         folder = Path(stack.enter_context(temporary))
@@ -157,20 +157,20 @@ class StartedTarget(Target):
         """The implementation and its version."""
         return self.tcp.provenance()
 
-    async def prepare(self, needs: Collection[Needed]) -> None:
+    async def prepare(self, needs: Collection[ScopeNeeds]) -> None:
         """Start what these cases need, before any of them runs.  Raises TargetUnavailableError."""
         kinds = {self._kind(needed) for needed in needs} - {FIRST}
         await asyncio.gather(*(self._started(k) for k in sorted(kinds, key=str)))
 
-    def _kind(self, needed: Needed) -> Kind:
+    def _kind(self, needed: ScopeNeeds) -> BrokerVariant:
         has = self.tcp.settings
         differs = {k: v for k, v in needed.settings.items() if has.get(k) != v}
         delay = differs.get(_DELAY) or 0
         if not differs.keys() <= self.settable or delay > _LONGEST_DELAY_MS:
             differs = {}
-        return Kind(tuple(sorted(differs.items())), needed.restarts)
+        return BrokerVariant(tuple(sorted(differs.items())), needed.restarts)
 
-    async def _started(self, kind: Kind) -> TcpTarget:
+    async def _started(self, kind: BrokerVariant) -> TcpTarget:
         """The common broker of a kind.  Raises TargetUnavailableError."""
         if kind == FIRST:
             return self.tcp
@@ -188,11 +188,11 @@ class StartedTarget(Target):
         self, label: str, *, isolated: bool = False, restarts: bool = False
     ) -> AsyncIterator[AsyncCoordinator]:
         """A scope on the first broker, or on the one for failovers."""
-        async with self.scope_with(label, Needed(isolated, restarts)) as scope:
+        async with self.scope_with(label, ScopeNeeds(isolated, restarts)) as scope:
             yield scope
 
     @asynccontextmanager
-    async def scope_with(self, label: str, needed: Needed) -> AsyncIterator[AsyncCoordinator]:
+    async def scope_with(self, label: str, needed: ScopeNeeds) -> AsyncIterator[AsyncCoordinator]:
         """A scope on the broker that has what is needed, or (`isolated`) on one of its own.
 
         Raises CoordinatorFailure where that can't be started.

@@ -19,20 +19,25 @@ from typing import Any, TypeVar
 from fencepost.conformance.targets.target import NO_LIMIT
 from fencepost.conformance.targets.tcp.address import Address, resolve
 from fencepost.conformance.targets.tcp.authentication import Door, ask, asked
-from fencepost.conformance.targets.tcp.authorization import NEEDED, refusal
 from fencepost.conformance.targets.tcp.connection import (
-    Answered,
     Connection,
     Ended,
     Event,
+    Reply,
     is_readable,
 )
-from fencepost.conformance.targets.tcp.security import PLAINTEXT, Security, SecurityError
+from fencepost.conformance.targets.tcp.namespacing import PREFIX
+from fencepost.conformance.targets.tcp.security import PLAINTEXT, Security, SecurityError, refusal
 from fencepost.conformance.targets.tcp.wire import API_KEYS
 from fencepost.model.coordinator import CONFIG_DEFAULTS
 from fencepost.model.table.errors import Error, error_name
 
 PARTITIONS = 4
+
+_ACCESS = (
+    f"the user needs READ, DESCRIBE and DELETE on groups and CREATE, READ, DESCRIBE and DELETE on "
+    f"topics with the prefix {PREFIX!r}, and DESCRIBE_CONFIGS on the cluster to learn its settings"
+)
 
 _BROKER_RESOURCE = 4
 _ASK_AGAIN = {
@@ -79,7 +84,7 @@ class AccessError(AdminError):
     """The user may not do what is needed."""
 
     def __init__(self, at: Address, api: str, refused: str) -> None:
-        super().__init__(f"{at} answered {api} with {refused}: {NEEDED}")
+        super().__init__(f"{at} answered {api} with {refused}: {_ACCESS}")
 
 
 class Admin:
@@ -110,7 +115,7 @@ class Admin:
                 for version, body in ((3, client), (0, {})):
                     event = await self._ask(where, "ApiVersions", version, body, most)
                     problem = self._problem(event)
-                    if isinstance(event, Answered) and not problem and event.decoded.body:
+                    if isinstance(event, Reply) and not problem and event.decoded.body:
                         self._take_versions(event.decoded.body)
                         return
         except TimeoutError:
@@ -150,7 +155,7 @@ class Admin:
 
     async def _ask(
         self, at: Address, api: str, version: int, body: Mapping[str, Any], timeout_s: float
-    ) -> Answered | Ended:
+    ) -> Reply | Ended:
         return await ask(await self.door(at), api, version, body, timeout_s=timeout_s)
 
     def version_of(self, api: str) -> int:
@@ -203,7 +208,7 @@ class Admin:
         if "DeleteGroups" in self.advertised:
             await self.call("DeleteGroups", {"groupsNames": [group_id]}, at)
 
-    def _problem(self, event: Answered | Ended) -> str:
+    def _problem(self, event: Reply | Ended) -> str:
         """What is wrong with an answer, in a sentence; empty where nothing is."""
         if isinstance(event, Ended):
             has_remedy = "--" in event.reason

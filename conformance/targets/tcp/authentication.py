@@ -21,10 +21,10 @@ from kafka.net.sasl import get_sasl_mechanism
 
 from fencepost.conformance.targets.tcp.address import Address
 from fencepost.conformance.targets.tcp.connection import (
-    Answered,
     Connection,
     Ended,
     Event,
+    Reply,
     Stray,
     is_readable,
 )
@@ -149,7 +149,7 @@ class _SignIn:
 
     async def _ask(self, api: str, version: int, body: Mapping[str, Any]) -> dict[str, Any]:
         event = await asked(self._connection, self._events, api, version, body)
-        if isinstance(event, Answered) and event.decoded.body and is_readable(event.decoded):
+        if isinstance(event, Reply) and event.decoded.body and is_readable(event.decoded):
             return event.decoded.body
         why = event.reason if isinstance(event, Ended) else " ".join(event.decoded.findings)
         raise self._error(
@@ -167,7 +167,7 @@ async def asked(
     api: str,
     version: int,
     body: Mapping[str, Any],
-) -> Answered | Ended:
+) -> Reply | Ended:
     """One request on a connection whose events go to the queue."""
     connection.send(
         "ask",
@@ -182,7 +182,7 @@ async def asked(
 
 async def ask(
     door: Door, api: str, version: int, body: Mapping[str, Any], *, timeout_s: float
-) -> Answered | Ended:
+) -> Reply | Ended:
     """One request on a connection of its own.  Raises OSError as `Door.open` does.
 
     `timeout_s` bounds it all; an answer that does not come by then is a TimeoutError.

@@ -1,6 +1,6 @@
-"""One TCP connection to a broker, with at most one open request.
+"""TCP connections to a broker, each with at most one open request, and a pool of idle ones.
 
-Decides what bytes belong to: a frame that comes while a request is open is its answer (under
+A frame that comes while a request is open is its answer (under
 another correlation id too, which is a finding), any other frame is a stray.  A broker may do as it
 likes: hang up, announce a frame of a gigabyte, or speak HTTP; all of that becomes an event with a
 reason, never an exception.  Times are taken when the bytes are read, not when somebody asks.
@@ -13,13 +13,18 @@ from __future__ import annotations
 import asyncio
 import ssl
 import time
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Self, cast
 
+from fencepost.conformance.targets.tcp.address import Address
 from fencepost.conformance.targets.tcp.security import tls_problem
 from fencepost.conformance.targets.tcp.wire import Decoded, decode_message, decode_response
 from fencepost.model.messages.messages import APIS
+
+_MOST_IDLE = 2000
+"""So many lie idle at one broker; it closes them when it likes."""
 
 MAX_FRAME = 16 * 1024 * 1024
 """Bytes of one frame; a broker that announces more is hung up on."""
@@ -39,7 +44,7 @@ class Open:
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
+class Reply:
     """The answer to a request; `at` on the monotonic clock, in seconds."""
 
     request: Open
@@ -64,7 +69,7 @@ class Ended:
     at: float
 
 
-Event = Answered | Stray | Ended
+Event = Reply | Stray | Ended
 
 
 def is_readable(decoded: Decoded) -> bool:
@@ -217,7 +222,7 @@ class Connection(asyncio.Protocol):
                 (*decoded.findings, sentence),
                 decoded.leftover,
             )
-        self._on_event(Answered(request, decoded, at))
+        self._on_event(Reply(request, decoded, at))
 
     def _end(self, reason: str) -> None:
         self._ended = True
@@ -226,3 +231,47 @@ class Connection(asyncio.Protocol):
         if self._transport is not None:
             self._transport.abort()
         self._on_event(Ended(request, f"{reason}.", self._clock()))
+
+
+class ConnectionPool:
+    """The idle connections of one target: one whose case ended well serves another case.
+
+    A new connection costs us and the broker more than a request does.  One that has an open
+    request, that ended, or on which anything came since it was laid aside is closed: what was asked
+    by one case must not be answered in another.  The one that was laid aside first is taken first,
+    so that a late answer finds nobody.
+    """
+
+    def __init__(self) -> None:
+        self._idle: dict[Address, deque[Connection]] = {}
+
+    def take(self, broker: Address, on_event: Callable[[Event], None]) -> Connection | None:
+        """An idle connection to the broker, if there is one; its events go to `on_event` now."""
+        idle = self._idle.get(broker)
+        while idle:
+            connection = idle.popleft()
+            if not connection.is_ended:
+                connection.hand_over(on_event)
+                return connection
+        return None
+
+    def lay_aside(self, broker: Address, connection: Connection) -> None:
+        """Somebody needs it no more; it is kept if nothing is open on it, else closed."""
+        idle = self._idle.setdefault(broker, deque())
+        if connection.is_ended or connection.pending is not None or len(idle) >= _MOST_IDLE:
+            connection.close()
+            return
+
+        def spoil(event: Event) -> None:
+            del event
+            connection.close()
+
+        connection.hand_over(spoil)
+        idle.append(connection)
+
+    def close(self) -> None:
+        """Hang up all; those that are laid aside later are kept until the next time."""
+        for idle in self._idle.values():
+            for connection in idle:
+                connection.close()
+        self._idle.clear()

@@ -14,6 +14,8 @@ from typing import Any
 from fencepost.model.coordinator import UnsupportedError
 
 MISSING = "missing"
+PREFIX = "fencepost-"
+"""Each group and topic of ours on a cluster has a name that begins so."""
 
 
 class Names:

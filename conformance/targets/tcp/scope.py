@@ -19,10 +19,15 @@ from typing import Any, Protocol
 
 from fencepost.conformance.targets.tcp.address import Address, AddressError
 from fencepost.conformance.targets.tcp.admin import Admin, AdminError
-from fencepost.conformance.targets.tcp.authorization import codes_in, refusal
-from fencepost.conformance.targets.tcp.connection import Answered, Connection, Event, Stray
-from fencepost.conformance.targets.tcp.connection_pool import LinePool
+from fencepost.conformance.targets.tcp.connection import (
+    Connection,
+    ConnectionPool,
+    Event,
+    Reply,
+    Stray,
+)
 from fencepost.conformance.targets.tcp.namespacing import Names, groups_in
+from fencepost.conformance.targets.tcp.security import codes_in, refusal
 from fencepost.conformance.targets.tcp.wire import encode_message
 from fencepost.model.coordinator import (
     Answer,
@@ -47,7 +52,7 @@ class Cluster(Protocol):
     """What a scope needs of its target."""
 
     admin: Admin
-    lines: LinePool
+    lines: ConnectionPool
     settings: dict[str, int | None]
     anchor: Address
     is_alone: bool
@@ -224,7 +229,7 @@ class TcpScope(AsyncCoordinator):
             return
         if event.request is None:
             return  # an idle connection ended: the next request opens another
-        if isinstance(event, Answered):
+        if isinstance(event, Reply):
             request, raw = event.request, event.decoded.body
             body = None if raw is None else self._names.answer(request.api, raw)
             findings = event.decoded.findings

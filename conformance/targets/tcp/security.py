@@ -1,16 +1,22 @@
 """How a broker lets clients in: TLS, SASL, both or neither.
 
-Decides which settings make sense together, what is kept of a password (it is in no `repr`, so in no
-message and no report), and what is said when TLS comes to nothing: each way has its remedy.
+A password is in no `repr`, so in no message and no report.  Each way in which TLS fails has its own
+message and remedy.
 
-Source: Kafka's documentation, "Security"; Python's `ssl`.
+A refusal for lack of access says nothing about the protocol: a case that meets one is unsupported,
+not failed.  That holds only for a broker that was not started here, where there may be rules of
+access.  From one that was, such an answer is as wrong as any other.
+
+Source: Kafka's documentation, "Security" and "Authorization and ACLs"; KIP-290 (prefixed
+patterns); Python's `ssl`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import ssl
@@ -18,6 +24,11 @@ if TYPE_CHECKING:
 PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
 
+_REFUSALS = {
+    29: "TOPIC_AUTHORIZATION_FAILED",
+    30: "GROUP_AUTHORIZATION_FAILED",
+    31: "CLUSTER_AUTHORIZATION_FAILED",
+}
 _OTHER_NAME = {62, 64}
 """OpenSSL's verify codes for a certificate of another host name or address."""
 
@@ -148,3 +159,19 @@ def _words(error: Exception) -> str:
         return error.reason.replace("_", " ").lower()
     said = getattr(error, "strerror", None) or str(error)
     return said or type(error).__name__
+
+
+def refusal(body: Mapping[str, Any]) -> str | None:
+    """The error by which an answer refuses access to something, if it does."""
+    found = _REFUSALS.keys() & set(codes_in(body))
+    return _REFUSALS[min(found)] if found else None
+
+
+def codes_in(body: Mapping[str, Any]) -> Iterator[int]:
+    """All error codes of an answer: at the top and in any row."""
+    if isinstance(code := body.get("errorCode"), int):
+        yield code
+    for value in body.values():
+        for row in value if isinstance(value, list) else ():
+            if isinstance(row, dict):
+                yield from codes_in(row)

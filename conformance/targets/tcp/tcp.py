@@ -23,10 +23,9 @@ from fencepost.conformance.runtime.errors import TargetUnavailableError
 from fencepost.conformance.targets.target import Hints, Provenance, Target
 from fencepost.conformance.targets.tcp.address import Address, AddressError, parse_address
 from fencepost.conformance.targets.tcp.admin import DEADLINES, Admin, AdminError, Deadlines
-from fencepost.conformance.targets.tcp.authorization import PREFIX
-from fencepost.conformance.targets.tcp.connection_pool import LinePool
+from fencepost.conformance.targets.tcp.connection import ConnectionPool
 from fencepost.conformance.targets.tcp.failovers import Failovers
-from fencepost.conformance.targets.tcp.namespacing import Names
+from fencepost.conformance.targets.tcp.namespacing import PREFIX, Names
 from fencepost.conformance.targets.tcp.scope import TcpScope
 from fencepost.conformance.targets.tcp.security import PLAINTEXT, Security
 from fencepost.conformance.targets.tcp.version_probe import Findings, probe, working_ranges
@@ -91,7 +90,7 @@ class TcpTarget(Target):
         """The broker to ask about no group in particular."""
         self.is_alone = False
         """Whether it is the only broker, so that it coordinates all groups."""
-        self.lines = LinePool()
+        self.lines = ConnectionPool()
         self.working: dict[str, tuple[int, int]] = {}
         self.broken: dict[str, dict[int, str]] = {}
         """What is advertised but broken: API → version → why."""

@@ -18,8 +18,8 @@ from typing import Any
 
 from fencepost.conformance.targets.tcp.admin import AccessError
 from fencepost.conformance.targets.tcp.authentication import Door, ask
-from fencepost.conformance.targets.tcp.authorization import refusal
 from fencepost.conformance.targets.tcp.connection import Ended, is_readable
+from fencepost.conformance.targets.tcp.security import refusal
 from fencepost.model.messages.messages import APIS
 
 _AT_ONCE = 32

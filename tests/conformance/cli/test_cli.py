@@ -254,6 +254,12 @@ def test_the_model_behind_the_adapter_protocol_holds(tmp_path: Path) -> None:
     assert "fencepost-model:kafka-4" in ran.out
 
 
+def test_bench_needs_a_checkout(tmp_path: Path) -> None:
+    ran = run("bench", "model", cwd=tmp_path)
+    assert (ran.code, ran.out) == (69, "")
+    assert "at the root of a checkout" in ran.err
+
+
 # Ctrl-C.
 
 

@@ -18,7 +18,7 @@ from support.command import RUN
 from support.runs import KAFKA_4
 
 from fencepost.conformance.certify.certify import Options, opened
-from fencepost.conformance.certify.replay import replay
+from fencepost.conformance.certify.replay import replay_trace
 from fencepost.conformance.execution.outcome import CaseResult
 from fencepost.conformance.plans.json_form import case_from_json
 from fencepost.conformance.plans.normalise import races
@@ -68,7 +68,7 @@ def test_at_least_five_distinct_violations_are_found(report: Path) -> None:
 
 def test_each_says_the_same_when_it_is_replayed(report: Path) -> None:
     for trace in traces(report):
-        again = asyncio.run(replay(trace, find_target("kfake", TargetOptions())))
+        again = asyncio.run(replay_trace(trace, find_target("kfake", TargetOptions())))
         assert again.same, f"{trace.case}: {again.text()}"
 
 

@@ -14,7 +14,7 @@ import pytest
 import fencepost.conformance.fuzz.fuzz as fuzz_module
 from fencepost.conformance.certify.certify import OpenTarget
 from fencepost.conformance.certify.known_failures import KnownFailure
-from fencepost.conformance.certify.replay import replay
+from fencepost.conformance.certify.replay import replay_trace
 from fencepost.conformance.execution.outcome import CaseResult, Outcome
 from fencepost.conformance.findings.findings import Finding
 from fencepost.conformance.fuzz.corpus import read_corpus, write_corpus
@@ -69,10 +69,10 @@ def test_findings_are_small_and_can_be_replayed(found: FuzzResult, tmp_path: Pat
     assert len(shown.steps(KAFKA_4)) <= 6
     (path,) = (tmp_path / "traces").glob(f"{shown.case.id.replace('/', '__')}.json")
     again = asyncio.run(
-        replay(TraceFile.read(path), find_target("mutant:kafka-8500", TargetOptions()))
+        replay_trace(TraceFile.read(path), find_target("mutant:kafka-8500", TargetOptions()))
     )
     assert again.same
-    honest = asyncio.run(replay(TraceFile.read(path), find_target("model", TargetOptions())))
+    honest = asyncio.run(replay_trace(TraceFile.read(path), find_target("model", TargetOptions())))
     assert not honest.same
 
 

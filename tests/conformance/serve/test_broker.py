@@ -14,7 +14,7 @@ from support.served import PATIENCE_S, QUICK
 
 from fencepost.conformance.runtime.errors import TargetUnavailableError
 from fencepost.conformance.serve.apis import PARTITIONS, VERSIONS, Code
-from fencepost.conformance.serve.broker import Broker
+from fencepost.conformance.serve.broker import ModelBroker
 from fencepost.conformance.targets.tcp.tcp import TcpTarget
 from fencepost.conformance.targets.tcp.wire import API_KEYS, Decoded, decode_message, encode_message
 from fencepost.model.messages.messages import APIS
@@ -78,7 +78,7 @@ class Client:
 
 
 @asynccontextmanager
-async def client(broker: Broker) -> AsyncIterator[Client]:
+async def client(broker: ModelBroker) -> AsyncIterator[Client]:
     reader, writer = await asyncio.open_connection("127.0.0.1", broker.address.port)
     try:
         yield Client(reader, writer)
@@ -87,12 +87,12 @@ async def client(broker: Broker) -> AsyncIterator[Client]:
 
 
 @pytest.fixture
-async def broker() -> AsyncIterator[Broker]:
-    async with Broker(KAFKA_4, QUICK, seed=1) as opened:
+async def broker() -> AsyncIterator[ModelBroker]:
+    async with ModelBroker(KAFKA_4, QUICK, seed=1) as opened:
         yield opened
 
 
-async def is_well(broker: Broker) -> bool:
+async def is_well(broker: ModelBroker) -> bool:
     """Whether it still answers, and nothing failed in it."""
     serving = asyncio.create_task(broker.serve())
     async with client(broker) as asker:
@@ -105,7 +105,7 @@ async def is_well(broker: Broker) -> bool:
 # What it speaks.
 
 
-async def test_every_version_that_it_advertises_works(broker: Broker) -> None:
+async def test_every_version_that_it_advertises_works(broker: ModelBroker) -> None:
     async with TcpTarget(str(broker.address)) as target:
         assert target.broken == {}
         assert target.working == dict(KAFKA_4.apis)
@@ -114,7 +114,7 @@ async def test_every_version_that_it_advertises_works(broker: Broker) -> None:
         assert target.topic_problem is None
 
 
-async def test_a_run_leaves_nothing_behind(broker: Broker) -> None:
+async def test_a_run_leaves_nothing_behind(broker: ModelBroker) -> None:
     async with TcpTarget(str(broker.address), probe=False) as target:
         target.made("g", target.anchor)
         async with client(broker) as one:
@@ -126,7 +126,7 @@ async def test_a_run_leaves_nothing_behind(broker: Broker) -> None:
 
 
 async def test_a_version_of_apiversions_too_high_is_told_the_ones_there_are(
-    broker: Broker,
+    broker: ModelBroker,
 ) -> None:
     async with client(broker) as one:
         frame = encode_message("ApiVersions", "Request", 4, 7, {}, client_id="c")
@@ -138,7 +138,7 @@ async def test_a_version_of_apiversions_too_high_is_told_the_ones_there_are(
         assert (await one.ask("ApiVersions", 0, {}))["errorCode"] == 0
 
 
-async def test_what_a_client_calls_itself_must_be_a_name(broker: Broker) -> None:
+async def test_what_a_client_calls_itself_must_be_a_name(broker: ModelBroker) -> None:
     async with client(broker) as one:
         for name, code in (("librdkafka", 0), ("", Code.INVALID_REQUEST), ("a b", 42)):
             body = {"clientSoftwareName": name, "clientSoftwareVersion": "1.0"}
@@ -148,7 +148,7 @@ async def test_what_a_client_calls_itself_must_be_a_name(broker: Broker) -> None
 
 @pytest.mark.parametrize("version", range(10))
 async def test_topics_are_made_when_asked_about_if_that_is_allowed(
-    version: int, broker: Broker
+    version: int, broker: ModelBroker
 ) -> None:
     async with client(broker) as one:
         topics = [{"name": "there"}, {"name": "no topic!"}]
@@ -164,7 +164,7 @@ async def test_topics_are_made_when_asked_about_if_that_is_allowed(
 
 
 @pytest.mark.parametrize("version", range(2, 7))
-async def test_topics_are_created_once_and_as_asked(version: int, broker: Broker) -> None:
+async def test_topics_are_created_once_and_as_asked(version: int, broker: ModelBroker) -> None:
     def row(name: str, partitions: int = 2, copies: int = 1) -> dict[str, Any]:
         return {
             "name": name,
@@ -192,7 +192,7 @@ async def test_topics_are_created_once_and_as_asked(version: int, broker: Broker
         assert codes == [0, Code.UNKNOWN_TOPIC_OR_PARTITION]
 
 
-async def test_a_group_with_members_is_not_deleted(broker: Broker) -> None:
+async def test_a_group_with_members_is_not_deleted(broker: ModelBroker) -> None:
     async with client(broker) as one:
         await one.join(instance="A")
         member = (await one.joined())["memberId"]
@@ -208,7 +208,7 @@ async def test_a_group_with_members_is_not_deleted(broker: Broker) -> None:
 
 
 @pytest.mark.parametrize("version", range(1, 5))
-async def test_settings_are_told_to_who_asks_this_broker(version: int, broker: Broker) -> None:
+async def test_settings_are_told_to_who_asks_this_broker(version: int, broker: ModelBroker) -> None:
     resources = [
         {"resourceType": kind, "resourceName": name, "configurationKeys": keys}
         for kind, name, keys in (
@@ -229,7 +229,7 @@ async def test_settings_are_told_to_who_asks_this_broker(version: int, broker: B
     assert topic["errorCode"] == Code.UNKNOWN_TOPIC_OR_PARTITION
 
 
-async def test_only_groups_have_a_coordinator(broker: Broker) -> None:
+async def test_only_groups_have_a_coordinator(broker: ModelBroker) -> None:
     async with client(broker) as one:
         for version in range(VERSIONS["FindCoordinator"][1] + 1):
             body = {"coordinatorKeys": ["a", "b"]} if version >= 4 else {"key": "a"}
@@ -240,7 +240,7 @@ async def test_only_groups_have_a_coordinator(broker: Broker) -> None:
         assert answer["errorCode"] == Code.COORDINATOR_NOT_AVAILABLE
 
 
-async def test_there_is_nothing_after_any_offset(broker: Broker) -> None:
+async def test_there_is_nothing_after_any_offset(broker: ModelBroker) -> None:
     async with client(broker) as one:
         await one.ask("Metadata", 1, {"topics": [{"name": "t"}]})
         where = {"topics": [{"name": "t", "partitions": [{"partitionIndex": 0, "timestamp": -1}]}]}
@@ -263,7 +263,7 @@ async def test_there_is_nothing_after_any_offset(broker: Broker) -> None:
 # Groups.
 
 
-async def test_a_parked_join_is_answered_when_the_last_member_comes(broker: Broker) -> None:
+async def test_a_parked_join_is_answered_when_the_last_member_comes(broker: ModelBroker) -> None:
     async with client(broker) as one, client(broker) as two:
         await one.join(instance="A")
         first = await one.joined()
@@ -274,7 +274,7 @@ async def test_a_parked_join_is_answered_when_the_last_member_comes(broker: Brok
         assert len(both[0]["members"]) == 2
 
 
-async def test_a_session_ends_in_real_time(broker: Broker) -> None:
+async def test_a_session_ends_in_real_time(broker: ModelBroker) -> None:
     async with client(broker) as one, client(broker) as two:
         await one.join(instance="A", sessionTimeoutMs=200)
         await one.joined()
@@ -284,7 +284,7 @@ async def test_a_session_ends_in_real_time(broker: Broker) -> None:
         assert len(joined["members"]) == 1
 
 
-async def test_requests_of_a_connection_wait_for_their_turn(broker: Broker) -> None:
+async def test_requests_of_a_connection_wait_for_their_turn(broker: ModelBroker) -> None:
     async with client(broker) as one, client(broker) as two:
         await one.join(instance="A")
         member = (await one.joined())["memberId"]
@@ -298,7 +298,7 @@ async def test_requests_of_a_connection_wait_for_their_turn(broker: Broker) -> N
             assert (await two.read("Heartbeat", 0)).correlation_id == number
 
 
-async def test_a_client_that_goes_away_is_not_noticed_by_its_group(broker: Broker) -> None:
+async def test_a_client_that_goes_away_is_not_noticed_by_its_group(broker: ModelBroker) -> None:
     async with client(broker) as one:
         await one.join(instance="A")
         member = (await one.joined())["memberId"]
@@ -312,7 +312,7 @@ async def test_a_client_that_goes_away_is_not_noticed_by_its_group(broker: Broke
         assert len((await one.joined())["members"]) == 2
 
 
-async def test_a_topic_that_is_not_there_takes_no_offsets(broker: Broker) -> None:
+async def test_a_topic_that_is_not_there_takes_no_offsets(broker: ModelBroker) -> None:
     async with client(broker) as one:
         await one.ask("Metadata", 1, {"topics": [{"name": "t"}, {"name": "missing-but-there"}]})
         partitions = [{"partitionIndex": 0, "committedOffset": 3, "committedMetadata": ""}]
@@ -326,14 +326,14 @@ async def test_a_topic_that_is_not_there_takes_no_offsets(broker: Broker) -> Non
 
 async def test_a_mutant_answers_as_it_is_broken() -> None:
     revision = catalogue.find_revision("mutant:join-in-old-shape")
-    async with Broker(revision, QUICK) as broker, TcpTarget(str(broker.address)) as target:
+    async with ModelBroker(revision, QUICK) as broker, TcpTarget(str(broker.address)) as target:
         assert set(target.broken) == {"JoinGroup"}
 
 
 async def test_the_seed_decides_ids_and_nothing_is_used_twice() -> None:
     async def ids(seed: int) -> list[str]:
         found = []
-        async with Broker(KAFKA_4, QUICK, seed=seed) as broker, client(broker) as one:
+        async with ModelBroker(KAFKA_4, QUICK, seed=seed) as broker, client(broker) as one:
             for number in range(3):
                 await one.join(groupId=f"g{number}")
                 found.append((await one.joined())["memberId"])
@@ -344,7 +344,7 @@ async def test_the_seed_decides_ids_and_nothing_is_used_twice() -> None:
 
 
 async def test_what_is_open_is_chosen_by_the_seed() -> None:
-    choices = [Broker(KAFKA_4, seed=seed)._choose("ab") for seed in range(20)]
+    choices = [ModelBroker(KAFKA_4, seed=seed)._choose("ab") for seed in range(20)]
     assert set(choices) == {"a", "b"}
 
 
@@ -356,7 +356,7 @@ def bounds(api: str) -> tuple[int, int]:
 
 
 @pytest.mark.parametrize("api", [*VERSIONS, *APIS])
-async def test_no_bytes_harm_it(api: str, broker: Broker) -> None:
+async def test_no_bytes_harm_it(api: str, broker: ModelBroker) -> None:
     chance = random.Random(api)
     low, high = bounds(api)
     for version in range(low, high + 1):
@@ -388,7 +388,7 @@ async def test_no_bytes_harm_it(api: str, broker: Broker) -> None:
     ],
     ids=["http", "too long", "negative", "empty", "short", "api", "version", "client id"],
 )
-async def test_what_is_no_request_ends_its_connection(sent: bytes, broker: Broker) -> None:
+async def test_what_is_no_request_ends_its_connection(sent: bytes, broker: ModelBroker) -> None:
     async with client(broker) as one, client(broker) as other:
         one.writer.write(sent)
         assert await one.is_closed()
@@ -396,7 +396,7 @@ async def test_what_is_no_request_ends_its_connection(sent: bytes, broker: Broke
     assert await is_well(broker)
 
 
-async def test_a_null_where_none_may_be_ends_the_connection(broker: Broker) -> None:
+async def test_a_null_where_none_may_be_ends_the_connection(broker: ModelBroker) -> None:
     async with client(broker) as one:
         head = (12).to_bytes(2) + bytes(2) + bytes(4) + b"\xff\xff"
         sent = head + b"\xff\xff" + bytes(4) + bytes(2)
@@ -404,7 +404,7 @@ async def test_a_null_where_none_may_be_ends_the_connection(broker: Broker) -> N
         assert await one.is_closed()
 
 
-async def test_an_id_too_long_for_its_answer_ends_the_connection(broker: Broker) -> None:
+async def test_an_id_too_long_for_its_answer_ends_the_connection(broker: ModelBroker) -> None:
     async with client(broker) as one:
         await one.join(instance="A" * 32760)
         assert await one.is_closed()
@@ -412,7 +412,7 @@ async def test_an_id_too_long_for_its_answer_ends_the_connection(broker: Broker)
 
 
 async def test_a_fault_of_ours_is_told_to_who_serves(
-    broker: Broker, monkeypatch: pytest.MonkeyPatch
+    broker: ModelBroker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fall_over(*_: object) -> None:
         raise ZeroDivisionError
@@ -425,23 +425,23 @@ async def test_a_fault_of_ours_is_told_to_who_serves(
         await broker.serve()
 
 
-async def test_a_port_in_use_is_said(broker: Broker) -> None:
+async def test_a_port_in_use_is_said(broker: ModelBroker) -> None:
     port = broker.address.port
     with pytest.raises(TargetUnavailableError, match=f"{port} can't be listened on"):
-        async with Broker(KAFKA_4, port=port):
+        async with ModelBroker(KAFKA_4, port=port):
             pass
 
 
 async def test_a_closed_broker_says_so() -> None:
     with pytest.raises(RuntimeError, match="not open"):
-        _ = Broker(KAFKA_4).address
+        _ = ModelBroker(KAFKA_4).address
     with pytest.raises(RuntimeError, match="not open"):
-        await Broker(KAFKA_4).serve()
+        await ModelBroker(KAFKA_4).serve()
 
 
 async def test_nothing_is_left_open() -> None:
     async with contextlib.AsyncExitStack() as stack:
-        async with Broker(KAFKA_4) as broker:
+        async with ModelBroker(KAFKA_4) as broker:
             one = await stack.enter_async_context(client(broker))
             await one.join(instance="A")  # waits for the initial delay
         assert await one.is_closed()

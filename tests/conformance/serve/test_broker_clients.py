@@ -11,7 +11,7 @@ import confluent_kafka
 from kafka import KafkaConsumer
 from support.served import PATIENCE_S, QUICK
 
-from fencepost.conformance.serve.broker import Broker
+from fencepost.conformance.serve.broker import ModelBroker
 from fencepost.model.revisions import revisions
 
 TOPIC = "topic"
@@ -71,7 +71,7 @@ def two_clients_share(address: str) -> tuple[set[int], set[int], set[int]]:
 
 
 async def test_a_static_consumer_gets_back_what_it_had() -> None:
-    async with Broker(revisions.find("kafka-4"), QUICK, topics=[TOPIC]) as broker:
+    async with ModelBroker(revisions.find("kafka-4"), QUICK, topics=[TOPIC]) as broker:
         serving = asyncio.create_task(broker.serve())
         before, theirs, after = await asyncio.to_thread(two_clients_share, str(broker.address))
         assert not serving.done()
@@ -81,7 +81,7 @@ async def test_a_static_consumer_gets_back_what_it_had() -> None:
 
 
 async def test_what_nobody_speaks_ends_the_connection_and_nothing_else() -> None:
-    async with Broker(revisions.find("kafka-4"), QUICK, topics=[TOPIC]) as broker:
+    async with ModelBroker(revisions.find("kafka-4"), QUICK, topics=[TOPIC]) as broker:
         address = str(broker.address)
 
         def produce() -> int:

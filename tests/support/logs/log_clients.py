@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
 
-from fencepost.conformance.targets.tcp.connection import Answered, Connection, Event
+from fencepost.conformance.targets.tcp.connection import Connection, Event, Reply
 from fencepost.conformance.targets.tcp.wire import encode_request
 from fencepost.model.table.errors import Error
 
@@ -89,7 +89,7 @@ class Line:
         self.post(api, body)
         async with asyncio.timeout(ANSWER_S):
             event = await self._events.get()
-        if not isinstance(event, Answered) or event.decoded.body is None:
+        if not isinstance(event, Reply) or event.decoded.body is None:
             raise GoneError(str(event))
         return event.decoded.body
 

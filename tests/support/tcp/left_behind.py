@@ -10,8 +10,8 @@ from support.command import PATIENCE_S, RUN
 
 from fencepost.conformance.targets.tcp.address import parse_address
 from fencepost.conformance.targets.tcp.authentication import Door, ask
-from fencepost.conformance.targets.tcp.authorization import PREFIX
-from fencepost.conformance.targets.tcp.connection import Answered
+from fencepost.conformance.targets.tcp.connection import Reply
+from fencepost.conformance.targets.tcp.namespacing import PREFIX
 
 IGNORING = f"import signal; signal.signal(signal.SIGINT, signal.SIG_IGN); {RUN}"
 """As a shell starts it in the background: Ctrl-C isn't for it."""
@@ -53,7 +53,7 @@ async def on(addresses: Iterable[str]) -> list[str]:
         ):
             body = {} if api == "ListGroups" else {"topics": None}
             event = await ask(door, api, 2, body, timeout_s=PATIENCE_S)
-            assert isinstance(event, Answered)
+            assert isinstance(event, Reply)
             assert event.decoded.body is not None
             found += [row[name] for row in event.decoded.body[rows] if row[name].startswith(PREFIX)]
     return sorted(set(found))

@@ -20,7 +20,7 @@ from fencepost.conformance.runtime.toolchain import cache, child, keeper
 from fencepost.conformance.runtime.toolchain.cache import cached
 from fencepost.conformance.runtime.toolchain.child import Child, free_ports
 from fencepost.conformance.runtime.toolchain.tools import run_tool
-from fencepost.conformance.targets.brokers.kafka_jars import pom_of
+from fencepost.conformance.targets.brokers.kafka_broker import pom_of
 from fencepost.conformance.targets.brokers.kafka_properties import (
     logging_properties,
     new_cluster_id,

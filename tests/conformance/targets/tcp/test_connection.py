@@ -23,7 +23,7 @@ from support.tcp.liars import (
 
 from fencepost.conformance.targets.tcp.address import Address
 from fencepost.conformance.targets.tcp.authentication import Door, ask
-from fencepost.conformance.targets.tcp.connection import Answered, Connection, Ended, Event, Stray
+from fencepost.conformance.targets.tcp.connection import Connection, Ended, Event, Reply, Stray
 from fencepost.conformance.targets.tcp.wire import RequestFrame, encode_request
 
 LONG_S = 30.0
@@ -62,7 +62,7 @@ async def test_an_answer_is_matched_to_its_request() -> None:
             beat(connection, request_id)
             assert connection.pending is not None
             event = await events.get()
-            assert isinstance(event, Answered)
+            assert isinstance(event, Reply)
             assert event.request.id == request_id
             assert event.decoded.body == {"throttleTimeMs": 0, "errorCode": 25}
             assert event.decoded.findings == ()
@@ -84,7 +84,7 @@ async def test_a_wrong_correlation_id_is_a_finding() -> None:
             {"errorCode": 0},
         )
     )
-    assert isinstance(event, Answered)
+    assert isinstance(event, Reply)
     assert event.decoded.body == {"throttleTimeMs": 0, "errorCode": 0}
     assert event.decoded.findings == ("The answer has the correlation id 8, its request had 1.",)
 
@@ -127,14 +127,14 @@ async def test_a_frame_of_a_size_that_cannot_be_ends_the_connection(data: bytes,
 
 async def test_garbage_is_an_answer_with_findings() -> None:
     event = await event_of(lambda *_: framed(b"\xde\xad\xbe\xef\x00"))
-    assert isinstance(event, Answered)
+    assert isinstance(event, Reply)
     assert event.decoded.body is None
     assert len(event.decoded.findings) == 2  # unreadable, and another correlation id
 
 
 async def test_an_empty_frame_is_garbage_too() -> None:
     event = await event_of(lambda *_: framed(b""))
-    assert isinstance(event, Answered)
+    assert isinstance(event, Reply)
     assert event.decoded.body is None
 
 
@@ -144,7 +144,7 @@ async def test_what_nobody_asked_for_is_stray() -> None:
 
     async with serve(script) as broker, connected(broker) as (connection, events):
         beat(connection)
-        assert isinstance(await events.get(), Answered)
+        assert isinstance(await events.get(), Reply)
         assert isinstance(await events.get(), Stray)
 
 
@@ -159,7 +159,7 @@ async def test_an_answer_in_pieces_is_one_answer() -> None:
     async with raw(handle) as broker, connected(broker) as (connection, events):
         beat(connection)
         event = await events.get()
-        assert isinstance(event, Answered)
+        assert isinstance(event, Reply)
         assert event.decoded.body == {"throttleTimeMs": 0, "errorCode": 0}
 
 

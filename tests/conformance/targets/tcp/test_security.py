@@ -15,7 +15,7 @@ from fencepost.conformance.runtime.errors import TargetUnavailableError
 from fencepost.conformance.targets.tcp.address import Address
 from fencepost.conformance.targets.tcp.admin import Deadlines
 from fencepost.conformance.targets.tcp.authentication import Door, ask
-from fencepost.conformance.targets.tcp.connection import Answered, Ended
+from fencepost.conformance.targets.tcp.connection import Ended, Reply
 from fencepost.conformance.targets.tcp.security import (
     MECHANISMS,
     PLAINTEXT,
@@ -47,13 +47,13 @@ def user(mechanism: str, password: str = PASSWORD) -> Security:
     return Security(sasl=Sasl(mechanism, USER, password))
 
 
-async def beat(broker: Broker, security: Security, name: str = "localhost") -> Answered | Ended:
+async def beat(broker: Broker, security: Security, name: str = "localhost") -> Reply | Ended:
     door = Door(Address("127.0.0.1", broker.port), name, security)
     return await ask(door, "Heartbeat", 3, BEAT, timeout_s=LONG_S)
 
 
-def is_answered(event: Answered | Ended) -> bool:
-    return isinstance(event, Answered) and event.decoded.body is not None
+def is_answered(event: Reply | Ended) -> bool:
+    return isinstance(event, Reply) and event.decoded.body is not None
 
 
 # TLS

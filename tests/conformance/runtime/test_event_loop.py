@@ -15,7 +15,7 @@ from fencepost.conformance.certify import certify
 from fencepost.conformance.certify.certify import Options, opened
 from fencepost.conformance.execution.outcome import Outcome
 from fencepost.conformance.execution.realtime_verdict import verdict_of
-from fencepost.conformance.runtime.offload import aside, timed
+from fencepost.conformance.runtime.event_loop import aside, timed
 from fencepost.conformance.targets.registry import SIDE_BY_SIDE
 from fencepost.conformance.targets.tcp.tcp import TcpTarget
 from fencepost.properties.oracle.verdict import Verdict

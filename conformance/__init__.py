@@ -1,0 +1,116 @@
+"""Test coordinators against the model: targets, certificates, and the command line.
+
+The rooms, from the top down; a room imports from those below it only:
+
+- `cli`: the command `fencepost`
+- `testing`: pytest and Hypothesis support for whoever tests a coordinator
+- `docs`: makers of generated pages
+- `nightly`: all searches in one run, with one report
+- `compare`: two targets, and the shortest plan on which they differ
+- `kill_matrix`: which engine finds which mutant
+- `serve`: the model as a broker, or as a program on stdio
+- `fuzz`: generated plans, with the model in the loop
+- `log_audit`: reports of audited request logs
+- `findings`: a violation that was found: confirmed, shrunk, added to the corpus
+- `certify`: certificates, reports, known failures, replay
+- `execution`: one plan run against a target, and judged
+- `catalogue`: the cases, and the suites made from the model
+- `targets`: what can be tested: brokers, programs, the model itself
+- `plans`: what a case sends, in symbols
+- `runtime`: signals, processes, downloads
+
+The names below are the public API; everything else may change.  Each is imported when first used.
+
+    from fencepost.conformance import run_certificate
+
+    certificate = run_certificate("model:kafka-4", cases=["JOIN-STATIC-*"])
+    assert certificate.exit_code() == 0
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from fencepost.conformance.certify.known_failures import KnownFailure, KnownFailuresError
+    from fencepost.conformance.certify.replay import Replayed, rejudge, replay_trace
+    from fencepost.conformance.certify.report import (
+        ReportError,
+        certificate_json,
+        print_certificate,
+        write_report,
+    )
+    from fencepost.conformance.certify.run import NoCaseError, run_certificate
+    from fencepost.conformance.execution.outcome import CaseResult, Certificate, Outcome, Overall
+    from fencepost.conformance.runtime.errors import TargetUnavailableError
+    from fencepost.conformance.targets.in_process import InProcessTarget, ModelCoordinator
+    from fencepost.conformance.targets.registry import (
+        TargetOptions,
+        UnknownTargetError,
+        find_target,
+    )
+    from fencepost.conformance.targets.target import Hints, Provenance, Target
+    from fencepost.conformance.testing.pytest_support import (
+        ViolationError,
+        check_programs,
+        machine_against,
+    )
+
+__all__ = [
+    "CaseResult",
+    "Certificate",
+    "Hints",
+    "InProcessTarget",
+    "KnownFailure",
+    "KnownFailuresError",
+    "ModelCoordinator",
+    "NoCaseError",
+    "Outcome",
+    "Overall",
+    "Provenance",
+    "Replayed",
+    "ReportError",
+    "Target",
+    "TargetOptions",
+    "TargetUnavailableError",
+    "UnknownTargetError",
+    "ViolationError",
+    "certificate_json",
+    "check_programs",
+    "find_target",
+    "machine_against",
+    "print_certificate",
+    "rejudge",
+    "replay_trace",
+    "run_certificate",
+    "write_report",
+]
+
+_MODULES = {
+    "certify.run": "NoCaseError run_certificate",
+    "certify.known_failures": "KnownFailure KnownFailuresError",
+    "certify.replay": "Replayed rejudge replay_trace",
+    "certify.report": "ReportError certificate_json print_certificate write_report",
+    "execution.outcome": "CaseResult Certificate Outcome Overall",
+    "runtime.errors": "TargetUnavailableError",
+    "targets.in_process": "InProcessTarget ModelCoordinator",
+    "targets.registry": "TargetOptions UnknownTargetError find_target",
+    "targets.target": "Hints Provenance Target",
+    "testing.pytest_support": "ViolationError check_programs machine_against",
+}
+_HOMES = {name: module for module, names in _MODULES.items() for name in names.split()}
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name when it is first used.  Raises AttributeError for any other."""
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    """List the public names."""
+    return sorted({*globals(), *__all__})

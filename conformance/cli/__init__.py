@@ -1,0 +1,1 @@
+"""The command line `fencepost`: a module for each group of related commands."""

@@ -1,0 +1,1 @@
+"""Makers of generated pages: the table, the revisions, the certificates."""

@@ -1,0 +1,45 @@
+"""Keeping the event loop on time, so that what is late is the target.
+
+A case's judge takes the processor while answers come in.  It works in one thread, a piece at a
+time: threads of Python take turns, so the loop waits for some milliseconds only.  What the loop
+read late would count as the target's lateness.  For the same reason nothing new is begun while this
+process is behind.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import TypeVar
+
+_Found = TypeVar("_Found")
+
+_THREAD = ThreadPoolExecutor(1, thread_name_prefix="judge")
+_PAUSE_S = 0.001
+_LATE_S = 0.05
+"""Where this process is as late as that, nothing more is begun for a while."""
+
+
+async def aside(work: Callable[[], _Found]) -> tuple[_Found, float]:
+    """Do work in the thread; its result, and the seconds of processor time that it took."""
+    return await asyncio.get_running_loop().run_in_executor(_THREAD, partial(timed, work))
+
+
+def timed(work: Callable[[], _Found]) -> tuple[_Found, float]:
+    """Do work here and now; its result, and the seconds of processor time that it took."""
+    begun = time.thread_time()
+    return work(), time.thread_time() - begun
+
+
+async def kept_up() -> None:
+    """Wait until this process keeps up: until the loop wakes as soon as it asked for."""
+    while True:
+        due = time.monotonic() + _PAUSE_S
+        await asyncio.sleep(_PAUSE_S)
+        late = time.monotonic() - due
+        if late <= _LATE_S:
+            return
+        await asyncio.sleep(late)

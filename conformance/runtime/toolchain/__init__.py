@@ -1,0 +1,1 @@
+"""Programs and libraries that targets need: found, downloaded, cached."""

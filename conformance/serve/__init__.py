@@ -1,0 +1,1 @@
+"""The model as a coordinator for others: a broker on TCP, a program on stdio."""

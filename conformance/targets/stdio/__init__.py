@@ -1,0 +1,1 @@
+"""Programs that speak the adapter protocol on stdin and stdout."""

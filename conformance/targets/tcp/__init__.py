@@ -1,0 +1,1 @@
+"""Brokers at an address: connections, Kafka's wire format, security, cleaning up."""
