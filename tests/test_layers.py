@@ -24,7 +24,7 @@ ROOMS = {
         "kill_matrix cover diff mutants proofs stateful checking oracle claims explorer worlds"
         " logic workers"
     ),
-    "model": "revisions machine rules revision state history coordinator messages table",
+    "model": "revisions machine rules revision state history coordinator messages table _door",
 }
 """Floors and the rooms of each, from the top down: a room may import from those behind it.
 

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import zip_longest
+from textwrap import wrap
 from typing import Any
 
 import click
-from rich.table import Table as Grid
 from rich.text import Text
 
 from fencepost.conformance.cli.options.common import console, json_option, revision_option
 from fencepost.conformance.targets.registry import find_revision
 from fencepost.model.revision import DropRule, Revision
 from fencepost.model.revisions import revisions
+from fencepost.model.table.cells import print_rows
 from fencepost.model.table.table import Rule, Table
+
+_NARROWEST = {"mid": 9, "inst": 13, "state": 19, "more": 18, "then": 30}
+"""Columns of the decision table in characters: as wide as the longest word in them, or wider."""
 
 
 def _rule_json(table: Table, rule: Rule, place: str) -> dict[str, Any]:
@@ -34,18 +39,12 @@ def _rule_json(table: Table, rule: Rule, place: str) -> dict[str, Any]:
 
 def _rules(revision: Revision) -> Iterator[dict[str, Any]]:
     for table in revision.tables.values():
-        for number, rule in enumerate(table.checks, start=1):
-            yield _rule_json(table, rule, f"check {number}")
-        for rule in table.rows:
-            yield _rule_json(table, rule, "row")
+        for row in print_rows(table)[1]:
+            yield _rule_json(table, row.rule, row.place)
 
 
 def _echo_json(value: object) -> None:
     click.echo(json.dumps(value, indent=2, ensure_ascii=False))
-
-
-def _outcome(rule: dict[str, Any]) -> str:
-    return "; ".join([*rule["effect"], *([rule["answer"]] if rule["answer"] else [])]) or "nothing"
 
 
 @click.command("table")
@@ -53,21 +52,42 @@ def _outcome(rule: dict[str, Any]) -> str:
 @json_option
 def table_command(revision: str, as_json: bool) -> None:
     """Print the decision table: checks in order, then rows."""
-    rules = list(_rules(find_revision(revision)))
+    chosen = find_revision(revision)
     if as_json:
-        _echo_json(rules)
+        _echo_json(list(_rules(chosen)))
         return
     screen = console()
-    for name in dict.fromkeys(rule["table"] for rule in rules):
-        grid = Grid(title=f"{name} ({revision})", title_justify="left", show_lines=False)
-        for column, ratio in (("rule", 3), ("", 1), ("when", 5), ("then", 5), ("level", 1)):
-            grid.add_column(column, ratio=ratio, overflow="fold")
-        for rule in rules:
-            if rule["table"] == name:
-                level = rule["level"] + (" (defensive)" if rule["defensive"] else "")
-                grid.add_row(rule["id"], rule["kind"], rule["guard"], _outcome(rule), level)
-        screen.print(grid)
+    for table in chosen.tables.values():
+        screen.print(Text(f"{table.name} ({revision})", style="italic"))
+        for line, style in _table_lines(table, screen.width):
+            screen.print(Text(line, style=style), soft_wrap=True)
         screen.print()
+
+
+def _table_lines(table: Table, width: int) -> Iterator[tuple[str, str]]:
+    """A table's lines, each with its style: a rule's cells, and under them which rule it is."""
+    headings, rows = print_rows(table)
+    widths = [max(_NARROWEST.get(name, width // 2 - 2), width // 9) for name in headings[:-1]]
+    widths.append(max(width - sum(widths) - 2 * len(widths), _NARROWEST["then"]))
+    for line in _beside(headings, widths):
+        yield line, "bold"
+    for row in rows:
+        for line in _beside((*row.cells, "; ".join(row.then)), widths):
+            yield line, ""
+        unreachable = ", unreachable" if row.rule.defensive else ""
+        about = (
+            f"{row.rule.id}: {row.rule.level.value}, {row.place}{unreachable}; {row.rule.source}"
+        )
+        for line in wrap(about, width, initial_indent="    ", subsequent_indent="    "):
+            yield line, "dim"
+
+
+def _beside(cells: Iterable[str], widths: list[int]) -> Iterator[str]:
+    """The lines of one row: each cell is as wide as its column."""
+    columns = (wrap(cell, room) for cell, room in zip(cells, widths, strict=True))
+    for parts in zip_longest(*columns, fillvalue=""):
+        padded = (part.ljust(room) for part, room in zip(parts, widths, strict=True))
+        yield "  ".join(padded).rstrip()
 
 
 @click.command("revisions")

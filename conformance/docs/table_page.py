@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from html import escape
 from itertools import groupby
 from pathlib import Path
 
 from fencepost.conformance.targets.registry import DEFAULT_REVISION, find_revision
 from fencepost.model.revision import Revision
-from fencepost.model.table.effects import Echo
-from fencepost.model.table.table import Rule, Table
+from fencepost.model.table.cells import Row, print_rows
+from fencepost.model.table.table import Table
 from fencepost.model.table.vocabulary import GroupState
 from fencepost.traces.page.diagram import Edge, edges
 
@@ -37,9 +38,9 @@ A rule's level says how binding it is: MUST, SHOULD or MAY ([what that means](ce
 `fencepost explain ID` tells one rule with the cases that are about it, and
 `fencepost table --revision R` prints the table of another revision.
 
-In conditions, *mid* is the member id that was sent, *inst* the instance id.  In effects, *S* is the
-member's session timeout, *R* its rebalance timeout, *D* the initial rebalance delay, *v* the
-version of the request.
+*mid* is the member id that was sent, *inst* the instance id, *state* the group's; an empty cell
+means any.  *more* is what else must hold.  In what is done *then*, *S* is the member's session
+timeout, *R* its rebalance timeout, *D* the initial rebalance delay, *v* the version of the request.
 """
 
 _STATES_TITLE = f"""\
@@ -71,33 +72,30 @@ def table_page(revision: Revision) -> str:
 
 
 def _table(table: Table) -> Iterator[str]:
-    yield from (f"## {_heading(table)}", "", "| rule | when | then | why |", "|---|---|---|---|")
-    for number, rule in enumerate(table.checks, start=1):
-        yield _row(rule, f"check {number}", table.condition(rule))
-    for rule in table.rows:
-        yield _row(rule, "row", table.condition(rule))
-    yield ""
+    headings, rows = print_rows(table)
+    yield from (f"## {_heading(table)}", "", '<table class="rules">', "<thead><tr>")
+    yield "".join(f"<th>{heading}</th>" for heading in headings)
+    yield "</tr></thead>"
+    for row in rows:
+        yield from _row(row, headings)
+    yield from ("</table>", "")
 
 
 def _heading(table: Table) -> str:
     return table.name[0].upper() + table.name[1:]
 
 
-def _row(rule: Rule, kind: str, condition: str) -> str:
-    name = f'<a id="{_anchor(rule.id)}"></a>`{rule.id}`<br>{rule.level.value}, {kind}'
-    name += f"<br>*{_plain(rule.source)}*"
-    why = _plain(rule.because)
-    if rule.defensive:
-        why += f"<br>Can't be reached: {_plain(rule.defensive)}"
-    return f"| {name} | {_plain(condition)} | {_then(rule)} | {why} |"
-
-
-def _then(rule: Rule) -> str:
-    steps = [_plain(do.value) for do in rule.effect]
-    if rule.answer is not None:
-        echo = f", with {_plain(rule.echo.value)} as id" if rule.echo is not Echo.SENT else ""
-        steps.append(f"answer {rule.answer.name}{echo}")
-    return "<br>".join(steps) or "nothing changes"
+def _row(row: Row, headings: tuple[str, ...]) -> Iterator[str]:
+    """A body of two rows: the cells, and under them which rule it is, and why."""
+    rule = row.rule
+    cells = (*map(_plain, row.cells), "<br>".join(map(_plain, row.then)))
+    pairs = zip(headings, cells, strict=True)
+    yield f'<tbody id="{_anchor(rule.id)}"><tr>'
+    yield "".join(f'<td data-column="{heading}">{cell}</td>' for heading, cell in pairs)
+    unreachable = f" Can't be reached: {_plain(rule.defensive)}." if rule.defensive else ""
+    yield f'</tr><tr><td colspan="{len(headings)}">'
+    yield f"<code>{rule.id}</code> {rule.level.value}, {row.place}: {_plain(rule.because)}."
+    yield f"{unreachable} <em>{_plain(rule.source)}</em></td></tr></tbody>".lstrip()
 
 
 def _anchor(rule_id: str) -> str:
@@ -105,9 +103,8 @@ def _anchor(rule_id: str) -> str:
 
 
 def _plain(text: str) -> str:
-    """Text in a cell that is not read as Markdown or HTML."""
-    text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-    return "".join(f"\\{sign}" if sign in "|*_`[]" else sign for sign in text)
+    """Text that is not read as HTML."""
+    return escape(text, quote=False)
 
 
 def states_page(revision: Revision) -> str:

@@ -15,7 +15,7 @@ from fencepost.conformance.certify.replay import rejudge
 from fencepost.conformance.certify.report import write_texts
 from fencepost.model.history import Sent
 from fencepost.model.messages.draft_messages import ALL_APIS
-from fencepost.model.messages.requests import groups_of
+from fencepost.model.messages.messages import groups_of
 from fencepost.traces.audit.judge.results import EXPLAINED, UNKNOWN, VIOLATED
 from fencepost.traces.files.trace_file import TraceFile
 from fencepost.traces.page.trace_data import ShownTrace

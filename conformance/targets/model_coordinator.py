@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from fencepost.model.coordinator import Answer, Send
 from fencepost.model.machine.answers import about_nothing, merged
 from fencepost.model.machine.machine import Machine
-from fencepost.model.messages.requests import groups_of
+from fencepost.model.messages.messages import groups_of
 from fencepost.model.messages.shapes import Message
 from fencepost.model.state.group import Group, Timer
 from fencepost.model.state.work import Emission, Incoming, Outcome, Span

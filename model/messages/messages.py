@@ -93,6 +93,7 @@ __all__ = [
     "SyncAssignment",
     "SyncGroupRequest",
     "SyncGroupResponse",
+    "groups_of",
 ]
 
 
@@ -122,3 +123,19 @@ APIS: dict[str, Api] = {
         Api("ListGroups", 16, 0, 5, 3, ListGroupsRequest, ListGroupsResponse),
     )
 }
+
+_SEVERAL_SINCE = 8
+"""From this version on OffsetFetch may name several groups."""
+
+
+def groups_of(message: Message, version: int) -> list[str] | None:
+    """List the groups that a request names, in its order; None: it asks for all that there are."""
+    match message:
+        case DescribeGroupsRequest():
+            return list(dict.fromkeys(message.groups))
+        case ListGroupsRequest():
+            return None
+        case OffsetFetchRequest() if version >= _SEVERAL_SINCE:
+            return list(dict.fromkeys(g.group_id for g in message.groups))
+        case _:
+            return [getattr(message, "group_id", "")]

@@ -1,1 +1,1 @@
-"""The decision table: one module per API, one per kind of timer, each ending in its `TABLE`."""
+"""The decision table of `kafka-4`: one module for each API, and one for timers and failover."""

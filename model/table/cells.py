@@ -1,13 +1,14 @@
 """Guards as the cells of a table: `when(mid=EMPTY, inst=OTHER, state=STABLE)`.
 
 Nearly every guard says of some features which values they must have: a row of cells, as in the
-KIP's own table.  `when` builds the expression of such a row; `read_cells` finds the cells again,
-for who prints the table.  What is more than that is written with `fencepost.model.table.expr`.
+KIP's own table.  `when` builds the expression of such a row, and `print_rows` finds the cells
+again, to print the table.  What is more than that is written with `fencepost.model.table.expr`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import TypeAlias, TypedDict, TypeVar, Unpack
 
 from fencepost.model.table import vocabulary
@@ -18,9 +19,11 @@ from fencepost.model.table.expr import (
     In,
     Negation,
     all_of,
+    features_of,
     text,
     word,
 )
+from fencepost.model.table.table import Rule, Table
 from fencepost.model.table.vocabulary import (
     Availability,
     Change,
@@ -114,6 +117,45 @@ def _condition(column: str, cell: object) -> Expr:
     if not values:
         raise ValueError(f"{column}=(): no value would do; leave the column out, or name values")
     return COLUMNS[column].among(*values)
+
+
+_SHOWN = ("mid", "inst", "state")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Row:
+    """A rule as a row of a printed table.
+
+    `place`: `check 1` and so on in the order of the checks, or `row`.  `cells`: a text for each
+    heading but the last, "" where every value will do; `then`: what the rule does, step by step.
+    """
+
+    rule: Rule
+    place: str
+    cells: tuple[str, ...]
+    then: tuple[str, ...]
+
+
+def print_rows(table: Table) -> tuple[tuple[str, ...], tuple[Row, ...]]:
+    """A table's headings and rows, as the KIP prints its table.
+
+    Member id, instance id and state have a column each where a rule of the table asks for them;
+    what else a rule asks for is in the column `more`.  Without any of the three there is one
+    column, `when`.
+    """
+    asked = {f.name for rule in table.rules() for f in features_of(rule.guard)}
+    shown = tuple(f for name in _SHOWN for f in table.features if f.name == name and name in asked)
+    places = (
+        *((f"check {number}", rule) for number, rule in enumerate(table.checks, start=1)),
+        *(("row", rule) for rule in table.rows),
+    )
+    rows = []
+    for place, rule in places:
+        cells, rest = read_cells(rule.guard, shown)
+        more = rest if rest or any(cells) else "always"
+        rows.append(Row(rule, place, (*cells, more), rule.steps()))
+    headings = (*(feature.name for feature in shown), "more" if shown else "when", "then")
+    return headings, tuple(rows)
 
 
 def read_cells(guard: Expr, columns: Sequence[Feature]) -> tuple[tuple[str, ...], str]:

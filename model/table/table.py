@@ -56,6 +56,14 @@ class Rule:
     echo: Echo = Echo.SENT
     defensive: str | None = None
 
+    def steps(self) -> tuple[str, ...]:
+        """What the rule does, in order, in words; at the end what is answered at once."""
+        steps = [do.value for do in self.effect]
+        if self.answer is not None:
+            echo = f", with {self.echo.value} as id" if self.echo is not Echo.SENT else ""
+            steps.append(f"answer {self.answer.name}{echo}")
+        return tuple(steps) or ("nothing changes",)
+
     def but(self, **changes: object) -> Rule:
         """The same rule with differences, as revisions need it."""
         return replace(self, **changes)  # type: ignore[arg-type]

@@ -26,8 +26,8 @@ from fencepost.model.messages.messages import (
     OffsetCommitResponse,
     SyncGroupRequest,
     SyncGroupResponse,
+    groups_of,
 )
-from fencepost.model.messages.requests import groups_of
 from fencepost.model.messages.shapes import Message, ShapeError
 from fencepost.model.table.errors import Error
 

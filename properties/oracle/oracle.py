@@ -20,8 +20,7 @@ from fencepost.model.coordinator import Answer, Config
 from fencepost.model.history import Answered, Disconnected, Event, Handled, Passed, Restarted, Sent
 from fencepost.model.machine.machine import Machine
 from fencepost.model.messages.draft_messages import ALL_APIS
-from fencepost.model.messages.messages import JoinGroupResponse
-from fencepost.model.messages.requests import groups_of
+from fencepost.model.messages.messages import JoinGroupResponse, groups_of
 from fencepost.model.messages.shapes import Message, ShapeError
 from fencepost.model.revision import Revision
 from fencepost.model.state.fast_replace import replace

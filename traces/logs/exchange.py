@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from fencepost.model.messages.draft_messages import ALL_APIS
-from fencepost.model.messages.requests import groups_of
+from fencepost.model.messages.messages import groups_of
 from fencepost.model.messages.shapes import Message
 
 Body = Mapping[str, Any]

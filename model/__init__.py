@@ -1,0 +1,248 @@
+"""The model: what a correct coordinator of Kafka's classic group protocol does.  Pure, no I/O.
+
+The decision table is data: rules whose guards ask about a request and a group, and whose effects
+are steps from a closed list.  A revision is a set of tables; the machine carries their rules out.
+
+The rooms, from the top down; each may use those behind it:
+
+- `revisions`: every revision of the protocol by name, from KIP-345's drafts to Kafka 4.
+- `machine`: the step function, from a group and a request to every allowed outcome.
+- `rules`: the decision table, a module for each API.
+- `revision`: what a revision is, and how one is made from another.
+- `state`: a group, and the work of one step on it.
+- `history`: the records of what was sent and answered, and when.
+- `coordinator`: the interface of what can be held to the model.
+- `messages`: requests and answers, and the shape of every version.
+- `table`: the language of the rules: features, guards, effects, errors.
+
+What is named here is the public API; it is loaded when it is first used.  Example:
+
+>>> from fencepost.model import Incoming, JoinGroupRequest, JoinProtocol, Machine, Span
+>>> from fencepost.model import find_revision
+>>> join = JoinGroupRequest(
+...     group_id="orders",
+...     session_timeout_ms=10_000,
+...     rebalance_timeout_ms=60_000,
+...     member_id="",
+...     group_instance_id="instance-1",
+...     protocol_type="consumer",
+...     protocols=(JoinProtocol(name="range", metadata=b""),),
+... )
+>>> request = Incoming("r-1", "client-1", "JoinGroup", 9, join, fresh_id="member-1")
+>>> [outcome] = Machine(find_revision("kafka-4")).handle(None, request, Span(0, 0))
+>>> outcome.rules
+('JOIN-STATIC-EMPTY-NEW', 'JOIN-PHASE-WAIT')
+>>> outcome.group.state
+<GroupState.PREPARING: 'PreparingRebalance'>
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fencepost.model._door import lazy
+
+if TYPE_CHECKING:
+    from fencepost.model.coordinator import (
+        CONFIG_DEFAULTS,
+        Answer,
+        AsyncCoordinator,
+        Body,
+        Config,
+        Coordinator,
+        CoordinatorFailure,
+        Dropped,
+        Hello,
+        Reset,
+        Send,
+        UnsupportedError,
+    )
+    from fencepost.model.history import (
+        Answered,
+        Disconnected,
+        Event,
+        Handled,
+        Passed,
+        Restarted,
+        Sent,
+    )
+    from fencepost.model.machine.machine import Machine
+    from fencepost.model.messages.messages import (
+        APIS,
+        Api,
+        CommitPartition,
+        CommitTopic,
+        DescribeGroupsRequest,
+        DescribeGroupsResponse,
+        FetchGroup,
+        FetchTopic,
+        HeartbeatRequest,
+        HeartbeatResponse,
+        JoinGroupRequest,
+        JoinGroupResponse,
+        JoinProtocol,
+        LeaveGroupRequest,
+        LeaveGroupResponse,
+        LeavingMember,
+        ListGroupsRequest,
+        ListGroupsResponse,
+        OffsetCommitRequest,
+        OffsetCommitResponse,
+        OffsetFetchRequest,
+        OffsetFetchResponse,
+        SyncAssignment,
+        SyncGroupRequest,
+        SyncGroupResponse,
+    )
+    from fencepost.model.messages.shapes import Message, ShapeError
+    from fencepost.model.revision import (
+        Difference,
+        DropRule,
+        Gate,
+        Release,
+        Revision,
+        SetRule,
+        derive,
+    )
+    from fencepost.model.revisions.base import KAFKA_4
+    from fencepost.model.revisions.releases import RELEASES
+    from fencepost.model.revisions.revisions import NAMES as REVISION_NAMES
+    from fencepost.model.revisions.revisions import find as find_revision
+    from fencepost.model.state.group import (
+        Group,
+        InitialDelay,
+        Member,
+        Offset,
+        ParkedRequest,
+        Timer,
+    )
+    from fencepost.model.state.work import Emission, Incoming, Outcome, Span
+    from fencepost.model.table.cells import when
+    from fencepost.model.table.effects import Do, Echo
+    from fencepost.model.table.errors import Error, error_name
+    from fencepost.model.table.expr import Expr, Feature, all_of, any_of, negate
+    from fencepost.model.table.table import Level, Rule, Table, TableError
+    from fencepost.model.table.vocabulary import Availability, GroupState, Inst, Mid, Role
+
+__all__ = [
+    "APIS",
+    "CONFIG_DEFAULTS",
+    "KAFKA_4",
+    "RELEASES",
+    "REVISION_NAMES",
+    "Answer",
+    "Answered",
+    "Api",
+    "AsyncCoordinator",
+    "Availability",
+    "Body",
+    "CommitPartition",
+    "CommitTopic",
+    "Config",
+    "Coordinator",
+    "CoordinatorFailure",
+    "DescribeGroupsRequest",
+    "DescribeGroupsResponse",
+    "Difference",
+    "Disconnected",
+    "Do",
+    "DropRule",
+    "Dropped",
+    "Echo",
+    "Emission",
+    "Error",
+    "Event",
+    "Expr",
+    "Feature",
+    "FetchGroup",
+    "FetchTopic",
+    "Gate",
+    "Group",
+    "GroupState",
+    "Handled",
+    "HeartbeatRequest",
+    "HeartbeatResponse",
+    "Hello",
+    "Incoming",
+    "InitialDelay",
+    "Inst",
+    "JoinGroupRequest",
+    "JoinGroupResponse",
+    "JoinProtocol",
+    "LeaveGroupRequest",
+    "LeaveGroupResponse",
+    "LeavingMember",
+    "Level",
+    "ListGroupsRequest",
+    "ListGroupsResponse",
+    "Machine",
+    "Member",
+    "Message",
+    "Mid",
+    "Offset",
+    "OffsetCommitRequest",
+    "OffsetCommitResponse",
+    "OffsetFetchRequest",
+    "OffsetFetchResponse",
+    "Outcome",
+    "ParkedRequest",
+    "Passed",
+    "Release",
+    "Reset",
+    "Restarted",
+    "Revision",
+    "Role",
+    "Rule",
+    "Send",
+    "Sent",
+    "SetRule",
+    "ShapeError",
+    "Span",
+    "SyncAssignment",
+    "SyncGroupRequest",
+    "SyncGroupResponse",
+    "Table",
+    "TableError",
+    "Timer",
+    "UnsupportedError",
+    "all_of",
+    "any_of",
+    "derive",
+    "error_name",
+    "find_revision",
+    "negate",
+    "when",
+]
+
+__getattr__, __dir__ = lazy(
+    __name__,
+    {
+        "revisions.revisions": "REVISION_NAMES=NAMES find_revision=find",
+        "revisions.base": "KAFKA_4",
+        "revisions.releases": "RELEASES",
+        "revision": "Difference DropRule Gate Release Revision SetRule derive",
+        "table.table": "Level Rule Table TableError",
+        "table.cells": "when",
+        "table.effects": "Do Echo",
+        "table.errors": "Error error_name",
+        "table.expr": "Expr Feature all_of any_of negate",
+        "table.vocabulary": "Availability GroupState Inst Mid Role",
+        "machine.machine": "Machine",
+        "state.group": "Group InitialDelay Member Offset ParkedRequest Timer",
+        "state.work": "Emission Incoming Outcome Span",
+        "messages.shapes": "Message ShapeError",
+        "messages.messages": (
+            "APIS Api CommitPartition CommitTopic DescribeGroupsRequest DescribeGroupsResponse "
+            "FetchGroup FetchTopic HeartbeatRequest HeartbeatResponse JoinGroupRequest "
+            "JoinGroupResponse JoinProtocol LeaveGroupRequest LeaveGroupResponse LeavingMember "
+            "ListGroupsRequest ListGroupsResponse OffsetCommitRequest OffsetCommitResponse "
+            "OffsetFetchRequest OffsetFetchResponse SyncAssignment SyncGroupRequest "
+            "SyncGroupResponse"
+        ),
+        "history": "Answered Disconnected Event Handled Passed Restarted Sent",
+        "coordinator": (
+            "CONFIG_DEFAULTS Answer AsyncCoordinator Body Config Coordinator CoordinatorFailure "
+            "Dropped Hello Reset Send UnsupportedError"
+        ),
+    },
+)

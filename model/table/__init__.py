@@ -1,0 +1,1 @@
+"""The language of the rules: features, guards, effects, errors, and what a table is."""
