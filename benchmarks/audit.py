@@ -1,8 +1,8 @@
-"""Figures: how quick the audit of a request log is, beside plain JSON parsing of the same file.
+"""Measures how quick the audit of a request log is, beside plain JSON parsing of the same file.
 
-Decides what is measured: lines per second of the parser alone (orjson, and Python's json beside
-it), of the reader, and of the whole audit, on one core and in the same run; and how much memory the
-audit takes at most.  The log is made by the model's clients, the same for the same seed.
+The figures are lines per second of the parser alone (orjson, and Python's json beside it), of the
+reader, and of the whole audit, on one core and in the same run; and how much memory the audit takes
+at most.  The log is made by the model's clients, the same for the same seed.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
-"""Figures: how quickly the explorer visits a published state space, beside other tools.
+"""Measures how quickly the explorer visits a published state space, beside other tools.
 
-Decides what is comparable: kip345-small, whose counts are published, with its four invariants
-judged in every state, each exploration in a process of its own (so that its memory is its own), and
-the others in the same run.  Seconds are those of the search, without the start of a program.
+What is compared is kip345-small, whose counts are published, with its four invariants checked in
+every state.  Each exploration runs in a process of its own, so that its memory is its own, and the
+other tools run in the same session.  Seconds are those of the search, without the start of a
+program.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """kip345-small by whole frontiers: the rules as tables, looked up with NumPy.
 
-Decides how the answers of the rules, which are asked once per pair of parts as in `kip345_packed`,
-are kept as arrays: what a client does is one row per server and client, what the server does one
-row per server.  Applying an action to a million states is then a look-up and some arithmetic.
+The answers of the rules, which are asked once per pair of parts as in `kip345_packed`, are kept as
+arrays: what a client does is one row per server and client, what the server does one row per
+server.  Applying an action to a million states is then a look-up and some arithmetic.
 """
 
 from __future__ import annotations

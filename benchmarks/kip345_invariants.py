@@ -1,7 +1,7 @@
-"""What is to hold in every state of kip345-small: four invariants, one per seeded fault.
+"""The four invariants of kip345-small, one for each seeded fault.
 
-Decides the parts that each speaks of: the first three of the server alone, the fourth of the server
-and the generations that two clients were told.
+The first three speak of the server alone, the fourth of the server and the generations that two
+clients were told.
 """
 
 from __future__ import annotations

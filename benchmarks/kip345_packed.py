@@ -1,9 +1,9 @@
 """kip345-small with each rule applied once per pair of parts, and states as integers.
 
-Decides the packing: the lowest bits are the clients, some for each, above them the number of the
+The lowest bits of a state are the clients, some bits for each; above them is the number of the
 server's part, given out as parts are met.  What a client does depends on the server and on that
 client alone, so the rules are asked once for each such pair (on configuration E 151,000 times for
-602,727 states), and a state's successors are put together from what they said.
+602,727 states), and a state's successors are put together from the answers.
 """
 
 from __future__ import annotations

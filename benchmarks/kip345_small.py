@@ -1,6 +1,6 @@
 """kip345-small: a small finite model of static membership, to compare explorers by.
 
-Decides nothing about Kafka: it simplifies on purpose, so that the same state space can be written
+It is not a model of Kafka: it simplifies on purpose, so that the same state space can be written
 for many tools, and its counts are published.  The rules are written once, here, on two parts of a
 state: what the server knows, and what each client does.  `SmallSystem` puts the parts together one
 state at a time; `kip345_packed` and `kip345_frontier` are quicker ways to explore the same rules.

@@ -1,8 +1,8 @@
-"""What clients do that no good client does, for the logs of `log_traffic`.
+"""Odd clients for the logs of `log_traffic`: what no good client does.
 
-Decides which oddities there are: members that don't hear that they are out, strangers, old
-protocol versions, administrators, whoever stays away from a rebalance, and groups that fall empty.
-A log without them shows little of what a coordinator may get wrong.
+There are members that don't hear that they were removed, strangers, old protocol versions,
+administrators, clients that stay away from a rebalance, and groups that become empty.  A log
+without them shows little of what a coordinator may get wrong.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Traffic for request logs: clients of the model, as consumers behave, in virtual time.
+"""Traffic for request logs: clients of the model that behave as consumers do, in virtual time.
 
-Decides what happens in a log that nobody recorded: consumers join, sync, send heartbeats and
-commits, are restarted (static members without a leave), crash, come back late, change their
-subscription, and come and go.  The same seed gives the same log.  A wrong model gives wrong logs.
+Consumers join, sync, send heartbeats and commits, are restarted (static members without a leave),
+crash, come back late, change their subscription, and come and go.  The same seed gives the same
+log.  A wrong model gives wrong logs.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Figures: how quick the pure model is, and how much memory it takes.
+"""Measures how quick the pure model is, and how much memory it takes.
 
-Decides what is measured: requests handled per second by `Machine.handle` along a realistic life of
-a group (joins, syncs, mostly heartbeats, restarts, leaves), and memory for 10,000 live groups of
-three members.  Numbers mean something only beside others of the same run, so the walk of another
-Python model can be put beside them.
+The figures are requests handled per second by `Machine.handle` along a realistic life of a group
+(joins, syncs, mostly heartbeats, restarts, leaves), and memory for 10,000 live groups of three
+members.  Figures can only be compared with others of the same run, so another Python model can walk
+the same way beside ours.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""`bench pipeline`: traces per second of the pipeline, engine beside engine, in one run.
+"""`benchmarks pipeline`: traces per second of the pipeline, engine beside engine, in one run.
 
-Decides what is compared.  Each engine draws and checks the same traces in a process of its own, so
-that none is warmed by another; so does a bare loop over the same functions, which shows what the
-engine of one process costs.  What that is for one trace doesn't hang on how many there are, so the
-loop goes through a tenth of them only.  Spark's session is up, and its workers have done a little,
-before the clock starts: what is measured is work, and starting is told beside it.  Memory is the
-peak of the process that drives, which must not grow with the traces.
+Each engine draws and checks the same traces in a process of its own, so that none is warmed up by
+another.  So does a bare loop over the same functions, which shows what the local engine itself
+costs; since that cost per trace doesn't depend on the number of traces, the loop takes a tenth of
+them only.  Spark's session is up, and its workers have done a little, before the clock starts: the
+start is reported beside the work.  Memory is the peak of the driving process, which must not grow
+with the number of traces.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Programs that a benchmark runs beside ours, each within a deadline.
+"""Programs that a benchmark runs beside ours, each with a time limit.
 
-Decides what becomes of a program that is missing, fails or doesn't end: a sentence that says why,
-and what to do.  One that is given up, or that we are interrupted in, is ended with all it started.
+A program that is missing, fails or doesn't end becomes a sentence that says why, and what to do.  A
+program that is given up, or in which we are interrupted, is ended with all that it started.
 """
 
 from __future__ import annotations

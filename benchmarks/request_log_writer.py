@@ -1,7 +1,6 @@
-"""Lines of Kafka's request log, written: for logs of the model, to test and to measure with.
+"""Writes lines of Kafka's request log, for logs made by the model.
 
-Decides how a line looks: as those of Kafka 4.3, with the fields that it has beside those that are
-read.
+The lines look like those of Kafka 4.3, also with the fields that nothing here reads.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Figures: how quickly the worlds of the real model are visited, at one named bound.
+"""Measures how quickly the worlds of the real model are visited, at one named bound.
 
-Decides what is shown of it: with and without properties, with one process and with two, each
-exploration in a process of its own, so that its memory is its own.  CPU seconds are those of all
-its processes; on a machine that others use they say more than the clock does.
+The figures are with and without properties, with one process and with two; each exploration runs in
+a process of its own, so that its memory is its own.  CPU seconds are those of all its processes; on
+a machine that others use they say more than the clock does.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""The kill matrix, for people and as JSON.
+"""Renders the kill matrix, for people and as JSON.
 
-Decides how a kill reads in one cell: how short what shows it is, and what it took to find it; and
-which totals stand at the end: each engine's, and the two ways apart, since it is worth more to see
-a bug by properties alone than to see that an answer differs from a right one.
+One cell says how short the evidence of a kill is, and what it took to find it.  At the end are the
+totals of each engine, and of the two ways apart: to see a bug by properties alone is worth more
+than to see that an answer differs from a right one.
 """
 
 from __future__ import annotations

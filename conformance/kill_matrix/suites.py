@@ -1,7 +1,7 @@
-"""The suites as engines of the kill matrix: cases against a mutant over the adapter's interface.
+"""The suites as engines of the kill matrix: cases run against a mutant through the adapter.
 
-Decides how a suite is asked.  The catalogue is run whole, since it counts how many cases notice;
-of the cover suite the shortest walks come first, and the first that fails ends it.
+The catalogue is run whole, since it counts how many cases notice the mutant.  Of the cover suite
+the shortest walks are run first, and the first that fails ends the run.
 """
 
 from __future__ import annotations

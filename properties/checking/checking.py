@@ -1,11 +1,10 @@
-"""Is a revision safe?  Its properties, checked in a few small worlds, each chosen for a question.
+"""Checks a revision: its properties, in a few small scopes that are explored completely.
 
-Decides which worlds those are, and what the verdict is.  A property holds; is violated (with the
-shortest run that shows it); is violated as expected, where a shipped revision is known for it, or
-as asked, where a draft's own text asks for it; or was never put to the test.  Only what is known of
-a shipped revision passes: that nobody tested a property is a failure, too.  The first world that
-shows a violation is the one that is told, since they stand in the order in which they are easiest
-to grasp.
+A property holds; or is violated (with the shortest run that shows it); or is violated as expected,
+where that is known of a shipped revision; or as asked, where a draft's own text asks for it; or was
+never tested, because its premise was never reached.  Only `holds` and a known violation of a
+shipped revision pass: a property that was never tested is a failure.  Scopes are listed in the
+order in which they are easiest to understand, and the first that shows a violation is reported.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Properties at work: what each says of a step or a world, and as checks for the explorer.
+"""Evaluates properties on steps and worlds, and makes checks for the explorer of them.
 
-Decides where each kind is looked at.  Step properties, and state properties that are formulas about
-the group, are judged once for each step that a group can take (many worlds share it) and written
-down as notes on the act; state properties that need the clients are judged in each world.
+Step properties, and state properties that are formulas about the group, are evaluated once for each
+step that a group can take (many worlds share it) and written down as notes on the act.  State
+properties that need the clients are evaluated in each world.
 """
 
 from __future__ import annotations

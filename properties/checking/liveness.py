@@ -1,13 +1,13 @@
-"""What must happen in the end: requests are answered, groups settle.
+"""Checks what must happen in the end: requests are answered, groups settle.
 
-Decides what is assumed of the surroundings, and looks for a run that keeps to it and never gets
-there: a lasso, a cycle that can go on for ever.  Clients are not folded here, since an assumption
-about one client means nothing where two may change places.
+Looks for a run that meets the assumptions and never gets there: a lasso, which ends in a cycle that
+can go on for ever.  Clients are not folded here, since an assumption about one client means nothing
+where two may change places.
 
-Two assumptions are made.  Time passes: a run in which it does not is no run.  And, for a group to
-settle, that its clients keep to the protocol from some moment on, whatever they did before: a
-client that would be told to join joins, one that was given a generation syncs, one that has its
-assignment heartbeats in time, one that was fenced stops; nobody restarts, leaves or is cut off.
+Two assumptions are made.  Time passes.  And, for a group to settle, its clients keep to the
+protocol from some moment on, whatever they did before: a client that would be told to join joins,
+one that was given a generation syncs, one that has its assignment sends heartbeats in time, one
+that was fenced stops; nobody restarts, leaves or is cut off.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
-"""A walk through worlds, act by act, with an eye on what must hold.
+"""Random walks through worlds, act by act, checked as they go.
 
-Decides what a random engine looks at.  By properties alone: the judge of each step, each world, and
-at the end the answers of the whole run.  By comparison: whether another revision could have given
-the same answers; the oracle says so, and it is asked only about walks of which some step is none of
-that revision's own.
+By properties: each step and each world is checked, and at the end the answers of the whole run.  By
+comparison: whether another revision could have given the same answers.  The oracle says so; it is
+asked only about walks with a step that is not one of that revision's own.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Which rules of a table a search has used, and which it never did.
+"""Counts which rules of a table a search has used, and lists those that it never used.
 
-Decides what counts as never: a rule that can be reached, and was used in no example.  A search that
-is silent about those claims more than it looked at.
+A rule counts as never used if it can be reached, and no example used it.  A search that doesn't
+report those claims more than it tested.
 """
 
 from __future__ import annotations

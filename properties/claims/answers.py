@@ -1,8 +1,6 @@
-"""What must hold of answers alone, whoever gave them: all history properties, in one place.
+"""The history properties: what must hold of answers alone, whoever gave them.
 
-Decides nothing more: each is defined where its subject is.  They need no table and no revision, so
-a coordinator can be held to them that nobody has a model of; what they see they see without knowing
-the right answer.
+They need no table and no revision, so they also apply to a coordinator that nobody has a model of.
 
     >>> from fencepost.properties.claims.answers import broken_properties
     >>> broken_properties([])

@@ -1,7 +1,7 @@
-"""Of answers alone: each is readable in its version, and none is waited for without end.
+"""History properties: each answer is readable in its version, and each request is answered in time.
 
-Decides how long a request may wait: a JoinGroup for the rebalance that it takes part in, a
-SyncGroup until those who owe one are removed, all else not at all.
+A JoinGroup may wait for the rebalance that it takes part in, a SyncGroup until the members that owe
+one are removed; all other requests are answered at once.
 """
 
 from __future__ import annotations

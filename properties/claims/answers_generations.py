@@ -1,8 +1,8 @@
-"""Of answers alone: what a generation is, all who are in it are told alike.
+"""History properties: all members of a generation are told the same.
 
-Decides how generations are told apart.  Their numbers never fall while one coordinator has the
-group.  A generation counts as stored once a SyncGroup of it was answered NONE; a failover may bring
-the group back to the last stored one, and numbers above it may be used anew, for other members.
+Generation numbers never fall while one coordinator has the group.  A generation counts as stored
+once a SyncGroup of it was answered NONE; a failover may bring the group back to the last stored
+one, and higher numbers may then be used again, for other members.
 """
 
 from __future__ import annotations

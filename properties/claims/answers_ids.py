@@ -1,7 +1,7 @@
-"""Of answers alone: ids are handed out once, and who was fenced or replaced stays out.
+"""History properties: ids are handed out once, and who was fenced or replaced stays out.
 
-Decides what can be held against a coordinator without knowing its states: that it said NONE, or an
-error that only a member gets, to somebody of whom it had said before that he is no member.
+They hold one thing against a coordinator without knowing its state: that it answered NONE, or an
+error that only a member gets, to a client after an answer that said that it is no member.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Of answers alone: a static member that restarts in a stable group disturbs nobody.
+"""History properties: a static member that restarts in a stable group causes no rebalance.
 
-Decides when a history shows a group to be Stable, so that whatever happens next has a cause that
-can be seen: a SyncGroup or Heartbeat of its generation was answered NONE after the generation was
-assigned, nothing that may start a rebalance was asked since or was still under way, nobody's
-session can have ended, and there was no failover.
+A history shows that a group is Stable if a SyncGroup or Heartbeat of its generation was answered
+NONE after the generation was assigned, no request that may start a rebalance was sent since or was
+still under way, nobody's session can have ended, and there was no failover.  So whatever happens
+next has a cause that can be seen.
 """
 
 from __future__ import annotations

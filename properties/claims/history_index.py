@@ -1,9 +1,8 @@
-"""A history read: which request was answered how, what came before what, when another took over.
+"""An index of a history: which request was answered how, and what came before what.
 
-Decides what may be concluded from the order of events.  A request takes effect after it was sent
-and before its answer was read; so of two requests one came first only if it was answered before the
-other was sent.  Nothing else is known, under a real clock; under a virtual clock a request takes
-effect when it is sent.
+A request takes effect after it was sent and before its answer was read; so of two requests one came
+first only if it was answered before the other was sent.  Nothing more is known with a real clock;
+with a virtual clock a request takes effect when it is sent.
 """
 
 from __future__ import annotations

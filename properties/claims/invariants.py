@@ -1,7 +1,7 @@
-"""What holds of every group that can be reached: the state properties, each a formula.
+"""The state properties that are formulas: what holds of every group that can be reached.
 
-Decides what is claimed of a group at any time.  The first are what a protocol author asks for; the
-others say how a coordinator keeps its books, and carry the proofs of the first.
+PROMISED are what a protocol author asks for.  BOOKS say how a coordinator keeps its data
+consistent; the proofs of the others need them.
 """
 
 from __future__ import annotations

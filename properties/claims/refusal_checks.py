@@ -1,6 +1,6 @@
-"""Requests that must be refused: of strangers, of another generation, commits.
+"""Checks of step properties: requests of strangers, of another generation, and commits are refused.
 
-Decides the checks of `fencepost.properties.claims.step_properties` that are about who may not.
+`fencepost.properties.claims.step_properties` names them.
 """
 
 from __future__ import annotations

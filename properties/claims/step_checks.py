@@ -1,8 +1,7 @@
-"""What to look at in a step of a group: whom it answers, whom it takes in, whom it lets go.
+"""Checks of step properties about members: whom a step answers, adds and removes.
 
-Decides the checks of `fencepost.properties.claims.step_properties` that are about members.
-Each gives None, or what is wrong in one sentence; beside it stands its premise: whether the step is
-of that kind at all.
+Each check returns None, or what is wrong in one sentence.  Beside it stands its premise: whether
+the step is of that kind at all.  `fencepost.properties.claims.step_properties` names them.
 """
 
 from __future__ import annotations

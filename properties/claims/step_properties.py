@@ -1,7 +1,6 @@
-"""What must hold of every step of a group, where bytes, answers or deadlines are spoken of.
+"""The step properties that speak of bytes, answers or deadlines, which proofs leave out.
 
-Decides the step properties that a proof doesn't reach; those that speak of membership alone are
-formulas (`fencepost.properties.claims.steps`).
+Those that speak of membership alone are formulas (`fencepost.properties.claims.steps`).
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""What holds of every step of a group: the step properties, each a formula.
+"""The step properties that are formulas: what holds of every step of a group.
 
-Decides what a step may do to members that it is not about, to ids that were retired, to the
-generation.  Where Kafka does more than the KIP says, the property stands as the KIP has it, and the
-rules that break it are named: an expected violation.
+They say what a step may do to members that it is not about, to ids that were retired, and to the
+generation.  Where Kafka does more than the KIP says, the property follows the KIP, and the rules
+that break it are named as an expected violation.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""What holds of steps where static and dynamic members live side by side; and what may rebalance.
+"""Step properties of groups with static and dynamic members, and of what may start a rebalance.
 
-Decides who may be touched by a step that is about somebody else: nobody, but at the ends of the two
-waits and at a failover.  KIP-345 leaves it to be verified that the two kinds of members don't touch
-each other's guarantees; here it is.
+A step that is about one member changes no other, except at the ends of the two waits and at a
+failover.  KIP-345 leaves it to be verified that static and dynamic members don't touch each other's
+guarantees; it is verified here.
 """
 
 from __future__ import annotations

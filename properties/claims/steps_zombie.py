@@ -1,6 +1,6 @@
-"""What a zombie may do: a client that names an instance with an id that is not its holder's.
+"""Step properties about zombies: clients that name an instance with an id that is not its holder's.
 
-Decides what fencing promises, and which checks answer before anybody asks whose instance it is.
+They say what fencing promises, and which checks answer before the instance's holder is looked up.
 """
 
 from __future__ import annotations

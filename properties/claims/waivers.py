@@ -1,8 +1,8 @@
-"""Where properties fail on purpose: revision by revision, by which rules, and why.
+"""Waivers: where properties fail on purpose, by revision, by which rules, and why.
 
-Decides nothing: it is what the proofs found, written down.  A rule that is named here and doesn't
-fail is an error as much as one that fails and isn't named.  Release profiles fail where `kafka-4`
-does, but for rules that can't be reached in them.
+The proofs found these.  A rule that is named here and doesn't fail is an error, just as one that
+fails and isn't named.  Release profiles fail where `kafka-4` does, except for rules that can't be
+reached in them.
 """
 
 from __future__ import annotations

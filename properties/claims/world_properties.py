@@ -1,7 +1,7 @@
-"""What must hold of a group and its clients at any moment: what was told agrees with what is.
+"""State properties of a group and its clients: what clients were told agrees with what is.
 
-Decides the properties that need both sides.  A proof doesn't reach them, since it knows no clients;
-of answers alone some have a sister in `fencepost.properties.claims.answers`.
+They need both sides.  Proofs leave them out, since a proof knows no clients; some have a
+counterpart about answers alone in `fencepost.properties.claims.answers`.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""What a tester can walk: the part of a graph of worlds where the coordinator has no choice.
+"""The part of a graph of worlds that a tester can walk: where the coordinator has no choice.
 
-Decides what "every transition" means to somebody who sends requests and lets time pass.  Which
-outcome an act has may be the coordinator's to choose (who leads next, which of two timers that are
-due together fires first).  Where there is one outcome, the transition can be forced; where there
-are several, the act can be done, and nobody knows in which world one is afterwards.  So an open act
-ends a walk, and a walk is a sequence of forced transitions with at most one open act at its end:
-it goes the same way on everything that keeps to the revision.
+A tester sends requests and lets time pass.  Which outcome an act has may be the coordinator's
+choice (who leads next, which of two timers that are due together fires first).  Where there is one
+outcome, the transition can be forced; where there are several, the act can be done, and nobody
+knows which world follows.  So an open act ends a walk: a walk is a sequence of forced transitions
+with at most one open act at its end, and it goes the same way on every coordinator that follows the
+revision.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
-"""The cover suite: as few steps as can be that walk every transition, from the start each time.
+"""The cover suite: as few steps as possible that walk every transition, each walk from the start.
 
-Decides the lower bound and how near to it the suite stays.  Every walk begins at the start, and may
-end anywhere, so to end is to be back at the start at no cost.  Then the walks are a circulation
-that carries each transition once at least, and the cheapest one is a minimum-cost flow: where more
-transitions arrive in a world than leave it, walks must leave it again or end there.  No suite has
-fewer steps, and this flow, taken apart into walks, has just as many.
+Every walk begins at the start and may end anywhere, so to end is to be back at the start at no
+cost.  Then the walks are a circulation that carries each transition at least once, and the cheapest
+one is a minimum-cost flow: where more transitions arrive in a world than leave it, walks must leave
+it again or end there.  No suite has fewer steps than this lower bound, and the flow, taken apart
+into walks, has just as many.
 
-Such walks are long.  A long one tells little once it has failed, and takes its time on a real
+Such walks are long.  A long walk tells little once it has failed, and takes its time on a real
 clock; so each is cut at LENGTH steps, and what follows begins at the start anew.  That is the only
 cost above the bound.
 """

@@ -1,16 +1,16 @@
-"""The suite of pairs: short walks in which every rule follows every rule that it can follow.
+"""The pairs suite: short walks in which every rule follows every rule that it can follow.
 
-Decides what it means to follow: the coordinator decided by the one rule, and the next thing that
-it decided, it decided by the other.  What passes it by (a client that restarts, time in which no
-timer ends) does not come between them.  Where timers are due together, nobody can say from outside
-by which rules it went, and no pair is counted.
+One rule follows another if the coordinator decided by the first, and then its next decision was by
+the second.  What needs no decision (a client that restarts, time in which no timer ends) does not
+come between them.  Where timers are due together, nobody outside can know the order of the rules,
+and no pair is counted.
 
-To see all pairs with the fewest steps is hard, so the walks are found greedily: always on to the
-nearest pair that is missing, and from the start again where that is nearer.  The lower bound is one
-of a simpler problem: a suite's walks, looked at as sequences of rules, must go over every pair, so
-they cost no less than the cheapest walks over pairs alone, if it were possible to follow any pair
-with any other that fits.  A step decides one thing, or several where timers end together or at
-once; a pair that can come about within one step is counted as costing nothing.
+To show all pairs with the fewest steps is a hard problem, so the walks are found greedily: always
+on to the nearest pair that is missing, and from the start again where that is nearer.  The lower
+bound is that of a simpler problem: a suite's walks, seen as sequences of rules, must go over every
+pair, so they cost no less than the cheapest walks over pairs alone, if any pair could follow any
+other that fits.  A step decides one thing, or several where timers end together or at once; a pair
+within one step is counted as costing nothing.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""What an answer means to the client that reads it, whatever names a coordinator has for things.
+"""What an answer means to the client that reads it, whatever names a coordinator uses.
 
-Decides when two answers are the same.  Member ids are compared as clients can: this id is the one
-that c1 was told, that one was never told to anybody.  Generations are compared with those that the
-clients know: the same, or a later one.  Of an answer counts what a client acts upon; what only one
-of two versions or drafts can say does not.
+Two answers are the same if they mean the same.  Member ids are compared as clients can: this id is
+the one that c1 was told, that one was never told to anybody.  Generations are compared with those
+that the clients know: the same, or a later one.  Only the fields on which a client acts count; what
+only one of two versions or drafts can say does not.
 """
 
 from __future__ import annotations

@@ -1,14 +1,14 @@
 """Two revisions in lockstep: a system to explore, whose clients try to tell them apart.
 
-Decides when two revisions differ.  Both are driven by the same clients, which send the same
-requests at the same times, and are followed as long as they answer the same (`compare_answers`).
-Either may have a choice that the protocol leaves open, so what is followed is, for both, the set of
-all worlds that explain the answers so far; where one gives an answer (or keeps silent, at the end
-of a step) that no world of the other gives, they part.  What lies beyond is not explored: the
-clients would no longer know the same.
+Both revisions are driven by the same clients, which send the same requests at the same times, and
+are followed as long as they answer the same (`answers.py`).  Either may have a choice that the
+protocol leaves open, so what is followed is, for both, the set of all worlds that explain the
+answers so far.  Where one gives an answer (or is silent at the end of a step) that no world of the
+other gives, they part.  What lies beyond is not explored: the clients would no longer know the
+same.
 
 A difference belongs to rules that differ between the tables: *directly* to those used in the step
-in which the answers part, if up to there no such rule had told the worlds apart; else to all of
+in which the answers part, if no such rule had told the worlds apart before; otherwise to all of
 them that were used since the worlds were last equal.
 """
 

@@ -1,6 +1,6 @@
-"""What two revisions in lockstep are in: sets of worlds, and what parts them.
+"""States of two revisions in lockstep: sets of worlds, and what parts them.
 
-Decides what a move of one revision is: an act in a world, whom it answers what, and by which rules.
+A response of one revision is an act in a world, what it answers to whom, and by which rules.
 """
 
 from __future__ import annotations

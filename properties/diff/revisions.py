@@ -1,9 +1,9 @@
-"""Two revisions side by side: the shortest way to tell them apart, or that no client can.
+"""Compares two revisions: the shortest way to tell them apart, or that no client can.
 
-Decides what is made of a comparison (`lockstep`): for each rule that differs between the tables the
-shortest sequence whose answers differ there, as a path through the worlds of either revision, up to
-the step in which they part.  Within the bounds the rest is proved: where everything was explored,
-no client can tell.
+The comparison (`product.py`) finds, for each rule that differs between the tables, the shortest
+sequence whose answers differ there: a path through the worlds of either revision, up to the step in
+which they part.  Within the bounds the rest is proved: where everything was explored, no client can
+tell them apart.
 """
 
 from __future__ import annotations

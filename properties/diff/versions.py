@@ -1,9 +1,8 @@
-"""What two revisions can both be asked: which versions clients speak to them, and what is lost.
+"""What two revisions can both be asked: in which versions clients speak to them, and what is lost.
 
-Decides how requests are made comparable.  Where both know a version that says as much as the
-highest of each, clients speak that, so that the requests are the same; else each is spoken to in
-its own form (a draft's), and the act is what is the same.  An act that can't be said to one of them
-is a difference of its own.
+Where both know a version that says as much as the highest of each, clients speak that version, so
+that the requests are the same.  Otherwise each is spoken to in its own form (a draft's), and the
+act is what is the same.  An act that can't be said to one of them is a difference of its own.
 """
 
 from __future__ import annotations

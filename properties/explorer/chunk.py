@@ -1,8 +1,7 @@
-"""Expanding a stretch of one breadth-first level: the only loop that runs a system's code.
+"""Expands a chunk of one breadth-first level: the only loop that runs a system's code.
 
-Decides nothing across stretches.  The same loop serves one process and many: it is given a table of
-what is known, adds to it what it finds, and hands back what the explorer must file, in the order in
-which it was found.
+The same loop serves one process and many.  It is given a table of known states, adds to it what it
+finds, and returns what the explorer must file, in the order in which it was found.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""Systems that keep their states as integers: how the explorer speaks of what they stand for.
+"""Systems that keep their states as integers, and how the explorer describes them.
 
-Decides how a system with a compact form is explored: the engine sees integers for states and for
-actions, checks see what these stand for, and so does the result.  It is the same exploration, since
-integers are equal exactly where states are, and come in the same order.
+The engine sees integers for states and for actions; checks, and the result, see what these stand
+for.  It is the same exploration, since integers are equal exactly where states are, and come in the
+same order.
 
-With several processes, each worker gives numbers of its own to what it meets first.  It hands over
-what it learnt with each stretch of work, and the parent puts its own numbers in their place.
+With several processes, each worker gives its own numbers to what it meets first.  It hands over
+what it learnt with each chunk, and the parent replaces them with its own numbers.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The words of exploration: systems, what is to hold of them, and what was found.
+"""The terms of exploration: a system, checks of its states and steps, and what was found.
 
-Decides what the engine may know of a system: where it starts, what can happen in a state, and what
-comes of it.  States and actions are opaque; they need `==` and `hash`, nothing else.
+The engine knows three things of a system: where it starts, what can happen in a state, and what
+follows.  States and actions are opaque; they need `==` and `hash`, nothing else.
 """
 
 from __future__ import annotations

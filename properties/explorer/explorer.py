@@ -1,11 +1,11 @@
-"""Exhaustive exploration, breadth first: every reachable state, and the shortest way to what fails.
+"""Explores exhaustively, breadth first: each reachable state, and the shortest way to a failure.
 
-Decides the order in which states are found, and with it every trace: level by level, within a level
-in the order of the states that they come from, then in the order of `successors`.  Whoever does the
-work, results are filed in that order, so they are the same with any number of processes.
+States are found level by level, within a level in the order of the states that they come from, then
+in the order of `successors`.  Whichever process does the work, results are filed in that order, so
+they and all traces are the same with any number of processes.
 
-It knows initial states, actions and next states, nothing else.  Per state it keeps the state, its
-number, where it came from and by which action.
+The explorer knows initial states, actions and next states, nothing else.  Per state it keeps the
+state, its number, where it came from and by which action.
 
     result = explore(system, [Check("one leader", state=one_leader)])
     result.violations["one leader"].trace

@@ -1,14 +1,14 @@
-"""Exploring whole frontiers at once, for systems whose states fit into one 64-bit word.
+"""Explores whole frontiers at once, for systems whose states fit into one 64-bit word.
 
-Decides how a level is found with arrays: the system turns the words of a level into the words that
-come of them, action by action; duplicates go by sorting, what was visited by binary search in one
-sorted array.  Sixteen bytes are kept per state, and no way back: a trace is found by expanding the
-levels before it once more.
+A level is found with arrays: the system turns the words of a level into the words that follow,
+action by action; duplicates are removed by sorting, visited states by binary search in one sorted
+array.  Sixteen bytes are kept per state, and no way back: a trace is found by expanding the levels
+before it once more.
 
-States of a level are in the order of their words, so of several shortest traces the one through
-the smallest words, then the system's first action, is told.  `jobs` are threads here, since NumPy
-lets go of the interpreter; they change no result.  Without NumPy (`fencepost[frontier]`) importing
-this module fails.
+States of a level are in the order of their words, so of several shortest traces the one through the
+smallest words, then the system's first action, is reported.  `jobs` are threads here, since NumPy
+releases the interpreter lock; they change no result.  Without NumPy (`fencepost[frontier]`)
+importing this module fails.
 """
 
 from __future__ import annotations

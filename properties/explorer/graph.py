@@ -1,7 +1,7 @@
-"""A kept graph for other tools: networkx, GraphML, DOT.
+"""Converts a kept graph for other tools: networkx, GraphML, DOT.
 
-Decides how states and actions, which are opaque, become text: by functions of the caller, else
-`repr`.  All attributes are strings, since every tool reads those.
+States and actions, which are opaque, become text by functions of the caller, otherwise by `repr`.
+All attributes are strings, since every tool reads those.
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
 """Liveness: is there a run that never gets where it should?
 
-Decides, on a graph that was kept, whether a fair run exists that from some moment on never meets a
-goal.  In a finite graph every endless run stays, from some moment on, in the states and edges that
-it visits again and again, and those are strongly connected.  So the goals are taken out, and
-what is left falls into strongly connected components; a run that shuns the goals for ever settles
-in one of them.  Of each, `fair` says whether a run could go on in it for ever under the assumptions
-made of the surroundings.
+On a graph that was kept, this looks for a fair run that from some moment on never meets a goal.  In
+a finite graph every endless run stays, from some moment on, in the states and edges that it visits
+again and again, and those are strongly connected.  So the goals are taken out, and what is left is
+divided into strongly connected components; a run that avoids the goals for ever ends up in one of
+them.  Of each, `fair` says whether a run could go on in it for ever under the assumptions made
+about the environment.
 
-What this takes for granted:
+The assumptions of the algorithm:
 
 - The graph is complete.  Where a limit cut the exploration, None says nothing, and a state that was
   never expanded looks like one where nothing can happen.

@@ -1,9 +1,9 @@
 """What finds a mutant, at what cost: the engines that need no more than the model.
 
-Decides what counts as a kill.  By properties alone, an engine finds a step, a world or a history in
-which a property does not hold, without knowing the right answer; that is worth more than the other
-way, by comparison, in which an answer differs from kafka-4's.  Both ways are gone by exploration
-and by Hypothesis, in the same small worlds (`MUTANT_SCOPES`), so that lengths can be compared.
+There are two ways to kill a mutant.  By properties, an engine finds a step, a world or a history in
+which a property does not hold, without knowing the right answer.  By comparison, it finds an answer
+that differs from kafka-4's, which is worth less.  Both ways are used by exploration and by
+Hypothesis, in the same small scopes (`MUTANT_SCOPES`), so that lengths can be compared.
 
 All searches are bounded by states and examples, never by time, and are the same each time.
 """

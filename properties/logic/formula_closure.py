@@ -1,7 +1,7 @@
-"""Formulas as fast functions of finite structures.
+"""Compiles formulas to fast functions of finite structures.
 
-Decides how a quantifier is carried out: over the tuples of a relation that its body asks for, where
-there is one, since relations of a group are small; else over every id or instance that occurs.
+A quantifier goes over the tuples of a relation that its body asks for, where there is one, since
+relations of a group are small; otherwise over every id or instance that occurs.
 """
 
 from __future__ import annotations

@@ -1,10 +1,9 @@
-"""What properties say, as data: first-order formulas over a group before and after a step.
+"""First-order formulas over a group before and after a step, as data.
 
-Decides how a property is written down that both exploration and Z3 must understand.  As with the
-guards of the table, a formula is data: truth value and equality raise.  There are two sorts of
-things, member ids and instances; what can be said of them are the relations of
-`fencepost.properties.logic.signature`, each of a group *now* (before the step) or *then* (after
-it).
+Exploration evaluates them, and Z3 proves them.  As with the guards of the table, a formula is data:
+its truth value and equality raise.  There are two sorts, member ids and instances; the relations
+between them are those of `fencepost.properties.logic.signature`, each of a group *now* (before the
+step) or *then* (after it).
 """
 
 from __future__ import annotations

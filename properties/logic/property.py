@@ -1,9 +1,9 @@
-"""A property: something that must always hold, said once, with everything about it.
+"""A property: something that must always hold, with its meaning, its source and who checks it.
 
-Decides what a property is made of.  Its definition is either a formula (see
-`fencepost.properties.logic.logic`), which exploration evaluates and Z3 proves, or a function of
-what it speaks of; never both, so that two engines can't come to mean two things. Where it fails on
-purpose is said too: an expected violation is a result, not a weaker property.
+A property is defined by a formula (see `fencepost.properties.logic.logic`), which exploration
+evaluates and Z3 proves, or by a function; never by both, so that two engines can't disagree about
+its meaning.  Where it fails on purpose is part of it: an expected violation is a result, not a
+weaker property.
 
 Kinds: a *state* property speaks of one group (or of one world: a group and what its clients were
 told), a *step* property of a group before and after one event, a *history* property of answers

@@ -1,9 +1,9 @@
-"""What can be said of an abstract group and of what happens to it: the relations, by name.
+"""The relations by which formulas describe an abstract group and what happens to it.
 
-Decides what the abstraction keeps.  Kept: who is a member, pending, mapped, leads, waits, is new,
-owes a sync, has a session timer; whether the group waits for joins or syncs; its state and
-generation; what a failover would find.  Left out: deadlines, bytes, protocols, assignments, the
-contents of offsets, who sent which parked request.
+The abstraction keeps who is a member, pending, mapped, leads, waits, is new, owes a sync, has a
+session timer; whether the group waits for joins or syncs; its state and generation; what a failover
+would find.  It leaves out deadlines, bytes, protocols, assignments, the contents of offsets, and
+who sent which parked request.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""What mutants that perform a verb otherwise do to an abstract group.
+"""What mutants with a changed effect do to an abstract group, so that proofs can find them.
 
-Decides which of them proofs can speak of.  A verb that isn't listed for its mutant is not covered,
-and the proof says so.  Several do nothing here: what they get wrong is bytes, answers or deadlines,
-which the abstraction leaves out.  The bridge holds each entry to the mutant's own steps.
+An effect that isn't listed for its mutant is not covered, and the proof says so.  Several change
+nothing here: what they get wrong is bytes, answers or deadlines, which the abstraction leaves out.
+The bridge compares each entry with the mutant's own steps.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Broken answers: fields that are missing, wrong, or in another version's shape.
 
-What the group does is right; only what is said of it is not.
+What the group does is right; only the answer is wrong.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Which properties each mutant violates, as measured.
 
-Decides what a run of the engines must find again: a mutant's name → ids of properties, those that
-the shortest runs break.  Of a mutant that isn't here no property speaks: it is told from the right
-model by comparison alone.
+A mutant's name maps to the ids of the properties that the shortest runs break; the engines must
+find the same again.  A mutant that isn't listed breaks no property: only comparison tells it from
+the right model.
 """
 
 from __future__ import annotations

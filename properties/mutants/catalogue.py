@@ -1,8 +1,8 @@
 """All mutants by name: models that are broken on purpose, each in one thing.
 
-Decides which there are: the bugs that coordinators really had, and systematic ones, so that nearly
-every rule of the table has a model that breaks it.  A suite that lets one of them through would let
-a coordinator through that has the same bug.
+They are the bugs that coordinators really had, and systematic ones, so that nearly every rule of
+the table has a model that breaks it.  A suite that passes one of them would pass a coordinator with
+the same bug.
 """
 
 from __future__ import annotations

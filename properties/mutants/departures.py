@@ -1,9 +1,9 @@
-"""Known departures: what coordinators that are in use are known to do otherwise.
+"""Known departures: what coordinators in use are known to do differently from the model.
 
-Decides what a known cause is: a small difference that any revision can have, so that a history
-which the revision can't explain and the revision with the difference can was brought about by it.
-Each is written up in `docs/findings/` under its name, with how it was seen.  Unlike a mutant it is
-nobody's idea of a bug: what it does is what was observed, as far as that can be told.
+A departure is a small change that any revision can have.  If the revision can't explain a history,
+and the revision with the departure can, the departure is the cause.  Each is described in
+`docs/findings/` under its name, with how it was seen.  A mutant is an invented bug; a departure
+does what was observed, as far as that can be told.
 """
 
 from __future__ import annotations

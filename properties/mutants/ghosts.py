@@ -1,8 +1,8 @@
-"""Static maps that point to a member who is gone.
+"""Mutants with static maps that point to a member who is gone.
 
-Decides how such a map behaves, since no rule of the base provides for one: there is a row for a
-mapped instance in an Empty group and for an id that is mapped but of no member, and the steps that
-look for a holder bear it when they find nobody.
+No rule of the base provides for such a map, so they need more than a changed rule: there is a row
+for a mapped instance in an Empty group and for an id that is mapped but of no member, and the
+effects that look up a holder accept that they find nobody.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """A mutant: a model that is broken on purpose, in one thing, to test what is meant to find it.
 
-Decides what a mutant is made of.  It is a revision, `kafka-4` with one difference, so that every
-engine takes it wherever it takes a revision.  What a table can say is said in rules; the rest is a
-twist of a step, a distortion of answers, or a body in another version's shape.
+It is a revision, `kafka-4` with one difference, so every engine accepts it as a revision.  What a
+table can say is said in rules; the rest is a twist of an effect, a distortion of answers, or a body
+in another version's shape.
 """
 
 from __future__ import annotations

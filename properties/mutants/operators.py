@@ -1,7 +1,7 @@
-"""Ways to perform a step wrongly, each made from the right way.
+"""Mutation operators: ways to perform an effect wrongly, each made from the right one.
 
-Decides nothing about the protocol: these are the tools that broken models are made with.  A twist
-takes the model's own step and gives another; whatever the own step forks into is twisted alike.
+A twist takes the model's own effect and returns another; whatever the own effect forks into is
+twisted alike.  Nothing here knows the protocol.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """Bugs that coordinators really had, each in a release or on its way into one.
 
-Decides nothing new: each is the smallest difference to `kafka-4` that shows the same wrong answers.
-A suite that misses one of them would have let it through.
+Each is the smallest difference to `kafka-4` that shows the same wrong answers.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""Whether an answer is the one that the model gives: exactly, nearly, or not at all.
+"""Compares an answer with the model's: the same, nearly the same (a deviation), or no match.
 
-Decides what may differ.  Ids that the model made up are bound to those that the target chose, which
-must be new; the order of members means nothing.  An error where the model gives another error
-changes nothing for the group, so the history can go on behind it: such an answer matches with a
-deviation, as grave as the rule is binding.  Success where the model gives an error (or the other
-way round), another generation, id, leader, member list or assignment is no match.
+Ids that the model made up are bound to those that the target chose, which must be new; the order of
+members means nothing.  If the target answers one error where the model gives another, the group is
+the same afterwards.  So the history is followed further, and the answer matches with a deviation,
+as severe as the rule is binding.  Success where the model gives an error (or the other way round),
+or another generation, id, leader, member list or assignment, is no match.
 """
 
 from __future__ import annotations
@@ -377,3 +377,18 @@ def renamed(message: Message, names: Mapping[str, str]) -> Any:
             if rows != value:
                 changes[f.name] = rows
     return replace(message, **changes) if changes else message
+
+
+def carried(message: Message, version: int) -> Message:
+    """The message as somebody reads it at this version: without what the version can't carry."""
+    return type(message).from_body(message.to_body(version), version)
+
+
+def told_ids(message: Message) -> Iterator[str]:
+    """The member ids that an answer tells."""
+    for name in ("member_id", "leader"):
+        if value := getattr(message, name, ""):
+            yield value
+    for rows in ("members", "groups"):
+        for row in getattr(message, rows, ()) or ():
+            yield from told_ids(row)

@@ -1,7 +1,7 @@
 """A candidate: one state of the model that explains all that was seen so far.
 
-Decides what is kept of an explanation, and when two may be taken as one: if they agree in all but
-times, the wider intervals stand for both.  That may allow more than the model does, never less.
+Two candidates that agree in all but times are merged into one with the wider intervals.  That may
+allow more than the model does, never less.  `oracle.py` defines the terms.
 """
 
 from __future__ import annotations

@@ -1,19 +1,48 @@
-"""The oracle: some run of the model explains this history.
+"""The oracle: can a run of the model explain what was sent and answered?
 
-Decides whether a history can have come from a correct coordinator.  Each request took effect
-somewhere between its sending and its answer, at most `lag_ms` after its sending; each timer fires
-at its deadline or up to `lag_ms` later; each answer is read at most `lag_ms` after it was given.
-The oracle keeps every state of the model that explains what was seen so far, with an interval for
-each timer.  It looks only when an answer was read (or silence is evidence): then it tries all
-orders of what may have happened before, until the model gives that answer.
+A broker may handle two requests that overlap in either order, and fire a timer a little late; some
+choices (who leads, which ids it makes up) are its own.  So one cannot run the model beside it and
+compare each answer.  Instead the oracle keeps *all* states in which the model can be, after all
+that was seen.  When an answer leaves none, no run of the model gives these answers, and the broker
+is wrong.
 
-With a virtual clock (`lag_ms` 0) a request takes effect at its sending and timers fire at their
-deadlines exactly.  It may take a wrong history for right where intervals blur, never the reverse.
+The terms, each used in this sense only:
+
+- **History**: what was sent and read, with times in ms: requests sent, answers read, lost
+  connections, restarts of the coordinator, time that passed without an answer (see
+  `fencepost.model.history`).
+- **Step**: what happens inside the coordinator: a request *takes effect*, or a timer *fires*.
+  Nobody sees a step; only answers are seen.
+- **Window**: the times at which a step may happen.  A request takes effect at its sending at the
+  earliest, and before its answer is read; a timer fires at its deadline at the earliest.
+- **Lag** (`lag_ms`): how late things may be.  A request takes effect at most that long after it was
+  sent, a timer fires at most that long after its deadline, and an answer is read at most that long
+  after it was given.  With lag 0 the clock is virtual: everything happens exactly on time.
+- **Candidate**: one state of the model that agrees with the history so far: its groups, with an
+  interval for each timer; the requests that haven't taken effect yet; the answers that were given
+  and not read yet (`candidate.py`).
+- **Explanation**: the run of the model that leads to a candidate.  Candidates remember it only on
+  demand (`provenance.py`).
+- **Deviation**: an answer that differs from the model's in a way that changes nothing for the
+  group, such as another error code.  It is noted, and the history is followed further.
+
+For example: two processes of the instance A join, one just after the other.  Either may take effect
+first.  Then the second reads FENCED_INSTANCE_ID.  Only the run in which the first came later gives
+that answer, so its state is the one candidate that is kept.
+
+The oracle searches only when an answer was read, or when silence is evidence: then it tries all
+orders of the steps whose windows allow it, until the model gives that answer (`search.py`).
+Candidates that agree in all but times are merged into one with wider intervals, so there stay few
+of them.  Where intervals are widened, a wrong history may be accepted; a right one is never
+rejected.
+
+A verdict is *violated*: no candidate is left; or *unknown*: there were too many to follow.
+Otherwise it holds, and lists the rules that every explanation used.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 from fencepost.model.coordinator import Answer, Config
@@ -30,9 +59,11 @@ from fencepost.properties.oracle.answer_match import (
     FRESH,
     Deviation,
     Match,
+    carried,
     first_difference,
     has_too_many_new,
     matches,
+    told_ids,
 )
 from fencepost.properties.oracle.candidate import Candidate, Emitted, merged
 from fencepost.properties.oracle.search import Request, Search, TooManyError
@@ -202,7 +233,7 @@ class Oracle:
         for finding in answer.findings:
             found = (answer.id, Deviation(Level.SHOULD, "bytes", "as the version says", finding))
             kept = [replace(c, deviations=(*c.deviations, found)) for c in kept]
-        self._seen.update(_ids(observed))
+        self._seen.update(told_ids(observed))
         least = min(c.gravity() for c in kept)
         bearable = max(least, 2)  # what is graver than SHOULD is followed only if nothing better is
         self._candidates = merged([c for c in kept if c.gravity() <= bearable])
@@ -226,7 +257,7 @@ class Oracle:
         if emitted.message is None:
             return [rest]
         level = self._levels.get(emitted.rule, Level.MUST)
-        expected = _carried(emitted.message, self._search.requests[request_id].incoming.version)
+        expected = carried(emitted.message, self._search.requests[request_id].incoming.version)
         told = candidate.last_told(self._group_of(request_id))
         found = matches(expected, observed, level, frozenset(self._seen), told)
         return [self._agreed(rest, emitted, observed, match) for match in found]
@@ -337,9 +368,9 @@ class Oracle:
             difference = detail
             if observed is not None:
                 level = self._levels.get(emitted.rule, Level.MUST)
-                carried = _carried(emitted.message, request.version)
+                shaped = carried(emitted.message, request.version)
                 told = candidate.last_told(self._group_of(request_id))
-                difference = first_difference(carried, observed, level, seen, told) or detail
+                difference = first_difference(shaped, observed, level, seen, told) or detail
             expected = emitted.message.to_body(request.version)
             allowed.setdefault(
                 f"{emitted.rule} {expected}", Allowed(expected, emitted.rule, difference)
@@ -366,18 +397,3 @@ def judge(
     for event in history:
         oracle.observe(event)
     return oracle
-
-
-def _carried(message: Message, version: int) -> Message:
-    """The message as somebody reads it at this version: without what the version can't carry."""
-    return type(message).from_body(message.to_body(version), version)
-
-
-def _ids(message: Message) -> Iterator[str]:
-    """The member ids that an answer tells."""
-    for name in ("member_id", "leader"):
-        if value := getattr(message, name, ""):
-            yield value
-    for rows in ("members", "groups"):
-        for row in getattr(message, rows, ()) or ():
-            yield from _ids(row)

@@ -1,9 +1,9 @@
-"""What led to a candidate: the steps of the model, one behind the other.
+"""The provenance of a candidate: the steps of the model that led to it, each linked to the last.
 
-Decides what is remembered of an explanation for people who want to read it: each step with the
-group before it, what came of it, and when; and what the answers that were read later told about it
-(the real ids, how the target counts generations).  Nothing is judged by it, so two candidates that
-differ in nothing else are the same.
+It is for people who want to read an explanation: each step with the group before it, its outcome
+and its time; and what the answers that were read later told about it (the real ids, how the target
+counts generations).  It is not part of a judgment, so two candidates that differ only in it are the
+same.
 """
 
 from __future__ import annotations

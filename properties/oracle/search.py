@@ -1,8 +1,8 @@
 """The search behind the oracle: what may have happened, in which order.
 
-Decides which steps a candidate may take next.  A step is a request that takes effect or a timer
-that fires, each somewhere in its window; none may be put off past the end of its window, and none
-happens before what was put before it.
+A step of a candidate is a request that takes effect or a timer that fires, each somewhere in its
+window.  None may be put off past the end of its window, and none happens before a step that was
+already taken.  `oracle.py` defines the terms.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The model's run beside a history: what the best explanation says happened, step by step.
+"""Runs the model beside a history: what the best explanation says happened, step by step.
 
-Decides which of all explanations is told: the first of the best that are left; of a history that
-goes wrong, one that gives the nearest right answer at the place where it does.
+Of all explanations the first of the best is taken; for a history that goes wrong, one that gives
+the nearest right answer at that place.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""What one verb of the decision table does to an abstract group, as data.
+"""What one effect of the decision table does to an abstract group, as data.
 
-Decides the form: each relation that changes is given by a formula over the group as it was just
-before the verb; what isn't mentioned stays.  A choice that the protocol leaves open (who leads) is
-a term of its own with a condition that it meets.
+Each relation that changes is given by a formula over the group just before the effect; what isn't
+mentioned stays.  A choice that the protocol leaves open (who leads) is a term of its own with a
+condition that it meets.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Guards of the decision table as formulas over the abstract group and request.
+"""Translates guards of the decision table to formulas over the abstract group and request.
 
-Decides what each feature means there.  A feature with a meaning (whose id the request names, who
-waits) is translated, so that which of its answers can occur together follows from what is proved of
-groups.  A feature without one (a version, an offer, a limit) may have any answer that `FEASIBLE`
-allows beside the others: `fencepost.model.table.vocabulary.feasible`, as conditions.
+A feature with a meaning (whose id the request names, who waits) is translated, so which of its
+values can occur together follows from what is proved of groups.  A feature without one (a version,
+an offer, a limit) may have any value that `FEASIBLE` allows beside the others:
+`fencepost.model.table.vocabulary.feasible`, as conditions.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The abstract steps of a revision: one for each way in which a rule can be carried out.
 
-Decides how rules compose.  A step is the rule that decides, its verbs in order, and, where that
-leaves the group in PreparingRebalance, the rule of the join phase that then looks at it.  The rows
-of a leave are steps of their own; where a batch rebalances once, at its end, its rows put that off.
+A step is the rule that decides, its effects in order, and, where that leaves the group in
+PreparingRebalance, the rule of the join phase that then looks at it.  The rows of a leave are steps
+of their own; where a batch rebalances once, at its end, its rows put that off.
 """
 
 from __future__ import annotations

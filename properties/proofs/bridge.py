@@ -1,8 +1,8 @@
-"""The bridge from the executable model to the proofs: a concrete step is one of the abstract steps.
+"""The bridge from the executable model to the proofs: each concrete step is an abstract step.
 
-Decides what has to agree: the guards of the rules that were used, as far as they speak of the
-abstract group; the group afterwards, in every relation; and the answer.  What differs is said in
-one sentence.  So whatever is proved of the abstract steps holds of each step that passed here.
+Three things have to agree: the guards of the rules that were used, as far as they speak of the
+abstract group; the group afterwards, in every relation; and the answer.  What differs is described
+in one sentence.  So whatever is proved of the abstract steps holds of each step that passed here.
 """
 
 from __future__ import annotations

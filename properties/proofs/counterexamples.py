@@ -1,8 +1,8 @@
-"""From Z3's model to a counterexample that can be read: few ids, few instances, little else.
+"""Turns Z3's model into a counterexample that can be read: few ids, few instances, little else.
 
-Decides what small means: first the fewest ids and instances, then as little else as can be.  What
-comes out is a finite step, on which the engine that exploration uses evaluates the same formula;
-a test has the two agree.
+The smallest has the fewest ids and instances, then as little else as can be.  The result is a
+finite step, on which the evaluator that exploration uses evaluates the same formula; a test checks
+that the two agree.
 """
 
 from __future__ import annotations

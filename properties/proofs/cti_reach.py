@@ -1,8 +1,8 @@
-"""From a counterexample to induction to a run, where there is one.
+"""Looks for a run that reaches a counterexample to induction.
 
-Decides whether exploration reaches a step that a proof could not exclude: a step by the same rule
-that breaks the same property.  A proof starts from any group that its invariants allow, so it may
-fail by a group that no run leads to; then an invariant is missing, not a rule wrong.
+Exploration looks for a step by the same rule that breaks the same property.  A proof starts from
+any group that its invariants allow, so it may fail on a group that no run reaches; then an
+invariant is missing, and the rule is not wrong.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
-"""Abstract effects performed on a finite group: what the proofs speak of, step by step.
+"""Performs abstract effects on a finite group.
 
-Decides nothing new: the same data that Z3 is given, evaluated.  Where a choice is open, every
-outcome is given.
+It evaluates the same data that Z3 is given.  Where a choice is open, every outcome is returned.
 """
 
 from __future__ import annotations

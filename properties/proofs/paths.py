@@ -1,7 +1,7 @@
 """One abstract step as Z3's constraints: the group before it, what happens, the group after it.
 
-Decides what is assumed of a step: the invariants before it, that the fresh id is nobody's, and that
-a timer that fires did run.
+A step assumes the invariants before it, that the fresh id is nobody's, and that a timer that fires
+was running.
 """
 
 from __future__ import annotations

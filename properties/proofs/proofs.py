@@ -1,9 +1,9 @@
-"""Proofs: every obligation of a revision, by Z3, with no bound on members and instances.
+"""Proves every obligation of a revision with Z3, with no bound on members and instances.
 
-Decides what is to be proved.  Each table is total and unambiguous; each state property holds of a
-group that doesn't exist and is kept by every step; each step property holds of every step that
-begins where the state properties hold; every rule can be reached but those marked defensive; every
-property's premise is reached by something.  What Z3 can't decide has failed.
+The obligations: each table is total and unambiguous; each state property holds of a group that
+doesn't exist and is kept by every step; each step property holds of every step that begins where
+the state properties hold; every rule can be reached but those marked defensive; every property's
+premise is reached by some step.  An obligation that Z3 can't decide has failed.
 
 A property that fails on purpose in a revision must fail there, by exactly the rules that are named.
 """

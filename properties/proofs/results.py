@@ -1,8 +1,7 @@
-"""What a proof comes to: obligations, each with its outcome, and counterexamples in plain words.
+"""The results of proofs: obligations, each with its outcome, and counterexamples in plain words.
 
-Decides what counts as a failure.  An obligation that Z3 can't decide has not been proved, and
-fails; so does a violation that is expected and doesn't show.  A step whose effect nobody has said
-is not covered: neither.
+An obligation that Z3 can't decide has not been proved, and fails; so does an expected violation
+that doesn't show.  A step whose effect has no abstract form is not covered, which is neither.
 """
 
 from __future__ import annotations

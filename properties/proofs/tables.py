@@ -1,7 +1,7 @@
 """Proofs about the tables alone: each point that can occur is decided by exactly one rule.
 
-Decides which points those are: not a list, but whatever the invariants allow.  So the list of what
-is feasible (`fencepost.model.table.vocabulary.feasible`) is proved, too.
+The points are not a list, but whatever the invariants allow.  So the list of feasible points
+(`fencepost.model.table.vocabulary.feasible`) is proved, too.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Formulas as Z3's formulas: sorts without a size, relations without a function.
+"""Translates formulas to Z3's: sorts without a size, relations as predicates.
 
-Decides the encoding.  A group before a step is one uninterpreted predicate for each relation; each
-later one is an expression over it, so a step needs no further predicates and no quantifier that its
-formulas don't have.  This stays close to the fragment that Z3 decides (EPR).
+A group before a step is one uninterpreted predicate for each relation; each later one is an
+expression over it, so a step needs no further predicates and no quantifier that its formulas don't
+have.  This stays close to the fragment that Z3 decides (EPR).
 """
 
 from __future__ import annotations

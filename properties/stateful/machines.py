@@ -1,9 +1,8 @@
-"""Hypothesis over the model: walks through its worlds, shrunk to the shortest that shows a fault.
+"""Hypothesis machines over the model: random walks through its worlds, shrunk to the shortest.
 
-Decides how a broken model is looked for at random.  A walk is drawn as numbers that choose among
-the acts that are enabled, so none is wasted; what was chosen is kept as the acts themselves, each
-of which stays what it is when another one is left out, so that walks shrink by leaving out.  The
-same seed finds the same walk.
+A walk is drawn as numbers that choose among the acts that are enabled, so none is wasted.  What was
+chosen is kept as the acts themselves, each of which stays the same when another one is left out, so
+walks shrink by leaving acts out.  The same seed finds the same walk.
 
     found = find_violation(find_revision("mutant:kafka-8500"), WORLD_PROPERTIES, seed=1)
     print(found.finding.sentence, [act.kind for act in found.acts])

@@ -1,7 +1,7 @@
-"""Profiles for Hypothesis: how long to search, and whether the same again each time.
+"""Profiles for Hypothesis: how long to search, and whether each search is the same.
 
-Decides three: `dev` searches little and freely, `ci` always the same, so that a red run is red
-again, `nightly` long and freely.  HYPOTHESIS_PROFILE names the one to use.
+`dev` searches little and at random, `ci` always the same, so that a failure can be repeated,
+`nightly` long and at random.  HYPOTHESIS_PROFILE names the one to use.
 """
 
 from __future__ import annotations

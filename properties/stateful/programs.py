@@ -1,9 +1,8 @@
-"""Programs: what a few processes do to a coordinator, as short as people write it.
+"""Programs: what a few processes do to a coordinator, written as people write it.
 
-Decides how a run is described before anybody knows who will answer it.  A move says who does what,
-as a well-kept client would, or odd in one way.  It names no ids, generations or times; those are
-the answers' and the coordinator's.  So a move means the same when others are left out, and a
-program shrinks by leaving moves out.
+A move says who does what, as a good client would, or odd in one way.  It names no ids, generations
+or times: the answers and the coordinator provide those.  So a move means the same when others are
+left out, and a program shrinks by leaving moves out.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Hypothesis strategies for the group protocol, to be used in anybody's tests.
+"""Hypothesis strategies for the group protocol, for anybody's tests.
 
-Decides what is drawn: mostly what a well-kept client sends, sometimes what it never would.  All
-shrink towards few, simple and ordinary things.
+They draw mostly what a good client sends, sometimes what it never would.  All shrink towards few,
+simple and ordinary things.
 
     @given(programs())                  # what several processes do, to be run against a coordinator
     @given(requests("JoinGroup"))       # one message of any version, valid or odd

@@ -1,7 +1,7 @@
-"""From what happened to a group to the event that formulas speak of.
+"""Abstracts what happened to a group to the event that formulas speak of.
 
-Decides what of a request is kept: the id and instance that it names, the fresh id, the answer, what
-its protocols change.  A batch of several rows names several members and no single one.
+Of a request it keeps the id and instance that it names, the fresh id, the answer, and what its
+protocols change.  A batch of several rows names several members and no single one.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""From a group, or a step of it, to the finite structure that formulas speak of.
+"""Abstracts a group, or a step of it, to the finite structure that formulas speak of.
 
-Decides what of a concrete group and event is abstracted, and evaluates formulas on it.  A formula
-is compiled once; a group is abstracted each time, which takes some microseconds.
+It also evaluates formulas on such structures.  A formula is compiled once; a group is abstracted
+each time, which takes some microseconds.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""What a client of the usual kind does not do: operators, badly configured and badly written ones.
+"""Acts that no good client does: those of operators and of badly configured or written clients.
 
-Decides the acts that few worlds need.  Some ask about the group without being in it, as an operator
-does; the others say what no well-kept library says: an instance that isn't the sender's, a protocol
-that wasn't selected, assignments that aren't the sender's to make.
+Few scopes need them.  Operators ask about the group without being in it.  The others say what no
+good library says: an instance that isn't the sender's, a protocol that wasn't selected, assignments
+that aren't the sender's to make.
 """
 
 from __future__ import annotations

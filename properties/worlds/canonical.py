@@ -1,10 +1,10 @@
-"""Two states that differ only in names are one state: member ids, generations, clock.
+"""The canonical form of a group: states that differ only in names are one state.
 
-Decides the canonical form of a group.  Member ids are renamed after what they are in the group (the
-holder of an instance, a dynamic member, a pending id), generations are shifted, deadlines count
-from now.  Sound because the table looks at none of these: it compares ids and generations for
-equality and order, and time only as a difference.  Choices that the machine lists in the order of
-names are listed in another order, never other choices.
+Member ids are renamed after what they are in the group (the holder of an instance, a dynamic
+member, a pending id), generations are shifted, deadlines count from now.  This is sound because the
+table looks at none of these: it compares ids and generations for equality and order, and time only
+as a difference.  Choices that the machine lists in the order of names are listed in another order,
+never other choices.
 """
 
 from __future__ import annotations

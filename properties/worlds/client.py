@@ -1,9 +1,9 @@
 """A client: what it was told, what it may ask, and what it makes of an answer.
 
-Decides how clients behave wherever the model is driven: in exploration, by Hypothesis and in the
-traces made from either.  A client remembers the member id, the generation and, if it leads, whom it
-has to assign; it sends any request that its state allows, in any order, also one that a well-kept
-library would not send.  Two clients of one instance are how zombies come about.
+The same clients drive the model everywhere: in exploration, by Hypothesis and in the traces made
+from either.  A client remembers the member id, the generation and, if it leads, whom it has to
+assign.  It sends any request that its state allows, in any order, also one that a good library
+would not send.  Two clients of one instance are how zombies arise.
 """
 
 from __future__ import annotations

@@ -1,14 +1,13 @@
 """Worlds as numbers: the same worlds, acts and order, at a small part of the cost.
 
-Decides how worlds are kept and followed when there are millions of them.  A group, and what one
-client knows, are each kept once and have a number; a world is one integer made of them.  What an
-act does depends on the group and on the client that acts, so the model is asked once for each such
-pair; what it means to the other clients depends on how ids and generations are renamed, so that is
-asked once for each renaming and client.  The rest of a step is looking up.
+A group, and what one client knows, are each kept once and have a number; a world is one integer
+made of them.  What an act does depends on the group and on the client that acts, so the model is
+asked once for each such pair; what it means to the other clients depends on how ids and generations
+are renamed, so that is asked once for each renaming and client.  The rest of a step is looking up.
 
-Nothing is decided here about what worlds mean: `fencepost.properties.worlds.world` is asked
-whenever something is not known yet, and a test holds the two ways to each other. Numbers are given
-in the order in which things are met, so they differ between processes: see `worlds_learnt`.
+Whenever something is not known yet, `fencepost.properties.worlds.world` is asked, and a test
+compares the two.  Numbers are given in the order in which things are met, so they differ between
+processes: see `memo_exchange.py`.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""From a path through worlds to a run that happened: real ids, real times, real answers.
+"""Turns a path through worlds into a run that happened: real ids, real times, real answers.
 
-Decides how a path is made concrete.  Worlds are folded: names are canonical, equal clients are
-interchangeable.  A run follows the path and keeps, beside each world, what its names stand for: an
-id that was never used before, a client, a generation, a time.  What comes out is a history: it can
-be judged, replayed, written to a file and read.
+Worlds are folded: names are canonical, equal clients are interchangeable.  A run follows the path
+and keeps, beside each world, what its names stand for: an id that was never used before, a client,
+a generation, a time.  The result is a history: it can be judged, replayed, written to a file and
+read.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """What one process found out about worlds, in the numbers of another.
 
-Decides what is handed over between processes that explore worlds together (see
-`fencepost.properties.worlds.compact`): everything that the model was asked, so that no process asks
-again in a later level what any other has asked.  What only takes looking up is not handed over.
+Processes that explore worlds together (see `fencepost.properties.worlds.compact`) hand over
+everything that the model was asked, so that no process asks again in a later level what any other
+has asked.  What only takes looking up is not handed over.
 """
 
 from __future__ import annotations

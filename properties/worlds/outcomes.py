@@ -1,8 +1,8 @@
-"""What can come of something that happens to a group: each outcome judged, in canonical form.
+"""The outcomes of what happens to a group: each judged, and in canonical form.
 
-Decides when timers fire: all that are due in a tick, each at its deadline, in every order that
-their deadlines allow; one that is due at once before anything else happens.  Decides also when
-outcomes are one: the same group, names and answers, and nothing different to say of them.
+All timers that are due in a tick fire, each at its deadline, in every order that their deadlines
+allow; one that is due at once fires before anything else happens.  Two outcomes are one if they
+have the same group, names and answers, and no different notes.
 """
 
 from __future__ import annotations

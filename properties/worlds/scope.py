@@ -1,6 +1,6 @@
-"""How much of the world is explored: clients, instances, members, kinds of events.
+"""A scope: how much is explored, by clients, instances, members and kinds of acts.
 
-Decides the bounds and the defaults.  What is not bounded here is not bounded at all.
+What is not bounded here is not bounded at all.
 """
 
 from __future__ import annotations

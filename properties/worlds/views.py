@@ -1,7 +1,7 @@
-"""What properties speak of: a world, and a step of a group.
+"""What properties are evaluated on: a world, and a step of a group.
 
-Decides the vocabulary of state and step properties.  A view holds what happened and nothing that
-an engine knows beside it, so that exploration, Hypothesis and a recorded trace show the same.
+A view holds what happened and nothing that one engine alone knows, so exploration, Hypothesis and a
+recorded trace show the same.
 """
 
 from __future__ import annotations

@@ -1,16 +1,15 @@
-"""The real model with its clients as a system to explore: the same step function, bounded.
+"""Worlds: the real model with its clients as a system to explore, within a scope.
 
-Decides what a world is, what can happen in it, and which worlds are one and the same.  A world is
-a group in canonical form (`fencepost.properties.worlds.canonical`) and what each client knows.
-Time passes in ticks: a session lasts two, a rebalance timeout three; all timers that are due in a
-tick fire, in every order that their deadlines allow, so each path is a run that a clock could
-have. A timer that is due at once (an initial delay of 0) fires before anything else happens.
+A world is a group in canonical form (`fencepost.properties.worlds.canonical`) and what each client
+knows.  Time passes in ticks: a session lasts two, a rebalance timeout three; all timers that are
+due in a tick fire, in every order that their deadlines allow, so each path is a run that a clock
+could have.  A timer that is due at once (an initial delay of 0) fires before anything else happens.
 
-Bounded by `Scope` alone: how many clients, how many members and pending ids at once, which kinds of
-events.  Generations, ids and restarts are not bounded, since worlds that differ in names alone are
-one.  Clients of one kind are folded: worlds that differ only in which of two equal clients knows
-what are one world.  That would be unsound for a property of one client along a path (fairness), so
-lassos are looked for without folding.
+A world is bounded by its `Scope` alone: how many clients, how many members and pending ids at once,
+which kinds of acts.  Generations, ids and restarts are not bounded, since worlds that differ in
+names alone are one.  Clients of one kind are folded: worlds that differ only in which of two equal
+clients knows what are one world.  That would be unsound for a property of one client along a path
+(fairness), so lassos are looked for without folding.
 """
 
 from __future__ import annotations
