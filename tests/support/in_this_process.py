@@ -18,12 +18,17 @@ from fencepost.conformance.cli.cli import main
 
 def invoke(*arguments: str) -> Ran:
     """What `fencepost` with these arguments prints, and its exit code."""
-    out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True) for _ in range(2))
-    with redirect_stdout(out), redirect_stderr(err), pytest.raises(SystemExit) as ended:
+    out, err = io.BytesIO(), io.BytesIO()
+    with (
+        redirect_stdout(io.TextIOWrapper(out, "utf-8", write_through=True)),
+        redirect_stderr(io.TextIOWrapper(err, "utf-8", write_through=True)),
+        pytest.raises(SystemExit) as ended,
+    ):
         main(list(arguments))
     code = ended.value.code
-    said = (stream.buffer.getvalue().decode() for stream in (out, err))  # type: ignore[attr-defined]
-    return Ran(code if isinstance(code, int) else 0, *said)
+    return Ran(
+        code if isinstance(code, int) else 0, out.getvalue().decode(), err.getvalue().decode()
+    )
 
 
 def run(*arguments: str, capsys: pytest.CaptureFixture[str]) -> tuple[int, str, str]:
