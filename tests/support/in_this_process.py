@@ -18,17 +18,13 @@ from fencepost.conformance.cli.cli import main
 
 def invoke(*arguments: str) -> Ran:
     """What `fencepost` with these arguments prints, and its exit code."""
-    out, err = io.BytesIO(), io.BytesIO()
-    with (
-        redirect_stdout(io.TextIOWrapper(out, "utf-8", write_through=True)),
-        redirect_stderr(io.TextIOWrapper(err, "utf-8", write_through=True)),
-        pytest.raises(SystemExit) as ended,
-    ):
+    written = io.BytesIO(), io.BytesIO()
+    out, err = (io.TextIOWrapper(to, "utf-8", write_through=True) for to in written)
+    with redirect_stdout(out), redirect_stderr(err), pytest.raises(SystemExit) as ended:
         main(list(arguments))
     code = ended.value.code
-    return Ran(
-        code if isinstance(code, int) else 0, out.getvalue().decode(), err.getvalue().decode()
-    )
+    said = [to.getvalue().decode() for to in written]
+    return Ran(code if isinstance(code, int) else 0, *said)
 
 
 def run(*arguments: str, capsys: pytest.CaptureFixture[str]) -> tuple[int, str, str]:
