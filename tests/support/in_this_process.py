@@ -18,11 +18,12 @@ from fencepost.conformance.cli.cli import main
 
 def invoke(*arguments: str) -> Ran:
     """What `fencepost` with these arguments prints, and its exit code."""
-    out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True) for _ in range(2))
+    written = io.BytesIO(), io.BytesIO()
+    out, err = (io.TextIOWrapper(to, "utf-8", write_through=True) for to in written)
     with redirect_stdout(out), redirect_stderr(err), pytest.raises(SystemExit) as ended:
         main(list(arguments))
     code = ended.value.code
-    said = (stream.buffer.getvalue().decode() for stream in (out, err))
+    said = [to.getvalue().decode() for to in written]
     return Ran(code if isinstance(code, int) else 0, *said)
 
 

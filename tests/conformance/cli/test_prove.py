@@ -64,7 +64,7 @@ def test_an_expected_violation_is_shown_and_is_no_failure() -> None:
 def test_a_failure_is_shown_as_a_step_and_exits_1(monkeypatch: pytest.MonkeyPatch) -> None:
     twisted = replace(KAFKA_4, name="forgetful", base="kafka-4")
     monkeypatch.setattr(cli_prove, "find_revision", lambda _: twisted)
-    result = run()
+    result = run("--property", "static-member-is-mapped")  # of all that fail, one is enough
     assert result.return_value == 1
     assert "static-member-is-mapped, by JOIN-STATIC-EMPTY-STABLE: fails" in result.stdout
     assert "before: Stable, generation 0; m1 carries A, leads; A is mapped to m1" in result.stdout

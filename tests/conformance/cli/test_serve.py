@@ -14,6 +14,7 @@ from contextlib import contextmanager
 
 import pytest
 from support.command import PATIENCE_S, RUN, run
+from support.in_this_process import invoke
 
 from fencepost.conformance.runtime.errors import EXIT_UNAVAILABLE, EXIT_USAGE
 
@@ -70,7 +71,7 @@ def test_certify_finds_all_it_needs() -> None:
     settings = ("--set", "group.initial.rebalance.delay.ms=0")
     case = "HEARTBEAT-GROUP-ABSENT/no-group"
     with served("model:kafka-3.9", *settings) as (_, line):
-        ran = run("certify", line.strip(), "--case", case, "--json")
+        ran = invoke("certify", line.strip(), "--case", case, "--json")
     certificate = json.loads(ran.out)
     assert [c["outcome"] for c in certificate["cases"] if c["id"] == case] == ["pass"]
     assert certificate["config"]["group.initial.rebalance.delay.ms"] == 0
@@ -104,7 +105,7 @@ def test_a_port_in_use_is_unavailable() -> None:
     ],
 )
 def test_what_no_broker_could_be_is_a_usage_error(arguments: tuple[str, ...], said: str) -> None:
-    ran = run("serve", *arguments)
+    ran = invoke("serve", *arguments)
     assert ran.code == EXIT_USAGE
     assert said in " ".join(ran.err.split())
     assert ran.out == ""

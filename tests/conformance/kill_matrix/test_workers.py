@@ -49,7 +49,7 @@ def test_a_table_has_a_row_for_each_and_says_what_survives() -> None:
 
 
 def test_a_survivor_is_a_failure_and_is_named() -> None:
-    ran = invoke("mutants", "join-in-old-shape", "--engine", "explore")
+    ran = invoke("mutants", "join-in-old-shape", "--engine", "hypothesis-diff")
     assert ran.code == 1
     assert "1 survive: join-in-old-shape" in ran.out
 

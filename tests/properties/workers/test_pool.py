@@ -41,8 +41,14 @@ async def test_an_end_that_is_wished_for_is_passed_on() -> None:
 
 async def test_one_that_hangs_is_killed() -> None:
     told: list[int] = []
-    wrong = await run_task(Task("hang", hangs, None, 0.0), told.append, Stop(), grace_s=10.0)
-    assert "did not end within 10 s" in str(wrong)
+    stop = Stop()
+
+    def tell(process: int) -> None:
+        told.append(process)
+        stop.ask()
+
+    wrong = await run_task(Task("hang", hangs, None, LONG_S), tell, stop, grace_s=0.1)
+    assert "did not end within 0.1 s" in str(wrong)
     (process,) = told
     assert not is_running(process)
 

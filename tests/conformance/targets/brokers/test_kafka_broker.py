@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from support.command import PATIENCE_S, RUN, is_gone, run
+from support.command import PATIENCE_S, RUN, is_gone
+from support.in_this_process import invoke
 from support.kafka import fake_java
 
 from fencepost.conformance.runtime.errors import TargetUnavailableError
@@ -136,7 +137,7 @@ async def test_a_request_log_is_asked_for_only_where_it_is_wanted(
 def test_a_request_log_that_cannot_be_is_refused(
     target: str, file: str, says: str, tmp_path: Path
 ) -> None:
-    ran = run("start", target, "--request-log", str(tmp_path / file))
+    ran = invoke("start", target, "--request-log", str(tmp_path / file))
     assert (ran.code, ran.out) == (64, "")
     assert says in ran.err
 
@@ -162,7 +163,7 @@ def test_a_tool_that_is_missing_is_told(
         monkeypatch.setenv("JAVA_HOME", str(fake_java.made(tmp_path / "java")))
     monkeypatch.setenv("PATH", str(tools))
     monkeypatch.setenv("FENCEPOST_CACHE", str(tmp_path / "cache"))
-    ran = run("start", target)
+    ran = invoke("start", target)
     assert (ran.code, ran.out) == (69, "")
     assert ran.err == f"Error: {gone} is not on the PATH: {ran.err.partition('PATH: ')[2]}"
     assert says in ran.err

@@ -24,7 +24,7 @@ from fencepost.traces.pipeline.storage.stream_state import FORMAT, StateError, f
 
 SETTINGS = AuditSettings()
 LEGAL = PossibleAnswers(SETTINGS.revision)
-PLAN = Plan(lines=1_500, groups=8, members=4, unrest_ms=30_000, seed=3)
+PLAN = Plan(lines=500, groups=4, members=4, unrest_ms=10_000, seed=2)
 
 
 @pytest.fixture(scope="module")
