@@ -1,4 +1,4 @@
-"""The workflow in `docs/ci.md`: its commands, run on brokers that keep to its list or don't."""
+"""The workflow in `docs/brokers/ci.md`: its commands run on brokers with and without new faults."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The documents tell the truth: commands shown in them are run, and print what is shown.
+"""The documents tell the truth: commands and programs shown in them run, and print what is shown.
 
 A line `$ command` in a fenced block ```console or ```sh is run by the shell, in a folder that holds
 a copy of docs/ and examples/ and that the blocks of one document share, in their order.  What
@@ -8,6 +8,9 @@ succeed, unless the next one is `$ echo $?` and shows another exit code.
 
 Words behind the language mark the block: `needs=java` as in `@pytest.mark.needs("java")`, and
 `stays` for commands that only end when ended, of which just the subcommand is checked.
+
+A block ```python run is a program.  It is run in the same folder, must exit with 0, and prints what
+a block ```text that follows it at once shows, with `...` as above.
 
 A block of any language with `title="a/file"` shows the whole of that file.
 """
@@ -99,6 +102,34 @@ def blocks(text: str, document: str) -> list[Block]:
     return found
 
 
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A block of Python that is run, and the lines that it prints, unless nothing is shown."""
+
+    document: str
+    line: int
+    text: str
+    shown: tuple[str, ...]
+
+
+def programs(text: str, document: str) -> list[Program]:
+    """The blocks of a Markdown text that show a program to run."""
+    fences = re.finditer(
+        r"^```python run\n(?P<body>.*?)^```$(?:\n+```text\n(?P<shown>.*?)^```$)?",
+        text,
+        re.MULTILINE | re.DOTALL,
+    )
+    return [
+        Program(
+            document,
+            text.count("\n", 0, fence.start("body")) + 1,
+            fence["body"],
+            tuple((fence["shown"] or "").splitlines()),
+        )
+        for fence in fences
+    ]
+
+
 def matches(shown: Iterable[str], printed: str) -> bool:
     pattern = "".join(
         "(?:.*\n)*"
@@ -148,8 +179,8 @@ def unknown_target(arguments: list[str], root: Path) -> str | None:
     )
 
 
-def run(text: str, folder: Path) -> tuple[int, str]:
-    """The exit code and the output of a shell command."""
+def run(words: list[str], folder: Path) -> tuple[int, str]:
+    """The exit code and the output of a command."""
     environment = os.environ | {
         "PATH": f"{COMMANDS}{os.pathsep}{os.environ['PATH']}",
         "COLUMNS": "100",
@@ -157,7 +188,7 @@ def run(text: str, folder: Path) -> tuple[int, str]:
         "TERM": "dumb",
     }
     done = subprocess.run(
-        ["/bin/sh", "-c", text],
+        words,
         cwd=folder,
         env=environment,
         stdin=subprocess.DEVNULL,
@@ -184,28 +215,57 @@ def fault(block: Block, folder: Path, root: Path) -> str | None:
             continue
         else:
             text = f"fencepost {words[1]} --help" if "stays" in block.words else command.text
-            code, printed = run(text, folder)
+            code, printed = run(["/bin/sh", "-c", text], folder)
             if code and not (following and following.text == "echo $?"):
                 return f"{where}\nexits with {code}, which isn't shown:\n{printed}"
             if "stays" in block.words:
                 continue
-        if command.shown and not matches(command.shown, printed):
-            difference = difflib.unified_diff(
-                command.shown, printed.splitlines(), "shown", "printed", lineterm=""
-            )
-            return "\n".join([where, *difference])
+        if wrong := difference(command.shown, printed):
+            return f"{where}\n{wrong}"
     return None
 
 
+def difference(shown: tuple[str, ...], printed: str) -> str | None:
+    """How the lines shown differ from those printed, or None."""
+    if not shown or matches(shown, printed):
+        return None
+    return "\n".join(
+        difflib.unified_diff(shown, printed.splitlines(), "shown", "printed", lineterm="")
+    )
+
+
+def fault_of_program(program: Program, folder: Path) -> str | None:
+    """What a program does that the document doesn't show, or None."""
+    where = f"{program.document}:{program.line}"
+    file = folder / f"shown_{program.line}.py"
+    file.write_text(program.text, encoding="utf-8")
+    code, printed = run([sys.executable, str(file)], folder)
+    if code:
+        return f"{where}\nexits with {code}:\n{printed}"
+    wrong = difference(program.shown, printed)
+    return wrong and f"{where}\n{wrong}"
+
+
 def documents(root: Path) -> list[Path]:
-    names = ("README.md", "CONTRIBUTING.md", "docs/*.md", "examples/*.md")
+    names = ("README.md", "CONTRIBUTING.md", "docs/**/*.md", "examples/*.md")
     return [path for name in names for path in sorted(root.glob(name))]
+
+
+DOCUMENTS = documents(ROOT)
+NAMES = [str(path.relative_to(ROOT)) for path in DOCUMENTS]
+
+
+def shown_programs() -> list[Program]:
+    return [
+        program
+        for path, name in zip(DOCUMENTS, NAMES, strict=True)
+        for program in programs(path.read_text("utf-8"), name)
+    ]
 
 
 def parameters() -> list[object]:
     found: list[object] = []
-    for path in documents(ROOT):
-        name = str(path.relative_to(ROOT))
+    for path, name in zip(DOCUMENTS, NAMES, strict=True):
         for block in blocks(path.read_text("utf-8"), name):
             marks = [pytest.mark.needs(tool) for tool in block.needs]
             found.append(pytest.param(block, marks=marks, id=f"{name}:{block.commands[0].line}"))
@@ -216,12 +276,12 @@ def parameters() -> list[object]:
 def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """By document, the folder that its commands run in."""
     folders = {}
-    for path in documents(ROOT):
+    for path, document in zip(DOCUMENTS, NAMES, strict=True):
         folder = tmp_path_factory.mktemp(path.stem)
         for name in ("docs", "examples"):
             if (ROOT / name).is_dir():
                 shutil.copytree(ROOT / name, folder / name)
-        folders[str(path.relative_to(ROOT))] = folder
+        folders[document] = folder
     return folders
 
 
@@ -234,13 +294,21 @@ def test_what_is_shown_is_so(block: Block, folders: dict[str, Path]) -> None:
     assert wrong is None, wrong
 
 
+@pytest.mark.parametrize(
+    "program", shown_programs(), ids=lambda program: f"{program.document}:{program.line}"
+)
+def test_a_program_that_is_shown_runs(program: Program, folders: dict[str, Path]) -> None:
+    wrong = fault_of_program(program, folders[program.document])
+    assert wrong is None, wrong
+
+
 def dead_ends(path: Path) -> list[str]:
     """The links of a Markdown file that lead to no file; a site's build looks at the parts, too."""
     links = re.findall(r"\]\((?!https?:|#)([^)#\s]+)[^)]*\)", path.read_text("utf-8"))
     return [link for link in links if not (path.parent / link).exists()]
 
 
-@pytest.mark.parametrize("path", documents(ROOT), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", DOCUMENTS, ids=NAMES)
 def test_links_lead_somewhere(path: Path) -> None:
     assert dead_ends(path) == []
 
@@ -259,7 +327,7 @@ def shown_files(text: str) -> dict[str, str]:
     return {fence["name"]: fence["body"] for fence in fences}
 
 
-@pytest.mark.parametrize("path", documents(ROOT), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", DOCUMENTS, ids=NAMES)
 def test_a_file_that_is_shown_is_that_file(path: Path) -> None:
     shown = shown_files(path.read_text("utf-8"))
     assert shown == {name: (ROOT / name).read_text("utf-8") for name in shown}
@@ -268,7 +336,7 @@ def test_a_file_that_is_shown_is_that_file(path: Path) -> None:
 def test_files_that_are_shown_are_found() -> None:
     text = 'Look:\n\n```yaml title="a/b.yml"\na: 1\n\nb: 2\n```\n\n```python\nno file\n```\n'
     assert shown_files(text) == {"a/b.yml": "a: 1\n\nb: 2\n"}
-    assert len(shown_files((ROOT / "docs" / "ci.md").read_text("utf-8"))) == 2
+    assert len(shown_files((ROOT / "docs" / "brokers" / "ci.md").read_text("utf-8"))) == 2
 
 
 def judge(tmp_path: Path, *lines: str, words: str = "") -> str | None:
@@ -329,6 +397,33 @@ def test_words_behind_the_language_are_read() -> None:
     (block,) = blocks("  ```sh needs=java stays\n  $ fencepost start x\n  ```\n", "fake.md")
     assert (block.needs, block.commands) == (["java"], (Command(2, "fencepost start x", ()),))
     assert "stays" in block.words
+
+
+PROGRAM = "# A\n\n```python run\nprint('a')\nprint(f'{1 + 1} steps')\n```\n\n"
+
+
+@pytest.mark.parametrize("shown", ["```text\na\n... steps\n```\n", "That is all.\n"])
+def test_a_program_that_prints_what_is_shown_passes(tmp_path: Path, shown: str) -> None:
+    (program,) = programs(PROGRAM + shown, "fake.md")
+    assert program.line == 4
+    assert fault_of_program(program, tmp_path) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        (PROGRAM + "```text\na\n```\n", "fake.md:4\n--- shown"),
+        ("```python run\nraise ValueError('no')\n```\n", "ValueError: no"),
+    ],
+)
+def test_a_program_that_does_otherwise_is_caught(tmp_path: Path, text: str, reason: str) -> None:
+    (program,) = programs(text, "fake.md")
+    assert reason in (fault_of_program(program, tmp_path) or "")
+
+
+def test_a_program_that_isnt_marked_is_not_run() -> None:
+    text = '```python\n1 / 0\n```\n```python title="a.py"\n1 / 0\n```\n'
+    assert programs(text, "fake.md") == []
 
 
 def test_other_blocks_are_left_alone() -> None:

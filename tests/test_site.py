@@ -89,7 +89,7 @@ def fetched_elsewhere(text: str) -> list[str]:
 
 def test_no_page_fetches_anything_from_elsewhere(site: Path) -> None:
     pages = sorted(site.rglob("*.html"))
-    assert site / "tutorial.html" in pages
+    assert site / "brokers" / "tutorial.html" in pages
     assert {
         page.name: found for page in pages if (found := fetched_elsewhere(page.read_text("utf-8")))
     } == {}
@@ -134,7 +134,10 @@ def test_every_fenced_block_is_a_block(site: Path) -> None:
     for page in site.rglob("*.html"):
         code = re.sub(r"<code>.*?</code>", "", page.read_text("utf-8"), flags=re.DOTALL)
         assert "```" not in code, page.name
-    assert "fencepost" in (site / "serve.html").read_text("utf-8").partition("language-sh")[2]
+    assert (
+        "fencepost"
+        in (site / "brokers" / "serve.html").read_text("utf-8").partition("language-sh")[2]
+    )
 
 
 def small_site(folder: Path, **pages: str) -> subprocess.CompletedProcess[str]:
@@ -207,7 +210,10 @@ def page(browser: Browser, request: pytest.FixtureRequest) -> Iterator[Page]:
 
 @pytest.mark.parametrize(
     ("name", "diagrams", "said"),
-    [("states.html", 1, "CompletingRebalance"), ("architecture.html", 3, "the oracle")],
+    [
+        ("states.html", 1, "CompletingRebalance"),
+        ("contributors/architecture.html", 3, "the oracle"),
+    ],
 )
 def test_diagrams_are_drawn_without_a_network(
     site: Path, page: Page, name: str, diagrams: int, said: str
@@ -223,7 +229,7 @@ def test_diagrams_are_drawn_without_a_network(
     assert page.locator("pre.mermaid").count() == 0, "its source is not left over"
 
 
-@pytest.mark.parametrize("name", ["tutorial", "table", "states"])
+@pytest.mark.parametrize("name", ["brokers/tutorial", "python-api", "table", "states"])
 def test_axe_finds_nothing_serious(site: Path, page: Page, name: str) -> None:
     page.set_viewport_size({"width": 1400, "height": 1000})
     page.goto((site / f"{name}.html").as_uri())
@@ -241,4 +247,4 @@ def test_the_search_works_from_disk(site: Path, page: Page) -> None:
 
 def test_a_page_without_diagrams_doesnt_load_what_draws_them(site: Path) -> None:
     assert "mermaid" in (site / "states.html").read_text("utf-8")
-    assert "mermaid.tiny.js" not in (site / "certify.html").read_text("utf-8")
+    assert "mermaid.tiny.js" not in (site / "brokers" / "certify.html").read_text("utf-8")

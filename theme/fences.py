@@ -6,7 +6,7 @@ Python-Markdown knows no such words and would not see the block.
 import re
 from typing import Any
 
-_MARKED = re.compile(r"^( *```(?:console|sh)) [\w= ]+$", re.MULTILINE)
+_MARKED = re.compile(r"^( *```(?:console|python|sh)) [\w= ]+$", re.MULTILINE)
 
 
 def on_page_markdown(markdown: str, **_: Any) -> str:

@@ -31,10 +31,11 @@ _TABLE_TITLE = f"""\
 
 Every rule of `{DEFAULT_REVISION}`: what a correct current coordinator does.  A table has *checks*,
 which are tried in their order, and the first that hits answers; behind them exactly one of the
-*rows* applies.  [The state diagram](states.md) shows where they lead, [the machine](model.md) how
-they are performed.
+*rows* applies.  [The state diagram](states.md) shows where they lead,
+[the machine](designers/model.md) how they are performed.
 
-A rule's level says how binding it is: MUST, SHOULD or MAY ([what that means](certify.md#levels)).
+A rule's level says how binding it is: MUST, SHOULD or MAY
+([what that means](brokers/certify.md#levels)).
 `fencepost explain ID` tells one rule with the cases that are about it, and
 `fencepost table --revision R` prints the table of another revision.
 

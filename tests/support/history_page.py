@@ -1,4 +1,4 @@
-"""The table of `docs/history.md`, as data: the page is what the tests hold real brokers to."""
+"""The table of `docs/findings/history.md`, as data: tests compare real brokers with this page."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from support.places import ROOT
 
-PAGE = ROOT / "docs" / "history.md"
+PAGE = ROOT / "docs" / "findings" / "history.md"
 _TICKS = re.compile(r"`([^`]+)`")
 
 

@@ -1,6 +1,6 @@
 """Old bugs, found again on the releases that had them, and not on those that had lost them.
 
-What is run is the table of `docs/history.md`.  Some minutes: `tox -e brokers`.
+What is run is the table of `docs/findings/history.md`.  Some minutes: `tox -e brokers`.
 """
 
 from __future__ import annotations

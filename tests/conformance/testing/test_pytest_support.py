@@ -36,7 +36,7 @@ from fencepost.properties.mutants.catalogue import find_revision
 from fencepost.properties.stateful.programs import CAST, DOINGS, ODDITIES, Move, Program
 from fencepost.traces.files.trace_file import TraceFile
 
-DOCUMENT = ROOT / "docs" / "hypothesis.md"
+DOCUMENT = ROOT / "docs" / "brokers" / "hypothesis.md"
 KAFKA_4 = revisions.find("kafka-4")
 FEW = settings(max_examples=25, derandomize=True, database=None, deadline=None)
 SECONDS = 240

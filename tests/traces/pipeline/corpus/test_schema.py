@@ -14,7 +14,7 @@ from fencepost.traces.pipeline.logs.metrics import CAUSES, GROUP_DAYS, SUMS
 from fencepost.traces.pipeline.storage.log_tables import TABLES
 
 MEASURED = set(SUMS) - set(CAUSES.values())  # causes are told as such
-PAGE = ROOT / "docs" / "pipeline.md"
+PAGES = (ROOT / "docs/contributors/pipeline.md", ROOT / "docs/operators/many-logs.md")
 
 
 LOGS = (*TABLES.values(), pa.schema(GROUP_DAYS.field(name) for name in MEASURED))
@@ -24,7 +24,7 @@ LOGS = (*TABLES.values(), pa.schema(GROUP_DAYS.field(name) for name in MEASURED)
     "table", [TRACES, VERDICTS, ITEMS, pa.schema(STEP), pa.schema(TURN), *LOGS]
 )
 def test_every_column_is_documented(table: pa.Schema) -> None:
-    page = PAGE.read_text(encoding="utf-8")
+    page = "".join(page.read_text(encoding="utf-8") for page in PAGES)
     assert [name for name in table.names if f"`{name}`" not in page] == []
 
 
