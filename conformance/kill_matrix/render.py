@@ -27,7 +27,7 @@ from fencepost.properties.kill_matrix.matrix import (
     PROVE,
     SEARCH,
     STATES,
-    Killing,
+    EngineResult,
     Row,
 )
 
@@ -93,7 +93,7 @@ def print_totals(rows: Sequence[Row], engines: Sequence[str], screen: Console) -
         screen.print(Text("no survivor", "bold green"))
 
 
-def _cell(killing: Killing) -> str:
+def _cell(killing: EngineResult) -> str:
     if killing.killed is None:
         return _NOT_APPLICABLE
     return f"{killing.length} · {killing.cost}" if killing.killed else _NOT_KILLED
@@ -116,7 +116,7 @@ def print_one(row: Row, engines: Sequence[str], screen: Console) -> None:
 
 
 def totals(rows: Sequence[Row], engines: Sequence[str]) -> dict[str, dict[str, int]]:
-    """For each engine that was asked, then for each way: how many are killed, of how many.
+    """Return for each engine that was asked, then for each way: how many are killed, of how many.
 
     Of the rows to which it applies.
     """
@@ -132,7 +132,7 @@ def totals(rows: Sequence[Row], engines: Sequence[str]) -> dict[str, dict[str, i
 
 
 def matrix_json(rows: Sequence[Row], engines: Sequence[str]) -> dict[str, Any]:
-    """The matrix as JSON: the same for the same code."""
+    """Return the matrix as JSON: the same for the same code."""
     return {
         "format": "fencepost-kill-matrix",
         "version": 1,
@@ -157,7 +157,7 @@ def _row_json(row: Row, engines: Sequence[str]) -> dict[str, Any]:
     }
 
 
-def _killing_json(killing: Killing) -> dict[str, Any]:
+def _killing_json(killing: EngineResult) -> dict[str, Any]:
     return {
         "engine": killing.engine,
         "killed": killing.killed,

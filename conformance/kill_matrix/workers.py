@@ -11,7 +11,7 @@ from pathlib import Path
 
 from fencepost.conformance.kill_matrix.suites import ENGINES
 from fencepost.model.revisions.base import KAFKA_4
-from fencepost.properties.kill_matrix.matrix import Killing, Row
+from fencepost.properties.kill_matrix.matrix import EngineResult, Row
 from fencepost.properties.mutants.catalogue import find_mutant
 from fencepost.properties.workers.pool import run_side_by_side
 from fencepost.traces.files.run_trace import run_lines, run_trace
@@ -20,8 +20,10 @@ Seconds = dict[str, float]
 Told = Callable[[Row], None]
 
 
-def row_of(name: str, engines: Sequence[str], report: Path | None) -> tuple[list[Killing], Seconds]:
-    """What comes of each engine for one mutant, and the seconds that each took."""
+def row_of(
+    name: str, engines: Sequence[str], report: Path | None
+) -> tuple[list[EngineResult], Seconds]:
+    """Return what comes of each engine for one mutant, and the seconds that each took."""
     mutant = find_mutant(name)
     killings = []
     seconds: Seconds = {}
@@ -33,7 +35,7 @@ def row_of(name: str, engines: Sequence[str], report: Path | None) -> tuple[list
     return killings, seconds
 
 
-def _in_words(name: str, killing: Killing, report: Path | None) -> Killing:
+def _in_words(name: str, killing: EngineResult, report: Path | None) -> EngineResult:
     """The evidence as lines, which fit through a pipe; as a trace file, if there is a folder."""
     shown = killing.evidence
     if shown is None:
@@ -53,7 +55,7 @@ def rows(
     report: Path | None = None,
     told: Told | None = None,
 ) -> tuple[list[Row], Seconds]:
-    """A row for each mutant, in this order, and the seconds of processor time by engine.
+    """Return a row for each mutant, in this order, and the seconds of processor time by engine.
 
     Raises WorkerLostError, and what an engine raises.
     """
@@ -75,7 +77,7 @@ def rows(
 
 def _row_in_worker(
     name: str, engines: Sequence[str], report: Path | None
-) -> tuple[list[Killing], Seconds]:
+) -> tuple[list[EngineResult], Seconds]:
     """As `row_of`, with the mutant's name in its errors.
 
     Garbage is collected seldom: worlds are many and few are cyclic, and it took an eighth of the

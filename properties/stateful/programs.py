@@ -81,7 +81,7 @@ def _said(move: Move) -> str:
 
 
 def plainer(move: Move) -> Iterator[Move]:
-    """What may stand for a move, the simplest first; never one that this may stand for."""
+    """Yield plainer moves that may replace a move, the simplest first."""
     if move.odd:
         yield move._replace(odd="")
     yield from (move._replace(who=who) for who in range(move.who))

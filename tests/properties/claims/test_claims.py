@@ -34,7 +34,7 @@ from fencepost.properties.checking.checking import (
     check_revision,
     find_question,
 )
-from fencepost.properties.checking.evaluator import Judging, is_quiet
+from fencepost.properties.checking.evaluator import Evaluator, is_quiet
 from fencepost.properties.claims.registry import PROPERTIES
 from fencepost.properties.explorer.explorer import explore
 from fencepost.properties.logic.logic import FALSE, TRUE, Formula
@@ -234,7 +234,7 @@ def caught(one: Property) -> bool:
         return one.holds(VIEWS[one.id]) is not None
     name, question = LIARS[one.id]
     revision = find_revision(f"mutant:{name}")
-    judging = Judging([one], revision)
+    judging = Evaluator([one], revision)
     worlds = Worlds(revision, find_question(question).scope, judging.judge)
     found = explore(worlds, judging.checks(worlds), quiet=is_quiet, stop_at_first=True, max_depth=6)
     return one.id in found.violations

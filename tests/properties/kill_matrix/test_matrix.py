@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from fencepost.model.revisions.base import KAFKA_4
-from fencepost.properties.checking.liveness import PROMISES, look
+from fencepost.properties.checking.liveness import PROMISES, find_broken_promises
 from fencepost.properties.claims.invariants import STORED
 from fencepost.properties.claims.registry import PROPERTIES
 from fencepost.properties.kill_matrix import matrix
@@ -23,7 +23,7 @@ from fencepost.properties.kill_matrix.matrix import (
     EXPLORE,
     MODEL_ENGINES,
     SEARCH,
-    Killing,
+    EngineResult,
     Row,
 )
 from fencepost.properties.mutants.catalogue import MUTANTS, find_mutant
@@ -113,7 +113,7 @@ def test_the_right_model_is_killed_by_nobody() -> None:
 
 def test_the_promises_are_kept_in_the_end() -> None:
     for question in ENDING_SCOPES:
-        assert not look(KAFKA_4, question.scope, max_states=300).broken
+        assert not find_broken_promises(KAFKA_4, question.scope, max_states=300).broken
 
 
 def test_questions_have_names_of_their_own() -> None:
@@ -122,10 +122,10 @@ def test_questions_have_names_of_their_own() -> None:
 
 def test_a_row_knows_who_missed_what_it_claims_to_see() -> None:
     mutant = find_mutant("kafka-8500")
-    blind = {e: Killing(e, killed=False) for e in (EXPLORE, SEARCH)}
+    blind = {e: EngineResult(e, killed=False) for e in (EXPLORE, SEARCH)}
     row = Row(mutant, blind)
     assert row.survives
     assert row.missed == (EXPLORE,)
-    seen = Row(mutant, {**blind, EXPLORE: Killing(EXPLORE, killed=True)})
+    seen = Row(mutant, {**blind, EXPLORE: EngineResult(EXPLORE, killed=True)})
     assert not seen.survives
     assert not seen.missed

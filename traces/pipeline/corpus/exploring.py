@@ -15,7 +15,7 @@ from typing import Any, Protocol
 
 import pyarrow as pa
 
-from fencepost.properties.checking.evaluator import EXCUSED, Judging, broken
+from fencepost.properties.checking.evaluator import EXCUSED, Evaluator, broken
 from fencepost.properties.claims.registry import PROPERTIES
 from fencepost.properties.mutants.catalogue import find_revision
 from fencepost.properties.worlds.scope import Scope
@@ -151,10 +151,10 @@ def _kept(place: Place) -> Iterator[Level]:
 
 
 @lru_cache(maxsize=2)
-def worlds_of(bounds: Bounds) -> tuple[Worlds, Judging]:
+def worlds_of(bounds: Bounds) -> tuple[Worlds, Evaluator]:
     """The worlds within bounds, and who judges them; remembered, since both learn."""
     revision = find_revision(bounds.revision)
-    judging = Judging(PROPERTIES.values(), revision)
+    judging = Evaluator(PROPERTIES.values(), revision)
     return Worlds(revision, bounds.scope, judging.judge), judging
 
 
