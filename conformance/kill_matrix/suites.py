@@ -32,7 +32,7 @@ _BATCH = 50
 def by_catalogue(revision: Revision) -> EngineResult:
     """Return the shortest case that fails; the cost is how many fail."""
     failing = asyncio.run(_failing(revision, [ENTRIES]))
-    return _killing(CATALOGUE, failing, len(failing))
+    return _result(CATALOGUE, failing, len(failing))
 
 
 def by_cover(revision: Revision) -> EngineResult:
@@ -41,10 +41,10 @@ def by_cover(revision: Revision) -> EngineResult:
     batches = [walks[first : first + _BATCH] for first in range(0, len(walks), _BATCH)]
     failing = asyncio.run(_failing(revision, batches))
     if not failing:
-        return _killing(COVER, [], len(walks))
+        return _result(COVER, [], len(walks))
     order = {entry.id: number for number, entry in enumerate(walks, start=1)}
     first = min(failing, key=lambda result: order[result.case.id])
-    return _killing(COVER, [first], order[first.case.id])
+    return _result(COVER, [first], order[first.case.id])
 
 
 @cache
@@ -65,7 +65,7 @@ async def _failing(revision: Revision, batches: Sequence[Sequence[Entry]]) -> li
     return []
 
 
-def _killing(engine: str, failing: Sequence[CaseResult], cost: int) -> EngineResult:
+def _result(engine: str, failing: Sequence[CaseResult], cost: int) -> EngineResult:
     if not failing:
         return EngineResult(engine, killed=False, cost=cost)
     least = min(failing, key=lambda r: (len(r.case.steps), r.case.id))

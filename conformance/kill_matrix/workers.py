@@ -25,26 +25,26 @@ def row_of(
 ) -> tuple[list[EngineResult], Seconds]:
     """Return what comes of each engine for one mutant, and the seconds that each took."""
     mutant = find_mutant(name)
-    killings = []
+    results = []
     seconds: Seconds = {}
     for engine in engines:
         began = time.process_time()
-        killing = ENGINES[engine](mutant.revision)
+        result = ENGINES[engine](mutant.revision)
         seconds[engine] = time.process_time() - began
-        killings.append(_in_words(mutant.name, killing, report))
-    return killings, seconds
+        results.append(_in_words(mutant.name, result, report))
+    return results, seconds
 
 
-def _in_words(name: str, killing: EngineResult, report: Path | None) -> EngineResult:
+def _in_words(name: str, result: EngineResult, report: Path | None) -> EngineResult:
     """The evidence as lines, which fit through a pipe; as a trace file, if there is a folder."""
-    shown = killing.evidence
+    shown = result.evidence
     if shown is None:
-        return killing
+        return result
     if report is not None:
-        said = f"{name} breaks {killing.by}" if killing.by else f"{name} answers otherwise"
+        said = f"{name} breaks {result.by}" if result.by else f"{name} answers otherwise"
         trace = run_trace(shown.worlds, shown.run, judged_by=KAFKA_4, message=said)
-        trace.write(report / f"{name}-{killing.engine}.json")
-    return replace(killing, lines=run_lines(shown.worlds, shown.run), evidence=None)
+        trace.write(report / f"{name}-{result.engine}.json")
+    return replace(result, lines=run_lines(shown.worlds, shown.run), evidence=None)
 
 
 def rows(
@@ -66,8 +66,8 @@ def rows(
         if jobs == 1 or len(names) == 1
         else run_side_by_side(partial(_row_in_worker, engines=engines, report=report), names, jobs)
     )
-    for name, (killings, seconds) in made:
-        found[name] = Row(find_mutant(name), {k.engine: k for k in killings})
+    for name, (results, seconds) in made:
+        found[name] = Row(find_mutant(name), {k.engine: k for k in results})
         for engine, spent in seconds.items():
             total[engine] += spent
         if told is not None:

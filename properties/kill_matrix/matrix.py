@@ -292,12 +292,12 @@ class Row:
     """A mutant, and what came of each engine that was asked, by engine."""
 
     mutant: Mutant
-    killings: Mapping[str, EngineResult]
+    results: Mapping[str, EngineResult]
 
     @property
     def survives(self) -> bool:
         """Whether nothing that was asked kills it."""
-        return not any(killing.killed for killing in self.killings.values())
+        return not any(result.killed for result in self.results.values())
 
     @property
     def missed(self) -> tuple[str, ...]:
@@ -307,14 +307,14 @@ class Row:
         return tuple(
             engine
             for engine, claim in _CLAIMS.items()
-            if (found := self.killings.get(engine)) is not None
+            if (found := self.results.get(engine)) is not None
             and found.killed is False
             and any(claim in one.engines for one in broken)
         )
 
     def killed_by(self, *engines: str) -> bool:
         """Return whether one of these engines kills it."""
-        return any(e in self.killings and self.killings[e].killed for e in engines)
+        return any(e in self.results and self.results[e].killed for e in engines)
 
 
 _CLAIMS = {EXPLORE: Engine.EXPLORATION, PROVE: Engine.PROOF}

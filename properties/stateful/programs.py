@@ -32,7 +32,7 @@ DOINGS: dict[str, str] = {
 """What can be done, the simplest first; the order in which programs are made simpler."""
 
 ODDITIES: dict[str, str] = {
-    "": "as a well-kept client would",
+    "": "as a good client would",
     "older": "in an old version",
     "stranger": "under a member id that nobody was given",
     "nobody": "without a member id",

@@ -89,19 +89,19 @@ def test_what_mutants_break_are_properties_and_some_engine_sees_it() -> None:
 @pytest.mark.parametrize("engine", BY_PROPERTIES)
 @pytest.mark.parametrize("name", SAMPLE)
 def test_a_figure_is_found_again(name: str, engine: str) -> None:
-    killing = MODEL_ENGINES[engine](find_mutant(name).revision)
-    assert killing.killed
-    assert killing.length == LENGTHS[name][engine]
-    assert killing.evidence is not None
-    assert len(killing.evidence.run.turns) == killing.length
+    result = MODEL_ENGINES[engine](find_mutant(name).revision)
+    assert result.killed
+    assert result.length == LENGTHS[name][engine]
+    assert result.evidence is not None
+    assert len(result.evidence.run.turns) == result.length
 
 
 @pytest.mark.parametrize("engine", BY_COMPARISON)
 @pytest.mark.parametrize("name", SAMPLE[:2])
 def test_a_difference_is_found_again(name: str, engine: str) -> None:
-    killing = MODEL_ENGINES[engine](find_mutant(name).revision)
-    assert (killing.killed, killing.length) == (True, LENGTHS[name][engine])
-    assert killing.by
+    result = MODEL_ENGINES[engine](find_mutant(name).revision)
+    assert (result.killed, result.length) == (True, LENGTHS[name][engine])
+    assert result.by
 
 
 def test_the_right_model_is_killed_by_nobody() -> None:
