@@ -40,7 +40,7 @@ def write_log(path: Path, lines: int, groups: int, seed: int) -> None:
 
 
 def audit_figures(path: Path) -> dict[str, Any]:
-    """The figures of a log, by what is done with it."""
+    """Return the figures of a log, by what is done with it."""
     size = path.stat().st_size
     lines, orjson_s = _timed(lambda: _parsed(path, orjson.loads))
     _, json_s = _timed(lambda: _parsed(path, json.loads))

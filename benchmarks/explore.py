@@ -36,7 +36,7 @@ _THREADS = (1, 2)
 def explore_figures(
     configurations: Sequence[str], ways: Sequence[str], *, jobs: int, beside: Path | None
 ) -> dict[str, Any]:
-    """The figures of each configuration: of each way (see WAYS), and of what is beside.
+    """Return the figures of each configuration: of each way (see WAYS), and of what is beside.
 
     What can't be had is `{"unavailable": why and the remedy}`.  `times_plain_python` and
     `times_stateright` (the quicker of its runs) are ratios of the first way's states per second.
@@ -56,7 +56,7 @@ def explore_figures(
 
 
 def figures_of(name: str, way: str, jobs: int) -> dict[str, Any]:
-    """The figures of one exploration in this process.  Raises ProgramError without NumPy."""
+    """Return the figures of one exploration in this process.  Raises ProgramError without NumPy."""
     configuration = CONFIGURATIONS[name]
     result = WAYS[way](configuration, jobs)
     found = (result.states, result.transitions, len(result.levels))

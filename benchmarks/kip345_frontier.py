@@ -58,7 +58,7 @@ class SmallFrontierSystem:
         return np.array([word], np.uint64)
 
     def decode(self, word: int) -> State:
-        """The state of a word that was met before."""
+        """Return the state of a word that was met before."""
         return self.packing.decode(word)
 
     def prepare(self, words: Words) -> None:
@@ -75,7 +75,7 @@ class SmallFrontierSystem:
         self._grow()
 
     def expand(self, words: Words) -> Iterator[tuple[Action, NDArray[np.intp], Words]]:
-        """What any client or the server can do."""
+        """Yield what any client or the server can do."""
         lower = (np.uint64(1) << self.shift) - np.uint64(1)
         for c, place in enumerate(self.clients):
             after = self._of_clients[self.rows(words, c)]
@@ -97,18 +97,18 @@ class SmallFrontierSystem:
         yield ("complete", 0), *self._completed(servers, after[:, -1], rest)
 
     def rows(self, words: Words, c: int) -> NDArray[np.int64]:
-        """Where the tables of clients tell of a client of each state."""
+        """Return where the tables of clients tell of a client of each state."""
         servers = (words >> self.shift).astype(np.int64)
         values = (words >> self.clients[c] & self.mask).astype(np.int64)
         return (servers * len(self._kinds) + self._kind_of[c]) * self.packing.values + values
 
     def broken(self, check: int, words: Words) -> NDArray[np.bool_]:
-        """Whether the server's part of each state breaks an invariant of it."""
+        """Return whether the server's part of each state breaks an invariant of it."""
         broken: NDArray[np.bool_] = self._broken[(words >> self.shift).astype(np.int64), check]
         return broken
 
     def synced(self, words: Words, c: int) -> NDArray[np.int8]:
-        """The generation that a client was told, if its member is synced, else -1."""
+        """Return the generation that a client was told, if its member is synced, else -1."""
         return self._synced[self.rows(words, c)]
 
     def _completed(
@@ -169,7 +169,7 @@ class SmallFrontierSystem:
 
 
 def frontier_invariants(system: SmallFrontierSystem) -> list[FrontierCheck[State]]:
-    """All four."""
+    """Return the four invariants."""
     checks = [
         FrontierCheck(name, _of_server(system, i), _sentence(holds))
         for i, (name, holds) in enumerate(SERVER_INVARIANTS.items())

@@ -38,7 +38,7 @@ def leader_is_a_member(server: Server) -> str | None:
 
 
 def synced_generation(server: Server, client: Client) -> int | None:
-    """The generation that a client was told, if its member is synced: what I4 compares."""
+    """Return the generation that a client was told, if its member is synced: what I4 compares."""
     if any(m.id == client.id and m.synced for m in server.members):
         return client.generation
     return None
@@ -60,7 +60,7 @@ SERVER_INVARIANTS: dict[str, Callable[[Server], str | None]] = {
 
 
 def invariants() -> list[Check[State, Action]]:
-    """All four, for `SmallSystem`."""
+    """Return the four invariants, for `SmallSystem`."""
     checks: list[Check[State, Action]] = [
         Check(name, state=_of_server(holds)) for name, holds in SERVER_INVARIANTS.items()
     ]

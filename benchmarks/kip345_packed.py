@@ -42,36 +42,36 @@ class Packing:
         self._numbers: dict[Server, int] = {}
 
     def number(self, server: Server) -> int:
-        """The number of a server's part, a new one if it is new."""
+        """Return the number of a server's part, a new one if it is new."""
         number = self._numbers.setdefault(server, len(self.servers))
         if number == len(self.servers):
             self.servers.append(server)
         return number
 
     def value(self, client: Client) -> int:
-        """The bits of a client."""
+        """Return the bits of a client."""
         return client.id * self.names + client.generation
 
     def client(self, value: int) -> Client:
-        """The client that has these bits."""
+        """Return the client that has these bits."""
         return Client(*divmod(value, self.names))
 
     def encode(self, state: State) -> int:
-        """The integer of a state."""
+        """Return the integer of a state."""
         word = self.number(state.server) << self.shift
         for c, client in enumerate(state.clients):
             word |= self.value(client) << (self.bits * c)
         return word
 
     def decode(self, word: int) -> State:
-        """The state of an integer that was met before."""
+        """Return the state of an integer that was met before."""
         clients = tuple(
             self.client(word >> (self.bits * c) & self.mask) for c in range(len(self.instances))
         )
         return State(self.servers[word >> self.shift], clients)
 
     def first(self) -> int:
-        """The initial state."""
+        """Return the initial state."""
         return self.encode(State(self.rules.first(), (GONE,) * len(self.instances)))
 
 
@@ -93,7 +93,7 @@ class PackedSystem:
         yield self.packing.first()
 
     def successors(self, word: int) -> list[tuple[Action, int]]:
-        """What any client or the server can do."""
+        """Return what any client or the server can do."""
         packing = self.packing
         clients = word & self._clients
         server = word ^ clients
@@ -148,7 +148,7 @@ class PackedSystem:
 
 
 def packed_invariants(packing: Packing) -> list[Check[int, Action]]:
-    """All four; each part, or pair of parts, is judged once."""
+    """Return the four invariants; each part, or pair of parts, is judged once."""
     return [
         *(Check(name, state=_Server(packing, name)) for name in SERVER_INVARIANTS),
         Check("I4", state=_Synced(packing)),

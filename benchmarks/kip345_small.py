@@ -116,14 +116,14 @@ class Rules:
     fault: Fault | None = None
 
     def first(self) -> Server:
-        """The server before anything happened."""
+        """Return the server before anything happened."""
         instances = max(self.configuration.instances) + 1
         return Server(Phase.EMPTY, 0, 1, NONE, (), (), (NONE,) * instances)
 
     def client_steps(
         self, server: Server, instance: int, client: Client
     ) -> Iterator[tuple[str, Server, Client]]:
-        """What a client can do, and both parts after it."""
+        """Yield what a client can do, and both parts after it."""
         if client.id or server.next_id <= self.configuration.ids:
             yield "join", *self._join(server, instance, client)
         if client.id:
@@ -255,7 +255,7 @@ class SmallSystem:
         yield State(self.rules.first(), (GONE,) * len(self.rules.configuration.instances))
 
     def successors(self, state: State) -> Iterator[tuple[Action, State]]:
-        """What any client or the server can do."""
+        """Yield what any client or the server can do."""
         server, clients = state
         for c, instance in enumerate(self.rules.configuration.instances):
             steps = self.rules.client_steps(server, instance, clients[c])
@@ -268,5 +268,5 @@ class SmallSystem:
 def informed(
     clients: tuple[Client, ...], generation: int, told: tuple[int, ...]
 ) -> tuple[Client, ...]:
-    """The clients after those whose ids are told have learnt a generation."""
+    """Return the clients after those whose ids are told have learnt a generation."""
     return tuple(Client(c.id, generation) if c.id in told else c for c in clients)

@@ -88,7 +88,7 @@ class Site(Protocol):
 
 
 def in_old_words(api: str, body: dict[str, Any]) -> dict[str, Any]:
-    """A request as clients said it before there were static members."""
+    """Return a request as clients said it before there were static members."""
     if api == "LeaveGroup":
         return {"groupId": body["groupId"], "memberId": body["members"][0]["memberId"]}
     kept = {name: value for name, value in body.items() if name not in _SAYS_LATER}
@@ -109,7 +109,7 @@ def in_old_words(api: str, body: dict[str, Any]) -> dict[str, Any]:
 
 
 def dawdles(site: Site, client: Client) -> float:
-    """How long a member waits before it joins a rebalance, ms; it may commit meanwhile."""
+    """Return how long a member waits before it joins a rebalance, ms; it may commit meanwhile."""
     if site.random.random() < 0.5:
         ghost = _ghost(client)
         ghost.state = "stable"

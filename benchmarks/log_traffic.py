@@ -387,5 +387,5 @@ class Traffic:
 
 
 def hash_of(text: str) -> int:
-    """A number of a text, the same in every process."""
+    """Return a number of a text, the same in every process."""
     return sum(text.encode()) * 2_654_435_761 % 2**32

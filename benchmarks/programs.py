@@ -66,12 +66,12 @@ def _kill(group: int) -> None:
 
 
 def figures_in(line: str) -> dict[str, float]:
-    """The numbers of a line like `E states=602727 secs=13.05`."""
+    """Return the numbers of a line like `E states=602727 secs=13.05`."""
     return {name: float(value) for name, value in re.findall(r"(\S+)=(\d+(?:\.\d+)?)\b", line)}
 
 
 def plain_python(folder: Path, configuration: str) -> dict[str, object]:
-    """The figures of `kip345_small.py bfs`.  Raises ProgramError."""
+    """Return the figures of `kip345_small.py bfs`.  Raises ProgramError."""
     script = folder / "kip345_small.py"
     if not script.is_file():
         raise ProgramError(f"{folder} has no kip345_small.py; name the folder that has")
@@ -80,7 +80,7 @@ def plain_python(folder: Path, configuration: str) -> dict[str, object]:
 
 
 def stateright(program: Path, configuration: str, threads: int) -> dict[str, object]:
-    """The figures of the Rust program's breadth-first search.  Raises ProgramError."""
+    """Return the figures of the Rust program's breadth-first search.  Raises ProgramError."""
     argv = [str(program), configuration, "bfs", str(threads)]
     return {"threads": threads, **_named(output_of(argv, within_s=RUN_S), "depth")}
 

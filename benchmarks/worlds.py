@@ -14,7 +14,7 @@ from typing import Any
 
 from benchmarks.programs import RUN_S, ProgramError, output_of
 from fencepost.model.revisions.revisions import find
-from fencepost.properties.checking.evaluator import EXCUSED, Judging, is_quiet
+from fencepost.properties.checking.evaluator import EXCUSED, Evaluator, is_quiet
 from fencepost.properties.claims.registry import PROPERTIES
 from fencepost.properties.explorer.explorer import explore
 from fencepost.properties.worlds.scopes import BOUNDS
@@ -25,7 +25,7 @@ _PROCESSES = (1, 2)
 
 
 def real_model_figures(bound: str = "quick") -> dict[str, Any]:
-    """The figures of kafka-4 at a bound of `fencepost.properties.worlds.scopes.BOUNDS`.
+    """Return the figures of kafka-4 at a bound of `fencepost.properties.worlds.scopes.BOUNDS`.
 
     What can't be had is `{"unavailable": why}`.  Raises KeyError for a bound that there isn't.
     """
@@ -39,9 +39,9 @@ def real_model_figures(bound: str = "quick") -> dict[str, Any]:
 
 
 def worlds_figures(bound: str, jobs: int, *, judged: bool) -> dict[str, Any]:
-    """The figures of one exploration in this process."""
+    """Return the figures of one exploration in this process."""
     revision = find(REVISION)
-    judging = Judging(PROPERTIES.values(), revision)
+    judging = Evaluator(PROPERTIES.values(), revision)
     worlds = Worlds(revision, BOUNDS[bound].scope, judging.judge if judged else None)
     began = _cpu_seconds()
     found = explore(

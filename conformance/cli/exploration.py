@@ -14,7 +14,7 @@ from typing import Any
 from fencepost.conformance.certify.report import ReportError
 from fencepost.model.revision import Revision
 from fencepost.properties.checking.checking import Checked, PropertyStatus, expected_finding
-from fencepost.properties.checking.evaluator import EXCUSED, Judging, is_quiet
+from fencepost.properties.checking.evaluator import EXCUSED, Evaluator, is_quiet
 from fencepost.properties.explorer.exploration import Exploration, Progress
 from fencepost.properties.explorer.explorer import explore
 from fencepost.properties.explorer.graph import write_graph
@@ -66,7 +66,7 @@ def explored_in(
     progress: Callable[[Progress], None] | None = None,
 ) -> Explored:
     """Explore, and unfold the shortest run to each violation."""
-    judging = Judging(properties, revision)
+    judging = Evaluator(properties, revision)
     worlds = Worlds(revision, scope, judging.judge)
     found = explore(
         worlds,

@@ -86,7 +86,7 @@ def mutants_command(
 
 
 def _progress(row: Row) -> None:
-    by = sum(bool(killing.killed) for killing in row.killings.values())
+    by = sum(bool(result.killed) for result in row.results.values())
     click.echo(f"{row.mutant.name}: {'killed by ' + str(by) if by else 'SURVIVES'}", err=True)
 
 

@@ -27,7 +27,7 @@ from fencepost.properties.kill_matrix.matrix import (
     PROVE,
     SEARCH,
     STATES,
-    Killing,
+    EngineResult,
     Row,
 )
 
@@ -66,15 +66,15 @@ def print_matrix(rows: Sequence[Row], engines: Sequence[str], screen: Console) -
     for engine in engines:
         grid.add_column(_TITLES[engine], justify="right", no_wrap=True)
     for row in rows:
-        grid.add_row(row.mutant.name, *(_cell(row.killings[e]) for e in engines))
+        grid.add_row(row.mutant.name, *(_cell(row.results[e]) for e in engines))
     screen.print(grid)
     screen.print()
     for engine in engines:
         screen.print(Text(f"{engine:<16} {ABOUT[engine]}"))
-    notes = {k.note for row in rows for k in row.killings.values() if k.killed is None}
+    notes = {k.note for row in rows for k in row.results.values() if k.killed is None}
     for note in sorted(notes):
         screen.print(Text(f"{_NOT_APPLICABLE:<16} {note}"))
-    screen.print(Text(f"{_NOT_KILLED:<16} looked for, and not found"))
+    screen.print(Text(f"{_NOT_KILLED:<16} not found"))
     screen.print()
     print_totals(rows, engines, screen)
 
@@ -86,17 +86,19 @@ def print_totals(rows: Sequence[Row], engines: Sequence[str], screen: Console) -
     survivors = [row.mutant.name for row in rows if row.survives]
     missed = [f"{row.mutant.name} by {', '.join(row.missed)}" for row in rows if row.missed]
     if missed:
-        screen.print(Text(f"not found by who should: {'; '.join(missed)}", "bold red"))
+        screen.print(
+            Text(f"missed by engines that should find it: {'; '.join(missed)}", "bold red")
+        )
     if survivors:
         screen.print(Text(f"{len(survivors)} survive: {', '.join(survivors)}", "bold red"))
     else:
         screen.print(Text("no survivor", "bold green"))
 
 
-def _cell(killing: Killing) -> str:
-    if killing.killed is None:
+def _cell(result: EngineResult) -> str:
+    if result.killed is None:
         return _NOT_APPLICABLE
-    return f"{killing.length} · {killing.cost}" if killing.killed else _NOT_KILLED
+    return f"{result.length} · {result.cost}" if result.killed else _NOT_KILLED
 
 
 def print_one(row: Row, engines: Sequence[str], screen: Console) -> None:
@@ -105,18 +107,18 @@ def print_one(row: Row, engines: Sequence[str], screen: Console) -> None:
     if row.mutant.breaks:
         screen.print(Text(f"breaks {', '.join(row.mutant.breaks)}"))
     for engine in engines:
-        killing = row.killings[engine]
+        result = row.results[engine]
         screen.print()
-        found = _cell(killing) + (f"  {killing.by or killing.note}".rstrip())
+        found = _cell(result) + (f"  {result.by or result.note}".rstrip())
         screen.print(Text.assemble((f"{engine:<16}", "bold"), f" {found}"))
-        for line in killing.lines:
+        for line in result.lines:
             screen.print(Text(f"  {line}"), soft_wrap=True)
     screen.print()
     print_totals([row], engines, screen)
 
 
 def totals(rows: Sequence[Row], engines: Sequence[str]) -> dict[str, dict[str, int]]:
-    """For each engine that was asked, then for each way: how many are killed, of how many.
+    """Return for each engine that was asked, then for each way: how many are killed, of how many.
 
     Of the rows to which it applies.
     """
@@ -125,14 +127,14 @@ def totals(rows: Sequence[Row], engines: Sequence[str]) -> dict[str, dict[str, i
     return {
         name: {
             "killed": sum(row.killed_by(*group) for row in rows),
-            "asked": sum(any(row.killings[e].killed is not None for e in group) for row in rows),
+            "asked": sum(any(row.results[e].killed is not None for e in group) for row in rows),
         }
         for name, group in (groups | {"in all": tuple(engines)}).items()
     }
 
 
 def matrix_json(rows: Sequence[Row], engines: Sequence[str]) -> dict[str, Any]:
-    """The matrix as JSON: the same for the same code."""
+    """Return the matrix as JSON: the same for the same code."""
     return {
         "format": "fencepost-kill-matrix",
         "version": 1,
@@ -153,17 +155,17 @@ def _row_json(row: Row, engines: Sequence[str]) -> dict[str, Any]:
         "visible": row.mutant.visible,
         "breaks": list(row.mutant.breaks),
         "survives": row.survives,
-        "kills": [_killing_json(row.killings[engine]) for engine in engines],
+        "kills": [_result_json(row.results[engine]) for engine in engines],
     }
 
 
-def _killing_json(killing: Killing) -> dict[str, Any]:
+def _result_json(result: EngineResult) -> dict[str, Any]:
     return {
-        "engine": killing.engine,
-        "killed": killing.killed,
-        "length": killing.length,
-        "cost": killing.cost,
-        "by": killing.by,
-        "note": killing.note,
-        "trace": list(killing.lines),
+        "engine": result.engine,
+        "killed": result.killed,
+        "length": result.length,
+        "cost": result.cost,
+        "by": result.by,
+        "note": result.note,
+        "trace": list(result.lines),
     }

@@ -19,7 +19,7 @@ from fencepost.conformance.runtime.versions import own_version
 from fencepost.conformance.targets.in_process import InProcessTarget
 from fencepost.model.revision import Revision
 from fencepost.model.revisions.base import KAFKA_4
-from fencepost.properties.kill_matrix.matrix import MODEL_ENGINES, Killing
+from fencepost.properties.kill_matrix.matrix import MODEL_ENGINES, EngineResult
 
 CATALOGUE = "catalogue"
 COVER = "cover"
@@ -29,22 +29,22 @@ _BATCH = 50
 """So many walks of the cover suite are run at once; each counts."""
 
 
-def by_catalogue(revision: Revision) -> Killing:
-    """The shortest case that fails; the cost is how many fail."""
+def by_catalogue(revision: Revision) -> EngineResult:
+    """Return the shortest case that fails; the cost is how many fail."""
     failing = asyncio.run(_failing(revision, [ENTRIES]))
-    return _killing(CATALOGUE, failing, len(failing))
+    return _result(CATALOGUE, failing, len(failing))
 
 
-def by_cover(revision: Revision) -> Killing:
-    """The first walk that fails, short ones first; the cost is how many were walked."""
+def by_cover(revision: Revision) -> EngineResult:
+    """Return the first walk that fails, short ones first; the cost is how many were walked."""
     walks = _walks()
     batches = [walks[first : first + _BATCH] for first in range(0, len(walks), _BATCH)]
     failing = asyncio.run(_failing(revision, batches))
     if not failing:
-        return _killing(COVER, [], len(walks))
+        return _result(COVER, [], len(walks))
     order = {entry.id: number for number, entry in enumerate(walks, start=1)}
     first = min(failing, key=lambda result: order[result.case.id])
-    return _killing(COVER, [first], order[first.case.id])
+    return _result(COVER, [first], order[first.case.id])
 
 
 @cache
@@ -65,15 +65,15 @@ async def _failing(revision: Revision, batches: Sequence[Sequence[Entry]]) -> li
     return []
 
 
-def _killing(engine: str, failing: Sequence[CaseResult], cost: int) -> Killing:
+def _result(engine: str, failing: Sequence[CaseResult], cost: int) -> EngineResult:
     if not failing:
-        return Killing(engine, killed=False, cost=cost)
+        return EngineResult(engine, killed=False, cost=cost)
     least = min(failing, key=lambda r: (len(r.case.steps), r.case.id))
     lines = (least.case.about, least.message)
-    return Killing(engine, True, len(least.case.steps), cost, least.case.id, lines=lines)
+    return EngineResult(engine, True, len(least.case.steps), cost, least.case.id, lines=lines)
 
 
-ENGINES: Mapping[str, Callable[[Revision], Killing]] = {
+ENGINES: Mapping[str, Callable[[Revision], EngineResult]] = {
     **{name: engine for name, engine in MODEL_ENGINES.items() if name != "proofs"},
     CATALOGUE: by_catalogue,
     COVER: by_cover,

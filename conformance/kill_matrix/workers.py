@@ -11,7 +11,7 @@ from pathlib import Path
 
 from fencepost.conformance.kill_matrix.suites import ENGINES
 from fencepost.model.revisions.base import KAFKA_4
-from fencepost.properties.kill_matrix.matrix import Killing, Row
+from fencepost.properties.kill_matrix.matrix import EngineResult, Row
 from fencepost.properties.mutants.catalogue import find_mutant
 from fencepost.properties.workers.pool import run_side_by_side
 from fencepost.traces.files.run_trace import run_lines, run_trace
@@ -20,29 +20,31 @@ Seconds = dict[str, float]
 Told = Callable[[Row], None]
 
 
-def row_of(name: str, engines: Sequence[str], report: Path | None) -> tuple[list[Killing], Seconds]:
-    """What comes of each engine for one mutant, and the seconds that each took."""
+def row_of(
+    name: str, engines: Sequence[str], report: Path | None
+) -> tuple[list[EngineResult], Seconds]:
+    """Return what comes of each engine for one mutant, and the seconds that each took."""
     mutant = find_mutant(name)
-    killings = []
+    results = []
     seconds: Seconds = {}
     for engine in engines:
         began = time.process_time()
-        killing = ENGINES[engine](mutant.revision)
+        result = ENGINES[engine](mutant.revision)
         seconds[engine] = time.process_time() - began
-        killings.append(_in_words(mutant.name, killing, report))
-    return killings, seconds
+        results.append(_in_words(mutant.name, result, report))
+    return results, seconds
 
 
-def _in_words(name: str, killing: Killing, report: Path | None) -> Killing:
+def _in_words(name: str, result: EngineResult, report: Path | None) -> EngineResult:
     """The evidence as lines, which fit through a pipe; as a trace file, if there is a folder."""
-    shown = killing.evidence
+    shown = result.evidence
     if shown is None:
-        return killing
+        return result
     if report is not None:
-        said = f"{name} breaks {killing.by}" if killing.by else f"{name} answers otherwise"
+        said = f"{name} breaks {result.by}" if result.by else f"{name} answers otherwise"
         trace = run_trace(shown.worlds, shown.run, judged_by=KAFKA_4, message=said)
-        trace.write(report / f"{name}-{killing.engine}.json")
-    return replace(killing, lines=run_lines(shown.worlds, shown.run), evidence=None)
+        trace.write(report / f"{name}-{result.engine}.json")
+    return replace(result, lines=run_lines(shown.worlds, shown.run), evidence=None)
 
 
 def rows(
@@ -53,7 +55,7 @@ def rows(
     report: Path | None = None,
     told: Told | None = None,
 ) -> tuple[list[Row], Seconds]:
-    """A row for each mutant, in this order, and the seconds of processor time by engine.
+    """Return a row for each mutant, in this order, and the seconds of processor time by engine.
 
     Raises WorkerLostError, and what an engine raises.
     """
@@ -64,8 +66,8 @@ def rows(
         if jobs == 1 or len(names) == 1
         else run_side_by_side(partial(_row_in_worker, engines=engines, report=report), names, jobs)
     )
-    for name, (killings, seconds) in made:
-        found[name] = Row(find_mutant(name), {k.engine: k for k in killings})
+    for name, (results, seconds) in made:
+        found[name] = Row(find_mutant(name), {k.engine: k for k in results})
         for engine, spent in seconds.items():
             total[engine] += spent
         if told is not None:
@@ -75,7 +77,7 @@ def rows(
 
 def _row_in_worker(
     name: str, engines: Sequence[str], report: Path | None
-) -> tuple[list[Killing], Seconds]:
+) -> tuple[list[EngineResult], Seconds]:
     """As `row_of`, with the mutant's name in its errors.
 
     Garbage is collected seldom: worlds are many and few are cyclic, and it took an eighth of the

@@ -16,8 +16,8 @@ from functools import partial
 
 from fencepost.model.revision import Revision
 from fencepost.model.revisions.base import KAFKA_4
-from fencepost.properties.checking.evaluator import EXCUSED, Judging, excused_rules, is_quiet
-from fencepost.properties.checking.liveness import PROMISES, Promise, look
+from fencepost.properties.checking.evaluator import EXCUSED, Evaluator, excused_rules, is_quiet
+from fencepost.properties.checking.liveness import PROMISES, Promise, find_broken_promises
 from fencepost.properties.claims.registry import PROPERTIES
 from fencepost.properties.explorer.exploration import Exploration, FailedCheck, Progress
 from fencepost.properties.explorer.explorer import explore
@@ -28,7 +28,7 @@ from fencepost.properties.worlds.world import Act, World, Worlds
 
 
 class PropertyStatus(Enum):
-    """What came of a property."""
+    """The result of checking one property."""
 
     HOLDS = "holds"
     EXPECTED = "expected violation"
@@ -39,7 +39,7 @@ class PropertyStatus(Enum):
 
 @dataclass(frozen=True, slots=True)
 class CheckedProperty:
-    """A property on a revision: the finding, and where it fails the shortest run that shows it."""
+    """A property checked on a revision; where it fails, the shortest run that shows it."""
 
     property: Property
     finding: PropertyStatus
@@ -51,7 +51,7 @@ class CheckedProperty:
 
 @dataclass(frozen=True, slots=True)
 class CheckedPromise:
-    """What came of a promise: where it is broken, a run that goes round for ever.
+    """A promise checked on a revision; where it is broken, a run that goes round for ever.
 
     The last `round` turns of the run are what happens again and again.
     """
@@ -65,7 +65,7 @@ class CheckedPromise:
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """A revision checked: what was explored, and a result for each property and promise."""
+    """A checked revision: what was explored, and a result for each property and promise."""
 
     revision: Revision
     explored: tuple[tuple[NamedScope, Exploration[World, Act]], ...]
@@ -91,9 +91,12 @@ def check_revision(
     jobs: int = 1,
     progress: Callable[[NamedScope, Progress], None] | None = None,
 ) -> Checked:
-    """Every property that exploration checks, in the world of each question."""
+    """Check every property that exploration checks, in each scope.
+
+    `questions`: the scopes, CHECK_SCOPES by default.
+    """
     mine = [one for one in properties if Engine.EXPLORATION in one.engines]
-    judging = Judging(mine, revision)
+    judging = Evaluator(mine, revision)
     explored = []
     first: dict[str, tuple[NamedScope, Worlds, FailedCheck[World, Act]]] = {}
     reached: set[str] = set()
@@ -119,12 +122,12 @@ def check_promises(
     promises: Sequence[Promise] = PROMISES,
     scopes: Sequence[NamedScope] = PROMISE_SCOPES,
 ) -> tuple[CheckedPromise, ...]:
-    """Every promise, in the first world that breaks it."""
+    """Check every promise; each is reported from the first scope that breaks it."""
     broken: dict[str, CheckedPromise] = {}
     for scope in scopes:
         if all(promise.id in broken for promise in promises):
             break
-        looked = look(revision, scope.scope)
+        looked = find_broken_promises(revision, scope.scope)
         for promise in promises:
             lasso = looked.broken.get(promise.id)
             if lasso is not None and promise.id not in broken:
@@ -138,7 +141,7 @@ def check_promises(
 
 
 def excused(expected: Mapping[str, str], revision: Revision) -> bool:
-    """Whether a revision, or the one that it is made from, is expected to fail."""
+    """Return whether a revision, or the one that it is made from, is expected to fail."""
     return revision.name in expected or revision.base in expected
 
 
@@ -163,7 +166,7 @@ def _result(
 
 
 def expected_finding(one: Property, revision: Revision, run: Run) -> PropertyStatus:
-    """Whether what was expected is known of a shipped revision, or is a draft's own asking."""
+    """Return whether a violation is known of a shipped revision, or asked for by a draft."""
     if revision.name == "kip-345" or revision.name.startswith("kafka-"):
         return PropertyStatus.EXPECTED
     theirs = excused_rules(one, KAFKA_4)

@@ -33,8 +33,8 @@ _SAYS = ": "
 Notes = tuple[str, ...]
 
 
-class Judging:
-    """Some properties, ready to look at steps and worlds.  Takes those that exploration checks.
+class Evaluator:
+    """Evaluates properties on steps and worlds.  Takes those that exploration checks.
 
     A violation that the revision (or the one that it is made from) expects by the rule of that step
     is noted as excused, so that it hides no other.
@@ -53,7 +53,7 @@ class Judging:
         self._groups: dict[Group | None, tuple[Notes, Notes]] = {}
 
     def judge(self, view: StepView) -> tuple[Notes, Notes]:
-        """What is wrong with a step ("id: sentence"), and which properties it was about."""
+        """Return what is wrong with a step ("id: sentence"), and which properties it was about."""
         rules = {rule.id for rule in view.rules}
         step = abstract_step(view)
         key = (step, frozenset(rules))
@@ -97,7 +97,7 @@ class Judging:
         return found
 
     def checks(self, worlds: Worlds) -> list[Check[World, Act]]:
-        """All of it as checks for the explorer; the excused ones under the id and `EXCUSED`."""
+        """Return checks for the explorer; the excused ones under the id and `EXCUSED`."""
         noted = [*self.of_steps, *self.of_groups]
         checks: list[Check[World, Act]] = [
             Check(
@@ -125,7 +125,7 @@ class Judging:
 
 
 def excused_rules(one: Property, revision: Revision) -> frozenset[str] | None:
-    """The rules by which a property may fail here; None: by any.
+    """Return the rules by which a property may fail here; None: by any.
 
     What is expected of a revision is expected of those made from it, by the same rules.
     """
@@ -139,7 +139,7 @@ def excused_rules(one: Property, revision: Revision) -> frozenset[str] | None:
 
 
 def denied(one: Property) -> str:
-    """What is wrong where a formula does not hold."""
+    """Return what is wrong where a formula does not hold."""
     return f"it does not hold that: {one.meaning}"
 
 
@@ -150,7 +150,7 @@ def _closures(one: Property) -> tuple[Closure, Closure]:
 
 
 def broken(one: Property, thing: StepView | WorldView | Group | None) -> str | None:
-    """What is wrong, in one sentence, or None.  A formula's sentence is its meaning, denied."""
+    """Return what is wrong in one sentence, or None; for a formula, its meaning, negated."""
     if one.formula is not None:
         assert not isinstance(thing, WorldView)
         return None if evaluate(one.formula, thing) else denied(one)
@@ -159,7 +159,7 @@ def broken(one: Property, thing: StepView | WorldView | Group | None) -> str | N
 
 
 def premise_holds(one: Property, thing: StepView | WorldView | Group | None) -> bool:
-    """Whether the case that the property is about is there."""
+    """Return whether the case that the property is about is there."""
     premise = one.premise
     if isinstance(premise, Formula):
         assert not isinstance(thing, WorldView)
@@ -169,7 +169,7 @@ def premise_holds(one: Property, thing: StepView | WorldView | Group | None) -> 
 
 
 def is_quiet(act: Act) -> bool:
-    """Whether no property has anything against an act."""
+    """Return whether no property is violated by an act."""
     return not act.faults
 
 
@@ -193,7 +193,7 @@ class _Views:
         self._view: WorldView | None = None
 
     def view(self, world: World) -> WorldView:
-        """The view of a world."""
+        """Return the view of a world."""
         if self._view is None or world is not self._world:
             self._world = world
             self._view = self._worlds.look(world)

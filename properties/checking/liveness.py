@@ -32,7 +32,7 @@ from fencepost.properties.worlds.world import Act, World, Worlds
 class Promise:
     """Something that must happen in the end.
 
-    `assumes`: of the surroundings; `expected`: revision → why it does not happen there.
+    `assumes`: of the environment; `expected`: revision → why it does not happen there.
     """
 
     id: str
@@ -66,15 +66,20 @@ PROMISES = (ANSWERED, SETTLED)
 
 @dataclass(frozen=True, slots=True)
 class LivenessResult:
-    """What came of looking: the promises broken, each with its lasso, and how much was seen."""
+    """The broken promises, each with its lasso, and the exploration that found them."""
 
     broken: dict[str, Lasso[World, Act]]
     exploration: Exploration[World, Act]
     worlds: Worlds
 
 
-def look(revision: Revision, scope: Scope, *, max_states: int | None = None) -> LivenessResult:
-    """Look for runs that break a promise.  The exploration says whether it was complete."""
+def find_broken_promises(
+    revision: Revision, scope: Scope, *, max_states: int | None = None
+) -> LivenessResult:
+    """Explore a scope, unfolded, and look for runs that break a promise.
+
+    The exploration says whether it was complete.
+    """
     worlds = Worlds(revision, replace(scope, fold=False))
     found = explore(worlds, keep_graph=True, max_states=max_states)
     graph = found.graph
@@ -107,7 +112,10 @@ def _is_settled(world: World) -> bool:
 
 
 def keeps_to_the_protocol(worlds: Worlds, world: World, act: Act) -> bool:
-    """Whether an act is what a well-kept client does next; time waits for those who must act."""
+    """Return whether a good client may do this act next.
+
+    Time passes only when no client has something to do.
+    """
     duties = [
         duty(world.group, client, seat)
         for client, seat in zip(world.clients, worlds.seats, strict=True)
@@ -121,7 +129,7 @@ def keeps_to_the_protocol(worlds: Worlds, world: World, act: Act) -> bool:
 
 
 def duty(group: Group | None, client: Client, seat: Seat) -> str | None:
-    """What a client does next that keeps to the protocol; None: it waits, or it stopped."""
+    """Return what a client does next that keeps to the protocol; None: it waits, or it stopped."""
     if client.waits:
         return None
     if client.member_id and seat.instance is not None and group is not None:

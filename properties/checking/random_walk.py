@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from fencepost.model.revision import Revision
-from fencepost.properties.checking.evaluator import EXCUSED, Judging, broken, excused_rules
+from fencepost.properties.checking.evaluator import EXCUSED, Evaluator, broken, excused_rules
 from fencepost.properties.claims.history_index import read
 from fencepost.properties.logic.property import Property, PropertyKind
 from fencepost.properties.oracle.oracle import judge
@@ -51,7 +51,7 @@ _CARRIED_SINCE = {"pose": ("JoinGroup", 5), "claim": ("Heartbeat", 3), "batch": 
 
 
 class WalkChoice(NamedTuple):
-    """An act as it is drawn: its kind, whose it is (-1: nobody's), which outcome."""
+    """An act as it is drawn: its kind, its client (-1: of no client), which outcome."""
 
     kind: str
     client: int = -1
@@ -60,7 +60,7 @@ class WalkChoice(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """What is wrong: the property that is broken ("": another answer is due), in one sentence."""
+    """A broken property, in one sentence; its id is "" where only the comparison fails."""
 
     property_id: str
     sentence: str
@@ -68,7 +68,7 @@ class Fault:
 
 
 class WalkGround:
-    """A revision within a scope, and what it is held to.
+    """The worlds that random walks go through, and what they are checked against.
 
     `properties`: those that have to hold, of any kind, where the revision doesn't expect otherwise;
     `reference`: a revision that has to be able to give the same answers, or None.
@@ -85,7 +85,7 @@ class WalkGround:
         acts = tuple(kind for kind in scope.acts if _can_say(kind, scope, revision))
         # Folded, an act's client would be another one each time.
         self.scope = replace(scope, acts=acts, fold=False)
-        self.judging = Judging(given, revision)
+        self.judging = Evaluator(given, revision)
         held = [p for p in given if excused_rules(p, revision) is not None]
         self.states = [p for p in self.judging.of_worlds if p in held]
         self.histories = [p for p in held if p.kind is PropertyKind.HISTORY]
@@ -111,7 +111,7 @@ class WalkGround:
         return self._enabled[world]
 
     def of_world(self, world: World) -> Fault | None:
-        """What is wrong with a world."""
+        """Return what is wrong with a world."""
         if self.states and world not in self._seen:
             view = self.worlds.look(world)
             said = ((one.id, broken(one, view)) for one in self.states)
@@ -119,7 +119,7 @@ class WalkGround:
         return self._seen.get(world)
 
     def is_theirs(self, world: World, act: Act, done: Transition | None) -> bool:
-        """Whether the reference could do the same from the same world."""
+        """Return whether the reference could do the same from the same world."""
         if self._theirs is None or done is None:
             return True
         ask = () if act.client < 0 else self.worlds.ask(world.clients[act.client], *act[:2])
@@ -130,7 +130,7 @@ class WalkGround:
         return self._known[key]
 
     def judged(self, run: Run) -> Fault | None:
-        """What is wrong with the answers of a run."""
+        """Return what is wrong with the answers of a run."""
         if self.reference is not None:
             verdict = judge(self.reference, self.config, list(run.events), lag_ms=0).verdict()
             if verdict.violation is not None:
@@ -155,7 +155,7 @@ def _essence(done: Transition) -> tuple[object, ...]:
 
 @dataclass(slots=True)
 class Walk:
-    """A walk: the way so far, the rules that were used, and what was found to be wrong."""
+    """A walk: its acts so far, the rules that were used, and the first fault."""
 
     ground: WalkGround
     path: list[tuple[Act | None, World]] = field(default_factory=list)
@@ -180,7 +180,7 @@ class Walk:
         return self.ground.enabled(self.world)
 
     def choose(self, number: int, without: frozenset[str] = frozenset()) -> None:
-        """Go on by an act that is enabled; which one, the number says.  0 is a simple one.
+        """Take one of the enabled acts; the number says which one.  0 is a simple one.
 
         `without`: kinds that don't happen in this walk, unless nothing else can.
         """
@@ -197,7 +197,7 @@ class Walk:
         self._go(WalkChoice(kinds[which], clients[whose], outcome))
 
     def take(self, choice: WalkChoice) -> bool:
-        """Go on by this act, if it is enabled; whether it was."""
+        """Do this act if it is enabled, and return whether it was."""
         return choice.client in self.enabled().get(choice.kind, ()) and self._go(choice)
 
     def _go(self, choice: WalkChoice) -> bool:
@@ -216,14 +216,14 @@ class Walk:
         return True
 
     def end(self) -> Fault | None:
-        """What is wrong, all told."""
+        """Check the whole run, and return the first fault."""
         ground = self.ground
         if self.finding is None and (ground.histories or self.strayed):
             self.finding = ground.judged(self.run())
         return self.finding
 
     def run(self) -> Run:
-        """The run that it stands for."""
+        """Return the run that it stands for."""
         return unfold(self.ground.worlds, self.path)
 
 
@@ -237,7 +237,10 @@ def _against(faults: Sequence[str]) -> Fault | None:
 
 
 def walked(ground: WalkGround, choices: Iterable[WalkChoice]) -> Walk:
-    """The walk of these acts, up to the first that breaks a property; who can't act doesn't."""
+    """Return the walk of these acts, up to the first that breaks a property.
+
+    Acts that aren't enabled are left out.
+    """
     walk = Walk(ground)
     for choice in choices:
         walk.take(choice)
@@ -248,7 +251,7 @@ def walked(ground: WalkGround, choices: Iterable[WalkChoice]) -> Walk:
 
 
 def simpler(choice: WalkChoice, clients: int) -> Iterator[WalkChoice]:
-    """What may stand for an act, the simplest first."""
+    """Yield simpler choices that may replace one, the simplest first."""
     for kind in KINDS[: KINDS.index(choice.kind)]:
         for client in (-1,) if kind in {"tick", "failover"} else range(clients):
             yield WalkChoice(kind, client)

@@ -18,18 +18,18 @@ _NAMED = 12
 
 @dataclass(slots=True)
 class Coverage:
-    """Rules and how many examples used each, over all examples so far."""
+    """Counts how many examples used each rule."""
 
     examples: int = 0
     fired: Counter[str] = field(default_factory=Counter)
 
     def add(self, rules: Iterable[str]) -> None:
-        """One more example, and the rules that it used."""
+        """Count one more example, and the rules that it used."""
         self.examples += 1
         self.fired.update(set(rules))
 
     def unfired(self, revision: Revision) -> tuple[str, ...]:
-        """The rules that can be reached and never were, in the table's order.
+        """Return the rules that can be reached and never were, in the table's order.
 
         Rules that are proved unreachable don't count, nor those of a coordinator that is loading or
         elsewhere, which nothing that is sent brings about.
@@ -43,7 +43,7 @@ class Coverage:
         )
 
     def text(self, revision: Revision) -> str:
-        """A sentence for the end of a run."""
+        """Return a sentence for the end of a run."""
         missing = self.unfired(revision)
         known = {rule.id for _, rule in revision.rules()}
         used = len(known & set(self.fired))

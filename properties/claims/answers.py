@@ -30,7 +30,7 @@ HISTORY_PROPERTIES: tuple[Property, ...] = (
 def broken_properties(
     history: Sequence[Event], properties: Iterable[Property] = HISTORY_PROPERTIES
 ) -> Mapping[str, str]:
-    """Id of each property that a history breaks → what is wrong, in one sentence."""
+    """Return the properties that a history breaks: id → what is wrong, in one sentence."""
     reading = read(history)
     said = ((one.id, one.holds(reading)) for one in properties if one.holds is not None)
     return {name: sentence for name, sentence in said if sentence is not None}
@@ -39,6 +39,6 @@ def broken_properties(
 def reached_properties(
     history: Sequence[Event], properties: Iterable[Property] = HISTORY_PROPERTIES
 ) -> frozenset[str]:
-    """Ids of the properties that a history is about; of the others it says nothing."""
+    """Return the ids of the properties whose premise a history reaches; it tests no others."""
     reading = read(history)
     return frozenset(one.id for one in properties if callable(one.premise) and one.premise(reading))

@@ -33,7 +33,7 @@ def run_property(
     answers: str = _SISTER,
     expected: Mapping[str, str] | None = None,
 ) -> Property:
-    """A property of this kind.  `proof`, `answers`: why these engines don't check it."""
+    """Make a property of this kind.  `proof`, `answers`: why these engines don't check it."""
     return Property(
         id=name,
         meaning=meaning,
@@ -64,7 +64,7 @@ def history_property(
     *,
     expected: Mapping[str, str] | None = None,
 ) -> Property:
-    """A property of answers alone; both functions are given the history, read."""
+    """Make a property of answers alone; both functions take the history's index."""
 
     def judged(history: Sequence[Event]) -> str | None:
         return holds(read(history))

@@ -68,7 +68,7 @@ class Exchange:
         return f"{self.send.id} ({self.send.api} v{self.send.version})"
 
     def before(self, other: Exchange) -> bool:
-        """Whether it had been answered when the other one was sent."""
+        """Return whether it had been answered when the other one was sent."""
         return self.answered < other.sent
 
 
@@ -91,7 +91,7 @@ class Told(NamedTuple):
 
 
 class Reading(tuple[Event, ...]):  # noqa: SLOT001  (it keeps what it found)
-    """A history, and what it says."""
+    """The index of a history."""
 
     @cached_property
     def virtual(self) -> bool:
@@ -120,7 +120,7 @@ class Reading(tuple[Event, ...]):  # noqa: SLOT001  (it keeps what it found)
         return tuple(n for n, event in enumerate(self) if isinstance(event, Restarted))
 
     def epoch(self, exchange: Exchange) -> int:
-        """How many failovers there had been when it was answered; -1 if one came in between."""
+        """Return how many failovers there were before its answer; -1 if one came in between."""
         at = sum(place < exchange.answered for place in self.takeovers)
         return at if at == sum(place < exchange.sent for place in self.takeovers) else -1
 
@@ -166,7 +166,7 @@ class Reading(tuple[Event, ...]):  # noqa: SLOT001  (it keeps what it found)
         )
 
     def seat(self, group: str, member_id: str) -> str | None:
-        """Who a member id is beyond restarts: its instance, or itself.  None where unknown."""
+        """Return who a member id is beyond restarts: its instance, or itself; None if unknown."""
         instance = self.instances.get((group, member_id))
         if instance is not None:
             return f"instance {instance}"
@@ -174,12 +174,12 @@ class Reading(tuple[Event, ...]):  # noqa: SLOT001  (it keeps what it found)
 
 
 def read(history: Sequence[Event]) -> Reading:
-    """A history, read; one that was read before is not read again."""
+    """Return the index of a history; the same one if it was made before."""
     return history if isinstance(history, Reading) else Reading(history)
 
 
 def as_join(message: Message) -> JoinGroupRequest | None:
-    """A join, also as a draft says it."""
+    """Return a join, also as a draft says it."""
     match message:
         case JoinGroupRequest():
             return message
@@ -198,7 +198,10 @@ def as_join(message: Message) -> JoinGroupRequest | None:
 
 
 def claims(exchange: Exchange) -> Iterator[Claim]:
-    """For each member that a request speaks of what it was told; nothing before it is answered."""
+    """Yield what each member that a request speaks of was told.
+
+    A request that wasn't answered yields nothing.
+    """
     asked, answer = as_join(exchange.asked) or exchange.asked, exchange.answer
     if answer is None:
         return

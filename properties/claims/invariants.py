@@ -68,7 +68,7 @@ _STORED = negate(is_now(STORED_STATE, GroupState.ABSENT))
 def state_property(
     name: str, meaning: str, formula: Formula, premise: Formula, source: str = src.KAFKA_JOIN
 ) -> Property:
-    """A property of every group."""
+    """Make a property of every group."""
     return Property(
         name,
         meaning,

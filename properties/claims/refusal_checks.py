@@ -33,7 +33,7 @@ def _calling(view: StepView) -> tuple[Caller, str] | None:
 
 
 def error(view: StepView, request_id: str) -> int | str | None:
-    """The error that a request was answered, None if it wasn't or rows differ."""
+    """Return the error that a request was answered, None if it wasn't or rows differ."""
     message = dict(answers(view)).get(request_id)
     if isinstance(message, OffsetCommitResponse):
         codes = {p.error_code for topic in message.topics for p in topic.partitions}
@@ -44,7 +44,7 @@ def error(view: StepView, request_id: str) -> int | str | None:
 
 
 def stranger(view: StepView) -> bool:
-    """Whether an id that is no member's asks, without an instance."""
+    """Return whether an id that is no member's asks, without an instance."""
     found = _calling(view)
     if found is None:
         return False
@@ -56,7 +56,7 @@ def stranger(view: StepView) -> bool:
 
 
 def stranger_told(view: StepView) -> str | None:
-    """It gets UNKNOWN_MEMBER_ID."""
+    """Check that a stranger is answered UNKNOWN_MEMBER_ID."""
     if not stranger(view):
         return None
     found = _calling(view)
@@ -68,7 +68,7 @@ def stranger_told(view: StepView) -> str | None:
 
 
 def late(view: StepView) -> bool:
-    """Whether a member asks in another generation."""
+    """Return whether a member asks in another generation."""
     found = _calling(view)
     if found is None:
         return False
@@ -82,7 +82,7 @@ def late(view: StepView) -> bool:
 
 
 def late_told(view: StepView) -> str | None:
-    """It gets ILLEGAL_GENERATION, and nothing changes."""
+    """Check that another generation is answered ILLEGAL_GENERATION, and nothing changes."""
     if not late(view):
         return None
     found = _calling(view)
@@ -96,7 +96,7 @@ def late_told(view: StepView) -> str | None:
 
 
 def refused_commit(view: StepView) -> bool:
-    """Whether a commit was refused."""
+    """Return whether a commit was refused."""
     event = view.event
     if not isinstance(event, Incoming) or not isinstance(event.message, OffsetCommitRequest):
         return False
@@ -104,7 +104,7 @@ def refused_commit(view: StepView) -> bool:
 
 
 def offsets(view: StepView) -> str | None:
-    """A refused commit stores nothing."""
+    """Check that a refused commit stores nothing."""
     if not refused_commit(view):
         return None
     before = () if view.before is None else view.before.offsets

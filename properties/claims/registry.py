@@ -33,7 +33,7 @@ PROPERTIES: Mapping[str, Property] = _by_id(
 
 
 def find_property(property_id: str) -> Property:
-    """The property of this id.  Raises KeyError that names the value and what there is."""
+    """Return the property of this id.  Raises KeyError that names the value and what there is."""
     try:
         return PROPERTIES[property_id]
     except KeyError:
@@ -46,7 +46,7 @@ FORMULAS: tuple[Property, ...] = (*INVARIANTS, *STORED, *STEPS)
 
 
 def find_formula(name: str) -> Property:
-    """The formula property of this id.  Raises KeyError that names it and what there is."""
+    """Return the formula property of this id.  Raises KeyError that names it and what there is."""
     for one in FORMULAS:
         if one.id == name:
             return one
@@ -54,10 +54,10 @@ def find_formula(name: str) -> Property:
 
 
 def expected_in(one: Property, revision: Revision) -> tuple[str, frozenset[str] | None] | None:
-    """Why the property fails in this revision, and by which rules; None if it must hold.
+    """Return why the property fails in this revision, and by which rules; None if it must hold.
 
-    The rules are None where they aren't named.  A release profile and a revision that has no name
-    among the known ones, a mutant say, fail where their base does.
+    The rules are None where they aren't named.  A release profile, and a revision without a known
+    name (a mutant, say), fail where their base does.
     """
     name = revision.name
     if name not in one.expected:

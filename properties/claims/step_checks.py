@@ -28,7 +28,7 @@ _LONGEST = CONFIG_DEFAULTS["group.max.session.timeout.ms"] or 0
 
 
 def members(group: Group | None) -> tuple[Member, ...]:
-    """The members of a group, none if there is no group."""
+    """Return the members of a group, none if there is no group."""
     return () if group is None else group.members
 
 
@@ -46,14 +46,14 @@ def _versions(view: StepView) -> dict[str, int]:
 
 
 def answers(view: StepView) -> Iterator[tuple[str, Message]]:
-    """Which request was answered what."""
+    """Yield each answered request's id with its answer."""
     for emission in view.emissions:
         if emission.message is not None:
             yield emission.request_id, emission.message
 
 
 def joined(view: StepView) -> list[JoinGroupResponse]:
-    """The joins that this step answered with a generation."""
+    """Return the joins that this step answered with a generation."""
     return [
         message
         for _, message in answers(view)
@@ -62,7 +62,7 @@ def joined(view: StepView) -> list[JoinGroupResponse]:
 
 
 def shape(view: StepView) -> str | None:
-    """Every answer has the shape of its version, and belongs to a request."""
+    """Check that every answer has the shape of its version, and belongs to a request."""
     versions = _versions(view)
     for request_id, message in answers(view):
         version = versions.get(request_id)
@@ -77,7 +77,7 @@ def shape(view: StepView) -> str | None:
 
 
 def agreement(view: StepView) -> str | None:
-    """Joins that complete together are told the same, and one of them leads."""
+    """Check that joins that complete together are told the same, and that one of them leads."""
     all_joined = joined(view)
     for field in ("generation_id", "protocol_name", "protocol_type", "leader"):
         if len({getattr(message, field) for message in all_joined}) > 1:
@@ -92,7 +92,7 @@ def agreement(view: StepView) -> str | None:
 
 
 def told_generation(view: StepView) -> str | None:
-    """The generation told is the group's."""
+    """Check that the generation told is the group's."""
     for message in joined(view):
         if view.after is None or message.generation_id != view.after.generation_id:
             return f"{message.member_id} was told a generation that is not the group's"
@@ -100,7 +100,7 @@ def told_generation(view: StepView) -> str | None:
 
 
 def leader_told(view: StepView) -> str | None:
-    """The leader told is a member."""
+    """Check that the leader told is a member."""
     versions = _versions(view)
     ids = {member.member_id for member in members(view.after)}
     for request_id, message in answers(view):
@@ -115,12 +115,12 @@ def leader_told(view: StepView) -> str | None:
 
 
 def speaks_of_leader(view: StepView) -> bool:
-    """Whether a join was answered NONE."""
+    """Return whether a join was answered NONE."""
     return bool(joined(view))
 
 
 def unanswered(view: StepView) -> str | None:
-    """Requests are answered or parked, never both, never neither."""
+    """Check that each request is either answered or parked, never both."""
     waiting = set(_versions(view))
     parked = {
         request.request_id
@@ -139,12 +139,12 @@ def unanswered(view: StepView) -> str | None:
 
 
 def had_parked(view: StepView) -> bool:
-    """Whether a request was open."""
+    """Return whether a request was open."""
     return bool(_versions(view))
 
 
 def restarted(view: StepView) -> tuple[Member, JoinGroupRequest] | None:
-    """The seat that a new process of a static member takes over in a stable group."""
+    """Return the seat that a new process of a static member takes over in a stable group."""
     event, before = view.event, view.before
     if before is None or not isinstance(event, Incoming):
         return None
@@ -162,7 +162,7 @@ def restarted(view: StepView) -> tuple[Member, JoinGroupRequest] | None:
 
 
 def quiet_restart(view: StepView) -> str | None:
-    """A restart in a stable group keeps everything."""
+    """Check that a restart in a stable group changes nothing else."""
     found = restarted(view)
     if found is None:
         return None
@@ -189,7 +189,7 @@ def quiet_restart(view: StepView) -> str | None:
 
 
 def request_id_of(view: StepView) -> str:
-    """The id of the request, empty for another event."""
+    """Return the id of the request, empty for another event."""
     return view.event.id if isinstance(view.event, Incoming) else ""
 
 
@@ -213,7 +213,7 @@ def _accepted_join(view: StepView) -> Member | None:
 
 
 def moved_in(view: StepView) -> Member | None:
-    """The same, where the join changes what the member offers (in a rebalance, or a restart)."""
+    """Return the member of an accepted join that changes what it offers."""
     member = _accepted_join(view)
     if member is None or view.before is None:
         return member
@@ -224,7 +224,7 @@ def moved_in(view: StepView) -> Member | None:
 
 
 def timeouts(view: StepView) -> str | None:
-    """Who joined has what it joined with."""
+    """Check that a member has the timeouts that it joined with."""
     member = moved_in(view)
     if member is None:
         return None
@@ -242,7 +242,7 @@ def timeouts(view: StepView) -> str | None:
 
 
 def heard(view: StepView) -> Member | None:
-    """The member whose heartbeat was accepted."""
+    """Return the member whose heartbeat was accepted."""
     event = view.event
     if not isinstance(event, Incoming) or not isinstance(event.message, HeartbeatRequest):
         return None
@@ -254,7 +254,7 @@ def heard(view: StepView) -> Member | None:
 
 
 def kept_alive(view: StepView) -> str | None:
-    """An accepted heartbeat restarts the session."""
+    """Check that an accepted heartbeat restarts the session."""
     member = heard(view)
     if member is None:
         return None
@@ -270,7 +270,7 @@ def kept_alive(view: StepView) -> str | None:
 
 
 def silent(view: StepView) -> Member | None:
-    """The member whose session ended while it waited for nothing."""
+    """Return the member whose session ended while it waited for nothing."""
     event, before = view.event, view.before
     if before is None or not isinstance(event, Timer) or event.kind != SESSION:
         return None
@@ -281,7 +281,7 @@ def silent(view: StepView) -> Member | None:
 
 
 def expired(view: StepView) -> str | None:
-    """Who was silent is gone."""
+    """Check that the member whose session ended was removed."""
     member = silent(view)
     if member is None or view.after is None:
         return None

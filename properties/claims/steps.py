@@ -88,7 +88,7 @@ def step_property(
     source: str,
     scope: str = _EVERY_STEP,
 ) -> Property:
-    """A property of every step."""
+    """Make a property of every step."""
     return Property(
         name,
         meaning,

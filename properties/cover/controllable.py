@@ -29,9 +29,9 @@ START = 0
 class Stride(NamedTuple):
     """One act in a world: from `source` to `target`, by index; START where the act is open.
 
-    `rules`: those that decided, one for each event; () for an open act, and where nothing of the
-    coordinator's is touched.  `certain`: only these can have; timers that are due together may
-    come to the same end by different ways.
+    `rules`: those that decided, one for each event; () for an open act, and for an act that the
+    coordinator doesn't see.  `certain`: no other rules can have decided; timers that are due
+    together may have the same outcome by different rules.
     """
 
     source: int
@@ -47,12 +47,12 @@ Walk = tuple[Stride, ...]
 
 @dataclass(frozen=True)
 class ControllableGraph:
-    """A graph as a tester sees it.
+    """A graph of worlds as a tester sees it.
 
     `strides`: every forced transition and every open act in worlds that can be forced, in the order
     found; `transitions`: all there are, whoever chooses (where two clients are of one kind and know
-    the same, what either does is one transition); `beyond`: worlds that can be come to only
-    if the coordinator chooses so.
+    the same, what either does is one transition); `beyond`: worlds that are reached only if the
+    coordinator chooses so.
     """
 
     worlds: Worlds
@@ -85,7 +85,7 @@ class ControllableGraph:
         return depth
 
     def way_to(self, world: int) -> list[Stride]:
-        """A shortest walk from the start to a world."""
+        """Return a shortest walk from the start to a world."""
         way: list[Stride] = []
         while world != START:
             way.append(self.nearest[world])
@@ -94,7 +94,7 @@ class ControllableGraph:
 
 
 def controllable_graph(worlds: Worlds) -> ControllableGraph:
-    """Explore a scope, and tell what can be forced there."""
+    """Explore a scope, and find what a tester can force there."""
     graph = explore(worlds, keep_graph=True).graph
     assert graph is not None
     edges = [

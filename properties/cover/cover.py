@@ -42,7 +42,7 @@ class Suite:
 
 
 def cover(graph: ControllableGraph) -> Suite:
-    """Walks that go over every forced transition, and do every open act, at least once."""
+    """Make walks that go over every forced transition, and do every open act, at least once."""
     legs, bound = _legs(graph)
     return Suite(graph, tuple(_walks(graph, _circuit(legs))), bound)
 

@@ -74,7 +74,7 @@ class _Network:
             self.room.append(width)
 
     def send_nearest(self, source: int, sink: int) -> int:
-        """Send all that can go by shortest ways; 0 if there is no way at all."""
+        """Send all that can go by shortest paths; return the amount, 0 if there is none."""
         distance = self._distances(source)
         if distance[sink] == _FAR:
             return 0

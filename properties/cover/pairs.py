@@ -40,7 +40,7 @@ _FIRST = _Place(START, NOTHING)
 
 
 def pairs_of(walk: Iterable[Stride]) -> tuple[Pair, ...]:
-    """The pairs that a walk shows, in its order."""
+    """Return the pairs that a walk shows, in its order."""
     shown: list[Pair] = []
     last = NOTHING
     for stride in walk:
@@ -50,7 +50,7 @@ def pairs_of(walk: Iterable[Stride]) -> tuple[Pair, ...]:
 
 
 def pairs(graph: ControllableGraph) -> Suite:
-    """Short walks that show every pair that forced transitions can show."""
+    """Make short walks that show every pair that forced transitions can show."""
     leaving: dict[int, list[Stride]] = {}
     for stride in graph.forced:
         leaving.setdefault(stride.source, []).append(stride)
@@ -90,7 +90,7 @@ def _shown(rule: str, stride: Stride) -> tuple[Pair, ...]:
 
 
 class _PlaceSearch:
-    """Breadth first over places, from one of them; goes on where the last question ended.
+    """Searches breadth first from one place, and goes on where the last search ended.
 
     `limit`: how many steps away, at most.
     """
@@ -109,7 +109,7 @@ class _PlaceSearch:
         self.at = 0
 
     def nearest(self, missing: set[Pair]) -> list[Stride]:
-        """The way to the nearest pair that is missing; [] where there is none within the limit."""
+        """Return the way to the nearest missing pair; [] if there is none within the limit."""
         for pair, place, stride in self.shown:
             if pair in missing:
                 return self._way(place, stride)

@@ -56,7 +56,7 @@ Seen = tuple[tuple[int, tuple[object, ...]], ...]
 
 
 def meaning(message: Message | None) -> Meaning:
-    """What an answer says; None: the model leaves it open."""
+    """Return what an answer says; None: the model leaves it open."""
     match message:
         case None:
             return ANYTHING
@@ -102,7 +102,7 @@ def seen(
     clients: Sequence[Client],
     called: Mapping[str, str],
 ) -> tuple[Seen, dict[str, str]]:
-    """What the clients see, and how the ids that are told for the first time are called.
+    """Return what the clients see, and how the ids that are told for the first time are called.
 
     `clients`: before the step, in the names of the same world as the answers; `called`: an id that
     somebody was told → the name that all sides have for it.
@@ -147,7 +147,7 @@ def _told(answers: Sequence[tuple[int, Meaning]]) -> Iterator[str]:
 
 
 def agree(one: Seen, other: Seen) -> bool:
-    """Whether two observations differ only where one of them leaves the answer open."""
+    """Return whether two observations are the same, where neither leaves the answer open."""
     left, right = dict(one), dict(other)
     return all(
         left.get(i) == right.get(i) or _open(left.get(i)) or _open(right.get(i))
@@ -160,5 +160,5 @@ def _open(words: tuple[object, ...] | None) -> bool:
 
 
 def is_open(step: Seen) -> bool:
-    """Whether some answer of a step is left open."""
+    """Return whether some answer of a step is left open."""
     return any(_open(words) for _, words in step)

@@ -44,7 +44,7 @@ __all__ = ["Cut", "Doing", "Lockstep", "Pair", "Parted", "Response", "Side", "St
 
 
 class Lockstep:
-    """Two revisions within a scope, as a system to explore.  Not for several processes."""
+    """Two revisions within a scope, as a system to explore.  For one process only."""
 
     def __init__(
         self,
@@ -76,7 +76,7 @@ class Lockstep:
         yield Pair(sides[0], sides[1], frozenset())
 
     def successors(self, state: State) -> Iterator[tuple[Doing, State]]:
-        """Every act that the clients can do in all the worlds, by what they then see."""
+        """Yield every act that the clients can do in all the worlds, by what they then see."""
         if not isinstance(state, Pair):
             return
         for key in self.acts(state):
@@ -95,7 +95,7 @@ class Lockstep:
                     yield doing, self._parted(state, step, one, other)
 
     def acts(self, pair: Pair) -> Iterator[Key]:
-        """What can happen: acts of clients that all worlds allow; time, if any world has timers.
+        """Yield the acts that can happen: those of clients, if all worlds allow it, and time.
 
         Of clients that are alike and know nothing only the first acts: it makes no difference.
         """
@@ -118,7 +118,7 @@ class Lockstep:
                 yield kind, index
 
     def outcomes(self, pair: Pair, key: Key) -> tuple[Outcomes, Outcomes]:
-        """What an act leads to, on both sides, by what the clients see of it."""
+        """Return what an act leads to, on both sides, by what the clients see of it."""
         raw = [
             [found for side in sides for found in self._steps(model, side, key)]
             for model, sides in enumerate(pair[:2])
@@ -135,14 +135,14 @@ class Lockstep:
         return both
 
     def moves(self, model: int, number: int) -> dict[Key, list[Response]]:
-        """What can happen in a world, remembered."""
+        """Return what can happen in a world, remembered."""
         known = self._moves[model]
         if number not in known:
             known[number] = dict(self._all_moves(self.models[model], self.worlds[number]))
         return known[number]
 
     def followed(self, trace: Trace) -> tuple[tuple[Response, ...], tuple[Response, ...]]:
-        """The moves, of the one and of the other, of a trace at whose end the answers part."""
+        """Return the moves of both revisions along a trace at whose end the answers part."""
         pairs = [state for _, state in trace[:-1]]
         doing = trace[-1][0]
         assert doing is not None

@@ -19,14 +19,14 @@ NOBODYS: frozenset[str] = frozenset({"tick", "failover"})
 
 
 class Side(NamedTuple):
-    """A world of one revision (its number), and which id in it the clients mean by which name."""
+    """A world of one revision (its number), and the names that clients use for its ids."""
 
     world: int
     links: Links
 
 
 class Pair(NamedTuple):
-    """All worlds of the one and of the other that explain what the clients were told.
+    """All worlds of both revisions that explain what the clients were told.
 
     `suspects`: the differing rules that were used since both were last the same.
     """
@@ -37,14 +37,17 @@ class Pair(NamedTuple):
 
 
 class Parted(NamedTuple):
-    """The answers differ.  `causes`: differing rules; `direct`: used in this very step alone."""
+    """The state in which answers differ.
+
+    `causes`: differing rules; `direct`: they were used in this very step alone.
+    """
 
     direct: bool
     causes: frozenset[str]
 
 
 class Cut(NamedTuple):
-    """Followed no further, though the answers may be the same.
+    """A state that is followed no further, though the answers may be the same.
 
     The protocol leaves an answer open that one revision gives; or the two say the same in forms of
     which clients remember different things.
@@ -83,7 +86,7 @@ Trace = Sequence[tuple[Doing | None, State]]
 
 
 def move_of(model: Worlds, world: World, act: Act, after: World) -> Response:
-    """What comes of an act that leads from one world to another."""
+    """Return what comes of an act that leads from one world to another."""
     if act.kind in {"restart", "drop"}:
         return Response(act, after, (), model.places(world, act, None)[1], ())
     done = model.transitions(world, act.kind, act.client)[act.choice]

@@ -35,12 +35,12 @@ _SEQUEL = 3
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Telling:
-    """One revision's part in a difference.
+class DifferenceSide:
+    """How one revision gets to a difference.
 
     `path`: from the initial world to the step in which the answers part; `rules`: used in that
-    step; `sequel`: how who acted last may go on until two clients have joined under one member id,
-    if that is near; () where the other revision may get there as well.
+    step; `sequel`: how the client that acted last may go on until two clients have joined under one
+    member id, if that is near; () where the other revision may get there as well.
     """
 
     worlds: Worlds
@@ -56,17 +56,17 @@ class Telling:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Difference:
-    """The answers differ.
+    """A difference between the answers of two revisions.
 
     `rules`: the differing rules that it shows; `direct`: they were used in the last step, not
-    before; `scope`: where it was found; both tellings have the same length.
+    before; `scope`: where it was found; both sides have the same length.
     """
 
     rules: tuple[str, ...]
     direct: bool
     scope: Scope
-    one: Telling
-    other: Telling
+    one: DifferenceSide
+    other: DifferenceSide
 
     @property
     def steps(self) -> int:
@@ -79,7 +79,7 @@ class Explored:
     """What was explored of a scope: pairs of sets of worlds, and how deep.
 
     `complete`: all of it; `cut`: what comes after some steps was not compared (see
-    `lockstep_state.Cut`).
+    `product_state.Cut`).
     """
 
     scope: Scope
@@ -92,7 +92,7 @@ class Explored:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Comparison:
-    """What tells two revisions apart.
+    """All differences between two revisions.
 
     `differing`: the ids of the rules that differ between the tables; `differences`: shortest first;
     `alike`: differing rules for which none was found; `unsaid`: what can't be asked of both.
@@ -138,9 +138,9 @@ def compare_revisions(
     *,
     max_states: int | None = None,
 ) -> Comparison:
-    """Compare two revisions within each of the bounds; for each rule the shortest of all.
+    """Compare two revisions within each of the bounds; find the shortest difference for each rule.
 
-    `max_states`: how many pairs are looked at for each of the bounds (see `explorer`).
+    `max_states`: how many pairs are looked at for each of the bounds (see `explore`).
     """
     differing = differing_rules(one, other)
     speaking = spoken(one, other)
@@ -231,10 +231,10 @@ def _difference(lockstep: Lockstep, found: _Found, rules: list[str]) -> Differen
     tellings = []
     for model, moves in zip(lockstep.models, lockstep.followed(found.trace), strict=True):
         path = _path(model, moves)
-        tellings.append(Telling(model, path, moves[-1].rules, _sequel(model, path)))
+        tellings.append(DifferenceSide(model, path, moves[-1].rules, _sequel(model, path)))
     one, other = tellings
     if one.sequel and other.sequel:
-        one, other = (Telling(t.worlds, t.path, t.rules) for t in tellings)
+        one, other = (DifferenceSide(t.worlds, t.path, t.rules) for t in tellings)
     return Difference(tuple(rules), parted.direct, lockstep.scope, one, other)
 
 

@@ -50,7 +50,7 @@ class Unsaid:
 
 
 def spoken(one: Revision, other: Revision) -> tuple[Revision, Revision]:
-    """The revisions with the versions that clients speak to each."""
+    """Return the revisions with the versions that clients speak to each."""
     shared = {}
     for api in one.apis.keys() & other.apis.keys():
         low = max(one.apis[api][0], other.apis[api][0])
@@ -69,7 +69,7 @@ def spoken(one: Revision, other: Revision) -> tuple[Revision, Revision]:
 
 
 def unsaid(one: Revision, other: Revision, scope: Scope) -> tuple[Unsaid, ...]:
-    """What static members can't say to one of the revisions, though they can to the other."""
+    """Return what static members can say to one of the revisions and not to the other."""
     if scope.dynamic == scope.clients:
         return ()
     return (*_unsaid(one, other, scope), *_unsaid(other, one, scope))
@@ -89,7 +89,7 @@ def merged(found: Iterable[Unsaid]) -> tuple[Unsaid, ...]:
 
 
 def differing_rules(one: Revision, other: Revision) -> frozenset[str]:
-    """The ids of rules that only one of the tables has, or that say something else in the other."""
+    """Return the ids of rules that only one of the tables has, or that differ in the other."""
     tables = [
         {rule.id: _said(rule, revision) for _, rule in revision.rules()}
         for revision in (one, other)

@@ -26,11 +26,11 @@ class Found(Generic[S, A]):
 
 @dataclass(slots=True)
 class Expanded(Generic[S, A]):
-    """What came of a stretch: positions are those of the level, checks are numbers.
+    """The result of a chunk: positions are those of the level, checks are numbers.
 
     `stopped`: where it stopped expanding because something was found; `edges`: (position, action,
     number of the target in the table used), if wanted; `refused`: there was no room for a state;
-    `learnt`: what a worker's system came to know (see `explorer_compact`).
+    `learnt`: what a worker's system came to know (see `compact.py`).
     """
 
     transitions: int = 0
@@ -46,10 +46,10 @@ class Expanded(Generic[S, A]):
 
 
 class Judge(Generic[S, A]):
-    """The checks still open in a level, and what was found of them in the stretch at hand.
+    """The checks still open in a level, and what they found in the present chunk.
 
-    Each is asked until it first answers: of a level's states that is the first in its order, as
-    long as a judge meets them in that order.
+    Each is asked until it first fails: of a level's states that is the first in its order, as long
+    as a judge meets them in that order.
     """
 
     def __init__(

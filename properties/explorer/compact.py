@@ -26,11 +26,11 @@ class Translation(Protocol):
         ...
 
     def state(self, state: int) -> int:
-        """The state of the worker's number, in one's own."""
+        """Return the state of the worker's number, in one's own."""
         ...
 
     def action(self, action: int) -> int:
-        """The action of the worker's number, in one's own."""
+        """Return the action of the worker's number, in one's own."""
         ...
 
 
@@ -50,11 +50,11 @@ class CompactSystem(Protocol[S_co, A_co]):
         ...
 
     def opened(self, state: int) -> S_co:
-        """The state that a number stands for."""
+        """Return the state that a number stands for."""
         ...
 
     def act(self, action: int) -> A_co:
-        """The action that a number stands for."""
+        """Return the action that a number stands for."""
         ...
 
     def begin(self) -> None:
@@ -62,7 +62,7 @@ class CompactSystem(Protocol[S_co, A_co]):
         ...
 
     def learnt(self) -> object:
-        """What was learnt since; something to pickle."""
+        """Return what was learnt since; something to pickle."""
         ...
 
     def translation(self) -> Translation:
@@ -71,7 +71,7 @@ class CompactSystem(Protocol[S_co, A_co]):
 
 
 def is_compact(system: object) -> TypeGuard[CompactSystem[Any, Any]]:
-    """Whether the states of a system are integers that stand for others."""
+    """Return whether the states of a system are integers that stand for others."""
     return hasattr(system, "translation")
 
 
@@ -84,7 +84,7 @@ class Opened(Generic[S, A]):
         self._last: S | None = None
 
     def check(self, check: Check[S, A]) -> Check[int, int]:
-        """The check on integers."""
+        """Return the check on integers."""
         one, step, met, step_met = check.state, check.step, check.witness, check.step_witness
         world, act = self._world, self._system.act
         opened = self._system.opened
@@ -106,7 +106,7 @@ class Opened(Generic[S, A]):
         )
 
     def quiet(self, quiet: Callable[[A], bool]) -> Callable[[int], bool]:
-        """The same question of integers, asked once for each."""
+        """Return the same question of integers, asked once for each."""
         known: dict[int, bool] = {}
 
         def is_quiet(action: int) -> bool:
@@ -118,7 +118,7 @@ class Opened(Generic[S, A]):
         return is_quiet
 
     def result(self, found: Exploration[int, int]) -> Exploration[S, A]:
-        """What was found."""
+        """Return what was found."""
         opened, act = self._system.opened, self._system.act
         violations = {
             name: FailedCheck(

@@ -28,17 +28,17 @@ class System(Protocol[S, A_co]):
     """
 
     def initial(self) -> Iterable[S]:
-        """The states it may start in."""
+        """Return the states it may start in."""
         ...
 
     def successors(self, state: S) -> Iterable[tuple[A_co, S]]:
-        """Every enabled action and the state that comes of it, those that change nothing too."""
+        """Return every enabled action and the next state, also those that change nothing."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Check(Generic[S, A]):
-    """What must hold, and what must be seen so that it does not hold for want of cases.
+    """What must hold, and a premise that must be met so that the check is not vacuous.
 
     `state`, `step`: None where it holds, else a sentence that says what is wrong.  `witness`,
     `step_witness`: true where the premise is met.  All are called once per state or transition, in
@@ -56,10 +56,10 @@ class Check(Generic[S, A]):
 
 @dataclass(frozen=True, slots=True)
 class FailedCheck(Generic[S, A]):
-    """A check that does not hold, and one of the shortest ways there.
+    """A check that does not hold, with a shortest trace to where it fails.
 
-    `trace`: (None, initial state), then each action with the state that came of it; for a step
-    that is wrong, the last entry is that step.
+    `trace`: (None, initial state), then each action with the state that follows; for a step that is
+    wrong, the last entry is that step.
     """
 
     check: str
@@ -118,7 +118,7 @@ class Exploration(Generic[S, A]):
 
 
 def peak_bytes(processes: int = 0) -> int:
-    """The most memory this process ever held, plus `processes` times its largest child.
+    """Return the most memory this process ever held, plus `processes` times its largest child.
 
     An upper bound where processes share pages, and it never goes down within a process.
     """

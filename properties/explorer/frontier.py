@@ -44,7 +44,7 @@ class FrontierSystem(Protocol[S_co, A_co]):
     """A system that goes on from many states at once."""
 
     def initial_words(self) -> Words:
-        """The states it may start in."""
+        """Return the states it may start in."""
         ...
 
     def prepare(self, words: Words) -> None:
@@ -52,7 +52,7 @@ class FrontierSystem(Protocol[S_co, A_co]):
         ...
 
     def expand(self, words: Words) -> Iterable[tuple[A_co, NDArray[np.intp], Words]]:
-        """For each action the places in `words` where it is enabled, and what comes of each.
+        """Return for each action the places in `words` where it is enabled, and what comes of each.
 
         Actions in a fixed order, self-loops included.  Called with stretches of the level that
         was prepared, by several threads at once if there are `jobs`.
@@ -60,7 +60,7 @@ class FrontierSystem(Protocol[S_co, A_co]):
         ...
 
     def decode(self, word: int) -> S_co:
-        """The state of a word."""
+        """Return the state of a word."""
         ...
 
 

@@ -22,10 +22,9 @@ def to_networkx(
     state_label: Callable[[S], str] = repr,
     action_label: Callable[[A], str] = repr,
 ) -> nx.MultiDiGraph:
-    """The graph as networkx has it: nodes are the indices of states, parallel edges are kept.
+    """Convert a graph to networkx: nodes are the indices of states, parallel edges are kept.
 
-    Nodes have `label` and `initial` ("true" or "false"), edges have `label`; the keys of parallel
-    edges count from 0.
+    Nodes and edges have the attribute `label`.
     """
     result = nx.MultiDiGraph()
     for index, state in enumerate(graph.states):

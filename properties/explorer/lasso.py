@@ -57,7 +57,7 @@ class Component(Generic[S, A]):
         return frozenset(action for _, action, _ in self.edges)
 
     def members(self) -> list[S]:
-        """The states themselves."""
+        """Return the states themselves."""
         return [self.graph.states[i] for i in self.states]
 
 
@@ -84,7 +84,7 @@ def find_lasso(
     allowed: Callable[[S, A, S], bool] | None = None,
     stem_through_goals: bool = True,
 ) -> Lasso[S, A] | None:
-    """A fair run that from some moment on never meets a goal, or None if there is none.
+    """Return a fair run that from some moment on never meets a goal, or None if there is none.
 
     Of several components the one with the shortest stem, then with the lowest index; the same at
     each call.  `allowed`: edges that may be taken again and again (others only on the stem).

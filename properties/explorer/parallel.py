@@ -81,7 +81,7 @@ class LevelWorkers(Generic[S, A]):
         self._group.end()
 
     def results(self) -> Iterator[tuple[int, Expanded[S, A]]]:
-        """The worker and the result of each chunk, in the order of the chunks.
+        """Yield the worker and the result of each chunk, in the order of the chunks.
 
         Raises what a chunk raised, when it is its turn, and WorkerLostError.
         """

@@ -16,8 +16,8 @@ from dataclasses import dataclass, replace
 
 from fencepost.model.revision import Revision
 from fencepost.model.revisions.base import KAFKA_4
-from fencepost.properties.checking.evaluator import EXCUSED, Judging, is_quiet
-from fencepost.properties.checking.liveness import look
+from fencepost.properties.checking.evaluator import EXCUSED, Evaluator, is_quiet
+from fencepost.properties.checking.liveness import find_broken_promises
 from fencepost.properties.claims.invariants import STORED
 from fencepost.properties.claims.registry import PROPERTIES
 from fencepost.properties.diff.product import Doing, Lockstep, Parted, State
@@ -76,14 +76,8 @@ class Evidence:
 
 
 @dataclass(frozen=True, slots=True)
-class Killing:
-    """What came of one engine's search for one mutant.
-
-    `killed`: None where the engine does not apply, and `note` says why.  `length`: the acts or
-    steps of what shows it (of a proof: how many obligations fail); `cost`: states, examples, cases
-    or obligations until then, or in all.  `by`: the property that fails, the rules that answer
-    otherwise, or the case that fails.  `lines`: what shows it, in words.
-    """
+class EngineResult:
+    """What one engine found of a mutant."""
 
     engine: str
     killed: bool | None
@@ -103,14 +97,14 @@ def _held(scope: Scope) -> tuple[Property, ...]:
     return (*PROPERTIES.values(), *(STORED if scope.fails_over else ()))
 
 
-def explored(revision: Revision, states: int = STATES) -> Killing:
-    """The shortest run of all scopes that breaks a property, else a promise that isn't kept."""
+def explored(revision: Revision, states: int = STATES) -> EngineResult:
+    """Find the shortest run in all scopes that breaks a property, or else a promise."""
     best: tuple[int, str, Worlds, tuple[tuple[Act | None, World], ...]] | None = None
     cost = 0
     for named in MUTANT_SCOPES:
         if best is not None and best[0] <= 1:
             break
-        judging = Judging(_held(named.scope), revision)
+        judging = Evaluator(_held(named.scope), revision)
         worlds = Worlds(revision, named.scope, judging.judge)
         result = explore(
             worlds,
@@ -127,20 +121,22 @@ def explored(revision: Revision, states: int = STATES) -> Killing:
     if best is not None:
         length, name, worlds, path = best
         shown = Evidence(worlds, unfold(worlds, path))
-        return Killing(EXPLORE, killed=True, length=length, cost=cost, by=name, evidence=shown)
+        return EngineResult(EXPLORE, killed=True, length=length, cost=cost, by=name, evidence=shown)
     return _promised(revision, LASTING_STATES, cost)
 
 
-def _promised(revision: Revision, states: int, cost: int) -> Killing:
+def _promised(revision: Revision, states: int, cost: int) -> EngineResult:
     for named in ENDING_SCOPES:
-        kept = look(revision, named.scope, max_states=states)
+        kept = find_broken_promises(revision, named.scope, max_states=states)
         cost += kept.exploration.states
         for name, lasso in kept.broken.items():
             path = _path_of(lasso)
             shown = Evidence(kept.worlds, unfold(kept.worlds, path))
             length = len(path) - 1
-            return Killing(EXPLORE, killed=True, length=length, cost=cost, by=name, evidence=shown)
-    return Killing(EXPLORE, killed=False, cost=cost)
+            return EngineResult(
+                EXPLORE, killed=True, length=length, cost=cost, by=name, evidence=shown
+            )
+    return EngineResult(EXPLORE, killed=False, cost=cost)
 
 
 def _path_of(lasso: Lasso[World, Act]) -> tuple[tuple[Act | None, World], ...]:
@@ -148,8 +144,8 @@ def _path_of(lasso: Lasso[World, Act]) -> tuple[tuple[Act | None, World], ...]:
     return (*lasso.stem, *lasso.cycle)
 
 
-def searched(revision: Revision, examples: int = EXAMPLES) -> Killing:
-    """A walk that breaks a property, as short as shrinking makes it."""
+def searched(revision: Revision, examples: int = EXAMPLES) -> EngineResult:
+    """Find a random walk that breaks a property, as short as shrinking makes it."""
     cost = 0
     for properties, scopes in _stages():
         found = find_violation(revision, properties, scopes=scopes, max_examples=examples)
@@ -158,9 +154,9 @@ def searched(revision: Revision, examples: int = EXAMPLES) -> Killing:
             found = _shortest(revision, properties, scopes, found, examples // _AGAIN)
             shown = Evidence(Worlds(revision, replace(found.scope, fold=False)), found.run)
             name = found.finding.property_id
-            return Killing(SEARCH, True, len(found), cost, name, evidence=shown)
+            return EngineResult(SEARCH, True, len(found), cost, name, evidence=shown)
         cost += examples * len(scopes)
-    return Killing(SEARCH, killed=False, cost=cost)
+    return EngineResult(SEARCH, killed=False, cost=cost)
 
 
 def _shortest(
@@ -191,8 +187,8 @@ def _stages() -> Iterator[tuple[tuple[Property, ...], list[Scope]]]:
 # By comparison.
 
 
-def compared(revision: Revision, states: int = PAIRS) -> Killing:
-    """The shortest sequence of all crowds whose answers differ from kafka-4's."""
+def compared(revision: Revision, states: int = PAIRS) -> EngineResult:
+    """Find the shortest sequence in all scopes whose answers differ from kafka-4's."""
     best: tuple[int, Lockstep, tuple[tuple[Doing | None, State], ...]] | None = None
     cost = 0
     for scope in COMPARED_SCOPES:
@@ -204,7 +200,7 @@ def compared(revision: Revision, states: int = PAIRS) -> Killing:
         for violation in result.violations.values():
             best = (violation.depth, lockstep, violation.trace)
     if best is None:
-        return Killing(COMPARE, killed=False, cost=cost)
+        return EngineResult(COMPARE, killed=False, cost=cost)
     length, lockstep, trace = best
     parted = trace[-1][1]
     assert isinstance(parted, Parted)
@@ -214,7 +210,7 @@ def compared(revision: Revision, states: int = PAIRS) -> Killing:
     path = ((None, start), *((move.act, move.after) for move in moves))
     by = ", ".join(sorted(parted.causes or moves[-1].rules))
     shown = Evidence(worlds, unfold(worlds, path))
-    return Killing(COMPARE, killed=True, length=length, cost=cost, by=by, evidence=shown)
+    return EngineResult(COMPARE, killed=True, length=length, cost=cost, by=by, evidence=shown)
 
 
 def _lockstep_explored(
@@ -226,40 +222,42 @@ def _lockstep_explored(
     return explore(lockstep, [parted], max_states=states, max_depth=depth, stop_at_first=True)
 
 
-def differing(revision: Revision, examples: int = EXAMPLES) -> Killing:
-    """A walk whose answers kafka-4 can't give, as short as shrinking makes it."""
+def differing(revision: Revision, examples: int = EXAMPLES) -> EngineResult:
+    """Find a random walk whose answers kafka-4 can't give, as short as shrinking makes it."""
     found = find_violation(
         revision, reference=KAFKA_4, scopes=COMPARED_SCOPES, max_examples=examples
     )
     if found is None:
-        return Killing(DIFFER, killed=False, cost=examples * len(COMPARED_SCOPES))
+        return EngineResult(DIFFER, killed=False, cost=examples * len(COMPARED_SCOPES))
     shown = Evidence(Worlds(revision, replace(found.scope, fold=False)), found.run)
     violation = found.finding.violation
     by = ", ".join(violation.decided_by) if violation is not None else ""
-    return Killing(DIFFER, True, len(found), found.examples, by, evidence=shown)
+    return EngineResult(DIFFER, True, len(found), found.examples, by, evidence=shown)
 
 
 # By proof.
 
 
-def proved(revision: Revision) -> Killing:
+def proved(revision: Revision) -> EngineResult:
     """Obligations that kafka-4 meets and the mutant fails: how many of how many.  Needs Z3."""
     if importlib.util.find_spec("z3") is None:
-        return Killing(PROVE, killed=None, note="Z3 is not installed")
+        return EngineResult(PROVE, killed=None, note="Z3 is not installed")
     from fencepost.properties.proofs.proofs import prove  # noqa: PLC0415  (Z3 is an extra)
 
     rules = _touched(revision)
     if not rules:
-        return Killing(PROVE, killed=None, note="no step that proofs know of is taken otherwise")
+        return EngineResult(
+            PROVE, killed=None, note="no step that proofs know of is taken otherwise"
+        )
     proof = prove(revision, rules=rules, overrides=abstract_twists(revision), with_traces=False)
     failed = sorted(proof.failures, key=lambda one: one.kind not in {"state", "step"})
     cost = len(proof.obligations)
     if failed:
-        return Killing(PROVE, killed=True, length=len(failed), cost=cost, by=failed[0].about)
+        return EngineResult(PROVE, killed=True, length=len(failed), cost=cost, by=failed[0].about)
     if proof.uncovered:
         note = "not covered: what a twisted step means to the proofs is not said"
-        return Killing(PROVE, killed=None, cost=cost, note=note)
-    return Killing(PROVE, killed=False, cost=cost)
+        return EngineResult(PROVE, killed=None, cost=cost, note=note)
+    return EngineResult(PROVE, killed=False, cost=cost)
 
 
 def _touched(revision: Revision) -> frozenset[str]:
@@ -280,7 +278,7 @@ def _touched(revision: Revision) -> frozenset[str]:
     return frozenset(touched)
 
 
-MODEL_ENGINES: Mapping[str, Callable[[Revision], Killing]] = {
+MODEL_ENGINES: Mapping[str, Callable[[Revision], EngineResult]] = {
     EXPLORE: explored,
     SEARCH: searched,
     COMPARE: compared,
@@ -294,12 +292,12 @@ class Row:
     """A mutant, and what came of each engine that was asked, by engine."""
 
     mutant: Mutant
-    killings: Mapping[str, Killing]
+    results: Mapping[str, EngineResult]
 
     @property
     def survives(self) -> bool:
         """Whether nothing that was asked kills it."""
-        return not any(killing.killed for killing in self.killings.values())
+        return not any(result.killed for result in self.results.values())
 
     @property
     def missed(self) -> tuple[str, ...]:
@@ -309,14 +307,14 @@ class Row:
         return tuple(
             engine
             for engine, claim in _CLAIMS.items()
-            if (found := self.killings.get(engine)) is not None
+            if (found := self.results.get(engine)) is not None
             and found.killed is False
             and any(claim in one.engines for one in broken)
         )
 
     def killed_by(self, *engines: str) -> bool:
-        """Whether one of these engines kills it."""
-        return any(e in self.killings and self.killings[e].killed for e in engines)
+        """Return whether one of these engines kills it."""
+        return any(e in self.results and self.results[e].killed for e in engines)
 
 
 _CLAIMS = {EXPLORE: Engine.EXPLORATION, PROVE: Engine.PROOF}

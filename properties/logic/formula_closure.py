@@ -44,12 +44,12 @@ _SORTS = (Sort.ID, Sort.INSTANCE)
 
 
 def slot(name: str) -> str:
-    """The attribute in which a structure keeps a number, a question or a fixed term."""
+    """Return the attribute in which a structure keeps a number, a question or a fixed term."""
     return name.replace(" ", "_").replace("'", "").replace(".", "_")
 
 
 def compile_closure(formula: Formula) -> Closure:
-    """The formula as a function.  Raises TypeError for what is no formula of the language."""
+    """Compile a formula to a function.  Raises TypeError for an unknown kind of formula."""
     writer = _Writer()
     body = writer.source(formula, {})
     scope = {"s": writer.sets, "everything": everything}
@@ -58,7 +58,7 @@ def compile_closure(formula: Formula) -> Closure:
 
 
 def compile_set(terms: tuple[Term, ...], formula: Formula) -> SetClosure:
-    """What the formula holds of, as a function; without terms, whether it holds."""
+    """Return what the formula holds of, as a function; without terms, whether it holds."""
     writer = _Writer()
     names = {term.name: f"x{i}" for i, term in enumerate(terms)}
     body = writer.source(formula, names)
@@ -70,7 +70,7 @@ def compile_set(terms: tuple[Term, ...], formula: Formula) -> SetClosure:
 
 
 def everything(sort: int, now: Structure, then: Structure, event: Any) -> frozenset[str]:
-    """Every id (0) or instance (1) that occurs in a step."""
+    """Return every id (0) or instance (1) that occurs in a step."""
     found = {
         one
         for group in (now, then)

@@ -174,17 +174,17 @@ class Exists(Formula):
 
 
 def an_id(name: str) -> Term:
-    """A variable for a member id."""
+    """Return a variable for a member id."""
     return Term(name, Sort.ID)
 
 
 def an_instance(name: str) -> Term:
-    """A variable for an instance."""
+    """Return a variable for an instance."""
     return Term(name, Sort.INSTANCE)
 
 
 def all_of(*parts: Formula) -> Formula:
-    """Every part holds."""
+    """Return every part holds."""
     return parts[0] if len(parts) == 1 else AllOf(parts)
 
 
@@ -194,7 +194,7 @@ def any_of(*parts: Formula) -> Formula:
 
 
 def negate(part: Formula) -> Formula:
-    """The part does not hold."""
+    """Return the part does not hold."""
     return Not(part)
 
 
@@ -234,12 +234,12 @@ def _split(parts: tuple[Term | Formula, ...]) -> tuple[tuple[Term, ...], Formula
 
 
 def is_now(feature: Feature, *values: Hashable) -> Formula:
-    """The question has one of these answers before the step."""
+    """Return the question has one of these answers before the step."""
     return Is(feature, frozenset(values), When.NOW)
 
 
 def is_then(feature: Feature, *values: Hashable) -> Formula:
-    """The question has one of these answers after the step."""
+    """Return the question has one of these answers after the step."""
     return Is(feature, frozenset(values), When.THEN)
 
 
@@ -248,7 +248,7 @@ FALSE = AnyOf(())
 
 
 def text(formula: Formula) -> str:
-    """The formula in words; what is said of the group after the step begins with "then"."""
+    """Return the formula in words; what is said of the group after the step begins with "then"."""
     match formula:
         case Holds(relation, terms, when):
             return _at(when) + relation.words.format(*(term.name for term in terms))

@@ -109,25 +109,25 @@ I, J = an_instance("i"), an_instance("j")  # noqa: E741  (an instance)
 
 
 def is_mid(term: Term) -> Formula:
-    """The term is the id that was sent."""
+    """Return the term is the id that was sent."""
     return all_of(MID_GIVEN.now(), same(term, MID))
 
 
 def is_inst(term: Term) -> Formula:
-    """The term is the instance that was sent."""
+    """Return the term is the instance that was sent."""
     return all_of(INST_GIVEN.now(), same(term, INST))
 
 
 def is_static(term: Term) -> Formula:
-    """The member carries some instance."""
+    """Return the member carries some instance."""
     return exists(J, SEAT.now(term, J))
 
 
 def is_valid(term: Term) -> Formula:
-    """The id is a member's or pending."""
+    """Return the id is a member's or pending."""
     return any_of(MEMBER.now(term), PENDING.now(term))
 
 
 def is_valid_then(term: Term) -> Formula:
-    """The id is a member's or pending after the step."""
+    """Return the id is a member's or pending after the step."""
     return any_of(MEMBER.then(term), PENDING.then(term))

@@ -204,5 +204,5 @@ KNOWN: Mapping[str, Overrides] = {
 
 
 def abstract_twists(revision: Revision) -> Overrides:
-    """The abstract effects of what this revision performs otherwise, as far as they are known."""
+    """Return the abstract effects that this revision changes, as far as they are known."""
     return KNOWN.get(revision.name.removeprefix(PREFIX), {})

@@ -53,7 +53,7 @@ MUTANTS: Mapping[str, Mutant] = _collected(
 
 
 def find_mutant(name: str) -> Mutant:
-    """The mutant of this name, with or without `mutant:`.
+    """Return the mutant of this name, with or without `mutant:`.
 
     Raises KeyError that names the value, the nearest names, and where all are listed.
     """

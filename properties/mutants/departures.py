@@ -43,7 +43,7 @@ class Departure:
 
 
 def departed(base: Revision, departures: Iterable[Departure]) -> Revision:
-    """A revision with these differences, called `BASE + NAME + …`."""
+    """Return a revision with these differences, called `BASE + NAME + …`."""
     twists = dict(base.twists)
     name = base.name
     for one in departures:
@@ -54,7 +54,7 @@ def departed(base: Revision, departures: Iterable[Departure]) -> Revision:
 
 
 def causes() -> Iterable[tuple[Departure, ...]]:
-    """What may be the cause of a failure, the simplest first."""
+    """Yield what may be the cause of a failure, the simplest first."""
     for size in range(1, _TOGETHER + 1):
         yield from combinations(DEPARTURES.values(), size)
 

@@ -68,7 +68,7 @@ class Mutant:
         return _revision(self)
 
     def changed_rules(self) -> list[tuple[str, str]]:
-        """What it does to the table: `drops`, `changes` or `adds`, and the id of the rule."""
+        """Return (`drops`, `changes` or `adds`, rule id) for each change of the table."""
         return [
             ("drops", d.rule_id)
             if isinstance(d, DropRule)
@@ -97,7 +97,7 @@ def mutant(
     answer_versions: Mapping[tuple[str, int], int] | None = None,
     visible: bool = True,
 ) -> Mutant:
-    """A mutant of `kafka-4` with these differences."""
+    """Return a mutant of `kafka-4` with these differences."""
     return Mutant(
         name,
         about,
@@ -111,35 +111,35 @@ def mutant(
 
 
 def but(rule_id: str, **changes: object) -> SetRule:
-    """A rule of the base, with these of its fields changed."""
+    """Return a rule of the base, with these of its fields changed."""
     return SetRule(_TABLES[rule_id], RULES[rule_id].but(**changes), _BROKEN)
 
 
 def only(rule_id: str, *conditions: Expr) -> SetRule:
-    """A rule of the base that applies only where all these hold, too."""
+    """Return a rule of the base that applies only where all these hold, too."""
     return but(rule_id, guard=all_of(RULES[rule_id].guard, *conditions))
 
 
 def also(rule_id: str, condition: Expr) -> SetRule:
-    """A rule of the base that applies here, too."""
+    """Return a rule of the base that applies here, too."""
     return but(rule_id, guard=any_of(RULES[rule_id].guard, condition))
 
 
 def behind(rule_id: str, *others: str) -> SetRule:
-    """A check that comes after others, which stand behind it in the base's order."""
+    """Return a check that comes after others, which stand behind it in the base's order."""
     return only(rule_id, *(negate(RULES[other].guard) for other in others))
 
 
 def without(rule_id: str, *steps: Do) -> SetRule:
-    """A rule of the base that doesn't do these."""
+    """Return a rule of the base that doesn't do these."""
     return but(rule_id, effect=tuple(do for do in RULES[rule_id].effect if do not in steps))
 
 
 def dropped(rule_id: str) -> DropRule:
-    """A check of the base that isn't made."""
+    """Return a check of the base that isn't made."""
     return DropRule(_TABLES[rule_id], rule_id, _BROKEN)
 
 
 def added(like: str, rule: Rule) -> SetRule:
-    """A further row in the table of a rule of the base."""
+    """Return a further row in the table of a rule of the base."""
     return SetRule(_TABLES[like], rule, _BROKEN)

@@ -19,7 +19,7 @@ After = Callable[[Group, Work], None]
 
 
 def afterwards(after: After, *rules: str) -> Twist:
-    """The step, and then something more; where rules are named, for these alone."""
+    """Return the step, and then something more; where rules are named, for these alone."""
 
     def twist(own: Effect) -> Effect:
         def effect(work: Work) -> list[Work]:
@@ -49,7 +49,7 @@ def beforehand(first: Callable[[Work], None]) -> Twist:
 
 
 def unless(condition: Callable[[Work], bool]) -> Twist:
-    """The step is left out where this holds."""
+    """Return the step is left out where this holds."""
 
     def twist(own: Effect) -> Effect:
         def effect(work: Work) -> list[Work] | None:
@@ -61,7 +61,7 @@ def unless(condition: Callable[[Work], bool]) -> Twist:
 
 
 def as_if(pretend: Callable[[Incoming, Work], Incoming]) -> Twist:
-    """The step, performed as if the request were another."""
+    """Return the step, performed as if the request were another."""
 
     def twist(own: Effect) -> Effect:
         def effect(work: Work) -> list[Work]:
@@ -79,7 +79,7 @@ def as_if(pretend: Callable[[Incoming, Work], Incoming]) -> Twist:
 
 
 def retold(change: Callable[[Work, Emission], Message | None]) -> Twist:
-    """The step, with the answers that it gives changed; None: that answer never comes."""
+    """Return the step, with the answers that it gives changed; None: that answer never comes."""
 
     def twist(own: Effect) -> Effect:
         def effect(work: Work) -> list[Work]:
@@ -124,7 +124,7 @@ def in_turn(*twists: Twist) -> Twist:
 
 
 def one_only(own: Effect) -> Effect:
-    """The step, of whose outcomes the first is the only one."""
+    """Return the step, of whose outcomes the first is the only one."""
 
     def effect(work: Work) -> list[Work]:
         return (own(work) or [work])[:1]

@@ -130,7 +130,7 @@ class _Matcher:
 def matches(
     expected: Message, observed: Message, level: Level, seen: frozenset[str], told: int = -1
 ) -> list[Match]:
-    """The ways in which an observed answer is the expected one; none where it can't be.
+    """Return the ways in which an observed answer is the expected one; none where it can't be.
 
     `seen`: the ids that were told before; `told`: the last generation that was told of the group;
     `level`: how binding the rule is that answers.
@@ -183,7 +183,7 @@ def _member_orders(expected: Message, observed: Message) -> Iterator[tuple[Any, 
 
 
 def has_too_many_new(message: Message) -> bool:
-    """Whether more members are new in some group than can be told apart by trying all orders."""
+    """Return whether some group has too many new members to try all orders."""
     rows: list[Sequence[Any]]
     match message:
         case JoinGroupResponse():
@@ -366,7 +366,7 @@ def _listed(answer: ListGroupsResponse) -> list[tuple[str, str, str, str]]:
 
 
 def renamed(message: Message, names: Mapping[str, str]) -> Any:
-    """The message with made-up ids replaced by what they stand for."""
+    """Return the message with made-up ids replaced by what they stand for."""
     changes: dict[str, Any] = {}
     for f in dataclasses.fields(message):
         value = getattr(message, f.name)
@@ -380,12 +380,12 @@ def renamed(message: Message, names: Mapping[str, str]) -> Any:
 
 
 def carried(message: Message, version: int) -> Message:
-    """The message as somebody reads it at this version: without what the version can't carry."""
+    """Return the message as read at this version, without what the version can't carry."""
     return type(message).from_body(message.to_body(version), version)
 
 
 def told_ids(message: Message) -> Iterator[str]:
-    """The member ids that an answer tells."""
+    """Yield the member ids that an answer tells."""
     for name in ("member_id", "leader"):
         if value := getattr(message, name, ""):
             yield value

@@ -33,11 +33,12 @@ class Emitted(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """An explanation.
+    """One state of the model that explains the history so far.
 
+    `unapplied`: requests that haven't taken effect; `emitted`: answers that nobody has read yet;
     `now`: ms, the earliest time at which all this can have happened; `used`: the rules that every
-    run behind this candidate used; `told`: the last generation that was told, by group; `past`: one
-    way that led here, if that is remembered.
+    run to this candidate used; `told`: the last generation that was told, by group; `past`: one run
+    that led here, if that is remembered.
     """
 
     groups: Groups = ()
@@ -50,18 +51,18 @@ class Candidate:
     past: Past | None = field(default=None, compare=False, repr=False)
 
     def last_told(self, group_id: str) -> int:
-        """The last generation of this group that was told; -1 if none was."""
+        """Return the last generation of this group that was told; -1 if none was."""
         return dict(self.told).get(group_id, -1)
 
     def telling(self, group_id: str, generation_id: int) -> Candidate:
-        """This generation of the group has now been told."""
+        """Return the candidate after this generation of the group was told."""
         told = {**dict(self.told), group_id: generation_id}
         return replace(self, told=tuple(sorted(told.items())))
 
     def shifted(
         self, group_id: str, shift: tuple[int, int] | None, request_ids: Container[str]
     ) -> Candidate:
-        """From a generation of the group on, the target counts otherwise."""
+        """Return the candidate with generations from one on counted as the target counts them."""
         group = self.group(group_id)
         if shift is None or group is None:
             return self
@@ -76,36 +77,36 @@ class Candidate:
         return replace(self, groups=groups, emitted=emitted)
 
     def group(self, group_id: str) -> Group | None:
-        """The group of this id, if it exists."""
+        """Return the group of this id, if it exists."""
         for name, group in self.groups:
             if name == group_id:
                 return group
         return None
 
     def with_group(self, group_id: str, group: Group | None) -> Groups:
-        """The groups with this one put in, or (None) taken away."""
+        """Return the groups with this one put in, or (None) taken away."""
         rest = [pair for pair in self.groups if pair[0] != group_id]
         if group is not None:
             rest.append((group_id, group))
         return tuple(sorted(rest, key=_first))
 
     def emission(self, request_id: str) -> Emitted | None:
-        """The model's answer to this request, if it gave one."""
+        """Return the model's answer to this request, if it gave one."""
         for emitted in self.emitted:
             if emitted.request_id == request_id:
                 return emitted
         return None
 
     def without_emission(self, request_id: str) -> Candidate:
-        """The answer was read."""
+        """Return the candidate after the answer was read."""
         return replace(self, emitted=tuple(e for e in self.emitted if e.request_id != request_id))
 
     def gravity(self) -> int:
-        """How grave the worst deviation is: 0 for none, then MAY, SHOULD, MUST."""
+        """Return how severe the worst deviation is: 0 for none, then MAY, SHOULD, MUST."""
         return max((len(LEVELS) - LEVELS.index(d.level) for _, d in self.deviations), default=0)
 
     def bound(self, names: Mapping[str, str]) -> Candidate:
-        """Made-up ids replaced by those that they stand for."""
+        """Return the candidate with made-up ids replaced by the real ones."""
         if not names:
             return self
         groups = tuple((name, bound_group(group, names)) for name, group in self.groups)
@@ -116,11 +117,11 @@ class Candidate:
         return replace(self, groups=groups, emitted=emitted)
 
     def after(self, event: Happened | Learned) -> Candidate:
-        """The same, which this led to."""
+        """Return the same candidate with one more event in its past."""
         return replace(self, past=Past(self.past, event))
 
     def key(self) -> object:
-        """What must agree for two candidates to be taken as one."""
+        """Return what must agree for two candidates to be taken as one."""
         groups = tuple(
             (
                 name,
@@ -132,7 +133,7 @@ class Candidate:
         return groups, self.unapplied, emitted, self.deviations, self.told
 
     def joined(self, other: Candidate) -> Candidate:
-        """Both as one, where their keys agree."""
+        """Merge two candidates whose keys agree."""
         groups = tuple(
             (name, replace(group, timers=_hull(group.timers, twin.timers)))
             for (name, group), (_, twin) in zip(self.groups, other.groups, strict=True)
@@ -151,7 +152,7 @@ class Candidate:
 
 
 def merged(candidates: list[Candidate]) -> list[Candidate]:
-    """Candidates that agree in all but times taken as one, in order of first appearance."""
+    """Merge candidates that agree in all but times, in order of first appearance."""
     if len(candidates) < 2:
         return candidates
     kept: dict[object, Candidate] = {}
@@ -163,12 +164,12 @@ def merged(candidates: list[Candidate]) -> list[Candidate]:
 
 
 def worst(levels: list[Level]) -> Level:
-    """The most binding of these levels."""
+    """Return the most binding of these levels."""
     return min(levels, key=LEVELS.index)
 
 
 def counted(thing: Counted, since: int, by: int) -> Counted:
-    """A group or an answer with its generation counted otherwise, if it is as late as that."""
+    """Return a group or an answer with `by` added to generations from `since` on."""
     changes: dict[str, Any] = {}
     if (stored := getattr(thing, "stored", None)) is not None:
         changes["stored"] = counted(stored, since, by)
@@ -189,13 +190,13 @@ def _hull(a: tuple[Timer, ...], b: tuple[Timer, ...]) -> tuple[Timer, ...]:
 
 
 def bound_message(message: Message, names: Mapping[str, str]) -> Message:
-    """An answer with made-up ids replaced by those that they stand for."""
+    """Return an answer with made-up ids replaced by those that they stand for."""
     named: Message = renamed(message, names)
     return named
 
 
 def bound_group(group: Group, names: Mapping[str, str]) -> Group:
-    """A group with made-up ids replaced by those that they stand for."""
+    """Return a group with made-up ids replaced by those that they stand for."""
 
     def real(member_id: str) -> str:
         return names.get(member_id, member_id)

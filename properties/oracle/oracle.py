@@ -73,9 +73,10 @@ _NOTED = Level.MAY
 
 
 class Oracle:
-    """Follows one history of the groups of one case.
+    """Follows one history of the groups of one case, event by event (`observe`).
 
-    `lag_ms` 0 means a virtual clock.  `limit`: how many states may be looked at for one event.
+    `lag_ms` 0 means a virtual clock.  `limit`: how many states may be looked at for one event;
+    beyond, the verdict is unknown.
     """
 
     def __init__(
@@ -99,21 +100,21 @@ class Oracle:
     # What the judge asks.
 
     def open(self) -> bool:
-        """Whether the history so far is explained."""
+        """Return whether the history so far is explained."""
         return self.violation is None and self.unknown is None
 
     def explanations(self) -> tuple[Candidate, ...]:
-        """Every state that explains what was seen; after a violation, what was seen before it."""
+        """Return the candidates that are left; after a violation, those before it."""
         return tuple(self._candidates)
 
     def next_deadline_ms(self, after_ms: int = -1) -> int | None:
-        """The earliest time after another at which something may, or must, happen by itself."""
+        """Return the earliest time after `after_ms` at which a timer may, or must, fire."""
         timers = {t for c in self._candidates for _, g in c.groups for t in g.timers}
         times = (time for t in timers for time in (t.earliest, t.latest) if time > after_ms)
         return min(times, default=None)
 
     def verdict(self) -> Verdict:
-        """What can be said now; the best explanations are those with the least deviation."""
+        """Return the verdict now; the best explanations are those with the least deviation."""
         if not self.open():
             return Verdict(self.violation, self.unknown, frozenset(), (), len(self._candidates))
         least = min(c.gravity() for c in self._candidates)
@@ -392,7 +393,7 @@ class Oracle:
 def judge(
     revision: Revision, config: Config, history: list[Event], *, lag_ms: int, limit: int = 20_000
 ) -> Oracle:
-    """The oracle after a recorded history."""
+    """Judge a recorded history, and return the oracle after it."""
     oracle = Oracle(revision, config, lag_ms=lag_ms, limit=limit)
     for event in history:
         oracle.observe(event)

@@ -33,10 +33,10 @@ class Happened:
 
 @dataclass(frozen=True, slots=True)
 class Learned:
-    """What an answer told.
+    """What an answer told about the target.
 
-    `names`: made-up ids and what they are; `shift`: since which generation the target counts
-    otherwise, and by how much.
+    `names`: made-up ids and the real ones; `shift`: since which generation the target counts
+    differently, and by how much.
     """
 
     group_id: str

@@ -77,7 +77,7 @@ class Search:
         *,
         everything: bool = False,
     ) -> list[Candidate]:
-        """Every candidate that meets the goal, by whatever may have happened up to the horizon.
+        """Return every candidate that meets the goal, after any steps up to the horizon.
 
         `everything`: all that can be reached, goal or not.  Raises TooManyError.
         """
@@ -102,7 +102,7 @@ class Search:
         return reached
 
     def steps(self, candidate: Candidate) -> list[Step]:
-        """What may happen next, each with its window."""
+        """Return what may happen next, each with its window."""
         steps = []
         for request_id in candidate.unapplied:
             request = self.requests[request_id]
@@ -171,7 +171,7 @@ class Search:
         incoming: Incoming | None = None,
         timer: Timer | None = None,
     ) -> Candidate:
-        """The candidate after an outcome for a group: of a request, a timer, or neither."""
+        """Return the candidate after an outcome for a group: of a request, a timer, or neither."""
         emitted = list(candidate.emitted)
         for e in outcome.emissions:
             if e.request_id not in self.dropped:

@@ -11,7 +11,7 @@ from fencepost.model.table.table import Level
 
 
 class Wrong(Enum):
-    """In which way a history went wrong."""
+    """The ways in which a history can be wrong."""
 
     ANSWER = "answered what no run of the model answers"
     EARLY = "answered although the model has it wait"
@@ -34,7 +34,7 @@ class Allowed:
 
 
 def nearest(allowed: Sequence[Allowed]) -> Allowed | None:
-    """The right answer that is nearest to the one that came: one that agrees in its error code."""
+    """Return the allowed answer that is nearest to the observed one: by error code first."""
     return min(allowed, key=_distance, default=None)
 
 
@@ -47,8 +47,8 @@ class Violation:
     """Why no run of the model explains a history.
 
     `request_id`: the request whose answer (or silence) is wrong; `at_ms`: when that was known;
-    `allowed`: nearest first; `decided_by`: the rules that took the request in;
-    `late`: it rests on how late something was, so it counts only while the target is quick.
+    `allowed`: nearest first; `decided_by`: the rules that handled the request; `late`: it rests on
+    how late something was, so it counts only while the target is quick.
     """
 
     wrong: Wrong
@@ -64,7 +64,7 @@ class Violation:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The oracle's answer about a history.
+    """The oracle's verdict on a history.
 
     `violation` None and `unknown` None: it holds; then `used` are the rules that every remaining
     explanation used.  `unknown`: why nothing can be said.  `notes`: deviations that are allowed.

@@ -50,9 +50,10 @@ def run_beside(
     lag_ms: int,
     limit: int = 20_000,
 ) -> ExplainedRun:
-    """Judge a history, and tell the run of the model that explains it.
+    """Judge a history, and return the run of the model that explains it.
 
-    Up to where it goes wrong, and there as far as the step that gives the nearest right answer.
+    For a wrong history the run goes up to where it goes wrong, and there as far as the step that
+    gives the nearest right answer.
     """
     oracle = _Remembering(revision, config, lag_ms=lag_ms, limit=limit)
     for event in history:
@@ -62,7 +63,7 @@ def run_beside(
 
 
 class _Remembering(Oracle):
-    """An oracle whose explanations know their past; `right`: those that a violation names."""
+    """An oracle whose candidates remember their past; `right`: those that a violation names."""
 
     def __init__(
         self, revision: Revision, config: Config, *, lag_ms: int, limit: int = 20_000
@@ -81,7 +82,7 @@ class _Remembering(Oracle):
         return agreed.after(Learned(group_id, match.bindings, match.shift))
 
     def taken_in(self, violation: Violation) -> Candidate | None:
-        """An explanation in which the request has reached the coordinator and still waits."""
+        """Return a candidate in which the request has taken effect and still waits."""
         try:
             reached = self._search.explore(
                 self._candidates, violation.at_ms, lambda _: False, everything=True

@@ -16,7 +16,7 @@ from fencepost.properties.logic.logic import TRUE, Formula, Number, Relation, Te
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Becomes:
-    """From now on the relation holds of these terms exactly where the formula held before."""
+    """Sets a relation: it holds of these terms exactly where the formula held before."""
 
     relation: Relation
     terms: tuple[Term, ...]
@@ -25,7 +25,7 @@ class Becomes:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Counts:
-    """The number becomes another one (None: 0) plus a constant."""
+    """Sets a number to another one (None: 0) plus a constant."""
 
     number: Number
     source: Number | None
@@ -34,7 +34,7 @@ class Counts:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Moves:
-    """The state becomes the first of these whose condition held before; with none, it stays."""
+    """Sets the state to the first of these whose condition held before; with none, it stays."""
 
     feature: Feature
     states: tuple[tuple[GroupState, Formula], ...]
@@ -50,10 +50,10 @@ class Choice:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AbstractEffect:
-    """A verb's effect.
+    """The abstract effect of one effect of the table.
 
     `condition`: where it does anything at all.  `choices`: picked first, in order.  `leaves_out`:
-    what the verb does beside this, which no formula speaks of.
+    what the effect does beside this, which no formula speaks of.
     """
 
     changes: tuple[Becomes | Counts | Moves, ...] = ()
@@ -62,7 +62,7 @@ class AbstractEffect:
     leaves_out: str = ""
 
     def touched(self) -> frozenset[str]:
-        """The names of what it may change."""
+        """Return the names of what it may change."""
         names = set()
         for change in self.changes:
             match change:
@@ -75,7 +75,7 @@ class AbstractEffect:
         return frozenset(names)
 
     def without(self, *names: str) -> AbstractEffect:
-        """The same, with these relations, numbers or questions left as they are."""
+        """Return the same, with these relations, numbers or questions left as they are."""
         kept = tuple(c for c in self.changes if not AbstractEffect((c,)).touched() & set(names))
         return replace(self, changes=kept)
 

@@ -179,7 +179,7 @@ DELAY_MEANS = all_of(
 
 
 def features_of(guard: Expr) -> frozenset[Feature]:
-    """The features that a guard asks."""
+    """Return the features that a guard asks."""
     match guard:
         case expr.In(feature, _):
             return frozenset({feature})
@@ -194,7 +194,7 @@ def features_of(guard: Expr) -> frozenset[Feature]:
 def partly(
     guard: Expr, answer: Callable[[Feature, frozenset[Hashable]], bool | None]
 ) -> bool | None:
-    """Whether a guard holds where only some features are known; None: that depends on others.
+    """Evaluate a guard where only some features are known; None: it depends on others.
 
     `answer` says whether a feature has one of these values, or None where it doesn't know.
     """
@@ -215,12 +215,12 @@ def partly(
 
 
 def can_trigger(guard: Expr, trigger: Trigger) -> bool:
-    """Whether a look at the join phase for this reason can meet the guard."""
+    """Return whether a look at the join phase for this reason can meet the guard."""
     return partly(guard, lambda f, values: trigger in values if f is TRIGGER else None) is not False
 
 
 def as_formula(guard: Expr) -> Formula:
-    """The guard, each feature by its meaning."""
+    """Return the guard, each feature by its meaning."""
     match guard:
         case expr.In(feature, values):
             meaning = MEANINGS.get(feature)
@@ -238,7 +238,7 @@ def as_formula(guard: Expr) -> Formula:
 
 
 def feasible(features: tuple[Feature, ...]) -> Formula:
-    """What the free features of a table may be, beside the others."""
+    """Return what the free features of a table may be, beside the others."""
     asked = frozenset(features)
     parts = [
         as_formula(condition)

@@ -105,19 +105,19 @@ class Path:
         return name if self.settle is None else f"{name}, then {self.settle.id}"
 
     def touched(self) -> frozenset[str]:
-        """The names of what the step may change."""
+        """Return the names of what the step may change."""
         effects = [effect for stage in self.stages for effect in stage.effects]
         return frozenset().union(*(effect.touched() for effect in effects))
 
     def caller(self) -> Formula:
-        """Who the caller is as the step begins, said of X."""
+        """Return who the caller is as the step begins, said of X."""
         if self.table == sig.SESSION_END:
             return same(X, sig.SUBJECT)
         return FALSE if self.table in {sig.JOIN_PHASE, sig.SYNC_PHASE} else sig.is_mid(X)
 
 
 def guard_of(table: Table, rule: Rule) -> Formula:
-    """Where the rule decides: its guard, and no check before it."""
+    """Return where the rule decides: its guard, and no check before it."""
     before = []
     for check in table.checks:
         if check is rule:
@@ -129,12 +129,12 @@ def guard_of(table: Table, rule: Rule) -> Formula:
 def paths(
     revision: Revision, overrides: Mapping[Do, AbstractEffect] | None = None
 ) -> tuple[Path, ...]:
-    """Every abstract step of a revision.  `overrides`: what verbs do that it performs otherwise."""
+    """Return every abstract step of a revision.  `overrides`: effects that it changes."""
     return tuple(_Builder(revision, overrides or {}).build())
 
 
 def may_name(table: Table) -> bool:
-    """Whether what the table decides names a member id or an instance."""
+    """Return whether what the table decides names a member id or an instance."""
     return bool({MID, INST} & set(table.features))
 
 
@@ -236,7 +236,7 @@ class _Builder:
 
 
 def changed_by(verbs: tuple[Do, ...]) -> Formula:
-    """Whether these verbs make another group of it, so that its join phase is looked at."""
+    """Return whether these verbs make another group of it, so that its join phase is looked at."""
     changing = [do for do in verbs if do not in _KEEPS_GROUP]
     if not changing:
         return FALSE
@@ -246,7 +246,7 @@ def changed_by(verbs: tuple[Do, ...]) -> Formula:
 
 
 def answer_of(rule: Rule, settle: Rule | None) -> Error | None:
-    """What the request is answered at once; None: it waits, or nobody asked."""
+    """Return what the request is answered at once; None: it waits, or nobody asked."""
     if rule.answer is not None:
         return rule.answer
     if _ANSWERS & set(rule.effect):

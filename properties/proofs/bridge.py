@@ -42,9 +42,9 @@ _ABSTRACT_STATE: Mapping[Hashable, Formula] = {state: is_now(STATE, state) for s
 
 
 def abstract_step_of(view: StepView, effects: Effects = EFFECTS) -> str | None:
-    """None if the step is one that the proofs speak of; else a sentence that says what differs.
+    """Check that a step is an abstract step: None, or a sentence that says what differs.
 
-    `effects`: what each verb does to an abstract group; a mutant's may do otherwise.
+    `effects`: the abstract effect of each effect; a mutant's may differ.
     """
     before = abstract_group(view.before)
     after = abstract_group(view.after)

@@ -51,7 +51,7 @@ def smallest(
     solver: Callable[[], Z],
     ask: Ask,
 ) -> Counterexample | None:
-    """The smallest step of this kind that begins well and misses the goal (None: any step).
+    """Return the smallest step of this kind that begins well and misses the goal (None: any step).
 
     None if there is none in a small universe.
     """

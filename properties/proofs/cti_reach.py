@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from fencepost.model.revision import Revision
-from fencepost.properties.checking.evaluator import EXCUSED, Judging, is_quiet
+from fencepost.properties.checking.evaluator import EXCUSED, Evaluator, is_quiet
 from fencepost.properties.explorer.exploration import Check
 from fencepost.properties.explorer.explorer import explore
 from fencepost.properties.logic.property import Property
@@ -25,7 +25,7 @@ MAX_STATES = 3_000
 
 @dataclass(frozen=True, slots=True)
 class Reached:
-    """What came of looking: the run, in which world; None where no run was found.
+    """The run that was found, in which scope; None where no run was found.
 
     `states`: how many worlds were looked at; `complete`: whether these were all that the scopes
     have.
@@ -46,8 +46,8 @@ def reach(
     *,
     max_states: int = MAX_STATES,
 ) -> Reached:
-    """The shortest run, in the first world that has one, to a step by this rule that breaks it."""
-    judging = Judging([one], revision)
+    """Find the shortest run, in the first scope that has one, to such a step by this rule."""
+    judging = Evaluator([one], revision)
     states = 0
     complete = True
     for question in questions:

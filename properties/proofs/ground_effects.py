@@ -31,7 +31,7 @@ class Universe:
 
 
 def universe(group: AbstractGroup, event: AbstractEvent) -> Universe:
-    """All that occur in the group and in the event."""
+    """Return all ids and instances that occur in the group and in the event."""
     return Universe(
         everything(0, group, group, event) | event.named, everything(1, group, group, event)
     )
@@ -40,7 +40,7 @@ def universe(group: AbstractGroup, event: AbstractEvent) -> Universe:
 def performed(
     effect: AbstractEffect, group: AbstractGroup, event: AbstractEvent, world: Universe
 ) -> Iterator[AbstractGroup]:
-    """Every group that the effect may lead to."""
+    """Yield every group that the effect may lead to."""
     scratch = SimpleNamespace(
         **{one.name: getattr(event, one.name) for one in fields(event)},
         mid_given=event.mid_given,

@@ -85,7 +85,7 @@ def event_scene(
     of_session: bool,
     universe: Universe | None = None,
 ) -> Scene:
-    """A scene of one group and an event of which only `answers` is known."""
+    """Return a scene of one group and an event of which only `answers` is known."""
     terms = {term.name: z3.Const(term.name, SORTS[term.sort]) for term in sig.EVENT_TERMS}
     hole = z3.Const("hole!0", SORTS[Sort.ID])
     mid_given, inst_given = z3.Bool(sig.MID_GIVEN.name), z3.Bool(sig.INST_GIVEN.name)
@@ -105,13 +105,13 @@ def event_scene(
 def assumed(
     invariants: Iterable[Property], *, batch: bool, universe: Universe | None = None
 ) -> list[Z]:
-    """The invariants before a step: the same for every step."""
+    """Return the invariants before a step: the same for every step."""
     scene = event_scene(first_group(), {}, of_session=False, universe=universe)
     return [before(one, scene, batch=batch) for one in invariants]
 
 
 def encode(path: Path, invariants: Iterable[Z], universe: Universe | None = None) -> Encoded:
-    """The step as constraints: what is `assumed` before it, guard, effects, choices."""
+    """Return the step as constraints: what is `assumed` before it, guard, effects, choices."""
     event = "LeaveGroup" if path.at_the_end else path.table
     answers: dict[Feature, Hashable] = {
         sig.EVENT: event,
@@ -150,13 +150,13 @@ def encode(path: Path, invariants: Iterable[Z], universe: Universe | None = None
 
 
 def before(one: Property, scene: Scene, *, batch: bool) -> Z:
-    """An invariant before the step; in a batch some hold only up to the rebalance at its end."""
+    """Return an invariant as it holds before the step; in a batch some hold only at its start."""
     assert one.formula is not None
     return _weak(one, scene, batch=batch)
 
 
 def after(one: Property, encoded: Encoded, path: Path) -> Z:
-    """What the step must establish: the invariant after it, or the step property."""
+    """Return what the step must establish: the invariant after it, or the step property."""
     assert one.formula is not None
     if one.kind is PropertyKind.STEP:
         return translate(one.formula, encoded.scene)
@@ -173,7 +173,7 @@ def _weak(one: Property, scene: Scene, *, batch: bool) -> Z:
 
 
 def is_untouched(one: Property, path: Path) -> bool:
-    """Whether the step changes nothing that an invariant speaks of, so that it holds as before."""
+    """Return whether the step changes nothing that an invariant speaks of: it still holds."""
     batch = path.put_off or path.at_the_end
     if one.kind is not PropertyKind.STATE or batch or one.formula is None:
         return False
@@ -200,7 +200,7 @@ def _mentioned(formula: Formula) -> frozenset[str]:
 
 
 def premise(one: Property, scene: Scene) -> Z:
-    """The case that the property is about."""
+    """Return the case that the property is about."""
     assert isinstance(one.premise, Formula)
     return translate(one.premise, scene)
 
@@ -214,7 +214,7 @@ def small_universe(ids: int, instances: int) -> Universe:
 
 
 def within(encoded: Encoded, universe: Universe) -> list[Z]:
-    """Nothing but the universe is spoken of."""
+    """Return that nothing but the universe is spoken of."""
     terms = [*encoded.scene.terms.values(), *encoded.picked]
     return [z3.Or(*(term == one for one in universe[_sort(term)])) for term in terms]
 

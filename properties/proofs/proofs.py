@@ -37,12 +37,12 @@ _SEED = 345
 
 
 def ask(solver: z3.Solver) -> str:
-    """Whether what the solver holds has a model: "sat", "unsat" or "unknown"."""
+    """Ask whether the solver's constraints have a model: "sat", "unsat" or "unknown"."""
     return str(solver.check())
 
 
 def invariants_of(properties: Collection[Property]) -> tuple[Property, ...]:
-    """The state properties, to be assumed before each step.
+    """Return the state properties, which are assumed before each step.
 
     Also one that fails in a revision: then the proofs say which rules break it first, and speak of
     the other properties only up to there.
@@ -64,13 +64,13 @@ def prove(
     ask: Ask = ask,
     with_traces: bool = True,
 ) -> Proof:
-    """All obligations of a revision.
+    """Prove all obligations of a revision.
 
     `only`: ids of properties to be proved (then nothing is said of tables and rules).  `assume`:
     state properties that are assumed before each step, by default all.  `rules`: ids of rules whose
     steps are looked at, no others (then nothing is said of what all steps together reach).
-    `overrides`: the abstract effects of verbs that the revision performs otherwise.  `with_traces`:
-    with counterexamples.
+    `overrides`: the abstract effects that the revision performs differently.  `with_traces`: with
+    counterexamples.
     """
     search = _ProofSearch(
         revision,
@@ -136,7 +136,7 @@ class _ProofSearch:
             yield from self._vacuous()
 
     def solver(self) -> z3.Solver:
-        """A solver with the limits of this proof."""
+        """Return a solver with the limits of this proof."""
         solver = z3.Solver()
         solver.set("timeout", self.timeout_ms)
         solver.set("random_seed", _SEED)

@@ -34,9 +34,9 @@ FAILURES = frozenset({Result.FAILED, Result.UNKNOWN, Result.STALE})
 
 @dataclass(frozen=True, slots=True)
 class Counterexample:
-    """A step from a group that satisfies all invariants, against what was to be proved.
+    """A step from a group that satisfies all invariants, which breaks what was to be proved.
 
-    Whether such a group can be reached is not for a proof to say: exploration looks for it.
+    A proof doesn't say whether such a group can be reached: exploration looks for it.
     """
 
     step: AbstractStep
@@ -66,7 +66,7 @@ class Counterexample:
 
 @dataclass(frozen=True, slots=True)
 class Obligation:
-    """Something that was to be proved.
+    """A statement that was to be proved, and the result.
 
     `kind`: table, state, step, reachable, defensive or premise.  `about`: the id of a property,
     rule or table.  `step`: the abstract step, if there is one.  `rule`: what decides it.
@@ -86,7 +86,7 @@ class Obligation:
         return self.result in FAILURES
 
     def to_json(self) -> dict[str, Any]:
-        """What it is about and how it came out."""
+        """Return what it is about and how it came out."""
         found: dict[str, Any] = {
             "kind": self.kind,
             "about": self.about,
@@ -102,7 +102,7 @@ class Obligation:
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """All obligations of a revision, in the order in which they were looked at."""
+    """All obligations of a revision, in the order in which they were proved."""
 
     revision: str
     obligations: tuple[Obligation, ...]
@@ -133,7 +133,7 @@ class Proof:
             yield kind, about, row
 
     def to_json(self) -> dict[str, Any]:
-        """The counts, and in full whatever is not simply proved."""
+        """Return the counts, and in full whatever is not simply proved."""
         notable = [one for one in self.obligations if one.result is not Result.PROVED]
         return {
             "revision": self.revision,
@@ -161,7 +161,7 @@ def _plain(thing: AbstractGroup | AbstractEvent) -> dict[str, Any]:
 
 
 def group_words(group: AbstractGroup) -> str:
-    """The group in one sentence, without what is as usual."""
+    """Return the group in one sentence, without what is as usual."""
     if group.state is GroupState.ABSENT:
         return "there is no group"
     parts = [f"{group.state.value}, generation {group.the_generation}"]
@@ -200,7 +200,7 @@ def group_words(group: AbstractGroup) -> str:
 
 
 def event_words(event: AbstractEvent) -> str:
-    """What happens, in one sentence."""
+    """Return what happens, in one sentence."""
     says = [event.event]
     if event.the_timers_id:
         says.append(f"of {event.the_timers_id}")

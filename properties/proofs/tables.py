@@ -33,7 +33,7 @@ from fencepost.properties.proofs.terms import Scene, Z, domains, first_group, tr
 def prove_tables(
     revision: Revision, invariants: Collection[Property], solver: Callable[[], Z], ask: Ask
 ) -> Iterator[Obligation]:
-    """Every table is total and unambiguous, and rules out no point that can occur."""
+    """Prove that every table is total and unambiguous, and rules out no point that can occur."""
     for table in revision.tables.values():
         triggers = (Trigger.CHECK, Trigger.EXPIRY) if TRIGGER in table.features else (None,)
         for trigger in triggers:

@@ -58,7 +58,7 @@ class Predicate:
     body: Z
 
     def of(self, *terms: Z) -> Z:
-        """The body with the terms put in."""
+        """Return the body with the terms put in."""
         return z3.substitute(self.body, *zip(self.holes, terms, strict=True))
 
 
@@ -95,7 +95,7 @@ class Scene:
 
 
 def first_group() -> Symbols:
-    """A group of which nothing is known."""
+    """Return a group of which nothing is known."""
     relations = {}
     for relation in sig.RELATIONS:
         holes = _holes(relation)
@@ -111,13 +111,13 @@ def first_group() -> Symbols:
 
 
 def domains(scene: Scene) -> Z:
-    """Each free feature has one of its answers."""
+    """Return each free feature has one of its answers."""
     ranges = [z3.And(v >= 0, v < len(feature.domain)) for v, feature in scene.used.values()]
     return z3.And(*ranges)
 
 
 def translate(formula: Formula, scene: Scene, bound: dict[str, Z] | None = None) -> Z:
-    """The formula as an expression of Z3's.  Raises TypeError for what is none of the language."""
+    """Translate a formula to Z3.  Raises TypeError for an unknown kind of formula."""
     names = bound or {}
     match formula:
         case Holds(relation, terms, when):
@@ -185,7 +185,7 @@ def _answered(feature: Feature, values: frozenset[Hashable], scene: Scene, when:
 
 
 def perform(effect: AbstractEffect, scene: Scene, mark: str) -> tuple[Scene, list[Z], list[Z]]:
-    """The scene after an effect (its `now` moves on), what its choices meet, and the choices.
+    """Return the scene after an effect (its `now` moves on), its choices and their conditions.
 
     `mark` tells apart the choices of several effects of one step.
     """

@@ -50,7 +50,7 @@ _DISTURBING = tuple(k for k in KINDS if k not in {"join", "sync", "tick", "heart
 
 @dataclass(frozen=True, slots=True)
 class FalsifyingWalk:
-    """A fault, and the shortest way to it that shrinking left.
+    """A fault, and the shortest walk to it that shrinking left.
 
     `acts`: what happens; `path`: the same with the worlds that it leads through; `run`: made
     concrete, a history; `examples`: how many walks it took to find it; `drawn`: how long the walk
@@ -86,11 +86,11 @@ def find_violation(
 ) -> FalsifyingWalk | None:
     """Search a revision for a walk that breaks a property, or that a reference can't explain.
 
-    `properties`: those that have to hold, of any kind; where the revision is expected to break one
-    that is no finding.  `reference`: by comparison instead of, or beside, properties.
+    `properties`: those that have to hold, of any kind; a violation that the revision is expected to
+    show is no finding.  `reference`: compare with it instead of, or beside, properties.
     `max_examples`: how many walks are tried in each scope at most; `coverage`: counts rules.
-    Those that look at steps and worlds are tried first, since whole histories take longer to read.
-    The result depends on the arguments alone.
+    Properties of steps and worlds are tried first, since whole histories take longer to read.  The
+    result depends on the arguments alone.
     """
     given_ = tuple(properties)
     quick = [p for p in given_ if p.kind is not PropertyKind.HISTORY]
@@ -161,7 +161,7 @@ the acts that are enabled, and which outcome."""
 
 
 def drawn_walk(ground: WalkGround, drawn: tuple[int, Sequence[int]]) -> Walk:
-    """The walk that some numbers choose, up to the first step that breaks a property."""
+    """Return the walk that some numbers choose, up to the first step that breaks a property."""
     walk = Walk(ground)
     bits, steps = drawn
     without = frozenset(k for i, k in enumerate(_DISTURBING) if not bits >> i & 1)
@@ -195,7 +195,7 @@ def world_machine(
     scope: Scope = SCOPES[1],
     coverage: Coverage | None = None,
 ) -> type[RuleBasedStateMachine]:
-    """A rule-based machine over the worlds of a revision; `.TestCase` is for pytest.
+    """Make a rule-based machine over the worlds of a revision; `.TestCase` is for pytest.
 
     It fails as soon as a property is broken, and at its end if the reference can't explain it.
     """

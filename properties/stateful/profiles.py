@@ -30,7 +30,7 @@ def register_profiles() -> None:
 
 
 def load_profile(default: str = "dev") -> str:
-    """Register them and load the one that HYPOTHESIS_PROFILE names; its name."""
+    """Register the profiles, load the one that HYPOTHESIS_PROFILE names, and return its name."""
     register_profiles()
     name = os.environ.get("HYPOTHESIS_PROFILE") or default
     settings.load_profile(name)

@@ -32,7 +32,7 @@ DOINGS: dict[str, str] = {
 """What can be done, the simplest first; the order in which programs are made simpler."""
 
 ODDITIES: dict[str, str] = {
-    "": "as a well-kept client would",
+    "": "as a good client would",
     "older": "in an old version",
     "stranger": "under a member id that nobody was given",
     "nobody": "without a member id",
@@ -81,7 +81,7 @@ def _said(move: Move) -> str:
 
 
 def plainer(move: Move) -> Iterator[Move]:
-    """What may stand for a move, the simplest first; never one that this may stand for."""
+    """Yield plainer moves that may replace a move, the simplest first."""
     if move.odd:
         yield move._replace(odd="")
     yield from (move._replace(who=who) for who in range(move.who))

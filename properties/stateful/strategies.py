@@ -39,22 +39,22 @@ _MOSTLY = ("",) * 36
 
 
 def member_ids(known: Sequence[str] = ()) -> st.SearchStrategy[str]:
-    """Member ids: none (""), those that are known, or one that nobody was given."""
+    """Draw member ids: none (""), those that are known, or one that nobody was given."""
     return st.sampled_from(["", *known, "stranger"])
 
 
 def instances(names: Sequence[str] = ("A", "B")) -> st.SearchStrategy[str | None]:
-    """Instance ids: none (null), one of these, or the empty string, which is one too."""
+    """Draw instance ids: none (null), one of these, or the empty string, which is one too."""
     return st.sampled_from([None, *names, ""])
 
 
 def generations(current: int = 1) -> st.SearchStrategy[int]:
-    """Generation ids: the current one, none (-1), or one that is past or to come."""
+    """Draw generation ids: the current one, none (-1), or one that is past or to come."""
     return st.sampled_from([current, -1, current - 1, current + 1])
 
 
 def protocols() -> st.SearchStrategy[tuple[JoinProtocol, ...]]:
-    """What a member offers: one or two protocols; sometimes none, which no client does."""
+    """Draw what a member offers: one or two protocols; sometimes none, which no client does."""
     one = st.builds(
         JoinProtocol,
         name=st.sampled_from(["range", "roundrobin", "sticky"]),
@@ -66,12 +66,12 @@ def protocols() -> st.SearchStrategy[tuple[JoinProtocol, ...]]:
 
 
 def timeouts() -> st.SearchStrategy[int]:
-    """Timeouts in ms: what a broker takes by default, and the edges of that."""
+    """Draw timeouts in ms: what a broker takes by default, and the boundary values of that."""
     return st.sampled_from([6000, 10_000, 1_800_000, 5999, 1_800_001, 0])
 
 
 def clients(revision: Revision, *, dynamic: bool = True) -> st.SearchStrategy[Seat]:
-    """Who asks: an instance or none, and a version of each API that the revision has."""
+    """Draw a client: an instance or none, and a version of each API that the revision has."""
     versions = st.fixed_dictionaries(
         {api: st.integers(low, high) for api, (low, high) in sorted(revision.apis.items())}
     )
@@ -84,7 +84,7 @@ def requests(
     known_ids: Sequence[str] = (),
     bounds: Mapping[str, tuple[int, int]] | None = None,
 ) -> st.SearchStrategy[Ask]:
-    """A request of one of these APIs (of all, if none is named), in any version of it.
+    """Draw a request of one of these APIs (of all, if none is named), in any version of it.
 
     `known_ids`: member ids that somebody was given; `bounds`: API → lowest and highest version.
     Each can be encoded in its version; whether it makes sense is another matter.
@@ -159,7 +159,7 @@ _FIELDS: dict[str, dict[str, st.SearchStrategy[Any]]] = {
 def moves(
     *, doings: Sequence[str] = tuple(DOINGS), cast: Sequence[int] = range(len(CAST))
 ) -> st.SearchStrategy[Move]:
-    """What one process does: mostly joins and syncs, one in four odd in some way.
+    """Draw what one process does: mostly joins and syncs, one in four odd in some way.
 
     `doings`: of `DOINGS`; `cast`: indices into `CAST`.
     """
@@ -179,7 +179,7 @@ def programs(
     doings: Sequence[str] = tuple(DOINGS),
     cast: Sequence[int] = range(len(CAST)),
 ) -> st.SearchStrategy[Program]:
-    """What several processes do, in order; see `fencepost.properties.stateful.programs`.
+    """Draw what several processes do, in order; see `fencepost.properties.stateful.programs`.
 
     Some programs have few processes, which get further, and some have all.
     """
@@ -195,6 +195,6 @@ def programs(
 def histories(
     revision: Revision, *, scope: Scope = SCOPES[1]
 ) -> st.SearchStrategy[tuple[Event, ...]]:
-    """What a coordinator that follows a revision was sent and answered, on a virtual clock."""
+    """Draw what a right coordinator of a revision was sent and answered, on a virtual clock."""
     ground = WalkGround(revision, scope)
     return numbers.map(lambda drawn: drawn_walk(ground, drawn).run().events)

@@ -64,7 +64,7 @@ class AbstractEvent:
 
 
 def abstract_event(view: StepView) -> AbstractEvent:
-    """What happened, as formulas see it; a batch of several rows names no single id."""
+    """Return what happened, as formulas see it; a batch of several rows names no single id."""
     event = view.event
     if isinstance(event, Incoming):
         return _request(view, event)
@@ -77,7 +77,7 @@ def abstract_event(view: StepView) -> AbstractEvent:
 
 
 def sent_pairs(request: Incoming) -> tuple[tuple[str, str | None], ...] | None:
-    """The (member id, instance) pairs of a leave, row by row; None for another request."""
+    """Return the (member id, instance) pairs of a leave, row by row; None for another request."""
     match request.message:
         case LeaveGroupRequest() as leave:
             rows = leave.rows(request.version)

@@ -50,7 +50,7 @@ class AbstractGroup:
     deferred: bool = False
 
     def differences(self, other: AbstractGroup) -> tuple[str, ...]:
-        """The names of what differs, `caller` aside: it belongs to a step in the making."""
+        """Return the names of what differs, `caller` aside: it belongs to a step in the making."""
         names = (one.name for one in fields(self) if one.name != "caller")
         return tuple(name for name in names if getattr(self, name) != getattr(other, name))
 
@@ -68,7 +68,7 @@ _NO_GROUP = AbstractGroup()
 
 
 def abstract_group(group: Group | None, caller: Ids = _NOBODY) -> AbstractGroup:
-    """The group as formulas see it.  `caller`: whom the answer of the step speaks of."""
+    """Return the group as formulas see it.  `caller`: whom the answer of the step speaks of."""
     if group is None:
         return AbstractGroup(caller=caller) if caller else _NO_GROUP
     members = group.members
@@ -116,7 +116,7 @@ def _one(member_id: str | None) -> Ids:
 
 
 def abstract_step(view: StepView) -> AbstractStep:
-    """The step as formulas see it."""
+    """Return the step as formulas see it."""
     return AbstractStep(
         abstract_group(view.before), abstract_event(view), abstract_group(view.after, told(view))
     )
@@ -126,7 +126,7 @@ _COMPILED: dict[int, tuple[Formula, Closure]] = {}
 
 
 def compiled(formula: Formula) -> Closure:
-    """The formula as a function of (group now, group then, event), compiled once."""
+    """Return the formula as a function of (group now, group then, event), compiled once."""
     found = _COMPILED.get(id(formula))
     if found is None:
         found = _COMPILED[id(formula)] = (formula, compile_closure(formula))
@@ -136,7 +136,7 @@ def compiled(formula: Formula) -> Closure:
 def evaluate(
     formula: Formula, thing: Group | AbstractGroup | StepView | AbstractStep | None
 ) -> bool:
-    """Whether a formula holds of a group (None: there is none) or of a step."""
+    """Return whether a formula holds of a group (None: there is none) or of a step."""
     closure = compiled(formula)
     match thing:
         case StepView():

@@ -39,10 +39,10 @@ _FETCH_VERSION = 7
 
 @dataclass(frozen=True, slots=True)
 class OddAct:
-    """An act: what it is, the request, who can do it, and whether it is a join.
+    """An odd act: what it is, the request, who can do it, and whether it is a join.
 
-    `member`: only who was given a generation; else anybody.  `since`: the API and the version from
-    which its request can be said.
+    `member`: only a client that was given a generation; else anybody.  `since`: the API and the
+    version from which its request can be said.
     """
 
     about: str
@@ -52,7 +52,7 @@ class OddAct:
     since: tuple[str, int] | None = None
 
     def can(self, seat: Seat, client: Client) -> bool:
-        """Whether a client that waits for nothing can do it."""
+        """Return whether a client that waits for nothing can do it."""
         if self.since is not None and seat.versions[self.since[0]] < self.since[1]:
             return False
         return not self.member or (bool(client.member_id) and client.generation >= 0)

@@ -42,12 +42,12 @@ class Naming:
 
 
 def request_name(kind: str, member_id: str) -> str:
-    """How the parked request of a member is called; `kind`: "join" or "sync"."""
+    """Return how the parked request of a member is called; `kind`: "join" or "sync"."""
     return f"{kind}{_OF}{member_id}"
 
 
 def known_as(client: Client, naming: Naming) -> Client:
-    """A client in the names of its group.  What the group doesn't know is marked, see `settled`."""
+    """Rename what a client knows to the names of its group; mark what the group doesn't know."""
     ids = naming.ids
 
     def name(member_id: str) -> str:
@@ -69,7 +69,7 @@ def known_as(client: Client, naming: Naming) -> Client:
 
 
 def settled(client: Client, others: dict[str, str]) -> Client:
-    """The same with names for ids that the group doesn't know, in the order in which they come."""
+    """Give names to ids that the group doesn't know, in the order in which they come."""
 
     def name(member_id: str) -> str:
         if not member_id.startswith(_UNKNOWN):
@@ -83,7 +83,7 @@ def settled(client: Client, others: dict[str, str]) -> Client:
 
 
 def order(client: Client) -> tuple[object, ...]:
-    """A total order of clients."""
+    """Return a total order of clients."""
     return (
         client.member_id,
         client.generation,
@@ -98,7 +98,7 @@ def order(client: Client) -> tuple[object, ...]:
 
 
 def named(group: Group | None, *, keep_generations: bool) -> Naming:
-    """The canonical form of a group.
+    """Return the canonical form of a group.
 
     `keep_generations`: where a failover may bring an earlier generation back, they are not shifted,
     and what is stored counts.
@@ -113,7 +113,7 @@ def named(group: Group | None, *, keep_generations: bool) -> Naming:
 
 
 def unchanged(group: Group | None) -> Naming:
-    """The names of a group that is in canonical form, as they are."""
+    """Return the names of a group that is in canonical form, as they are."""
     if group is None:
         return Naming(None, {}, 0)
     ids = [m.member_id for m in group.members] + [*group.pending]

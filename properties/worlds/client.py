@@ -196,7 +196,7 @@ def leave(seat: Seat, client: Client, *, by_instance: bool = False) -> Ask:
 
 
 def told(client: Client, message: Message | None) -> Client:
-    """What a client knows after an answer; None: it will not be answered.
+    """Return what a client knows after an answer; None: it will not be answered.
 
     MEMBER_ID_REQUIRED gives it an id, UNKNOWN_MEMBER_ID takes it away, as in client libraries; any
     other error changes nothing: a client that was fenced goes on under its old id, as a zombie

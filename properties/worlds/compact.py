@@ -101,12 +101,12 @@ class CompactWorlds:
     # The system, as the explorer wants it.
 
     def initial(self) -> Iterable[int]:
-        """The initial worlds."""
+        """Yield the initial worlds."""
         for world in self.worlds.initial():
             yield self.closed(world)
 
     def successors(self, key: int) -> Iterator[tuple[int, int]]:
-        """Every enabled act with what it leads to, in the order of `Worlds.successors`."""
+        """Yield every enabled act with what it leads to, in the order of `Worlds.successors`."""
         count = self.count
         bits = self.bits
         group = key >> bits
@@ -138,19 +138,19 @@ class CompactWorlds:
     # Between numbers and what they stand for.
 
     def opened(self, key: int) -> World:
-        """The world of a number."""
+        """Return the world of a number."""
         clients = tuple([self.clients[(key >> shift) & MASK] for shift in self.shifts])
         return self._world(self.groups[key >> self.bits], clients)
 
     def closed(self, world: World) -> int:
-        """The number of a world."""
+        """Return the number of a world."""
         key = self.number_of_group(world.group)
         for client in world.clients:
             key = key << BITS | self.number_of_client(client)
         return key
 
     def act(self, label: int) -> Act:
-        """The act of a number."""
+        """Return the act of a number."""
         act = self._acts.get(label)
         if act is None:
             note, index = divmod(label, self.count + 1)
@@ -159,14 +159,14 @@ class CompactWorlds:
         return act
 
     def number_of_group(self, group: Group | None) -> int:
-        """The number of a group."""
+        """Return the number of a group."""
         number = self._group_numbers.setdefault(group, len(self.groups))
         if number == len(self.groups):
             self.groups.append(group)
         return number
 
     def number_of_client(self, client: Client) -> int:
-        """The number of what a client knows.  Raises OverflowError."""
+        """Return the number of what a client knows.  Raises OverflowError."""
         number = self._client_numbers.setdefault(client, len(self.clients))
         if number == len(self.clients):
             if number > MASK:
@@ -175,7 +175,7 @@ class CompactWorlds:
         return number
 
     def number_of_note(self, note: Note) -> int:
-        """The number of what an act is, whoever does it."""
+        """Return the number of what an act is, whoever does it."""
         number = self._note_numbers.setdefault(note, len(self.notes))
         if number == len(self.notes):
             self.notes.append(note)
@@ -199,7 +199,7 @@ class CompactWorlds:
         self._new_moves = {}
 
     def learnt(self) -> Learnt:
-        """What was learnt since `begin` or the last call."""
+        """Return what was learnt since `begin` or the last call."""
         groups, clients, notes, renamings = self._base
         self._base = self.sizes()
         moves, self._new_moves = self._new_moves or {}, {}
@@ -218,7 +218,7 @@ class CompactWorlds:
         return WorldsTranslation(self)
 
     def sizes(self) -> tuple[int, int, int, int]:
-        """How many groups, clients, notes and renamings there are."""
+        """Return how many groups, clients, notes and renamings there are."""
         return len(self.groups), len(self.clients), len(self.notes), len(self.renamings)
 
     # What is not known yet.

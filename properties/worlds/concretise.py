@@ -54,7 +54,7 @@ class Run:
 
 
 def unfold(worlds: Worlds, path: Sequence[tuple[Act | None, World]]) -> Run:
-    """The run that a path from an initial world stands for."""
+    """Return the run that a path from an initial world stands for."""
     world = path[0][1]
     unfolding = _Unfolding(worlds, list(world.clients))
     turns = []
@@ -95,7 +95,7 @@ class _Unfolding:
                 self.ids[client.member_id] = client.member_id
 
     def turn(self, world: World, act: Act, after: World) -> Turn:
-        """The act, made real."""
+        """Return the act, made real."""
         real = self.who[act.client] if act.client >= 0 else -1
         if act.kind in {"restart", "drop"}:
             events: tuple[Entry, ...] = (self._disconnected(act.kind, real),)

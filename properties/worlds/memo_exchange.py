@@ -95,7 +95,7 @@ class WorldsTranslation:
             owner.moves.setdefault(own, moves)
 
     def state(self, state: int) -> int:
-        """The world of the worker's number, in one's own."""
+        """Return the world of the worker's number, in one's own."""
         owner = self._owner
         key = self._group(state >> owner.bits)
         for shift in owner.shifts:
@@ -103,7 +103,7 @@ class WorldsTranslation:
         return key
 
     def action(self, action: int) -> int:
-        """The act of the worker's number, in one's own."""
+        """Return the act of the worker's number, in one's own."""
         count = self._owner.count + 1
         note, index = divmod(action, count)
         return self._note(note) * count + index

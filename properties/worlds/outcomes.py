@@ -38,7 +38,7 @@ Judge = Callable[[StepView], tuple[Iterable[str], Iterable[str]]]
 
 
 class Outcomes:
-    """A revision within a scope, asked about one group at a time; `judge` makes the notes."""
+    """Computes the outcomes for one group at a time; `judge` makes the notes."""
 
     def __init__(self, revision: Revision, scope: Scope, judge: Judge | None) -> None:
         self.machine = Machine(revision, scope.config())
@@ -48,7 +48,7 @@ class Outcomes:
         self._keeps_generations = scope.fails_over
 
     def request(self, group: Group | None, incoming: Incoming) -> tuple[Transition, ...]:
-        """What a request can come to."""
+        """Return the outcomes of a request."""
         outcomes = self.machine.handle(group, incoming, _INSTANT, group_id=GROUP)
         return self._made(
             group,
@@ -62,7 +62,7 @@ class Outcomes:
         )
 
     def failover(self, group: Group | None) -> tuple[Transition, ...]:
-        """What comes of another coordinator taking over."""
+        """Return the outcomes of another coordinator taking over."""
         outcomes = self.machine.failover(group, _INSTANT)
         return self._made(
             group,
@@ -73,7 +73,7 @@ class Outcomes:
         )
 
     def tick(self, group: Group | None) -> tuple[Transition, ...]:
-        """What can come of a tick of time."""
+        """Return the outcomes of a tick of time."""
         return self._made(
             group,
             (
@@ -104,7 +104,7 @@ class Outcomes:
                     yield from self._fired(outcome.group, answers, (*views, view), until)
 
     def view(self, group: Group | None, event: Event, outcome: Outcome) -> StepView:
-        """A step as properties see it."""
+        """Return a step as properties see it."""
         rules = tuple(self._rules[r] for r in outcome.rules)
         return StepView(group, event, outcome.group, outcome.emissions, rules)
 
@@ -142,7 +142,7 @@ class Outcomes:
         return Transition(naming, emissions, views, tuple(sorted(faults)), tuple(sorted(about)))
 
     def unchanged(self, group: Group | None) -> Naming:
-        """The names of a group that stays as it is."""
+        """Return the names of a group that stays as it is."""
         if self._same is None or self._same.group is not group:
             self._same = unchanged(group)
         return self._same

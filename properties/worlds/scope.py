@@ -66,21 +66,21 @@ _DRAFTS = (MEMBER_NAME, TWO_LIST, TUPLE_LIST)
 
 
 class ScopeError(ValueError):
-    """Bounds that make no sense; `str()` names the value and the remedy."""
+    """A scope that makes no sense; `str()` names the value and the remedy."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Bounds.
+    """The bounds of an exploration.
 
     `clients` in all, the last `dynamic` of them without an instance, the others sharing `instances`
     in turn; the first `old` of them speak old versions.  The last `zombies` of the static ones were
     members once and still have an id that nobody knows any more.  `members`: members and pending
     ids at once at most.  `offers`: how many subscriptions a client may change between.
     `delay_ticks`: group.initial.rebalance.delay.ms in ticks.  `generations`: the highest, where a
-    failover can bring an earlier one back (otherwise unbounded).  `uneven`: every second client
-    has timeouts twice as long.  `places`: group.max.size.  `acts`: what happens, also those of
-    `fencepost.properties.worlds.adversarial_actions`. `fold`: see
+    failover can bring an earlier one back (otherwise unbounded).  `uneven`: every second client has
+    timeouts twice as long.  `places`: group.max.size.  `acts`: what happens, also those of
+    `fencepost.properties.worlds.adversarial_actions`.  `fold`: see
     `fencepost.properties.worlds.world`.
     """
 
@@ -124,7 +124,7 @@ class Scope:
             raise ScopeError(f"no act {unknown[0]!r}; there are {', '.join((*ACTS, *ODD_ACTS))}")
 
     def seats(self, revision: Revision) -> tuple[Seat, ...]:
-        """Who the clients are; each speaks the highest versions that the revision knows."""
+        """Return who the clients are; each speaks the highest versions that the revision knows."""
         static = self.clients - self.dynamic
         instances = [_INSTANCES[i % self.instances] for i in range(static)]
         kinds: list[str | None] = [*instances, *([None] * self.dynamic)]
@@ -134,14 +134,14 @@ class Scope:
         )
 
     def config(self) -> dict[str, int | None]:
-        """The coordinator's settings that it stands for."""
+        """Return the coordinator's settings that it stands for."""
         config: dict[str, int | None] = {
             "group.initial.rebalance.delay.ms": self.delay_ticks * TICK_MS
         }
         return config if self.places is None else config | {"group.max.size": self.places}
 
     def newcomers(self) -> tuple[Client, ...]:
-        """What the clients know at the beginning."""
+        """Return what the clients know at the beginning."""
         static = self.clients - self.dynamic
         zombies = range(static - self.zombies, static)
         return tuple(
@@ -157,7 +157,7 @@ class Scope:
         return "failover" in self.acts
 
     def allows(self, group: Group | None) -> bool:
-        """Whether a group is within the bounds."""
+        """Return whether a group is within the bounds."""
         if group is None:
             return True
         if self.fails_over and group.generation_id > self.generations:

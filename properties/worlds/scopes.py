@@ -352,7 +352,7 @@ ENDING_SCOPES: tuple[NamedScope, ...] = (
 
 
 def walk_scopes(acts: Sequence[str]) -> tuple[Scope, ...]:
-    """Where random walks go, few clients first: wide scopes, which nobody explores to the end."""
+    """Return scopes for random walks, few clients first: too wide to be explored to the end."""
     wide: dict[str, Any] = {"acts": tuple(acts), "offers": 3, "generations": 9}
     return (
         Scope(clients=2, members=3, **wide),
@@ -362,7 +362,7 @@ def walk_scopes(acts: Sequence[str]) -> tuple[Scope, ...]:
 
 
 def find_check_scope(name: str) -> NamedScope:
-    """The scope of CHECK_SCOPES with this name.  Raises KeyError that names what there is."""
+    """Return the scope of CHECK_SCOPES with this name.  Raises KeyError that names all."""
     for one in CHECK_SCOPES:
         if one.name == name:
             return one

@@ -43,10 +43,10 @@ class World(NamedTuple):
 
 
 class Act(NamedTuple):
-    """What happens: its kind, the client that does it (-1: nobody's doing), and which outcome.
+    """What happens: its kind, the client that does it (-1: no client), and which outcome.
 
-    What the judge says of it (`fencepost.properties.checking.evaluator`): `faults`, and what it was
-    `about`.
+    The evaluator's notes (`fencepost.properties.checking.evaluator`): `faults`, and what the act
+    was `about`.
     """
 
     kind: str
@@ -75,7 +75,7 @@ class Worlds:
         yield World(None, self.scope.newcomers())
 
     def successors(self, world: World) -> Iterator[tuple[Act, World]]:
-        """Every enabled act with what it leads to."""
+        """Yield every enabled act with what it leads to."""
         for kind, index in self.enabled(world):
             if kind in {"restart", "drop"}:
                 yield Act(kind, index), self._placed(*self._cut_off(world, kind, index))[0]
@@ -88,7 +88,7 @@ class Worlds:
     def taken(
         self, world: World, kind: str, index: int, choice: int
     ) -> tuple[Act, World, Transition | None] | None:
-        """One act that is enabled, alone; a choice that there isn't counts round.
+        """Take one enabled act; the number of an outcome counts round.
 
         None where it leads out of the scope.
         """
@@ -103,11 +103,11 @@ class Worlds:
         return Act(kind, index, choice, done.faults, done.about), after, done
 
     def look(self, world: World) -> WorldView:
-        """A world as properties see it."""
+        """Return a world as properties see it."""
         return WorldView(world.group, world.clients, self.seats, self.scope.fails_over)
 
     def enabled(self, world: World) -> Iterator[tuple[ActKind, int]]:
-        """The kinds of acts that can happen now, and whose they are."""
+        """Yield the kinds of acts that can happen now, and whose they are."""
         for index, client in enumerate(world.clients):
             for kind in self.scope.acts:
                 if self._can(world.group, client, kind, self.seats[index]):
@@ -153,17 +153,17 @@ class Worlds:
         return CompactWorlds(self)
 
     def world(self, group: Group | None, clients: tuple[Client, ...]) -> World:
-        """A world."""
+        """Return a world."""
         return World(group, clients)
 
     def act(self, note: Note, index: int) -> Act:
-        """An act of the client of this index (-1: nobody's)."""
+        """Return an act of the client of this index (-1: nobody's)."""
         return Act(note.kind, index, note.choice, note.faults, note.about)
 
     def moves(
         self, group: Group | None, client: Client, index: int
     ) -> Iterator[tuple[Note, Client, Naming, tuple[Emission, ...]]]:
-        """What the client of this seat can do that knows this, whoever else there is.
+        """Yield what the client of this seat can do that knows this, whoever else there is.
 
         The client afterwards and what the others may be told are in the names of before.
         """
@@ -185,7 +185,7 @@ class Worlds:
     def moves_of_nobody(
         self, group: Group | None
     ) -> Iterator[tuple[Note, Naming, tuple[Emission, ...]]]:
-        """What happens to a group that is nobody's doing."""
+        """Yield what happens to a group that is nobody's doing."""
         for kind in self._nobodys(group):
             for choice, done in enumerate(self._found(World(group, ()), kind, -1)):
                 if self.scope.allows(done.naming.group):
@@ -193,7 +193,7 @@ class Worlds:
                     yield note, done.naming, done.emissions
 
     def transitions(self, world: World, kind: str, index: int) -> tuple[Transition, ...]:
-        """What an act does to the group; remembered, since many worlds share a group."""
+        """Return what an act does to the group; remembered, since many worlds share a group."""
         ask = () if index < 0 else self.ask(world.clients[index], kind, index)
         key = (world.group, kind, *ask)
         found = self._known.get(key)
@@ -211,7 +211,7 @@ class Worlds:
         return self._outcomes.request(world.group, incoming)
 
     def ask(self, client: Client, kind: str, index: int) -> Ask:
-        """The request that a client sends in this act."""
+        """Return the request that a client sends in this act."""
         seat = self.seats[index]
         match kind:
             case "join":
@@ -237,7 +237,7 @@ class Worlds:
                 raise ValueError(f"no act {kind!r}; there are {', '.join(ACTS)}")
 
     def asking(self, client: Client, kind: str) -> Client:
-        """What a client knows once it has sent this request, before any answer."""
+        """Return what a client knows once it has sent this request, before any answer."""
         if kind == "change":
             client = client._replace(offers=(client.offers + 1) % self.scope.offers)
         if kind in {"join", "change", "stranger"} or (kind in ODD_ACTS and ODD_ACTS[kind].joins):
@@ -262,7 +262,7 @@ class Worlds:
 
     @staticmethod
     def overheard(client: Client, emissions: Iterable[Emission]) -> Client:
-        """What a client knows after a step that it did not take: its own request was answered."""
+        """Return what a client knows after a step of another one: its own request was answered."""
         after = client
         for emission in emissions:
             if client.waits and client.waits == emission.request_id:
@@ -279,7 +279,7 @@ class Worlds:
     def places(
         self, world: World, act: Act, done: Transition | None
     ) -> tuple[tuple[int, ...], dict[str, str]]:
-        """Where clients and ids went in a step.
+        """Return where clients and ids went in a step.
 
         For each client of the next world its index in this one; each id of this world (and FRESH,
         where one was handed out) with its name in the next.

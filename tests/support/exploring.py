@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fencepost.model.revisions.base import KAFKA_4
-from fencepost.properties.checking.evaluator import Judging
+from fencepost.properties.checking.evaluator import Evaluator
 from fencepost.properties.claims.registry import PROPERTIES
 from fencepost.properties.explorer.exploration import Exploration
 from fencepost.properties.explorer.explorer import explore
@@ -16,6 +16,6 @@ SCOPES = (Scope(clients=2, members=2), COVER_SCOPES[0].scope, COVER_SCOPES[1].sc
 
 def on_one_machine(scope: Scope) -> Exploration[World, Act]:
     """Judged, since two outcomes of which different things are to be said are two."""
-    judging = Judging(PROPERTIES.values(), KAFKA_4)
+    judging = Evaluator(PROPERTIES.values(), KAFKA_4)
     worlds = Worlds(KAFKA_4, scope, judging.judge)
     return explore(worlds, judging.checks(worlds))

@@ -13,7 +13,7 @@ from typing import Any
 from fencepost.model.revision import Revision, SetRule
 from fencepost.model.revisions import revisions
 from fencepost.model.table.table import Rule
-from fencepost.properties.diff.revisions import Comparison, Difference, Telling
+from fencepost.properties.diff.revisions import Comparison, Difference, DifferenceSide
 from fencepost.properties.diff.versions import Unsaid
 from fencepost.properties.worlds.concretise import unfold
 from fencepost.properties.worlds.scopes import NamedScope
@@ -185,7 +185,7 @@ def _count(number: int, thing: str) -> str:
     return f"{number} {thing}" if number == 1 else f"{number} {thing}s"
 
 
-def _part(revision: Revision, telling: Telling, difference: Difference) -> RevisionPart:
+def _part(revision: Revision, telling: DifferenceSide, difference: Difference) -> RevisionPart:
     steps = run_steps(telling.worlds, unfold(telling.worlds, telling.whole))
     count = len(telling.path) - 1
     where = steps[count - 1 : count] if difference.direct else steps[:count]

@@ -73,10 +73,10 @@ def test_a_report_that_cannot_be_written_is_told(tmp_path: Path) -> None:
 
 def test_the_catalogue_counts_what_fails() -> None:
     made, seconds = rows(["kafka-8500"], [CATALOGUE], jobs=1)
-    killing = made[0].killings[CATALOGUE]
-    assert killing.killed
-    assert killing.cost > 1
-    assert killing.lines
+    result = made[0].results[CATALOGUE]
+    assert result.killed
+    assert result.cost > 1
+    assert result.lines
     assert seconds.keys() == {CATALOGUE}
     assert not by_catalogue(KAFKA_4).killed
 

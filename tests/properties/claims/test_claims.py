@@ -29,7 +29,7 @@ from fencepost.model.state.work import Emission, Incoming
 from fencepost.model.table.errors import Error
 from fencepost.model.table.vocabulary import Change, GroupState, Trigger
 from fencepost.properties.checking.checking import PropertyStatus, check_revision
-from fencepost.properties.checking.evaluator import Judging, is_quiet
+from fencepost.properties.checking.evaluator import Evaluator, is_quiet
 from fencepost.properties.claims.registry import PROPERTIES
 from fencepost.properties.explorer.explorer import explore
 from fencepost.properties.logic.logic import FALSE, TRUE, Formula
@@ -230,7 +230,7 @@ def caught(one: Property) -> bool:
         return one.holds(VIEWS[one.id]) is not None
     name, question = LIARS[one.id]
     revision = find_revision(f"mutant:{name}")
-    judging = Judging([one], revision)
+    judging = Evaluator([one], revision)
     worlds = Worlds(revision, find_check_scope(question).scope, judging.judge)
     found = explore(worlds, judging.checks(worlds), quiet=is_quiet, stop_at_first=True, max_depth=6)
     return one.id in found.violations

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from fencepost.model.revisions.base import KAFKA_4
-from fencepost.properties.checking.liveness import PROMISES, look
+from fencepost.properties.checking.liveness import PROMISES, find_broken_promises
 from fencepost.properties.claims.invariants import STORED
 from fencepost.properties.claims.registry import PROPERTIES
 from fencepost.properties.kill_matrix import matrix
@@ -23,7 +23,7 @@ from fencepost.properties.kill_matrix.matrix import (
     EXPLORE,
     MODEL_ENGINES,
     SEARCH,
-    Killing,
+    EngineResult,
     Row,
 )
 from fencepost.properties.mutants.catalogue import MUTANTS, find_mutant
@@ -89,19 +89,19 @@ def test_what_mutants_break_are_properties_and_some_engine_sees_it() -> None:
 @pytest.mark.parametrize("engine", BY_PROPERTIES)
 @pytest.mark.parametrize("name", SAMPLE)
 def test_a_figure_is_found_again(name: str, engine: str) -> None:
-    killing = MODEL_ENGINES[engine](find_mutant(name).revision)
-    assert killing.killed
-    assert killing.length == LENGTHS[name][engine]
-    assert killing.evidence is not None
-    assert len(killing.evidence.run.turns) == killing.length
+    result = MODEL_ENGINES[engine](find_mutant(name).revision)
+    assert result.killed
+    assert result.length == LENGTHS[name][engine]
+    assert result.evidence is not None
+    assert len(result.evidence.run.turns) == result.length
 
 
 @pytest.mark.parametrize("engine", BY_COMPARISON)
 @pytest.mark.parametrize("name", SAMPLE[:2])
 def test_a_difference_is_found_again(name: str, engine: str) -> None:
-    killing = MODEL_ENGINES[engine](find_mutant(name).revision)
-    assert (killing.killed, killing.length) == (True, LENGTHS[name][engine])
-    assert killing.by
+    result = MODEL_ENGINES[engine](find_mutant(name).revision)
+    assert (result.killed, result.length) == (True, LENGTHS[name][engine])
+    assert result.by
 
 
 def test_the_right_model_is_killed_by_nobody() -> None:
@@ -113,7 +113,7 @@ def test_the_right_model_is_killed_by_nobody() -> None:
 
 def test_the_promises_are_kept_in_the_end() -> None:
     for question in ENDING_SCOPES:
-        assert not look(KAFKA_4, question.scope, max_states=300).broken
+        assert not find_broken_promises(KAFKA_4, question.scope, max_states=300).broken
 
 
 def test_questions_have_names_of_their_own() -> None:
@@ -122,10 +122,10 @@ def test_questions_have_names_of_their_own() -> None:
 
 def test_a_row_knows_who_missed_what_it_claims_to_see() -> None:
     mutant = find_mutant("kafka-8500")
-    blind = {e: Killing(e, killed=False) for e in (EXPLORE, SEARCH)}
+    blind = {e: EngineResult(e, killed=False) for e in (EXPLORE, SEARCH)}
     row = Row(mutant, blind)
     assert row.survives
     assert row.missed == (EXPLORE,)
-    seen = Row(mutant, {**blind, EXPLORE: Killing(EXPLORE, killed=True)})
+    seen = Row(mutant, {**blind, EXPLORE: EngineResult(EXPLORE, killed=True)})
     assert not seen.survives
     assert not seen.missed

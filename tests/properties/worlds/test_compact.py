@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from fencepost.model.revisions import revisions
-from fencepost.properties.checking.evaluator import Judging, is_quiet
+from fencepost.properties.checking.evaluator import Evaluator, is_quiet
 from fencepost.properties.claims.registry import PROPERTIES
 from fencepost.properties.explorer.exploration import Exploration
 from fencepost.properties.explorer.explorer import explore
@@ -63,7 +63,7 @@ def test_numbers_stand_for_the_same_worlds_acts_and_order(
 ) -> None:
     revision = revisions.find(name)
     scope = replace(scope, fold=fold)
-    judging = Judging(PROPERTIES.values(), revision)
+    judging = Evaluator(PROPERTIES.values(), revision)
     worlds = Worlds(revision, scope, judging.judge)
     checks = judging.checks(worlds)
     plain = explore(Plain(worlds), checks, keep_graph=True, max_states=LIMIT)
@@ -80,7 +80,7 @@ def test_numbers_stand_for_the_same_worlds_acts_and_order(
 @pytest.mark.parametrize("scope", SCOPES.values(), ids=SCOPES)
 def test_processes_that_learn_apart_find_the_same(scope: Scope) -> None:
     revision = revisions.find("comment-table-1")
-    judging = Judging(PROPERTIES.values(), revision)
+    judging = Evaluator(PROPERTIES.values(), revision)
     worlds = Worlds(revision, scope, judging.judge)
     checks = judging.checks(worlds)
     runs = [

@@ -15,7 +15,7 @@ from typing import Any, Protocol
 
 import pyarrow as pa
 
-from fencepost.properties.checking.evaluator import EXCUSED, Judging, broken
+from fencepost.properties.checking.evaluator import EXCUSED, Evaluator, broken
 from fencepost.properties.claims.registry import PROPERTIES
 from fencepost.properties.mutants.catalogue import find_revision
 from fencepost.properties.worlds.scope import Scope
@@ -155,10 +155,10 @@ def _kept(place: Place) -> Iterator[ExplorationLevel]:
 
 
 @lru_cache(maxsize=2)
-def worlds_of(bounds: ExplorationBounds) -> tuple[Worlds, Judging]:
+def worlds_of(bounds: ExplorationBounds) -> tuple[Worlds, Evaluator]:
     """Return the worlds within bounds, and their judge; cached, since both learn."""
     revision = find_revision(bounds.revision)
-    judging = Judging(PROPERTIES.values(), revision)
+    judging = Evaluator(PROPERTIES.values(), revision)
     return Worlds(revision, bounds.scope, judging.judge), judging
 
 
