@@ -17,8 +17,6 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
-import msgspec
-
 from fencepost.model.coordinator import Answer, Config, Send
 from fencepost.model.history import Answered, Disconnected, Event, Handled, Passed, Restarted, Sent
 from fencepost.model.messages.draft_messages import ALL_APIS
@@ -143,6 +141,9 @@ class TraceFile:
                 f"is {loop}, which is no step",
                 "name the step that follows the last",
             )
+        verdict = dict(document["verdict"])
+        verdict["rules"] = tuple(verdict["rules"])
+        verdict["expected"] = tuple(Expected(**row) for row in verdict["expected"])
         senders: dict[str, str] = {}
         events: list[Event] = []
         for index, step in enumerate(document["steps"]):
@@ -165,7 +166,7 @@ class TraceFile:
             events=tuple(events),
             senders=senders,
             names=document["names"],
-            verdict=msgspec.convert(document["verdict"], TraceVerdict),
+            verdict=TraceVerdict(**verdict),
             provenance=document["provenance"],
             loop=loop,
         )
