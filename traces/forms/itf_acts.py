@@ -26,7 +26,7 @@ HOW = (
 )
 _NOBODYS = ("tick", "failover")
 _ROOM = 1000
-"""So many members and generations: a recorded run has its own bounds."""
+"""The most members and generations; a recorded run has bounds of its own."""
 
 State = Mapping[str, Any]
 

@@ -29,10 +29,10 @@ from fencepost.traces.page.trace_data import ShownTrace
 from fencepost.traces.page.trace_page import traces_data
 
 MOST_TRACES = 250
-"""So many traces a page carries; a browser should still open it at once."""
+"""The most traces in a page, so that a browser opens it at once."""
 
 _LONGEST = 6_000
-"""Of other forms of each of these, in characters."""
+"""The longest other form of each of these, in characters."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ _LATER_ID = re.compile(r" \(id \d+\)$")
 _REPLACES = {Do.REPLACE_HOLDER, Do.REPLACE_HOLDER_AS_SENT}
 COORDINATOR = -1
 _MOST_ROWS = 4
-"""So many processes of an instance have a row each."""
+"""The most processes of an instance that have a row each."""
 
 
 @dataclass(slots=True)

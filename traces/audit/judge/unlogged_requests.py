@@ -28,10 +28,10 @@ _MOST = 8
 _VERSION = 5
 _OLD_VERSION = 3
 _SINCE_MS = 10_000
-"""So long before the first line of a segment a request may have come that shows in it."""
+"""How long before the first line of a segment a request may have arrived (ms)."""
 _LONG_MS = 300_000
 _OTHERWISE = b"?"
-"""What makes a subscription another one."""
+"""Bytes that make a subscription differ."""
 
 
 @dataclass(frozen=True, slots=True)

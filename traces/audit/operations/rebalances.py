@@ -252,7 +252,7 @@ class Rebalances:
 _LATE_MS = 100
 """How late a broker may be to notice an expiry that a log shows by its answers only."""
 _AS_TOLD = frozenset({Cause.LEADER_REJOIN, Cause.MEMBER_REJOIN})
-"""Whoever joins again during a rebalance does as it was told."""
+"""A member that joins again during a rebalance does so because it was told to."""
 
 
 def _was_told(join: Join, round_: Round) -> bool:

@@ -28,7 +28,7 @@ SCOPES: tuple[Scope, ...] = (
     Scope(clients=3, instances=2, zombies=1, members=3, **_WIDE),
     Scope(clients=3, dynamic=2, members=4, old=2, delay_ticks=1, uneven=True, **_WIDE),
 )
-"""Whose clients a trace may be about; drawn for each."""
+"""The scopes of traces; one is drawn for each trace."""
 
 _FEWEST, _MOST = 10, 25
 _WAYS = 1 << 12
@@ -36,7 +36,7 @@ _DISTURBING = tuple(k for k in _ACTS if k not in {"join", "sync", "tick", "heart
 """Kinds that only some traces have: with all of them in each, few groups would ever be stable."""
 
 _STRETCH = 20_000
-"""What a model learnt of its worlds is forgotten after so many numbers, or memory would grow."""
+"""After so many numbers the caches of a model are dropped, so that memory does not grow."""
 
 
 @lru_cache(maxsize=len(SCOPES) * 2)
