@@ -43,7 +43,7 @@ _RELEASED: dict[str, frozenset[int | str]] = {
     "JoinGroup": frozenset({0, 16, 25, 82}),
     "SyncGroup": frozenset({0, 16, 25, 27, 82}),
 }
-"""Answers to a request that waited: success, or one of four errors."""
+"""Error codes of answers to a request that waited; 0: success."""
 
 
 _HERE = frozenset({Availability.HERE})
