@@ -336,5 +336,5 @@ def _check(document: Any, where: str) -> None:
 
 
 def _listed(value: dict[str, Any]) -> dict[str, Any]:
-    """Tuples as lists, so that what is written is what will be read."""
+    """Convert tuples to lists, so that what is written is what will be read."""
     return {key: list(item) if isinstance(item, tuple) else item for key, item in value.items()}

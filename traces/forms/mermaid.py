@@ -196,6 +196,6 @@ class _Diagram:
 
 
 def _escaped(text: str) -> str:
-    """Text that Mermaid draws as it is."""
+    """Escape text, so that Mermaid draws it as it is."""
     printable = "".join(c if c.isprintable() or c == "\n" else quoted(c)[1:-1] for c in text)
     return "".join(_SPECIAL.get(c, c) for c in printable)

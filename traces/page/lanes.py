@@ -90,7 +90,7 @@ def _rows(drawn: Lanes) -> None:
 
 
 def _packed(processes: Sequence[str], acts: Mapping[str, Sequence[int]]) -> list[list[str]]:
-    """Rows of processes: one each, or if they are many, one after the other where there is room.
+    """Return the rows of processes: one each, or if there are many, shared where possible.
 
     Never one right behind the process before it, so that a bar passes from row to row.
     """

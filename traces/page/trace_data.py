@@ -252,7 +252,7 @@ def _behind(story: TraceWithModel, event: Disconnected) -> set[str]:
 
 
 def _expected(story: TraceWithModel) -> dict[str, Body]:
-    """Request id → what the model answers; where it went wrong, the nearest right answer."""
+    """Return request id → the model's answer; at the violation, the nearest right answer."""
     messages: dict[str, list[Message]] = {}
     for steps in story.beside:
         for step in steps:
