@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -75,15 +76,20 @@ class AuditRun:
             "files": list(self.files),
             "lines": self.lines,
             "exchanges": self.exchanges,
-            "skipped": [
-                {"reason": reason, "lines": count, "first": first}
-                for reason, (count, first) in sorted(self.skipped.items())
-            ],
+            "skipped": skipped_json(self.skipped),
             "outcome": self.outcome,
             "counts": {outcome: self.count(outcome) for outcome in OUTCOMES},
             "groups": [group.to_json() for group in self.groups.values()],
             "operator": operator_json(self.report),
         }
+
+
+def skipped_json(skipped: Mapping[str, tuple[int, str]]) -> list[dict[str, Any]]:
+    """Return the skipped lines as JSON; `skipped`: reason → their number, place of the first."""
+    return [
+        {"reason": reason, "lines": lines, "first": first}
+        for reason, (lines, first) in sorted(skipped.items())
+    ]
 
 
 def audit_log(

@@ -16,7 +16,7 @@ from fencepost.traces.files.trace_file import TraceFile
 
 _AND = " + "
 _LIMIT = 2_000
-"""So many states are looked at for one event; what takes more is not put down to anything."""
+"""The most states for one event; a trace that needs more has no known cause."""
 
 
 def known_cause(trace: TraceFile) -> str:

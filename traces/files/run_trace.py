@@ -144,7 +144,7 @@ def tool_version() -> str:
 
 
 def _numbered(names: Mapping[str, str]) -> dict[str, str]:
-    """Member id → name: "c1" for the first id that c1 was told, "c1 (id 2)" for the second."""
+    """Return member id → name: "c1" for the first id of c1, "c1 (id 2)" for the second."""
     count: dict[str, int] = {}
     numbered = {}
     for member_id, who in names.items():

@@ -17,8 +17,6 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
-import msgspec
-
 from fencepost.model.coordinator import Answer, Config, Send
 from fencepost.model.history import Answered, Disconnected, Event, Handled, Passed, Restarted, Sent
 from fencepost.model.messages.draft_messages import ALL_APIS
@@ -144,6 +142,9 @@ class TraceFile:
                 f"is {loop}, which is no step",
                 "name the step that follows the last",
             )
+        verdict = dict(document["verdict"])
+        verdict["rules"] = tuple(verdict["rules"])
+        verdict["expected"] = tuple(Expected(**row) for row in verdict["expected"])
         senders: dict[str, str] = {}
         events: list[Event] = []
         for index, step in enumerate(document["steps"]):
@@ -166,7 +167,7 @@ class TraceFile:
             events=tuple(events),
             senders=senders,
             names=document["names"],
-            verdict=msgspec.convert(document["verdict"], TraceVerdict),
+            verdict=TraceVerdict(**verdict),
             provenance=document["provenance"],
             loop=loop,
         )
@@ -336,5 +337,5 @@ def _check(document: Any, where: str) -> None:
 
 
 def _listed(value: dict[str, Any]) -> dict[str, Any]:
-    """Tuples as lists, so that what is written is what will be read."""
+    """Convert tuples to lists, so that what is written is what will be read."""
     return {key: list(item) if isinstance(item, tuple) else item for key, item in value.items()}

@@ -92,7 +92,7 @@ class _Transcript:
         self._is_handled = False
 
     def _passed(self, at_ms: int) -> None:
-        """Time went by up to here."""
+        """Write the time that passed up to here."""
         came = self._advance or []
         until = max(at_ms, self._now, *(answer["at_ms"] for answer in came))
         if self._advance is not None or until > self._now:

@@ -199,7 +199,7 @@ def _step(number: int, value: Any, where: str) -> dict[str, Any]:
 
 
 def _plain_header(document: Mapping[str, Any]) -> dict[str, Any]:
-    """Of an ITF that wasn't exported here: an exact clock, Kafka's settings."""
+    """Return the header for another tool's ITF: an exact clock, Kafka's settings."""
     source = str(document.get("#meta", {}).get("source", "ITF"))
     revision = source if source in NAMES else _BASE
     return {
@@ -229,7 +229,7 @@ def _plain_header(document: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _judged(trace: TraceFile) -> TraceFile:
-    """With the verdict of today, since it had none."""
+    """Judge a trace that has no verdict."""
     return replace(
         trace, verdict=to_trace_verdict(trace.judge(), catalogue.find_revision(trace.revision))
     )

@@ -26,7 +26,7 @@ HOW = (
 )
 _NOBODYS = ("tick", "failover")
 _ROOM = 1000
-"""So many members and generations: a recorded run has its own bounds."""
+"""The most members and generations; a recorded run has bounds of its own."""
 
 State = Mapping[str, Any]
 
@@ -86,7 +86,7 @@ def trace_of_acts(states: Sequence[State], where: str, loop: int | None = None) 
 
 
 def _act(number: int, state: State, where: str) -> tuple[ActKind, int, int]:
-    """Kind, client (0: nobody), choice."""
+    """Return kind, client (0: nobody), and choice."""
     kind = cast("ActKind", state[ACTION])
     place = f"$.states[{number}].{PICKS}"
     picks = state.get(PICKS, {})

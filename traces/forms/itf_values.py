@@ -17,7 +17,7 @@ from typing import Any
 _UNIT = "U_OF_UNIT"
 _VARIANT = {"tag", "value"}
 NULL: Mapping[str, str] = {"tag": "Null", "value": _UNIT}
-"""What stands for null."""
+"""The value that is written for null."""
 
 
 class ItfValueError(ValueError):

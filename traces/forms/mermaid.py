@@ -20,7 +20,7 @@ from fencepost.traces.text.words import answer_words, member, quoted, request_wo
 
 _COORDINATOR = "K"
 _NOTEWORTHY_MS = 500
-"""Shorter than this nobody needs to be told of a pause on a real clock."""
+"""On a real clock, shorter pauses are not shown."""
 _WRONG = "rgba(255, 60, 60, 0.25)"
 _SPECIAL = {"#": "#35;", ";": "#59;", "<": "#lt;", ">": "#gt;", "\n": "<br/>"}
 
@@ -196,6 +196,6 @@ class _Diagram:
 
 
 def _escaped(text: str) -> str:
-    """Text that Mermaid draws as it is."""
+    """Escape text, so that Mermaid draws it as it is."""
     printable = "".join(c if c.isprintable() or c == "\n" else quoted(c)[1:-1] for c in text)
     return "".join(_SPECIAL.get(c, c) for c in printable)

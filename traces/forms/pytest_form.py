@@ -172,7 +172,7 @@ class _Test:
         yield self._answers(request, event.at_ms, "answers", [event.answer.body])
 
     def _right(self, at_ms: int, index: int) -> Iterator[str]:
-        """In place of the wrong answer: what should have come, or that nothing should have yet."""
+        """Write the expected answer in place of the wrong one, or that none is expected yet."""
         verdict = self._trace.verdict
         request = self._asked[verdict.request or ""]
         bodies = [row.body for row in verdict.expected if row.body is not None]

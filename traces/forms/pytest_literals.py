@@ -62,7 +62,7 @@ class Literals:
 
 
 def _all_names(trace: TraceFile) -> dict[str, str]:
-    """Member id → name, also of ids that an error told; not of those that a client made up."""
+    """Return member id → name, with ids told by an error, without ids that a client made up."""
     names = dict(trace.names)
     made_up = {""}
     for event in trace.events:

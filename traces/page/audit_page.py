@@ -78,7 +78,7 @@ def audit_page(
 
 
 _OUTCOMES = {"violated": "violated", "unknown": "unknown", "explained": "holds"}
-"""What may be said of a group, the worst first, and the word that colours it."""
+"""The outcomes of a group, the worst first, and the word that colours each."""
 
 _REMEDIES = {Remedy.NOTHING: "none of these"}
 

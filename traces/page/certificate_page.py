@@ -29,10 +29,10 @@ from fencepost.traces.page.trace_data import ShownTrace
 from fencepost.traces.page.trace_page import traces_data
 
 MOST_TRACES = 250
-"""So many traces a page carries; a browser should still open it at once."""
+"""The most traces in a page, so that a browser opens it at once."""
 
 _LONGEST = 6_000
-"""Of other forms of each of these, in characters."""
+"""The longest other form of each of these, in characters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +102,7 @@ def _counts(how: Mapping[str, str]) -> dict[str, int]:
 def _matrix(
     held: Sequence[CertificateView], revision: Revision, places: Mapping[tuple[int, str], _Traced]
 ) -> list[dict[str, Any]]:
-    """By level the rules, by rule a cell for each target: its cases, those that pass counted."""
+    """Return rules by level, and a cell for each rule and target: its cases, passes counted."""
     found = []
     rules = rules_of(held, revision)
     tables = {rule.id: table.name for table, rule in revision.rules()}
@@ -139,7 +139,7 @@ def _cell(
 
 
 def _link(number: int, case: CaseRow, places: Mapping[tuple[int, str], _Traced]) -> str:
-    """To its trace; where it left none, to why."""
+    """Return the link to a case's trace, or else to the reason."""
     place = places.get((number, case.trace)) if case.trace is not None else None
     return place.link if place is not None else f"#{_anchor(number, case)}"
 
@@ -181,5 +181,5 @@ def _reasons(
 
 
 def _reason(case: CaseRow) -> str:
-    """Why, without what is this one case's: a known failure by what is known of it."""
+    """Return the reason without details of the one case; of a known failure the known reason."""
     return case.message.rpartition("known failure: ")[2] or "no reason is recorded"

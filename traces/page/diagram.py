@@ -30,7 +30,7 @@ _ONLY_FROM_ABSENT = {Do.CREATE_GROUP, Do.STORE_OFFSETS}
 _ANYWHERE = "failover"
 _JOIN_PHASE = "join phase"
 _DEPENDENT = (MID, INST, OFFER)
-"""What can be so at once depends on these, whatever a guard asks for."""
+"""Features that limit each other, so all are tried whatever a guard asks for."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ _LATER_ID = re.compile(r" \(id \d+\)$")
 _REPLACES = {Do.REPLACE_HOLDER, Do.REPLACE_HOLDER_AS_SENT}
 COORDINATOR = -1
 _MOST_ROWS = 4
-"""So many processes of an instance have a row each."""
+"""The most processes of an instance that have a row each."""
 
 
 @dataclass(slots=True)
@@ -90,7 +90,7 @@ def _rows(drawn: Lanes) -> None:
 
 
 def _packed(processes: Sequence[str], acts: Mapping[str, Sequence[int]]) -> list[list[str]]:
-    """Rows of processes: one each, or if they are many, one after the other where there is room.
+    """Return the rows of processes: one each, or if there are many, shared where possible.
 
     Never one right behind the process before it, so that a bar passes from row to row.
     """

@@ -19,7 +19,7 @@ _WIDTH, _ROW, _LEFT, _TOP = 1000, 26, 220, 22
 _TICKS = 5
 _LETTER = 6.6
 _LEAST = 3
-"""Of a name, in letters, lest it say nothing."""
+"""The fewest letters of a name that are shown."""
 _LONG_NAME = 30
 _SHORT_MS = 20_000
 """Where a log is shorter, its times are told in ms."""

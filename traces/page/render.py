@@ -85,7 +85,7 @@ def linked(text: str) -> Markup:
 
 
 def _embedded(data: Mapping[str, Any]) -> str:
-    """JSON that no element can be ended in."""
+    """Return JSON that can't end an HTML element."""
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
 

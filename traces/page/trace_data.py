@@ -34,7 +34,7 @@ from fencepost.traces.text.words import Body
 LONGEST = 400_000
 """In characters; what is longer is not for pasting."""
 _MOST_EVENTS = 1_000
-"""Of a longer trace no form is made: it would be too long."""
+"""For a longer trace no other form is made."""
 
 _MAKERS: Mapping[str, tuple[str, Callable[[TraceFile], str]]] = {
     "pytest": ("pytest", to_pytest),
@@ -252,7 +252,7 @@ def _behind(story: TraceWithModel, event: Disconnected) -> set[str]:
 
 
 def _expected(story: TraceWithModel) -> dict[str, Body]:
-    """Request id → what the model answers; where it went wrong, the nearest right answer."""
+    """Return request id → the model's answer; at the violation, the nearest right answer."""
     messages: dict[str, list[Message]] = {}
     for steps in story.beside:
         for step in steps:

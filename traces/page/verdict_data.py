@@ -86,7 +86,7 @@ def verdict_json(story: TraceWithModel, case: CaseNote) -> dict[str, Any]:
 
 
 def _late(story: TraceWithModel) -> str:
-    """By how much an answer was late, and whether it was right otherwise."""
+    """Return how late an answer was, and whether it was right otherwise."""
     verdict, names = story.trace.verdict, story.trace.names
     body = story.answer(verdict.request)
     allowed = [each.body for each in verdict.expected if each.body]

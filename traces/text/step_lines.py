@@ -15,7 +15,7 @@ from fencepost.model.history import Answered, Disconnected, Event, Handled, Pass
 from fencepost.traces.text.words import answer_words, request_words
 
 _NOTEWORTHY_MS = 500
-"""Shorter than this nobody needs to be told of a pause on a real clock."""
+"""On a real clock, shorter pauses are not shown."""
 
 
 @dataclass(slots=True)

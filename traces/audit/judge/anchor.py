@@ -175,7 +175,7 @@ def _asked_as(exchange: LoggedExchange) -> set[str]:
 def _with_pending(
     group: Group, exchanges: Sequence[LoggedExchange], listed: set[str], at_ms: int
 ) -> Group:
-    """Ids that were handed out, and have not joined or left yet."""
+    """Add the ids that were given out and have not joined or left yet."""
     pending = set()
     used = {
         member_id

@@ -63,7 +63,7 @@ EFFORTS = (
     Effort(12, None, strict=False),
     Effort(6, None, slower=8, whole=True, strict=False),
 )
-"""What is tried to explain some lines, the cheapest first."""
+"""The efforts to explain some lines, the cheapest first."""
 
 
 class _EnoughError(Exception):

@@ -43,12 +43,12 @@ _RELEASED: dict[str, frozenset[int | str]] = {
     "JoinGroup": frozenset({0, 16, 25, 82}),
     "SyncGroup": frozenset({0, 16, 25, 27, 82}),
 }
-"""What a request that waited may be told: it was done; sent away, removed, overtaken, replaced."""
+"""Error codes of answers to a request that waited; 0: success."""
 
 
 _HERE = frozenset({Availability.HERE})
 _ELSEWHERE = frozenset({14, 15, 16})
-"""What a coordinator that is not here, loads or fails answers to anything."""
+"""Errors of a coordinator that is elsewhere, loading or failing."""
 
 
 @dataclass(slots=True)

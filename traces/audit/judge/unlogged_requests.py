@@ -28,10 +28,10 @@ _MOST = 8
 _VERSION = 5
 _OLD_VERSION = 3
 _SINCE_MS = 10_000
-"""So long before the first line of a segment a request may have come that shows in it."""
+"""How long before the first line of a segment a request may have arrived (ms)."""
 _LONG_MS = 300_000
 _OTHERWISE = b"?"
-"""What makes a subscription another one."""
+"""Bytes that make a subscription differ."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ def find_unlogged_requests(
 def _unanswered_joins(
     group_id: str, exchanges: Sequence[LoggedExchange], group: Group, at_ms: int
 ) -> Iterator[tuple[Sent, str]]:
-    """Joins of those who turn up in a list, or whose id was taken, without a join that shows it."""
+    """Yield joins of members that appear in a list, or were fenced, without a logged join."""
     handed = set(group.pending)
     fenced: dict[str, None] = {}
     for exchange in exchanges:
@@ -163,7 +163,7 @@ def _unseen(exchanges: Sequence[LoggedExchange], group: Group) -> Iterator[_Unse
 def _unanswered_returns(
     group_id: str, exchanges: Sequence[LoggedExchange], group: Group, at_ms: int
 ) -> Iterator[tuple[Sent, str]]:
-    """Joins of those who were told to join, or given an id for it, and then show none."""
+    """Yield joins of members that were told to join, or given an id, and have no logged join."""
     asked: dict[str, tuple[str | None, str, Sequence[tuple[str, bytes]], int]] = {}
     known = {m.member_id: (m.group_instance_id, m.client_id, _offers(m)) for m in group.members}
     for exchange in exchanges:
@@ -195,7 +195,7 @@ def _unanswered_returns(
 def _unasked_returns(
     group_id: str, exchanges: Sequence[LoggedExchange], group: Group, at_ms: int
 ) -> Iterator[tuple[Sent, str]]:
-    """Joins after the last that was heard: with another subscription they start a rebalance."""
+    """Yield joins after a member's last line; with another subscription they start a rebalance."""
     heard = {e.request_body.get("memberId"): e.arrived_ms for e in exchanges}
     for member in group.members:
         since_ms = heard.get(member.member_id, at_ms)
@@ -210,7 +210,7 @@ def _unasked_returns(
 
 
 def _unseen_member(group_id: str, group: Group, at_ms: int) -> tuple[Sent, str]:
-    """Somebody new, whose join still waits."""
+    """Return the join of a new member, which still waits."""
     offers = _offers(group.members[0]) if group.members else [("range", b"")]
     body = _join(group_id, group, "", "a member that the log does not name", offers)
     return (
@@ -222,7 +222,7 @@ def _unseen_member(group_id: str, group: Group, at_ms: int) -> tuple[Sent, str]:
 def _leaves(
     group_id: str, exchanges: Sequence[LoggedExchange], group: Group, at_ms: int
 ) -> Iterator[tuple[Sent, str]]:
-    """Members that are unknown later may have left."""
+    """Yield leaves of members that are unknown later."""
     asked = {e.request_body.get("memberId") for e in exchanges if _is_unknown(e)}
     left = {
         row.member_id
@@ -250,7 +250,7 @@ def _offers(member: Member) -> list[tuple[str, bytes]]:
 
 
 def _timeouts(member: Member) -> dict[str, object]:
-    """Its timeouts; those that the log doesn't tell are more than a request can hold."""
+    """Return a member's timeouts, at most what a request can hold."""
     return {
         "sessionTimeoutMs": min(member.session_timeout_ms, _LONG_MS),
         "rebalanceTimeoutMs": min(member.rebalance_timeout_ms, _LONG_MS),

@@ -131,7 +131,7 @@ class GroupAnalysis:
             self._rebalances.moved(x.answered_ms)
 
     def _stranger(self, x: LoggedExchange, body: Mapping[str, Any]) -> LogMember:
-        """Somebody who was a member before the log told of it."""
+        """Add a member that joined before the log began."""
         member = LogMember(
             body["memberId"],
             body.get("groupInstanceId"),
@@ -241,7 +241,7 @@ class GroupAnalysis:
             self._comings.came.append(came)
 
     def _take_over(self, member: LogMember) -> None:
-        """Whoever held its instance id until now does so no more."""
+        """End the member that held its instance id until now."""
         instance_id = member.instance_id
         if instance_id is None:
             self._deployments.came(member.process.client_id, member.from_ms)

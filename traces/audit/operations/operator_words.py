@@ -23,7 +23,7 @@ from fencepost.traces.audit.operations.operator_rows import (
 from fencepost.traces.audit.operations.restarts import long_enough_ms
 
 _MOST = 5
-"""Of anything, as text."""
+"""The most lines of a kind in the text."""
 _HOUR_MS = 3_600_000
 
 

@@ -156,7 +156,7 @@ class Rebalances:
             current.stable_ms = at_ms
 
     def _at(self, at_ms: int) -> RebalanceEvidence:
-        """Lines of one moment may stand in any order: to which rebalance this belongs."""
+        """Return the evidence of the rebalance at a time; lines of one ms may be in any order."""
         current = self.current
         early = current is not None and at_ms <= current.completed_ms
         return current.evidence if early and current is not None else self._evidence
@@ -252,7 +252,7 @@ class Rebalances:
 _LATE_MS = 100
 """How late a broker may be to notice an expiry that a log shows by its answers only."""
 _AS_TOLD = frozenset({Cause.LEADER_REJOIN, Cause.MEMBER_REJOIN})
-"""Whoever joins again during a rebalance does as it was told."""
+"""A member that joins again during a rebalance does so because it was told to."""
 
 
 def _was_told(join: Join, round_: Round) -> bool:

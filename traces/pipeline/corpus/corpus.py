@@ -30,7 +30,7 @@ _KIND = ManifestKind(
 )
 NO_MUTANT = "none"
 SHARD_TRACES = 1_000
-"""So many traces in a shard: some seconds of work."""
+"""The traces in a shard: some seconds of work."""
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -23,7 +23,7 @@ from fencepost.traces.pipeline.storage.rows import step_rows
 _ACTS = tuple(kind for kind in KINDS if kind != "describe")
 """Worlds know no client ids, which DescribeGroups would tell."""
 SCOPES = walk_scopes(_ACTS)
-"""Whose clients a trace may be about; drawn for each."""
+"""The scopes of traces; one is drawn for each trace."""
 
 _FEWEST, _MOST = 10, 25
 _WAYS = 1 << 12
@@ -31,7 +31,7 @@ _DISTURBING = tuple(k for k in _ACTS if k not in {"join", "sync", "tick", "heart
 """Kinds that only some traces have: with all of them in each, few groups would ever be stable."""
 
 _STRETCH = 20_000
-"""What a model learnt of its worlds is forgotten after so many numbers, or memory would grow."""
+"""After so many numbers the caches of a model are dropped, so that memory does not grow."""
 
 
 @lru_cache(maxsize=len(SCOPES) * 2)

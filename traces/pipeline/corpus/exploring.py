@@ -139,7 +139,7 @@ def level_name(depth: int) -> str:
 def _commit(
     place: Place, depth: int, level: ExplorationLevel, last: ExplorationLevel | None = None
 ) -> ExplorationLevel:
-    """From here on the level is whole; `last`: what its making told of the one before."""
+    """Mark a level as complete; `last`: the level before it, with what was learnt."""
     told = {"level": asdict(level), "before": None if last is None else asdict(last)}
     place.write_text(f"{level_name(depth)}.json", json.dumps(told, indent=1) + "\n")
     return level

@@ -30,9 +30,9 @@ HOLDS, VIOLATED, UNKNOWN, ERROR = "holds", "violated", "unknown", "error"
 PROPERTY = "PROPERTY"
 """The way of being wrong of a trace whose answers a model gives, and which breaks a property."""
 _SAYING = 500
-"""So much of an error's text is kept."""
+"""The most characters of an error that are kept."""
 _REMEMBERED = 100_000
-"""So many states at most, each with what it breaks."""
+"""The most states in the cache, each with the properties that it breaks."""
 
 
 class Checker:

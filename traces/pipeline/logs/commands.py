@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fencepost.traces.audit.judge.results import EXPLAINED
-from fencepost.traces.audit.run import OUTCOMES
+from fencepost.traces.audit.run import OUTCOMES, skipped_json
 from fencepost.traces.pipeline.corpus.engine import JobEngine
 from fencepost.traces.pipeline.logs.audit import DONE_TABLE, AuditPart
 from fencepost.traces.pipeline.logs.plan import MANIFEST, LogAudit, file_table, part_table
@@ -47,10 +47,7 @@ class LogAuditTotals:
             "files": self.files,
             "lines": self.lines,
             "exchanges": self.exchanges,
-            "skipped": [
-                {"reason": reason, "lines": lines, "first": first}
-                for reason, (lines, first) in sorted(self.skipped.items())
-            ],
+            "skipped": skipped_json(self.skipped),
             "groups": self.groups,
             "outcome": self.outcome,
             "counts": {outcome: self.outcomes[outcome] for outcome in OUTCOMES},

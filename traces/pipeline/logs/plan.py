@@ -26,7 +26,7 @@ _KIND = ManifestKind(
     FORMAT, VERSION, "audit", "audit into another folder", "give a folder of `corpus audit`"
 )
 PARTS = 32
-"""So many parts of the groups: tasks of the audit, at most."""
+"""The number of parts, so the most tasks of an audit."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,7 @@ from fencepost.traces.pipeline.logs.plan import LogAudit, file_table
 from fencepost.traces.pipeline.storage.log_tables import CONNECTIONS, FILES, LINES, USES
 
 _AT_ONCE = 60_000
-"""So many rows are held before they are written."""
+"""The number of rows that are buffered before they are written."""
 
 Row = tuple[Any, ...]
 

@@ -210,7 +210,7 @@ class Sink:
     told: Callable[[dict[str, Any]], None] | None = None
 
     def __call__(self, batch: DataFrame, number: int) -> None:
-        """For `foreachBatch`."""
+        """Handle a batch, for `foreachBatch`."""
         self.write(batch.toArrow().to_pylist(), number)
 
     def write(self, rows: list[dict[str, Any]], number: int) -> None:

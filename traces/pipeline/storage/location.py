@@ -40,14 +40,14 @@ class Place:
         return system, path
 
     def __getstate__(self) -> str:
-        """Only its name travels; each process opens it for itself."""
+        """Return its name only; each process opens it for itself."""
         return self.uri
 
     def __setstate__(self, uri: str) -> None:
         object.__setattr__(self, "uri", uri)
 
     def __str__(self) -> str:
-        """As it was named."""
+        """Return its name."""
         return self.uri
 
     def full(self, name: str) -> str:
@@ -136,7 +136,7 @@ class Place:
 
     @contextmanager
     def _unfinished(self, name: str) -> Iterator[tuple[fs.FileSystem, str]]:
-        """Another name to write to, which the file has until the block ends well."""
+        """Return a temporary name, which the file has until the block succeeds."""
         system, root = self._opened
         path = posixpath.join(root, name)
         folder, base = posixpath.split(path)

@@ -108,7 +108,7 @@ VIOLATIONS = table(
 """An answer that no state explains; the first twenty of a group."""
 
 PROCESS = pa.struct([("client_id", pa.string()), ("host", pa.string())])
-"""Who sends requests, as far as a broker can see."""
+"""A client process, as a broker sees it."""
 
 LIFE_LINES = table(
     ("group", pa.string()),
@@ -190,4 +190,4 @@ TABLES = {
     "near_timeouts": NEAR_TIMEOUTS,
     "problems": PROBLEMS,
 }
-"""What an audit writes, a file of each for every part."""
+"""The tables of an audit, a file of each for every part."""

@@ -30,7 +30,7 @@ FORMAT = "fencepost-group-state"
 VERSION = 3
 
 _FLOORS = ("model.", "properties.", "traces.audit.", "traces.logs.exchange")
-"""Whose classes may be in a state."""
+"""The modules whose classes may be in a state."""
 _PACKAGE = "fencepost."
 
 
