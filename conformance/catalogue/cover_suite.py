@@ -52,7 +52,7 @@ _DIGEST = 10
 
 @dataclass(frozen=True, slots=True)
 class CoverSuite:
-    """A suite over all casts of a bound: its cases, and the figures of each cast."""
+    """A suite over all scopes of a bound: its cases, and the figures of each scope."""
 
     name: str
     casts: tuple[tuple[Cast, Suite], ...]
@@ -65,7 +65,7 @@ class CoverSuite:
 
     @property
     def bound(self) -> int:
-        """No suite for this purpose has fewer steps."""
+        """A lower bound of the steps that a suite for this purpose has."""
         return sum(suite.bound for _, suite in self.casts)
 
 
@@ -130,7 +130,8 @@ class _Play:
 class _Names:
     """Which member of the plan each client of the present world is.
 
-    The worlds of a graph are folded, so clients of one kind may change places at each step.
+    The worlds of a graph are stored up to symmetry, so clients of one kind may change places at
+    each step.
     """
 
     def __init__(self, ground: Ground) -> None:
@@ -158,7 +159,7 @@ class _Names:
 
 
 def deeds(ground: Ground, walk: Walk) -> Iterator[tuple[str, str]]:
-    """What is done and by which member of the plan, "" where it is nobody's doing."""
+    """What is done, and by which member of the plan; "" where no member does it."""
     names = _Names(ground)
     for stride in walk:
         client = stride.act.client

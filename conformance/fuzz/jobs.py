@@ -62,14 +62,14 @@ class Helpers:
 
     async def join(self, progress: FuzzProgress) -> list[Case] | None:
         """Wait for all, and add what they found; None, or who may have ended their target."""
-        to_blame: list[Case] | None = None
+        suspects_found: list[Case] | None = None
         for pipe in self.pipes:
             tally, known_counts, theirs = await asyncio.to_thread(_received, pipe)
             progress.tally.merge(tally)
             progress.known_counts.update(known_counts)
             if theirs is not None:
-                to_blame = [*(to_blame or []), *theirs]
-        return to_blame
+                suspects_found = [*(suspects_found or []), *theirs]
+        return suspects_found
 
 
 @asynccontextmanager
@@ -180,5 +180,7 @@ async def _done(errand: Errand, stop: Stop) -> Share:
     progress = FuzzProgress(options)
     target = find_target(errand.target, errand.target_options)
     async with opened(target, options.revision, Options(attempts=1)) as suite:
-        to_blame = await progress.searched(target, suite, await progress.arrived(target, suite))
-    return progress.tally, dict(progress.known_counts), to_blame
+        suspects_found = await progress.searched(
+            target, suite, await progress.arrived(target, suite)
+        )
+    return progress.tally, dict(progress.known_counts), suspects_found

@@ -49,7 +49,7 @@ _TIMES = {f.name.replace("_", " ") for f in dataclasses.fields(Times)} - {"margi
 
 
 class PlanError(ValueError):
-    """A plan that can't be written or read.  `str()` names the place, e.g. `$.steps[3].who`."""
+    """A plan can't be written or read; `str()` names the place, e.g.  `$.steps[3].who`."""
 
     def __init__(self, path: str, problem: str) -> None:
         super().__init__(f"{path}: {problem}")
@@ -75,7 +75,7 @@ def case_json(case: Case) -> dict[str, Any]:
 
 
 def case_from_json(document: Any) -> Case:
-    """The case that JSON says.  Raises PlanError."""
+    """Read a case from JSON.  Raises PlanError."""
     read = _Object(document, "$", ("id", "about", "rules", "level", "isolated", "needs", "steps"))
     level = read.text("level")
     if level not in {known.value for known in Level}:
@@ -137,7 +137,7 @@ _STEP_KEYS = {
 
 
 def step_from_json(document: Any, path: str = "$") -> Step:
-    """The step that JSON says.  Raises PlanError."""
+    """Read a step from JSON.  Raises PlanError."""
     do = document.get("do") if isinstance(document, dict) else None
     if do not in _STEP_KEYS:
         raise PlanError(f"{path}.do", f"is {do!r}, none of {', '.join(_STEP_KEYS)}")
@@ -322,7 +322,7 @@ def _bytes(text: str, path: str) -> bytes:
 
 
 class _Object:
-    """A JSON object that has exactly these keys, read with its types checked."""
+    """A JSON object that must have exactly these keys; reading a value checks its type."""
 
     def __init__(self, value: Any, path: str, keys: tuple[str, ...]) -> None:
         if not isinstance(value, dict):
