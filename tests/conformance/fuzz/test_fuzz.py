@@ -244,7 +244,7 @@ def test_what_was_met_is_told_of_a_search_that_is_ended() -> None:
             self.kept.append(finding)
 
     listener = Kept()
-    options = FuzzOptions(KAFKA_4, Budget(10_000), 1, told=told, stop=stop)
+    options = FuzzOptions(KAFKA_4, Budget(10_000), 1, on_tally=told, stop=stop)
     fuzzed = asyncio.run(
         fuzz(lambda: find_target("mutant:kafka-8500", TargetOptions()), options, listener)
     )
