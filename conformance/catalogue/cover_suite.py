@@ -57,7 +57,7 @@ _DIGEST = 10
 
 @dataclass(frozen=True, slots=True)
 class CoverSuite:
-    """A suite over all scopes of a bound: its cases, and the figures of each named."""
+    """A suite over all scopes of a bound: its cases, and the figures of each scope."""
 
     name: str
     scopes: tuple[tuple[NamedScope, Suite], ...]
@@ -70,7 +70,7 @@ class CoverSuite:
 
     @property
     def bound(self) -> int:
-        """No suite for this purpose has fewer steps."""
+        """A lower bound of the steps that a suite for this purpose has."""
         return sum(suite.bound for _, suite in self.scopes)
 
 
@@ -135,7 +135,8 @@ class _Play:
 class _Names:
     """Which member of the plan each client of the present world is.
 
-    The worlds of a graph are folded, so clients of one kind may change places at each step.
+    The worlds of a graph are stored up to symmetry, so clients of one kind may change places at
+    each step.
     """
 
     def __init__(self, graph: ControllableGraph) -> None:
@@ -163,7 +164,7 @@ class _Names:
 
 
 def deeds(graph: ControllableGraph, walk: Walk) -> Iterator[tuple[str, str]]:
-    """What is done and by which member of the plan, "" where it is nobody's doing."""
+    """What is done, and by which member of the plan; "" where no member does it."""
     names = _Names(graph)
     for stride in walk:
         client = stride.act.client

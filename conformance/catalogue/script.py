@@ -40,7 +40,7 @@ from fencepost.model.messages.messages import (
 def subscription(*topics: str) -> bytes:
     """What a consumer offers with a protocol: its subscription, version 0, as a real one sends it.
 
-    Some coordinators read it, and fail at bytes that are none.
+    Some coordinators parse it, and fail on other bytes.
     """
     listed = b"".join(struct.pack(">h", len(t)) + t.encode() for t in topics)
     return struct.pack(">hi", 0, len(topics)) + listed + struct.pack(">i", -1)
@@ -58,9 +58,9 @@ BOTH = (*RANGE, *ROUNDROBIN)
 class Script:
     """Collects the steps of one case.
 
-    `delayed`: the target waits before the first generation of a group; without that delay the first
-    who joins is alone in generation 1.  `at_once`: it speaks versions in which a dynamic member can
-    join without being handed an id first.
+    `delayed`: the target waits before the first generation of a group; without that delay the
+    member that joins first is alone in generation 1.  `at_once`: the target has versions in which a
+    dynamic member can join without being given an id first.
     """
 
     def __init__(self, *, delayed: bool, at_once: bool = True) -> None:
@@ -71,7 +71,7 @@ class Script:
         self._habits: dict[str, dict[str, Any]] = {}
 
     def says(self, *who: str, **join: Any) -> None:
-        """What these members say in every join, unless a join says otherwise."""
+        """Set fields for every join of these members, unless a join says otherwise."""
         for name in who:
             self._habits[name] = join
 
@@ -88,7 +88,7 @@ class Script:
         connection: str | None = None,
         **fields: Any,
     ) -> None:
-        """Any request; `version`: exactly this; `at_most`: the highest that is no higher."""
+        """Send any request; `version`: exactly this; `at_most`: the highest that is no higher."""
         label = f"{who} {api} {len(self.steps) + 1}"
         self._last[who] = label
         self.steps.append(RequestStep(label, who, api, fields, version, at_most, connection))
@@ -133,9 +133,9 @@ class Script:
         )
 
     def enter(self, who: str, *, wait: bool = False, **join: Any) -> None:
-        """Join as a new member: at once, which a dynamic one can up to version 3 only.
+        """Join as a new member: in one request, which a dynamic one can up to version 3 only.
 
-        So a case rests on MEMBER_ID_REQUIRED only where it is about it.
+        So only cases that are about MEMBER_ID_REQUIRED depend on it.
         """
         said = {**self._habits.get(who, {}), **join}
         if instance_of(who) is None and said.get("version") is None:

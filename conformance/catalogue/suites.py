@@ -27,7 +27,7 @@ BOUND = "small"
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """A suite: its cases in order, and what is to be said of it.
+    """A suite: its cases in order, and its figures.
 
     `figures`: as the certificate has them, {} for the catalogue; `heading`: the same as lines.
     """
@@ -43,7 +43,7 @@ class Chosen:
 
 
 def find_suite(name: str, revision: Revision) -> Chosen:
-    """The suite of this name; one that is made is made from the revision.  Raises KeyError."""
+    """Find or generate the suite of this name for a revision.  Raises KeyError."""
     if name == CATALOGUE:
         return Chosen(name, ENTRIES)
     from fencepost.conformance.catalogue.cover_suite import covered  # noqa: PLC0415  (networkx)

@@ -65,7 +65,7 @@ class Examiner:
 
     def __init__(self, pair: TargetPair, revision: Revision, sources: Sources) -> None:
         self._pair = pair
-        self._hasty = pair.hasty()
+        self._ending_early = pair.ending_early()
         self._revision = revision
         self._sources = sources
 
@@ -120,9 +120,9 @@ class Examiner:
         if difference.is_first_wrong and (
             fingerprint.field or fingerprint.one != fingerprint.other
         ):
-            hasty = _Examination(self._hasty, self._revision, fingerprint, until)
-            if (again := await hasty.again(difference.both.case)) == CONFIRMATIONS:
-                return hasty, again
+            ending_early = _Examination(self._ending_early, self._revision, fingerprint, until)
+            if (again := await ending_early.again(difference.both.case)) == CONFIRMATIONS:
+                return ending_early, again
         work = _Examination(self._pair, self._revision, fingerprint, until)
         return work, await work.again(difference.both.case)
 

@@ -146,7 +146,7 @@ class TargetPair:
                     if suite.config.get(key) != value:
                         yield key
 
-    def hasty(self) -> TargetPair:
+    def ending_early(self) -> TargetPair:
         """The same two targets, each of which ends a plan at its first wrong answer."""
         one, other = (
             suite.with_options(replace(suite.options, persists=False, eager=True))

@@ -155,7 +155,9 @@ def _came(
     match violation.wrong:
         case Wrong.ANSWER if chosen is not None and " instead of " in chosen.difference:
             differs = difference(request.api, violation.observed, chosen, names)
-            return f"it was answered {got}" + ("" if _told(differs, got) else f" ({differs})")
+            return f"it was answered {got}" + (
+                "" if _is_said_already(differs, got) else f" ({differs})"
+            )
         case Wrong.ANSWER:
             return f"it was answered {got} only after {waited} ms, which is too late"
         case Wrong.EARLY:
@@ -183,7 +185,7 @@ def _afterwards(recording: Recording, request: Send, names: Mapping[str, str]) -
     return ""
 
 
-def _told(differs: str, got: str) -> bool:
+def _is_said_already(differs: str, got: str) -> bool:
     """Whether the difference says no more than the first word of the answer."""
     return differs.startswith("errorCode ") and got.startswith(differs.split()[1])
 

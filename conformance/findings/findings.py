@@ -114,7 +114,7 @@ async def findings_from(
     async def examined(fingerprint: Fingerprint, results: Sequence[CaseResult]) -> Finding:
         async with examination.turn() as has_time:
             if not has_time:
-                return _raw(fingerprint, results)
+                return _unconfirmed(fingerprint, results)
             finding = await finding_of(fingerprint, results, examination)
         if on_finding is not None and finding.runs:
             on_finding(finding)
@@ -133,7 +133,7 @@ async def findings_from(
 def unexamined(failures: Sequence[CaseResult], suite: OpenTarget, level: Level) -> Findings:
     """The distinct faults among failed cases, neither shrunk nor confirmed."""
     grouped = _by_fingerprint(failures, suite, level)
-    return _sorted([_raw(one, alike) for one, alike in grouped.items()])
+    return _sorted([_unconfirmed(one, alike) for one, alike in grouped.items()])
 
 
 def _sorted(found: Sequence[Finding], known: Mapping[Fingerprint, int] | None = None) -> Findings:
@@ -190,7 +190,7 @@ def _again(
     return minimal.shown.case, fingerprint, minimal.shown.run.seconds
 
 
-def _raw(fingerprint: Fingerprint, results: Sequence[CaseResult]) -> Finding:
+def _unconfirmed(fingerprint: Fingerprint, results: Sequence[CaseResult]) -> Finding:
     """A finding as it was seen: neither shrunk nor confirmed."""
     first = results[0]
     return Finding(

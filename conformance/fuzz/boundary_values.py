@@ -196,19 +196,19 @@ _ONLY = {"groups": "DescribeGroups", "topics": "OffsetCommit"}
 """Fields with the same name that mean something else in another API."""
 
 
-def draw_edge(random: Random, api: str, fields: Iterable[str]) -> BoundaryValue | None:
+def draw_boundary_value(random: Random, api: str, fields: Iterable[str]) -> BoundaryValue | None:
     """A boundary value for one of these fields of a request; None where there is none."""
-    bent = [f for f in fields if f in _BY_FIELD and _ONLY.get(f, api) == api]
-    if not bent:
+    known_fields = [f for f in fields if f in _BY_FIELD and _ONLY.get(f, api) == api]
+    if not known_fields:
         return None
-    edges = _BY_FIELD[random.choice(bent)]
+    edges = _BY_FIELD[random.choice(known_fields)]
     edge = random.choice(edges)
     if edge.rare and random.randrange(_RARE):
         return random.choice([e for e in edges if not e.rare])
     return edge
 
 
-def is_about_nobodys_group(ask: RequestStep) -> bool:
+def is_about_unnamed_group(ask: RequestStep) -> bool:
     """Whether a request is about the group with the empty name.
 
     That group has the same name for everybody who shares a broker, so it may hold anything.

@@ -124,7 +124,7 @@ async def fuzz(
         except TargetUnavailableError as error:
             if fuzzed is None:
                 raise
-            return _told_raw(
+            return _report_unexamined(
                 replace(fuzzed, gave_up=f"It died and could not be opened again: {error}"), listener
             )
     assert fuzzed is not None  # noqa: S101  (the loop runs once at least)
@@ -144,13 +144,13 @@ async def _session(
     """
     options = progress.options
     context = await progress.arrived(target, suite)
-    await options.stop.cut(_questioned(progress, suite, suspects))
-    to_blame: list[Case] | None = None
+    await options.stop.cut(_retry_suspects(progress, suite, suspects))
+    suspects_found: list[Case] | None = None
     if progress.tally.died < _DEATHS:
         async with other_jobs(progress, target, suite) as others:
-            to_blame = await progress.searched(target, suite, context)
-            if to_blame is None:
-                to_blame = await others.join(progress)
+            suspects_found = await progress.searched(target, suite, context)
+            if suspects_found is None:
+                suspects_found = await others.join(progress)
     died = progress.tally.died
     fuzzed = FuzzResult(
         provenance=suite.provenance(),
@@ -168,8 +168,8 @@ async def _session(
         gave_up=f"It died {died} times." if died >= _DEATHS else "",
         stopped=options.stop.asked,
     )
-    if to_blame is not None and not options.stop.asked:
-        return fuzzed, to_blame
+    if suspects_found is not None and not options.stop.asked:
+        return fuzzed, suspects_found
     return await _examined(progress, suite, fuzzed, listener), None
 
 
@@ -237,7 +237,7 @@ def _examine_s(options: FuzzOptions, tally: Tally) -> float:
     return max(_EXAMINE_S, tally.seconds) if options.examine_s is None else options.examine_s
 
 
-def _told_raw(fuzzed: FuzzResult, listener: FuzzListener) -> FuzzResult:
+def _report_unexamined(fuzzed: FuzzResult, listener: FuzzListener) -> FuzzResult:
     """Report the findings in a target that is gone as unconfirmed."""
     listener.searched(replace(fuzzed, findings=Findings()))
     for finding in fuzzed.findings.all:
@@ -245,7 +245,9 @@ def _told_raw(fuzzed: FuzzResult, listener: FuzzListener) -> FuzzResult:
     return fuzzed
 
 
-async def _questioned(progress: FuzzProgress, suite: OpenTarget, suspects: Sequence[Case]) -> None:
+async def _retry_suspects(
+    progress: FuzzProgress, suite: OpenTarget, suspects: Sequence[Case]
+) -> None:
     """Run the suspects again, each alone with the target where it can be."""
     alone = [replace(case, isolated=True) for case in suspects]
     for start in range(0, len(alone), _SUSPECTS_AT_ONCE):

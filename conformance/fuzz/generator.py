@@ -14,7 +14,7 @@ from random import Random
 from typing import Any
 
 from fencepost.conformance.catalogue.script import RANGE
-from fencepost.conformance.fuzz.boundary_values import About, BoundaryValue, draw_edge
+from fencepost.conformance.fuzz.boundary_values import About, BoundaryValue, draw_boundary_value
 from fencepost.conformance.fuzz.dry_run import DryRun, PlannedStep
 from fencepost.conformance.plans.plan import (
     AssignmentsIfLeader,
@@ -124,12 +124,12 @@ class Drawer:
         again = self._again(who) if chance > 1 - _AGAIN else None
         return again or self._request(who, self._kind(who))
 
-    def bent(self, act: PlannedStep) -> PlannedStep | None:
+    def with_boundary_value(self, act: PlannedStep) -> PlannedStep | None:
         """The same request with a boundary value in a field; None where there is none for it."""
         if not isinstance(act.step, RequestStep):
             return None
         who = act.step.who
-        edge = draw_edge(self._random, act.step.api, act.step.fields)
+        edge = draw_boundary_value(self._random, act.step.api, act.step.fields)
         if edge is None:
             return None
         fields = {**act.step.fields, edge.field: edge.draw(self._random, self._about(who))}
@@ -183,7 +183,7 @@ class Drawer:
     def _seat(self, who: str) -> Member | None:
         """The member in its group, as far as it knows its id."""
         group = self._dry_run.group(self._cast.homes[who])
-        ids = self._dry_run.knowledge.told(who).ids
+        ids = self._dry_run.knowledge.of_member(who).ids
         return group.member(ids[-1]) if group is not None and ids else None
 
     def _kind(self, who: str) -> str:
@@ -226,7 +226,7 @@ class Drawer:
         fields = self._fields(who, kind)
         word = api
         if random.random() < _BENT:
-            fields, edge = self._bend(who, kind, fields)
+            fields, edge = self._boundary_fields(who, kind, fields)
             word = f"{api} {edge.id}" if edge is not None else api
         carried = {n for n, form in wire_fields(ALL_APIS[api].request) if form.carried_by(version)}
         if "fetched" in fields:
@@ -235,12 +235,14 @@ class Drawer:
         ask = RequestStep("", sender, api, fields, version, connection=connection)
         return PlannedStep(ask, random.random() < _HURRY, word)
 
-    def _bend(
+    def _boundary_fields(
         self, who: str, kind: str, fields: dict[str, Any]
     ) -> tuple[dict[str, Any], BoundaryValue | None]:
         random = self._random
         if kind in {"leave", "remove", "batch"}:
-            edge = draw_edge(random, _API[kind], ("member_id", "group_instance_id", "group_id"))
+            edge = draw_boundary_value(
+                random, _API[kind], ("member_id", "group_instance_id", "group_id")
+            )
             if edge is None:
                 return fields, None
             if edge.field == "group_id":
@@ -251,7 +253,7 @@ class Drawer:
             row = replace(rows[at], **{edge.field: value})
             old = {"member_id": value} if edge.field == "member_id" else {}
             return {**fields, **old, "members": (*rows[:at], row, *rows[at + 1 :])}, edge
-        edge = draw_edge(random, _API[kind], fields)
+        edge = draw_boundary_value(random, _API[kind], fields)
         if edge is None:
             return fields, None
         return {**fields, edge.field: edge.draw(random, self._about(who))}, edge

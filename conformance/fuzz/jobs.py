@@ -55,7 +55,7 @@ class OtherJobs:
 
         Raises what a fuzzer raises, and WorkerLostError.
         """
-        to_blame: list[Case] | None = None
+        suspects_found: list[Case] | None = None
         for task, found in zip(self.running, self.found, strict=True):
             if (failure := await task) is not None:
                 raise failure.error
@@ -63,8 +63,8 @@ class OtherJobs:
             progress.tally.merge(tally)
             progress.known_counts.update(known_counts)
             if theirs is not None:
-                to_blame = [*(to_blame or []), *theirs]
-        return to_blame
+                suspects_found = [*(suspects_found or []), *theirs]
+        return suspects_found
 
 
 @asynccontextmanager
@@ -130,5 +130,7 @@ async def _fuzz(given: Assignment, stop: Stop, tell: Tell) -> None:
     progress = FuzzProgress(options)
     target = find_target(given.target, given.target_options)
     async with opened(target, options.revision, Options(attempts=1)) as suite:
-        to_blame = await progress.searched(target, suite, await progress.arrived(target, suite))
-    tell((progress.tally, dict(progress.known_counts), to_blame))
+        suspects_found = await progress.searched(
+            target, suite, await progress.arrived(target, suite)
+        )
+    tell((progress.tally, dict(progress.known_counts), suspects_found))

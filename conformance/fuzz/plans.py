@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from random import Random
 
-from fencepost.conformance.fuzz.boundary_values import is_about_nobodys_group
+from fencepost.conformance.fuzz.boundary_values import is_about_unnamed_group
 from fencepost.conformance.fuzz.dry_run import (
     DryRun,
     PlanCoverage,
@@ -44,7 +44,7 @@ _LONGEST = 32
 _PREFIX = 12
 _FURTHER = (4, 24)
 _FRESH = 0.5
-_BENT = 0.4
+_CHANGED = 0.4
 _OFTEN = 3
 _REDRAWS = 3
 _DIGEST = 12
@@ -176,10 +176,10 @@ class Planner:
         known = [act.step.who for act in acts if isinstance(act.step, RequestStep)]
         homes = {**{who: home_of(who) for who in known if who != "admin"}, **cast.homes}
         drawer = Drawer(random, dry_run, Participants(homes, config))
-        bend = random.randrange(len(acts)) if acts and more and random.random() < _BENT else -1
+        place = random.randrange(len(acts)) if acts and more and random.random() < _CHANGED else -1
         for number, act in enumerate(acts[: 2 * _LONGEST]):
-            bent = drawer.bent(act) if number == bend else None
-            self._play(dry_run, bent or act)
+            changed = drawer.with_boundary_value(act) if number == place else None
+            self._play(dry_run, changed or act)
         for _ in range(more):
             self._play(dry_run, self._unusual(drawer, dry_run))
         return self._finished(dry_run, wanted)
@@ -187,7 +187,7 @@ class Planner:
     def _play(self, dry_run: DryRun, act: PlannedStep) -> None:
         """Add a step, if it can be run, and its group is not one that all users share."""
         shared = self.context.hello.clock == "real"
-        if not (shared and isinstance(act.step, RequestStep) and is_about_nobodys_group(act.step)):
+        if not (shared and isinstance(act.step, RequestStep) and is_about_unnamed_group(act.step)):
             dry_run.play(act)
 
     def _unusual(self, drawer: Drawer, dry_run: DryRun) -> PlannedStep:

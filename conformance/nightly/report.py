@@ -104,7 +104,7 @@ class NightReport:
         return tuple(entry for entry in self.entries if entry.status == NEW)
 
     def exit_code(self) -> int:
-        """1: something new; 2: it is not sure, or a part failed; 69: a named target is missing."""
+        """1: a new bug; 2: new but not confirmed, or a part failed; 69: a target is missing."""
         if any(entry.sure == EACH_TIME for entry in self.new):
             return EXIT_CODES[Overall.VIOLATED]
         statuses = {part.status for part in self.night.parts}

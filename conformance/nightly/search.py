@@ -110,20 +110,20 @@ async def search_target(given: SearchTask, stop: Stop, tell: Tell) -> None:
         examines_listed=False,
         stop=stop,
     )
-    telling = _Telling(given, tell)
-    fuzzing = fuzz(lambda: find_target(given.target, target_options), options, telling)
+    reporter = _ShardReporter(given, tell)
+    fuzzing = fuzz(lambda: find_target(given.target, target_options), options, reporter)
     fuzzed: FuzzResult | None = None
     why = ""
     try:
-        fuzzed = await _up_to_an_end(fuzzing, stop)
+        fuzzed = await _until_stopped(fuzzing, stop)
     except* TargetUnavailableError as group:
         why = str(_first(group))
     if fuzzed is not None:
         tell(ShardReport(given.target, tuple(_counted(given, fuzzed)), trouble=fuzzed.gave_up))
     elif why:
-        telling.lost(why)
+        reporter.lost(why)
     else:
-        telling.rest()
+        reporter.rest()
 
 
 def _first(error: BaseException) -> BaseException:
@@ -133,7 +133,7 @@ def _first(error: BaseException) -> BaseException:
     return error
 
 
-async def _up_to_an_end(fuzzing: Coroutine[Any, Any, FuzzResult], stop: Stop) -> FuzzResult | None:
+async def _until_stopped(fuzzing: Coroutine[Any, Any, FuzzResult], stop: Stop) -> FuzzResult | None:
     """The result of a run; None if it goes on for long after it was asked to stop."""
     running = asyncio.create_task(fuzzing)
     waiting = asyncio.create_task(stop.wait())
@@ -147,7 +147,7 @@ async def _up_to_an_end(fuzzing: Coroutine[Any, Any, FuzzResult], stop: Stop) ->
         await asyncio.gather(running, waiting, return_exceptions=True)
 
 
-class _Telling(FuzzListener):
+class _ShardReporter(FuzzListener):
     """Reports each result at once, so that little is lost if the process ends."""
 
     def __init__(self, given: SearchTask, tell: Tell) -> None:
@@ -272,14 +272,14 @@ async def search_mutants(given: MutantTask, stop: Stop, tell: Tell) -> None:
     missed = {name: MutantResult(name, found=False) for name in given.mutants}
     goes = count() if given.requests is None else range(1)
     for go in goes:
-        if not missed or not await _gone_through(missed, given.seed + go, given, until, stop, tell):
+        if not missed or not await _search_round(missed, given.seed + go, given, until, stop, tell):
             break
     for result in missed.values():
         if result.requests:
             tell(result)
 
 
-async def _gone_through(
+async def _search_round(
     missed: dict[str, MutantResult],
     seed: int,
     given: MutantTask,
@@ -293,7 +293,7 @@ async def _gone_through(
         if stop.asked:
             return False
         share = max(_LEAST_S, (until - time.monotonic()) / (len(names) - place))
-        result = await _bitten(missed.pop(name), seed, Budget(given.requests, share), stop)
+        result = await _search_once(missed.pop(name), seed, Budget(given.requests, share), stop)
         if result.found:
             tell(result)
         else:
@@ -301,7 +301,7 @@ async def _gone_through(
     return True
 
 
-async def _bitten(before: MutantResult, seed: int, budget: Budget, stop: Stop) -> MutantResult:
+async def _search_once(before: MutantResult, seed: int, budget: Budget, stop: Stop) -> MutantResult:
     """Search once more for a mutant."""
     target = PREFIX + before.mutant
     began = time.monotonic()

@@ -42,46 +42,46 @@ class Knowledge:
 
     def __init__(self, times: Times) -> None:
         self._times = times
-        self._told: dict[str, MemberKnowledge] = {}
+        self._members: dict[str, MemberKnowledge] = {}
         self.names: dict[str, str] = {}
 
-    def told(self, who: str) -> MemberKnowledge:
+    def of_member(self, who: str) -> MemberKnowledge:
         """What this member knows."""
-        return self._told.setdefault(who, MemberKnowledge())
+        return self._members.setdefault(who, MemberKnowledge())
 
     def learn(self, who: str, api: str, body: Mapping[str, Any], sent: Mapping[str, Any]) -> None:
         """An answer was read by the member that asked."""
         if not api.startswith("JoinGroup"):
             return
-        told = self.told(who)
+        known = self.of_member(who)
         member_id = body.get("memberId") or ""
         if member_id and body.get("errorCode") in {0, 79}:
-            if member_id not in told.ids[-1:]:
-                told.ids.append(member_id)
+            if member_id not in known.ids[-1:]:
+                known.ids.append(member_id)
             self.names.setdefault(member_id, who)
         if body.get("errorCode") == 0:
-            told.generation = body.get("generationId", -1)
-            told.protocol_type = body.get("protocolType") or sent.get("protocolType")
-            told.protocol_name = body.get("protocolName")
-            told.leads = body.get("leader") == member_id
-            told.members = tuple(m.get("memberId", "") for m in body.get("members") or ())
+            known.generation = body.get("generationId", -1)
+            known.protocol_type = body.get("protocolType") or sent.get("protocolType")
+            known.protocol_name = body.get("protocolName")
+            known.leads = body.get("leader") == member_id
+            known.members = tuple(m.get("memberId", "") for m in body.get("members") or ())
 
     def value(self, reference: Any) -> Any:
         """What a reference stands for now; anything else stands for itself."""
         match reference:
             case IdOf():
-                ids = self.told(reference.who).ids
+                ids = self.of_member(reference.who).ids
                 return ids[-1 - reference.back] if len(ids) > reference.back else ""
             case GenerationOf():
-                generation = self.told(reference.who).generation
+                generation = self.of_member(reference.who).generation
                 return generation if generation < 0 else generation + reference.plus
             case Ms():
                 return self._times.of(reference)
             case ProtocolOf():
-                told = self.told(reference.who)
-                return told.protocol_type if reference.part == "type" else told.protocol_name
+                known = self.of_member(reference.who)
+                return known.protocol_type if reference.part == "type" else known.protocol_name
             case AssignmentsIfLeader():
-                if not self.told(reference.who).leads:
+                if not self.of_member(reference.who).leads:
                     return ()
                 return tuple(
                     SyncAssignment(member_id=self.value(member), assignment=assignment)
@@ -90,7 +90,7 @@ class Knowledge:
             case AssignmentsToAll():
                 return tuple(
                     SyncAssignment(member_id=member, assignment=reference.assignment)
-                    for member in sorted(self.told(reference.who).members)
+                    for member in sorted(self.of_member(reference.who).members)
                 )
             case tuple():
                 return tuple(self.value(item) for item in reference)

@@ -71,7 +71,7 @@ _TIMES = {f.name.replace("_", " ") for f in dataclasses.fields(Times)} - {"margi
 
 
 class PlanError(BadInputError):
-    """A plan that can't be written or read.  `str()` names the place, e.g. `$.steps[3].who`."""
+    """A plan can't be written or read; `str()` names the place, e.g.  `$.steps[3].who`."""
 
     def __init__(self, path: str, problem: str) -> None:
         super().__init__(f"{path}: {problem}")
@@ -97,7 +97,7 @@ def case_json(case: Case) -> dict[str, Any]:
 
 
 def case_from_json(document: Any) -> Case:
-    """The case that JSON says.  Raises PlanError."""
+    """Read a case from JSON.  Raises PlanError."""
     said = _record(document, "$", Case, raw=("needs", "steps"))
     steps = _typed(said["steps"], list[Any], "$.steps")
     said["steps"] = tuple(step_from_json(s, f"$.steps[{i}]") for i, s in enumerate(steps))
@@ -120,7 +120,7 @@ def step_json(step: Step, path: str = "$") -> dict[str, Any]:
 
 
 def step_from_json(document: Any, path: str = "$") -> Step:
-    """The step that JSON says.  Raises PlanError."""
+    """Read a step from JSON.  Raises PlanError."""
     do = document.get("do") if isinstance(document, dict) else None
     if not isinstance(do, str) or do not in _STEPS:
         raise PlanError(f"{path}.do", f"is {do!r}, none of {', '.join(_STEPS)}")

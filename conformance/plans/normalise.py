@@ -33,13 +33,13 @@ Steps = tuple[Step, ...]
 
 
 def tidied(steps: Steps) -> Steps:
-    """The steps without what refers to nothing."""
+    """The steps without those that refer to nothing."""
     joiners = {s.who for s in steps if isinstance(s, RequestStep) and s.api.startswith("JoinGroup")}
     return tuple(_tidied(steps, joiners))
 
 
 def with_steps(case: Case, steps: Steps) -> Case:
-    """The case with other steps, without what refers to nothing any more."""
+    """The case with other steps, without those that refer to nothing any more."""
     return replace(case, steps=tidied(steps))
 
 
@@ -99,7 +99,7 @@ def _of(value: Any, joiners: set[str]) -> Any:
 
 
 def mapped(value: Any, change: Callable[[Any], Any]) -> Any:
-    """A value with a change made to each part of it; what has no parts stays."""
+    """A value with a change made to each of its parts; a value without parts stays."""
     match value:
         case tuple():
             return tuple(change(item) for item in value)
@@ -111,7 +111,7 @@ def mapped(value: Any, change: Callable[[Any], Any]) -> Any:
 
 
 def overlaps(steps: Steps) -> frozenset[tuple[str, str]]:
-    """Requests by label, with the one before on the same connection that may still be open."""
+    """Requests by label, each with the one before on its connection that may still be open."""
     found: set[tuple[str, str]] = set()
     open_on: dict[str, str] = {}
     for step in steps:
@@ -131,9 +131,9 @@ def overlaps(steps: Steps) -> frozenset[tuple[str, str]]:
 
 
 def races(steps: Steps) -> frozenset[tuple[str, str]]:
-    """Requests by label, with those before whose place in the order is left to chance.
+    """Requests by label, each with those before it that may be handled later than it.
 
-    That is so until the answer is waited for, or some time passes.
+    The order of two requests is fixed once an answer is awaited between them, or time passes.
     """
     found: set[tuple[str, str]] = set()
     loose: set[str] = set()

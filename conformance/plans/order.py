@@ -45,7 +45,7 @@ WAITS = (
     "rebalance",
     "session",
 )
-"""The named times, the shortest first, so far as that can be said without a target."""
+"""The named times, the shortest first, as far as that is known without a target."""
 
 GROUP = "g"
 _DIGEST = 10
@@ -54,7 +54,7 @@ DELAY = "group.initial.rebalance.delay.ms"
 
 
 def weight(case: Case, apis: Versions) -> Weight:
-    """How much there is to a plan; `apis`: the versions that the target has."""
+    """How large a plan is, to be compared; `apis`: the versions that the target has."""
     asks = asks_of(case.steps)
     pauses = [step for step in case.steps if isinstance(step, Pause)]
     return (
@@ -66,13 +66,13 @@ def weight(case: Case, apis: Versions) -> Weight:
         int(bool(case.needs.config.get(DELAY))),
         sum(version_of(ask, apis) for ask in asks),
         sum(oddness(ask) for ask in asks),
-        sum(old != new for names in plainly_named(case.steps) for old, new in names.items()),
+        sum(old != new for names in plain_names_of(case.steps) for old, new in names.items()),
         len(steps_key(case.steps)),
     )
 
 
-def plainly_named(steps: tuple[Step, ...]) -> tuple[dict[str, str], dict[str, str]]:
-    """Members and instances that join, each with the plainest name; others keep theirs."""
+def plain_names_of(steps: tuple[Step, ...]) -> tuple[dict[str, str], dict[str, str]]:
+    """The simplest names for members that join and for their instances; others keep theirs."""
     members: dict[str, str] = {}
     instances: dict[str, str] = {}
     count = Counter[str]()
@@ -91,19 +91,19 @@ def plainly_named(steps: tuple[Step, ...]) -> tuple[dict[str, str], dict[str, st
 
 
 def _letter(count: Counter[str], letters: str) -> str:
-    """The next letter; after the last one the last with a number."""
+    """The next letter; after the last one, the last one with a number."""
     place = count[letters]
     count[letters] += 1
     return letters[place] if place < len(letters) else f"{letters[-1]}x{place}"
 
 
 def steps_key(steps: tuple[Step, ...]) -> str:
-    """The steps as text: two plans with the same are the same."""
+    """The steps as text; it is the same for equal steps only."""
     return json.dumps([step_json(step) for step in steps], sort_keys=True)
 
 
 def steps_digest(steps: tuple[Step, ...]) -> str:
-    """The same in a few letters, for an id."""
+    """A short digest of the steps, for an id."""
     return hashlib.sha256(steps_key(steps).encode()).hexdigest()[:_DIGEST]
 
 
@@ -118,7 +118,7 @@ def rank(time: Ms) -> int:
 
 
 def version_of(ask: RequestStep, apis: Versions) -> int:
-    """The version in which a target of these versions is asked."""
+    """The version of a request for a target that has these versions."""
     if ask.version is not None:
         return ask.version
     highest = apis.get(ask.api, (0, 0))[1]
@@ -131,7 +131,7 @@ def connection_of(ask: RequestStep) -> str:
 
 
 def members_of_plan(steps: tuple[Step, ...]) -> list[str]:
-    """Who sends something, and over which connections, in order of appearance."""
+    """The senders of requests, and other connections, in order of appearance."""
     names: list[str] = []
     for step in steps:
         match step:
@@ -175,7 +175,7 @@ def _named(said: Any, key: str) -> Iterator[str]:
 
 
 def usual(ask: RequestStep) -> dict[str, Any]:
-    """What a well-kept client says, for the fields where that can be told from the sender alone."""
+    """What a correct client sends, for the fields that follow from the sender alone."""
     says: dict[str, Any] = {"member_id": IdOf(ask.who), "generation_id": GenerationOf(ask.who)}
     if ask.api == "JoinGroup":
         says |= {
@@ -188,7 +188,7 @@ def usual(ask: RequestStep) -> dict[str, Any]:
 
 
 def oddness(ask: RequestStep) -> int:
-    """In how many ways a request is not just what a well-kept client says."""
+    """In how many ways a request differs from that of a correct client."""
     says, odd = usual(ask), 0
     for name, value in ask.fields.items():
         if name == "protocols":

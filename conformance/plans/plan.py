@@ -46,8 +46,9 @@ class Ms:
     """A time by name: `session`, `short session`, `rebalance`, `short rebalance`, `formation`.
 
     Where time passes in ticks: `tick of time`, `two ticks`, `three ticks`, see `Times`.
-    `formation`: the R of members that form a group; on a real clock no longer than the initial
-    delay, if that is long, so that nobody's coming prolongs it.
+    `formation` is the rebalance timeout of members that form a group.  On a real clock it is no
+    longer than the initial delay, if that is long, so that a member that joins does not prolong the
+    delay.
     """
 
     name: str
@@ -55,7 +56,7 @@ class Ms:
 
 @dataclass(frozen=True, slots=True)
 class AssignmentsIfLeader:
-    """The assignments of a sync: bytes by member, if the sender was told that it leads."""
+    """The assignments of a sync: bytes by member, if the sender was told that it is the leader."""
 
     who: str
     by_member: tuple[tuple[Any, bytes], ...]
@@ -79,9 +80,10 @@ class ProtocolOf:
 
 @dataclass(frozen=True, slots=True)
 class RequestStep:
-    """Send a request.  `fields`: the message's attributes, values or references.
+    """Send a request.
 
-    `version` None: the highest that the target knows, up to `below` exclusive if given.
+    `fields`: the message's attributes, values or references.  `version` None: the highest that the
+    target has, but not above `at_most`.
     """
 
     label: str
@@ -103,9 +105,9 @@ class Await:
 
 @dataclass(frozen=True, slots=True)
 class Pause:
-    """Let time pass: the sum of these times, and some margins that the clock can tell apart.
+    """Let time pass: the sum of these times, and some margins that the clock can show.
 
-    `minus`: margins less, not more; `parts`: only this part of the sum, a third, say.
+    `minus`: the margins are subtracted; `parts`: only this part of the sum, e.g. a third.
     """
 
     times: tuple[Ms, ...] = ()
@@ -116,7 +118,7 @@ class Pause:
 
 @dataclass(frozen=True, slots=True)
 class Settle:
-    """Give what was sent a moment to be handled, so that the order of requests is clear."""
+    """Give requests a moment to be handled, so that their order is certain."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,8 +149,8 @@ class Needs:
 class Case:
     """One case of the catalogue.
 
-    `rules`: what it is about; it passes only if every explanation used all of them.
-    `isolated`: it may kill its target, so it gets a process of its own.
+    `rules`: what it is about; it passes only if every explanation used all of them.  `isolated`: it
+    may kill its target, so it gets a process of its own.
     """
 
     id: str
@@ -164,8 +166,8 @@ class Case:
 class Times:
     """The named times, in ms, for a target's settings and clock.
 
-    `margin`: more than the clock can't tell apart; `tick`: how coarse the target's timers are;
-    `settle`: how long a request may take to be handled when all is quiet.
+    `margin`: more than the differences that the clock can't show; `tick`: how coarse the target's
+    timers are; `settle`: how long a request may take to be handled when nothing else runs.
 
     `tick_of_time`: a timeout of `two_ticks` or `three_ticks` ends within the second or third of
     them: at its end exactly on a virtual clock, clearly before it on a real one.
@@ -193,11 +195,10 @@ class Times:
 def times_for(
     config: Mapping[str, int | None], *, lag_ms: int, session_ms: int = 60_000, tick_ms: int = 0
 ) -> Times:
-    """Times that a target's settings allow and its clock can tell apart (`lag_ms` 0: virtual).
+    """Times that a target's settings allow and its clock can show (`lag_ms` 0: a virtual clock).
 
-    A short rebalance always ends before a short session that began with it.
-    `session_ms`: the long session timeout that is wanted on a real clock; `tick_ms`: how coarse
-    the target's timers are.
+    A short rebalance always ends before a short session that began with it.  `session_ms`: the long
+    session timeout that is wanted on a real clock; `tick_ms`: how coarse the target's timers are.
     """
     least = config.get("group.min.session.timeout.ms") or 0
     most = config.get("group.max.session.timeout.ms") or 2**31 - 1
@@ -218,6 +219,6 @@ def times_for(
 
 
 def _ticks(least: int, most: int, spare: int) -> tuple[int, int, int]:
-    """A tick, two and three, those less `spare`, so that what began in a tick ends in a tick."""
+    """A tick, and two and three ticks less `spare`, so that their end falls within a tick."""
     tick = max(-(-(least + spare) // 2), 5 * spare, _TICK_MS)
     return tick, min(2 * tick - spare, most), 3 * tick - spare

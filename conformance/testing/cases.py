@@ -45,7 +45,7 @@ _FATAL = ("unlike", "later")
 
 
 def entry_of(name: str, program: Program, hello: Hello) -> Entry:
-    """A program as a case for a coordinator of these abilities."""
+    """A program as a case for a coordinator with these features."""
     virtual = hello.clock == "virtual"
 
     def write(script: Script) -> None:
@@ -70,7 +70,7 @@ def entry_of(name: str, program: Program, hello: Hello) -> Entry:
 
 @dataclass(slots=True)
 class _CaseWriter:
-    """Writes moves; `names`: what the process in each seat of the cast is called now."""
+    """Writes moves; `names`: what the process in each seat is called now."""
 
     script: Script
     hello: Hello
@@ -79,16 +79,16 @@ class _CaseWriter:
     waits: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
-        """Everybody's first process."""
+        """Start everybody's first process."""
         self.names = [self.new_name(seat) for seat in CAST]
 
     def new_name(self, seat: str) -> str:
-        """A process that nobody has seen yet."""
+        """The name of a process that is new."""
         number = self.count[seat] = self.count.get(seat, 0) + 1
         return f"{seat}{number}" if seat[0].isupper() or number > 1 else seat
 
     def move(self, move: Move) -> None:
-        """One move, if the coordinator has what it takes."""
+        """Write one move, if the coordinator has the features for it."""
         who = self.names[move.who]
         match move.do:
             case "await":
@@ -120,7 +120,7 @@ class _CaseWriter:
             self.waits.difference_update(waiting)
 
     def form(self, *who: str) -> None:
-        """A stable group of these.  The first may found the group alone, so it joins again."""
+        """Form a stable group of these; the first may be alone at first, so it joins again."""
         seats = [self.names.index(name) for name in who]
         for seat in (*seats, seats[0]):
             self.request(Move("join", seat), self.names[seat])
@@ -156,7 +156,7 @@ class _CaseWriter:
         return max(low, min(high, older.get(api, high)))
 
     def fields(self, move: Move, who: str, api: str, version: int) -> dict[str, Any] | None:
-        """What the request says; None where the version can't say it."""
+        """The fields of a request; None where the version lacks one."""
         group = {"elsewhere": _OTHER_GROUP, "nowhere": ""}.get(move.odd, "g")
         if move.do == "describe":
             return {"groups": (group,)}

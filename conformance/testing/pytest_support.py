@@ -1,7 +1,7 @@
-"""Ten lines in anybody's pytest: is my coordinator one that the model explains?
+"""Test a coordinator in your own pytest: does the model explain all that it answers?
 
-Decides what a test says when it fails: the program, in the protocol's words, what should have been
-answered and by which rule, the same program as code, and a trace file for `fencepost replay`.
+A failing test reports the program in the protocol's words, what should have been answered and by
+which rule, the same program as code, and a trace file for `fencepost replay`.
 
     from fencepost.conformance.testing.pytest_support import machine_against
 
@@ -39,15 +39,16 @@ TRACES = Path("fencepost-traces")
 """Where traces of failures are written, below the current folder."""
 
 Held = str | Target | Callable[[], Coordinator]
-"""What can be held to the model: a target by name (`mock`, `exec:COMMAND`, `tcp://HOST:PORT`), a
-target, or a function that makes a coordinator in this process."""
+"""What can be tested: a target by name (`mock`, `exec:COMMAND`, `tcp://HOST:PORT`), a target, or a
+function that makes a coordinator in this process.
+"""
 
 _NO_SLASHES = re.compile(r"[^A-Za-z0-9.]+")
 
 
 @runtime_checkable
 class _Openable(Protocol):
-    """What tells a target from a function."""
+    """Distinguishes a target from a function."""
 
     def scope(self, label: str, *, isolated: bool = False, restarts: bool = False) -> Any:
         """As a target has it."""
@@ -55,7 +56,7 @@ class _Openable(Protocol):
 
 
 class ViolationError(AssertionError):
-    """A coordinator did what the model doesn't.  `str()` is the whole report."""
+    """A coordinator did what the model doesn't; `str()` is the whole report."""
 
 
 class FactoryTarget:
@@ -152,7 +153,10 @@ def check_programs(
     level: Level = Level.SHOULD,
     traces: Path = TRACES,
 ) -> Sequence[ProgramRun]:
-    """Run known programs, regressions for example.  Raises ViolationError for the first."""
+    """Run given programs, for example regressions.
+
+    Raises ViolationError for the first that fails.
+    """
     __tracebackhide__ = True
     with ProgramRunner(target_of(held), find_revision(revision), level=level) as court:
         results = court.run(programs)
@@ -164,7 +168,7 @@ def check_programs(
 
 
 def target_of(held: Held) -> Target:
-    """What is held to the model, as a target.  Raises UnknownTargetError."""
+    """The coordinator to test, as a target.  Raises UnknownTargetError."""
     if isinstance(held, str):
         return find_target(held, TargetOptions())
     if isinstance(held, _Openable):

@@ -49,9 +49,9 @@ class ProgramRun:
 
     @property
     def gravity(self) -> int:
-        """How grave, 0 most: breaks a guarantee that needs no model; can't be explained; is less.
+        """How grave, 0 most: breaks a property that needs no model; can't be explained; others.
 
-        A connection that is closed may be another program's doing, where several run side by side.
+        A closed connection may be another program's fault, where several run side by side.
         """
         violation = self.result.violation
         wrong = None if violation is None else violation.wrong
@@ -63,7 +63,7 @@ class ProgramRun:
 
 
 class ProgramRunner:
-    """A target that is open and is given programs; for `with`, from code that is not async.
+    """Opens a target and runs programs on it; for `with`, in code that is not async.
 
     Raises TargetUnavailableError when it is entered.
     """
@@ -149,7 +149,7 @@ class ProgramRunner:
         return ProgramRun(program, result, broken, wrong or bool(broken))
 
     def report(self, ran: ProgramRun) -> str:
-        """What went wrong: what was done and answered, what was due and why; members by name."""
+        """What went wrong: what was sent, answered and due, and why; members by name."""
         lines = []
         result = ran.result
         if result.recording is not None:
@@ -163,7 +163,7 @@ class ProgramRunner:
         return "\n".join(lines)
 
     def trace(self, ran: ProgramRun) -> TraceFile | None:
-        """The evidence; None where the target failed and left none."""
+        """The trace of a run; None where the target itself failed."""
         return sound_trace(ran.result, self.revision, self.target.provenance())
 
 

@@ -24,7 +24,7 @@ _FIRST = 8
 _SMALLEST = tuple(
     Program((Move("join", one), Move("join", two))) for one, two in ((0, 1), (0, 2), (0, 3), (3, 4))
 )
-"""What anybody would try first: two processes join, of one instance, of two, one dynamic, both."""
+"""The simplest programs: two processes join, of one instance, of two, one dynamic, both."""
 _LONG, _LONGEST = 10, 40
 _PLAINER = 20
 _PAIRED = 8
@@ -32,18 +32,18 @@ _PAIRED = 8
 
 @dataclass(frozen=True, slots=True)
 class Searched:
-    """What a search found (None: nothing), and how many programs it ran."""
+    """The result of a search (`found` None: nothing failed), and how many programs it ran."""
 
     found: ProgramRun | None
     examples: int
 
 
 class _FailureFoundError(AssertionError):
-    """A program that fails."""
+    """A program fails."""
 
 
 def search_quickly(court: ProgramRunner, chosen: settings, doings: Sequence[str] = ALL) -> Searched:
-    """By Hypothesis, one long program after the other, where a program takes no time."""
+    """Let Hypothesis search with long programs, one after the other, on a virtual clock."""
     failing: list[ProgramRun] = []
     tried = 0
 
@@ -62,7 +62,7 @@ def search_quickly(court: ProgramRunner, chosen: settings, doings: Sequence[str]
     @given(programs(min_moves=_LONG, max_moves=_LONGEST, doings=doings))
     def judged(program: Program) -> None:
         if failing:
-            raise _FailureFoundError  # Hypothesis asks again for what it has been shown
+            raise _FailureFoundError  # Hypothesis runs a failing example again
         ran = run(program)
         event(ran.result.outcome.value)
         used = ran.result.verdict.used if ran.result.verdict is not None else frozenset()
@@ -79,7 +79,7 @@ def search_quickly(court: ProgramRunner, chosen: settings, doings: Sequence[str]
 
 
 def _shrunk(first: ProgramRun, run: Callable[[Program], ProgramRun]) -> ProgramRun:
-    """Made shorter, one attempt after the other."""
+    """Shrink a program, one attempt after the other."""
     best = first
 
     def shows(moves: Sequence[Move]) -> Sequence[Move] | None:
@@ -98,7 +98,7 @@ def _shrunk(first: ProgramRun, run: Callable[[Program], ProgramRun]) -> ProgramR
 def search_side_by_side(
     court: ProgramRunner, chosen: settings, doings: Sequence[str] = ALL
 ) -> Searched:
-    """In batches, where a program takes seconds."""
+    """Search in batches, on a real clock, where a program takes seconds."""
     tried = 0
     for batch in _batches(chosen, doings):
         ran = court.run(batch)
@@ -145,7 +145,7 @@ def _drawn(
 
 
 def _shorter(court: ProgramRunner, best: ProgramRun) -> tuple[ProgramRun, int]:
-    """The shortest that still fails, and how many were run."""
+    """The shortest program that still fails, and how many were run."""
     tried = {best.program}
     while candidates := [p for p in dict.fromkeys(_below(best.program)) if p not in tried]:
         tried.update(candidates)
@@ -158,7 +158,7 @@ def _shorter(court: ProgramRunner, best: ProgramRun) -> tuple[ProgramRun, int]:
 
 
 def _below(program: Program) -> Iterator[Program]:
-    """Simpler ones: any one or two of its moves, all but one or two, half, or one less odd."""
+    """Simpler programs: one or two moves, all but one or two, half, or one boundary value less."""
     moves = program.moves
     for one, two in combinations(moves[:_PAIRED], 2):
         yield program._replace(moves=(one, two))
@@ -173,7 +173,7 @@ def _below(program: Program) -> Iterator[Program]:
 
 
 def _size(ran: ProgramRun) -> tuple[int, int, int, int]:
-    """Grave faults first, among those the most ordinary, shortest and plainest program."""
+    """The order of failing programs: grave faults first, then usual, short, plain programs."""
     moves = ran.program.moves
     odd = sum(bool(move.odd) for move in moves)
     return (

@@ -36,13 +36,13 @@ from fencepost.conformance.plans.shrink.unify import (
 from fencepost.properties.checking.shrinking import without_pairs, without_runs
 
 _PAIRED = 16
-"""Of longer plans no two steps are left out together: there are too many."""
+"""In longer plans no two steps are left out together: there are too many pairs."""
 
 Edit = Callable[[Case, Versions], Iterator[Case]]
 
 
 def single_steps(case: Case) -> Iterator[Case]:
-    """The plan without each of its steps, and what that takes with it, where that can be run."""
+    """The plan without each of its steps, and without what depends on it, where that can be run."""
     before = overlaps(case.steps)
     for smaller in _singles(case, {}):
         if overlaps(smaller.steps) <= before:
@@ -50,7 +50,7 @@ def single_steps(case: Case) -> Iterator[Case]:
 
 
 def sensible(edit: Edit, case: Case, apis: Versions) -> Iterator[Case]:
-    """What a kind of change leads to: plans that are simpler, and can be run.
+    """The plans that one kind of change gives, if they are simpler and can be run.
 
     `apis`: the versions that the target has.
     """
@@ -119,7 +119,7 @@ def _singles(case: Case, apis: Versions) -> Iterator[Case]:
 
 
 def _pairs(case: Case, apis: Versions) -> Iterator[Case]:
-    """Without two steps that need one another."""
+    """Without two steps."""
     del apis
     if len(case.steps) <= _PAIRED:
         yield from (with_steps(case, kept) for kept in without_pairs(case.steps))
@@ -144,4 +144,4 @@ EDITS: tuple[Edit, ...] = (
 """Every kind of change, in the order in which they are tried."""
 
 LEAVING_OUT: tuple[Edit, ...] = (_one_group, _without_members, _singles)
-"""What shows that nothing can be left out."""
+"""The changes after which nothing can be left out."""

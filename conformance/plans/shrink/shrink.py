@@ -25,36 +25,36 @@ from fencepost.properties.workers.cancellation import Stop
 T = TypeVar("T")
 
 TRIES = 4000
-"""So many plans are tried for one failure at most."""
+"""The most plans that are tried for one failure."""
 
 AT_ONCE = 24
-"""So many side by side, on a real clock."""
+"""How many plans run side by side on a real clock."""
 
 _MOMENT_S = 0.5
 
 
 @dataclass(frozen=True, slots=True)
 class Reproducer(Generic[T]):
-    """A plan that shows what is looked for, and the run that showed it."""
+    """A plan that shows a failure, and the run that showed it."""
 
     case: Case
     run: T
 
 
 Judge = Callable[[Case], Coroutine[None, None, T | None]]
-"""A plan → the run that showed what is looked for, None where it didn't show.
+"""A plan → the run that showed the failure, None where it did not show.
 
 May raise GivenUpError.
 """
 
 
 class GivenUpError(Exception):
-    """A run took so long that its end was not waited for."""
+    """A run took so long that it was not waited for."""
 
 
 @dataclass(frozen=True, slots=True)
 class Minimal(Generic[T]):
-    """The smallest that was found, how many plans were tried, and whether nothing was left out."""
+    """The smallest plan that was found, how many were tried, and whether it is minimal."""
 
     shown: Reproducer[T]
     tried: int
@@ -73,11 +73,11 @@ async def smallest(
     seconds: float | None = None,
     stop: Stop | None = None,
 ) -> Minimal[T]:
-    """Make a plan smaller.
+    """Shrink a plan.
 
-    `apis`: the versions that can be asked for; `patient`: is asked about what the judge gave up;
-    `begin`: plans to begin with, if they show it, the first rather than the others; `seconds`: at
-    most; `stop`: ends it early.
+    `apis`: the versions that the target has; `patient`: the judge for plans on which `judge` gave
+    up; `begin`: plans to start with, if one fails, the first that does; `seconds`: the time limit;
+    `stop`: ends it early.
     """
     work = _PlanShrinking(first, apis, judge, patient or judge, at_once, tries)
     ended = None
@@ -88,7 +88,7 @@ async def smallest(
 
 
 class _PlanShrinking(Generic[T]):
-    """One minimisation under way; `best` always shows it."""
+    """One shrinking under way; `best` always shows the failure."""
 
     def __init__(
         self,
@@ -111,7 +111,7 @@ class _PlanShrinking(Generic[T]):
         self._given_up: set[_Key] = set()
 
     async def whole(self, begin: Sequence[Case]) -> bool:
-        """Until nothing makes it smaller; True."""
+        """Shrink until no smaller plan shows the failure; returns True."""
         await self._first(begin[: self._tries])
         while True:
             while await self._round():
@@ -120,7 +120,7 @@ class _PlanShrinking(Generic[T]):
                 return True
 
     async def _round(self) -> bool:
-        """Every kind of change; whether any made it smaller."""
+        """Try every kind of change; returns whether any made the plan smaller."""
         began = self.best
         for edit in EDITS:
             place: int | None = 0
@@ -142,7 +142,7 @@ class _PlanShrinking(Generic[T]):
         return False
 
     async def _change(self, edit: Edit, place: int) -> int | None:
-        """The first change of a kind, from some place on; where to go on, if there was one."""
+        """Take the first change of a kind from some place on; returns where to go on."""
         candidates = self._new(edit, place)
         while batch := list(islice(candidates, min(self._at_once, self._tries - self.tried))):
             taken = await self._first([case for _, case in batch])
@@ -151,7 +151,7 @@ class _PlanShrinking(Generic[T]):
         return None
 
     async def _first(self, cases: Sequence[Case]) -> int | None:
-        """The place of the first that shows it, which is the best now."""
+        """Take the first plan that shows the failure; returns its place, None if none."""
         self.tried += len(cases)
         runs = [asyncio.create_task(self._asked(case)) for case in cases]
         try:
@@ -166,7 +166,7 @@ class _PlanShrinking(Generic[T]):
             came = await asyncio.gather(*runs, return_exceptions=True)
             for case, shown in zip(cases, came, strict=True):
                 if shown is not None:
-                    self._known.discard(_key(case))  # not that it doesn't show
+                    self._known.discard(_key(case))  # it was not decided
         return None
 
     async def _asked(self, case: Case) -> T | None:
@@ -177,7 +177,7 @@ class _PlanShrinking(Generic[T]):
             return None
 
     def _new(self, edit: Edit, place: int) -> Iterator[tuple[int, Case]]:
-        """What was not tried yet; what stands before `place` was, in a bigger plan."""
+        """Plans that were not tried yet; those before `place` were tried in a bigger plan."""
         for at, case in enumerate(sensible(edit, self.best.case, self._apis)):
             key = _key(case)
             if at >= place and key not in self._known:
@@ -186,7 +186,7 @@ class _PlanShrinking(Generic[T]):
 
 
 async def _decided(runs: Sequence[asyncio.Task[T | None]]) -> None:
-    """Until all have ended, or one has shown it and those before it had a moment more."""
+    """Wait until all runs have ended, or one is accepted and those before had a moment more."""
     pending = set(runs)
     while pending:
         done, pending = await asyncio.wait(pending, return_when=asyncio.FIRST_COMPLETED)

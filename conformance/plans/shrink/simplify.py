@@ -29,7 +29,7 @@ _PROTOCOL_SINCE = 5
 
 
 def shorter_waits(case: Case, apis: Versions) -> Iterator[Case]:
-    """A pause of fewer or shorter times."""
+    """A pause with fewer or shorter times."""
     del apis
     for place, step in enumerate(case.steps):
         if not isinstance(step, Pause):
@@ -66,9 +66,9 @@ def lower_versions(case: Case, apis: Versions) -> Iterator[Case]:
 
 
 def fitted(case: Case, apis: Versions) -> Case:
-    """The case with no version above those, where a lower one can say the same.
+    """The case in versions that the target has, where a lower one can express the same.
 
-    That a sync repeats the protocol is for the coordinator to check, so it may go.
+    A sync may lose its protocol: it repeats it only so that the coordinator can check it.
     """
 
     def low_enough(ask: RequestStep) -> RequestStep:
@@ -89,7 +89,7 @@ def _lowered(ask: RequestStep, api: str, version: int, apis: Versions) -> Reques
 
 
 def _can_say(ask: RequestStep, version: int) -> bool:
-    """Whether a version has the fields of a request; a leave may still find another way."""
+    """Whether a version has the fields of a request; a leave may be written in another form."""
     forms = dict(wire_fields(ALL_APIS[ask.api].request))
     return ask.api == "LeaveGroup" or all(
         forms[name].carried_by(version) or isinstance(value, ProtocolOf)
@@ -98,7 +98,7 @@ def _can_say(ask: RequestStep, version: int) -> bool:
 
 
 def plain_bodies(case: Case, apis: Versions) -> Iterator[Case]:
-    """What a well-kept client says, in all requests, in one; then a request that says less."""
+    """What a correct client sends, in all requests, then in one; then requests that say less."""
     del apis
     yield asking(case, _as_usual)
     for place, step in enumerate(case.steps):

@@ -19,7 +19,7 @@ from fencepost.conformance.plans.order import (
     groups_of_plan,
     instances_of,
     members_of_plan,
-    plainly_named,
+    plain_names_of,
 )
 from fencepost.conformance.plans.plan import (
     AssignmentsIfLeader,
@@ -130,4 +130,4 @@ def renamed(case: Case, members: Mapping[str, str], instances: Mapping[str, str]
 def plain_names(case: Case, apis: Versions) -> Iterator[Case]:
     """Instances A, B, …, their processes by number, dynamic members a, b, … as they appear."""
     del apis
-    yield renamed(case, *plainly_named(case.steps))
+    yield renamed(case, *plain_names_of(case.steps))
