@@ -1,4 +1,4 @@
-"""`audit`: check recordings that we did not make."""
+"""`audit`: check recordings that others made: request logs, or traces."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _OF_LOGS = {
     type=click.Choice([REQUEST_LOG, TRACE]),
     default=REQUEST_LOG,
     show_default=True,
-    help="What the files are; .gz is seen by itself.",
+    help="What the files are.  They may be compressed (.gz).",
 )
 @log_options
 @json_option
@@ -50,13 +50,15 @@ def audit_command(
 ) -> int:
     """Check recordings: Kafka's request logs, or traces.
 
-    Each group of a log is explained (some run of the model gives every answer), violated (named by
-    the first line that no state explains), or unknown, with the reason.  A log may begin anywhere.
+    Each group of a log gets one of three results.  Explained: some run of the model gives every
+    answer.  Violated: with the first line that no run gives.  Unknown: with the reason.  A log may
+    begin at any time.
 
-    A broker is told from another by the folder of its files, or by what comes before .log in their
-    names.  A trace is judged whole, by the revision that it names unless --revision says another.
+    Each broker has its own folder of files, or its own name before .log.  A trace is judged as a
+    whole, by the revision that it names or by --revision.
 
-    Exit code: 0 all explained, 1 a group is violated, 2 none is, but one is unknown.
+    Exit code 0: all groups are explained; 1: one is violated; 2: none is violated, but one is
+    unknown.
     """
     if form == TRACE:
         return _traces(files, told.groups, as_json=as_json, report=report)
@@ -67,8 +69,8 @@ def audit_command(
         raise click.UsageError(str(error)) from error
     if not run.exchanges:
         raise click.UsageError(
-            f"{files[0]} holds no line that is read; is it a request log (the logger "
-            "kafka.request.logger at DEBUG), and is --date-pattern the appender's?"
+            f"no line of {files[0]} can be read; is it a request log (the logger "
+            "kafka.request.logger at DEBUG), and is --date-pattern that of the appender?"
         )
     if unknown := sorted(set(told.groups) - set(run.groups)):
         raise click.UsageError(f"no line names the group {unknown[0]!r}")
@@ -98,8 +100,8 @@ def _traces(
     for name, option in _OF_LOGS.items():
         if name in given:
             raise click.UsageError(
-                f"{option} is about request logs, and a trace says for itself what it rests on; "
-                f"leave it out, or say --format {REQUEST_LOG}"
+                f"{option} is for request logs, and a trace has its own settings; "
+                f"leave it out, or give --format {REQUEST_LOG}"
             )
     revision = context.params["revision"] if "revision" in given else None
     audited = audit_traces(files, revision, frozenset(groups))

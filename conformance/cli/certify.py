@@ -1,4 +1,4 @@
-"""`certify` and `replay`: hold a target to the model, and run a trace again."""
+"""`certify` and `replay`: check a target against the model, and judge a trace again."""
 
 from __future__ import annotations
 
@@ -49,18 +49,18 @@ from fencepost.model.table.table import Level
     type=click.Choice([level.value.lower() for level in Level]),
     default="should",
     show_default=True,
-    help="The least binding level that decides the exit code.",
+    help="The lowest level that counts for the exit code.",
 )
-@click.option("--case", "cases", multiple=True, metavar="GLOB", help="Run only these cases.")
-@click.option("--skip", multiple=True, metavar="GLOB", help="Leave these cases out.")
+@click.option(
+    "--case", "cases", multiple=True, metavar="GLOB", help="Run only these cases (may be repeated)."
+)
+@click.option("--skip", multiple=True, metavar="GLOB", help="Skip these cases (may be repeated).")
 @known_failures_options
-@click.option("--seed", default=0, show_default=True, help="Recorded in the certificate.")
+@click.option("--seed", default=0, show_default=True, help="A number that the certificate records.")
 @jobs_option
 @target_options
 @json_option
-@report_option(
-    "Write certificate.json, junit.xml, a page to read (index.html) and the traces there."
-)
+@report_option("Write certificate.json, junit.xml, index.html and the traces there.")
 def certify_command(
     *,
     target: str,
@@ -79,12 +79,15 @@ def certify_command(
 ) -> int:
     """Check a target against the decision table, case by case.
 
-    The catalogue's cases are written by hand, one for each rule at least.  The suite `cover` walks
-    every transition of small groups, `pairs` every two rules that can follow each other.
+    The suite `catalogue` has at least one case for each rule, written by hand.  The suite `cover`
+    takes every transition of small groups.  The suite `pairs` takes every two rules that can follow
+    each other.
 
     TARGET is mock, model[:REVISION], mutant:NAME, kafka:VERSION[+old|+new], kfake, tcp://HOST:PORT
-    or exec:COMMAND.  Exit code 0: it holds (known failures aside); 1: a rule is violated; 2:
-    unknown; 64: usage; 69: the target isn't to be had.
+    or exec:COMMAND.
+
+    Exit code 0: the target holds, apart from known failures; 1: a rule is violated; 2: unknown; 64:
+    usage; 69: the target is not available.
     """
     judge = find_revision(revision or revision_for(target))
     logs = None if report is None else report.absolute() / "logs"

@@ -1,4 +1,4 @@
-"""`compare`: two targets, the same plans, and the shortest on which they differ."""
+"""`compare`: the shortest plan on which two targets differ."""
 
 from __future__ import annotations
 
@@ -43,14 +43,16 @@ _REQUESTS = 5_000
 @click.option(
     "--revision",
     metavar="R",
-    help="The revision that judges [default: kafka-4; for two old Kafkas the newer one's profile].",
+    help="The revision that judges [default: kafka-4; for two old Kafkas that of the newer one].",
 )
 @click.option(
     "--suite",
     type=click.Choice(NAMES),
-    help="Only this suite [default: the catalogue, then cover, then what fuzz would try].",
+    help="Only this suite [default: catalogue, then cover, then generated plans].",
 )
-@click.option("--case", "cases", multiple=True, metavar="GLOB", help="Only these of its cases.")
+@click.option(
+    "--case", "cases", multiple=True, metavar="GLOB", help="Only these cases (may be repeated)."
+)
 @click.option(
     "--requests",
     type=click.IntRange(min=1),
@@ -59,20 +61,20 @@ _REQUESTS = 5_000
 @click.option(
     "--minutes",
     type=click.FloatRange(min=0, min_open=True),
-    help="How long to search; what is found is made small afterwards.",
+    help="How long to search.  Shrinking comes after that.",
 )
 @click.option(
     "--kinds",
     type=click.IntRange(min=1),
     default=KINDS,
     show_default=True,
-    help="So many kinds of difference are enough; each is made small.",
+    help="Stop after so many kinds of difference; each is shrunk.",
 )
-@click.option("--seed", default=0, show_default=True, help="Another seed, other made-up plans.")
+@click.option("--seed", default=0, show_default=True, help="The seed of the generated plans.")
 @jobs_option
 @target_options
 @json_option
-@report_option("Write compare.json and a trace of each side for each difference there.")
+@report_option("Write compare.json and two traces for each difference there.")
 def compare_command(
     *,
     one: str,
@@ -91,12 +93,12 @@ def compare_command(
 ) -> int:
     """Find the shortest plan on which two targets differ.
 
-    Both are asked only what both can be asked, and each is judged by the same revision.  What the
-    protocol leaves to the coordinator's choice is no difference.  A difference must come again each
-    time, and is made as small as it gets.
+    The plans use only what both targets support, and one revision judges both.  Where the protocol
+    leaves the choice to the coordinator, there is no difference.  A difference counts if it can be
+    reproduced each time.  It is then shrunk.
 
-    Exit code 0: nothing tells them apart; 1: they differ; 2: unknown; 64: usage; 69: a target isn't
-    to be had.
+    Exit code 0: no difference; 1: they differ; 2: unknown; 64: usage; 69: a target is not
+    available.
     """
     judge = find_revision(revision or revision_for_both(one, other))
     if requests is None and minutes is None:

@@ -1,6 +1,6 @@
-"""`convert`, `shrink` and `adopt`: a trace in other forms, a smaller one, one in the corpus.
+"""`convert`, `shrink` and `adopt`: write a trace in another format, shrunk, or into the corpus.
 
-Decides where they go: to stdout, or with `-o` to a file, of which a line on stderr tells.
+The trace goes to stdout, or to the file that `-o` names.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ _output = click.option(
     "--output",
     type=click.Path(dir_okay=False, path_type=Path),
     metavar="FILE",
-    help="Where it is written [default: stdout].",
+    help="The file to write [default: stdout].",
 )
 
 
 @click.command("convert")
 @_file
 @click.option(
-    "--to", "form", type=click.Choice(list(TRACE_FORMATS)), required=True, help="The form."
+    "--to", "form", type=click.Choice(list(TRACE_FORMATS)), required=True, help="The format."
 )
 @_output
 def convert_command(file: Path, *, form: str, output: Path | None) -> None:
@@ -42,9 +42,9 @@ def convert_command(file: Path, *, form: str, output: Path | None) -> None:
 
     FILE is a trace file, or an ITF file (of Apalache or Quint).
 
-    itf: with the model's state at each step, and all that is needed to come back; mermaid: a
-    sequence diagram; pytest: a test that needs nothing of fencepost; adapter: what to say to a
-    program on stdio; csv: a row for each step; trace: a trace file.
+    itf: with the model's state at each step, and convertible back; mermaid: a sequence diagram;
+    pytest: a test that needs no fencepost; adapter: the lines to send to a program on stdio; csv: a
+    row for each step; trace: a trace file.
     """
     _write(TRACE_FORMATS[form](read_trace(file)), output)
 
@@ -58,7 +58,7 @@ def convert_command(file: Path, *, form: str, output: Path | None) -> None:
     default=SECONDS,
     show_default=True,
     metavar="SECONDS",
-    help="How long it is made smaller and tried again, on a real clock.",
+    help="How long to shrink and confirm, on a real clock.",
 )
 @target_options
 @_output
@@ -67,9 +67,9 @@ def shrink_command(
 ) -> None:
     """Write the smallest trace that still fails on a target.
 
-    It fails on TARGET as the trace in FILE does.  TARGET may be `property:ID`, too: then it is
-    the smallest that breaks that property, on the model that the trace was recorded from. The
-    trace must have a plan, as those of `certify` and `fuzz` do.
+    It fails on TARGET as the trace in FILE does.  With `property:ID` as TARGET it breaks that
+    property, on the model that the trace was recorded from.  The trace must have a plan: those of
+    `certify` and `fuzz` have one.
     """
     trace = read_trace(file)
     if target.startswith(_PROPERTY):
@@ -88,27 +88,25 @@ def shrink_command(
 @click.argument(
     "finding", metavar="FINDING", type=click.Path(exists=True, dir_okay=False, path_type=Path)
 )
-@click.option(
-    "--name", metavar="NAME", help="What it is called there [default: made of what is wrong]."
-)
+@click.option("--name", metavar="NAME", help="Its name there [default: from what is wrong].")
 @click.option(
     "--into",
     type=click.Path(file_okay=False, path_type=Path),
     metavar="DIR",
-    help="The corpus [default: traces/corpus/ of the checkout that you are in].",
+    help="The corpus [default: traces/corpus/ of the current checkout].",
 )
 @click.option(
     "--today",
     is_flag=True,
-    help="Expect today's verdict, not the file's: the judge was wrong and has been mended.",
+    help="Expect the verdict of today, not that of the file, because the judge was fixed.",
 )
 def adopt_command(finding: Path, *, name: str | None, into: Path | None, today: bool) -> None:
     """Add a trace to the regression corpus.
 
-    The tests of the checkout then expect its verdict.
+    The tests of the checkout then expect its verdict.  FINDING is a trace file, such as `fuzz
+    --report`, `nightly` and `shrink` write, or an ITF file.
 
-    FINDING is a trace file, such as `fuzz --report`, `nightly` and `shrink` write, or an ITF file.
-    Exit code 64: it is there already, its name is taken, or its verdict is another today.
+    Exit code 64: the corpus has it already, its name is taken, or its verdict differs today.
     """
     corpus = corpus_here(into, Path.cwd())
     click.echo(adopt(read_trace(finding), corpus, name=name, today=today).text())

@@ -1,7 +1,6 @@
 """`corpus`: the data pipeline over traces, in one process or on Spark.
 
-Decides how the pipeline's commands are called and what they print; what they do is
-`fencepost.traces.pipeline`'s, and the same with both engines.
+The pipeline itself is `fencepost.traces.pipeline`; it does the same with both engines.
 """
 
 from __future__ import annotations
@@ -42,13 +41,15 @@ engine_option = click.option(
 master_option = click.option(
     "--master",
     metavar="URL",
-    help="Spark's master [default: local[*], or what spark-submit was given].",
+    help="Spark's master [default: local[*], or that of spark-submit].",
 )
 folder_argument = click.argument("folder", metavar="DIR")
 judge_option = click.option(
     "--revision", "judge", default="kafka-4", show_default=True, help="The revision that judges."
 )
-out_option = click.option("--out", metavar="DIR", required=True, help="Write there; a path or URI.")
+out_option = click.option(
+    "--out", metavar="DIR", required=True, help="The folder to write, a path or URI."
+)
 
 
 @contextmanager
@@ -67,7 +68,7 @@ def engine_of(name: str, master: str | None) -> Iterator[JobEngine]:
         ) from error
     if name == "local":
         if master is not None:
-            raise click.UsageError(f"--master {master} is for --engine spark; give both")
+            raise click.UsageError(f"--master {master} needs --engine spark; give both")
         yield LocalEngine()
         return
     try:
@@ -107,7 +108,7 @@ def with_engine(function: Callable[..., Any]) -> Any:
 
 
 @_command("generate")
-@click.option("--traces", type=click.IntRange(1), required=True, help="So many in all.")
+@click.option("--traces", type=click.IntRange(1), required=True, help="How many traces.")
 @click.option("--seed", type=int, default=0, show_default=True)
 @click.option(
     "--revision",
@@ -115,17 +116,17 @@ def with_engine(function: Callable[..., Any]) -> Any:
     multiple=True,
     default=("kafka-4",),
     show_default=True,
-    help="Of these revisions (may be repeated).",
+    help="A revision (may be repeated).",
 )
 @click.option(
-    "--mutants", multiple=True, metavar="NAME,…", help="And of these mutants; `all` for all."
+    "--mutants", multiple=True, metavar="NAME,…", help="Mutants, or `all` (may be repeated)."
 )
 @click.option(
     "--per-shard",
     type=click.IntRange(1),
     default=SHARD_TRACES,
     show_default=True,
-    help="Traces in a file, at most.",
+    help="The most traces in a file.",
 )
 @out_option
 def generate_command(
@@ -142,8 +143,7 @@ def generate_command(
 ) -> None:
     """Generate traces from revisions and mutants.
 
-    They are taken in turn from each.
-    The same options always make the same traces; run again, it makes what is missing.
+    The same options always make the same traces.  A second run makes what is missing.
     """
     names = [name for given in mutants for name in given.split(",") if name]
     chosen = list(MUTANTS) if _ALL in names else names

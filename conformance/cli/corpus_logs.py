@@ -1,6 +1,6 @@
-"""`corpus audit`, `watch` and `metrics`: request logs of many brokers, and what they come to.
+"""`corpus audit`, `watch` and `metrics`: audit the request logs of many brokers.
 
-Decides how they are called and what they print; what they do is `fencepost.traces.pipeline`'s.
+The pipeline itself is `fencepost.traces.pipeline`.
 """
 
 from __future__ import annotations
@@ -50,9 +50,11 @@ def audit_logs_command(
 ) -> None:
     """Check Kafka's request logs into tables.
 
-    Each log is checked as by `fencepost audit`. DIR gets a row for each group, violation,
-    rebalance, life line of an instance id, deployment and problem. Run again, it does what is
-    missing. Exit code: 0 all explained, 1 a group is violated, 2 none is, but one is unknown.
+    Each log is checked as by `fencepost audit`.  DIR gets tables of groups, violations, rebalances,
+    life lines of instance ids, deployments and problems.  A second run does what is missing.
+
+    Exit code 0: all groups are explained; 1: one is violated; 2: none is violated, but one is
+    unknown.
     """
     with engine_of(engine, master) as running:
         from fencepost.traces.pipeline.logs.commands import audit_logs  # noqa: PLC0415  (an extra)
@@ -81,8 +83,8 @@ def audit_logs_command(
     type=click.Path(exists=True, file_okay=False, path_type=Path),
 )
 @click.option("--topic", metavar="NAME", help="Read a topic instead of a folder.")
-@click.option("--bootstrap", metavar="HOST:PORT", help="Of the brokers that have it.")
-@click.option("--once", is_flag=True, help="Read what is there now, and end.")
+@click.option("--bootstrap", metavar="HOST:PORT", help="The brokers of the topic.")
+@click.option("--once", is_flag=True, help="Read what is there now, then end.")
 @click.option(
     "--every",
     "every_s",
@@ -90,11 +92,11 @@ def audit_logs_command(
     default=5.0,
     show_default=True,
     metavar="SECONDS",
-    help="Look for new lines so often.",
+    help="How often to look for new lines.",
 )
 @log_options
 @parts_option(16)
-@click.option("--master", metavar="URL", help="Spark's master  [default: local[*]]")
+@click.option("--master", metavar="URL", help="Spark's master [default: local[*]].")
 @out_option
 @click.pass_context
 def watch_command(
@@ -150,7 +152,8 @@ def watch_command(
 def metrics_command(folder: str, engine: str, master: str | None, *, as_json: bool) -> None:
     """Draw the figures of an audit: metrics.html.
 
-    By group and day, by hour and cause, by duration: tables beside those of the audit.
+    The figures are tables beside those of the audit: by group and day, by hour and cause, by
+    duration.
     """
     with engine_of(engine, master) as running:
         try:

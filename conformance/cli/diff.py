@@ -1,6 +1,6 @@
-"""`fencepost diff A B`: what tells two revisions apart, each as the shortest such sequence.
+"""`diff`: the shortest sequences that tell two revisions apart.
 
-Decides what is said when nothing does: what was compared, and whether that was all there is.
+Where there is none, it says what was compared, and whether the search was complete.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from fencepost.traces.files.difference_words import (
 @click.argument("one", metavar="A")
 @click.argument("other", metavar="B")
 @scope_options()
-@report_option("Write both runs of each difference there, as trace files.")
+@report_option("Write two traces for each difference there.")
 @json_option
 def diff_command(
     one: str,
@@ -45,8 +45,8 @@ def diff_command(
 ) -> int:
     """Find the shortest sequences that tell two revisions apart.
 
-    For each rule that differs between their tables.  Without options, several small crowds of
-    clients are tried; with options, the one that they say.  Exit code 1: they differ.
+    There is one for each rule that differs.  Without options, several small scopes are searched;
+    with options, the scope that they give.  Exit code 1: the revisions differ.
     """
     bounds: tuple[NamedScope, ...] = DIFF_SCOPES
     if scope is not None:

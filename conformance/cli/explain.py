@@ -1,4 +1,4 @@
-"""`cases` and `explain`: what the suites hold, and what a rule, property or case says."""
+"""`cases` and `explain`: list cases, and explain a rule, a property or a case."""
 
 from __future__ import annotations
 

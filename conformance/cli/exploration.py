@@ -1,7 +1,6 @@
-"""What came of an exploration or a check, as people and programs want it.
+"""The results of `explore` and `check`: as text, as JSON and as trace files.
 
-Decides how a failed property is told: what is wrong, in which world, and the shortest run, line by
-line; and the same as JSON and as trace files.
+A property that fails is shown with its world and the shortest run to the failure.
 """
 
 from __future__ import annotations

@@ -1,8 +1,4 @@
-"""`explore`, `check`, `properties`: what must hold, searched exhaustively in small worlds.
-
-Decides how an exploration is shown: what was seen, what failed, and the shortest run to it, in the
-protocol's words.
-"""
+"""`explore`, `check` and `properties`: check properties exhaustively in small worlds."""
 
 from __future__ import annotations
 
@@ -49,10 +45,14 @@ from fencepost.properties.worlds.scopes import CHECK_SCOPES, NamedScope, find_ch
 EXIT_VIOLATED = 1
 _WRONG = {PropertyStatus.BROKEN, PropertyStatus.ASKED}
 jobs_option = click.option(
-    "--jobs", type=click.IntRange(min=1), default=1, show_default=True, help="Processes."
+    "--jobs",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    help="Processes in parallel.",
 )
 property_option = click.option(
-    "--property", "ids", multiple=True, metavar="ID", help="This property alone (may be repeated)."
+    "--property", "ids", multiple=True, metavar="ID", help="Only this property (may be repeated)."
 )
 traces_option = report_option("Write the traces there.")
 
@@ -68,7 +68,7 @@ def chosen(ids: tuple[str, ...]) -> tuple[Property, ...]:
 @click.command("explore")
 @revision_option
 @scope_options(Scope(clients=2, members=2))
-@click.option("--max-states", type=click.IntRange(min=1), metavar="N", help="So many, at most.")
+@click.option("--max-states", type=click.IntRange(min=1), metavar="N", help="The most states.")
 @jobs_option
 @property_option
 @click.option(
@@ -95,7 +95,9 @@ def explore_command(
 ) -> None:
     """Visit every world within bounds and check each property.
 
-    Restarts, generations and member ids are not bounded: worlds that differ in names are one.
+    Restarts, generations and member ids have no bound: worlds that differ only in names are one.
+
+    Exit code 1: a property is violated.
     """
     if graph is not None and graph.suffix not in SUFFIXES:
         raise click.UsageError(f"can't write {graph}; name a file {' or '.join(SUFFIXES)}")
@@ -174,7 +176,7 @@ def _print_told(screen: Console, told: tuple[Told, ...]) -> None:
     "questions",
     multiple=True,
     type=click.Choice([question.name for question in CHECK_SCOPES]),
-    help="In this world alone (may be repeated); liveness is left out then.",
+    help="Only this world (may be repeated).  Liveness is then not checked.",
 )
 @traces_option
 @json_option

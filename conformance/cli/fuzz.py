@@ -57,32 +57,32 @@ _EVERY_S = 2.0
     type=click.IntRange(min=1),
     help=f"How many requests to send [default: {_REQUESTS}, unless --minutes is given].",
 )
-@click.option("--seed", default=0, show_default=True, help="Another seed, other plans.")
+@click.option("--seed", default=0, show_default=True, help="The seed of the plans.")
 @click.option(
     "--jobs",
     type=click.IntRange(min=1),
     default=1,
     show_default=True,
-    help="Processes that search side by side, each with seeds of its own.",
+    help="Processes that search in parallel, each with its own seeds.",
 )
 @click.option(
     "--corpus",
     type=click.Path(file_okay=False, path_type=Path),
     metavar="DIR",
-    help="Begin with the plans there; write those there that bring something new.",
+    help="Begin with the plans there, and add the plans that reach something new.",
 )
 @click.option(
     "--examine",
     type=click.FloatRange(min=0),
     metavar="SECONDS",
-    help="How long what was found is made smaller and tried again, on a real clock "
+    help="How long to shrink and confirm what was found, on a real clock "
     "[default: as long as the search took, at least 300].",
 )
 @revision_of_target_option
 @known_failures_options
 @target_options
 @json_option
-@report_option("Write fuzz.json, a trace of each finding, and the logs of what was started there.")
+@report_option("Write fuzz.json, a trace of each finding, and the target's logs there.")
 def fuzz_command(
     *,
     target: str,
@@ -101,13 +101,12 @@ def fuzz_command(
 ) -> int:
     """Search a target for violations with generated plans.
 
-    Plans are drawn with the model in the loop, towards rules, pairs of rules and states that were
-    not reached yet; each is judged as certify judges.  What is found is made as small as it gets
-    and tried again.  The same seed draws the same plans.  Ctrl-C ends the search and tells what
-    was found.
+    Plans are generated with the model, towards rules, pairs of rules and states that were not
+    reached yet.  Each is judged as `certify` does.  Findings are shrunk and confirmed.  The same
+    seed gives the same plans.  Ctrl-C ends the search and reports what was found.
 
-    Exit code 0: nothing was found (known failures aside); 1: a rule is violated; 2: something is
-    wrong now and then, or was not tried again; 64: usage; 69: the target isn't to be had.
+    Exit code 0: nothing was found, apart from known failures; 1: a rule is violated; 2: a violation
+    is intermittent, or was not confirmed; 64: usage; 69: the target is not available.
     """
     judge = find_revision(revision or revision_for(target))
     if requests is None and minutes is None:

@@ -1,7 +1,7 @@
-"""`mutants`: the models that are broken on purpose, and what finds them.
+"""`mutants`: list the models that are broken on purpose, or run every engine on them.
 
-Decides how they are shown: listed, one row each, those from the history of real bugs first; or as
-the kill matrix, which says what every engine finds and at what cost.  A survivor is a failure.
+The result is the kill matrix: what each engine finds, and at what cost.  A mutant that survives is
+a failure.
 """
 
 from __future__ import annotations
@@ -28,16 +28,22 @@ _EXIT_SURVIVOR = 1
 
 @click.command("mutants")
 @click.argument("names", metavar="[NAME...]", nargs=-1)
-@click.option("--list", "only_list", is_flag=True, help="Print what there is, and search nothing.")
+@click.option("--list", "only_list", is_flag=True, help="List the mutants, and run nothing.")
 @click.option(
     "--engine",
     "engines",
     type=click.Choice(list(ENGINES)),
     multiple=True,
-    help="This engine alone (may be repeated).",
+    help="Only this engine (may be repeated).",
 )
-@click.option("--jobs", type=click.IntRange(min=1), default=1, show_default=True, help="Processes.")
-@report_option("Write the matrix there, and a trace file for each run that shows a mutant.")
+@click.option(
+    "--jobs",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    help="Processes in parallel.",
+)
+@report_option("Write the matrix and a trace for each run that shows a mutant there.")
 @json_option
 def mutants_command(
     names: tuple[str, ...],
@@ -49,10 +55,10 @@ def mutants_command(
 ) -> int:
     """Run every engine on models that are broken on purpose.
 
-    The result is the kill matrix: which engine finds which mutant.
+    The result is the kill matrix: which engine finds which mutant.  `mutant:NAME` is also a target
+    and a revision.  For one NAME the output explains what shows it.
 
-    Each is a target, `mutant:NAME`, and a revision of that name.  For one NAME what shows it is
-    told in words.  Exit code 1: a survivor, or an engine missed what it claims to see.
+    Exit code 1: a mutant survives, or an engine misses what it should see.
     """
     try:
         found = [find_mutant(name) for name in dict.fromkeys(names)] or [*MUTANTS.values()]

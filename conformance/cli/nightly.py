@@ -1,7 +1,7 @@
-"""`nightly`: every search that there is, in the time that there is, with one report.
+"""`nightly`: run every search in a given time, and write one report.
 
-Decides what a night begins with if nobody says: the day is the seed, the corpus is that of the
-checkout, and the night before is the one whose report lies in the same folder.
+By default the seed is the date, the corpus is that of the checkout, and the last run is the one
+whose report is in the same folder.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _SOME = 20
     type=click.FloatRange(min=0, min_open=True),
     default=_MINUTES,
     show_default=True,
-    help="How long it takes, report included.",
+    help="How long it takes in all.",
 )
 @click.option(
     "--report",
@@ -48,14 +48,12 @@ _SOME = 20
     metavar="DIR",
     help=f"Write {NAME}, index.html, traces, logs and Hypothesis's examples there.",
 )
-@click.option(
-    "--seed", type=click.IntRange(min=0), help="Another seed, other plans [default: the date]."
-)
+@click.option("--seed", type=click.IntRange(min=0), help="The seed [default: the date].")
 @click.option(
     "--before",
     type=click.Path(dir_okay=False, path_type=Path),
     metavar="FILE",
-    help=f"The {NAME} of the night before [default: the one that --report holds].",
+    help=f"The {NAME} of the last run [default: the one in --report].",
 )
 @click.option(
     "--part",
@@ -70,26 +68,26 @@ _SOME = 20
     multiple=True,
     metavar="TARGET",
     help="Search this target (may be repeated) [default: those that can be started here, the old "
-    "releases of Kafka in turns].",
+    "releases of Kafka in turn].",
 )
 @click.option(
     "--requests",
     type=click.IntRange(min=1),
-    help="Send so many requests in each search at most.",
+    help="The most requests to send in each search.",
 )
 @click.option(
     "--jobs",
     type=click.IntRange(min=1),
     default=lambda: os.cpu_count() or 1,
     show_default="processors",
-    help="Processes side by side, each with seeds of its own.",
+    help="Processes in parallel, each with its own seeds.",
 )
 @click.option(
     "--corpus",
     "corpus_folder",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
     metavar="DIR",
-    help="Traces whose bugs are not new [default: traces/corpus/ of the checkout].",
+    help="Traces whose bugs are known [default: traces/corpus/ of the checkout].",
 )
 @json_option
 def nightly_command(
@@ -107,12 +105,12 @@ def nightly_command(
 ) -> int:
     """Run every search and report what is new.
 
-    The model must explain itself; mutants of it must be found; traces by the hundred are made and
-    judged; the property tests search freely; and targets are fuzzed.  The same bug found by several
-    is one entry.  Ctrl-C ends the night and tells what there is.
+    The parts: the model must explain its own runs; the engines must find mutants; generated traces
+    are judged; the property tests run with new seeds; targets are fuzzed.  A bug that several parts
+    find is one entry.  Ctrl-C ends the run and reports what there is.
 
-    Exit code 0: nothing new; 1: something new; 2: something new that doesn't come each time, or a
-    part failed; 64: usage; 69: a target that --target names isn't to be had.
+    Exit code 0: nothing new; 1: a new bug; 2: a new bug that is intermittent, or a part failed; 64:
+    usage; 69: a target of --target is not available.
     """
     for target in targets:
         find_target(target, TargetOptions())

@@ -1,7 +1,7 @@
-"""The command that proves: every obligation of a revision, with Z3.
+"""`prove`: prove every obligation of a revision with Z3.
 
-Decides how a proof is shown: what was proved in one table, whatever fails as a step in plain words.
-Z3 is an extra; without it the command says how to get it.
+What is proved is one table; what fails is shown as a step in words.  Z3 is an extra: without it the
+command says how to install it.
 """
 
 from __future__ import annotations
@@ -45,13 +45,13 @@ _KINDS = {
     "names",
     multiple=True,
     metavar="ID",
-    help="Prove this property alone, the invariants assumed; may be given several times.",
+    help="Only this property, with the invariants assumed (may be repeated).",
 )
 @json_option
 def prove_command(revision: str, names: tuple[str, ...], as_json: bool) -> int:
     """Prove the properties for any number of members.
 
-    Every step keeps what must hold, for any number of members and instances.
+    Z3 proves that every step keeps them, for any number of members and instances.
     """
     found = find_revision(revision)
     for name in names:

@@ -39,7 +39,7 @@ class _Listening(Target, Protocol):
 def _can_be_added_to(
     context: click.Context, parameter: click.Parameter, path: Path | None
 ) -> Path | None:
-    """The absolute path.  Java would only mumble that it can't write there, and go on."""
+    """The absolute path.  Checked here, since Java goes on without it."""
     del context, parameter
     if path is None:
         return None
@@ -60,7 +60,7 @@ def _can_be_added_to(
     type=click.Path(dir_okay=False, path_type=Path),
     callback=_can_be_added_to,
     metavar="FILE",
-    help="Add each request that a kafka:VERSION answers to this file, as `fencepost audit` reads.",
+    help="Append each request that a kafka:VERSION answers to this file, for `fencepost audit`.",
 )
 def start_command(
     *,
@@ -73,7 +73,7 @@ def start_command(
     """Start a target and print its address.
 
     The target runs until Ctrl-C or SIGTERM. TARGET is kafka:VERSION[+old|+new], kfake or mock.
-    Exit code 64: usage; 69: the target isn't to be had.
+    Exit code 64: usage; 69: the target is not available.
     """
     logs = None if report is None else report.absolute()
     options = TargetOptions(
@@ -82,8 +82,8 @@ def start_command(
     held = find_target(target, options)
     if not hasattr(type(held), "address"):
         raise UnknownTargetError(
-            f"{target} is nothing that is started here and has an address: start kafka:VERSION, "
-            "kfake or mock; for the model itself see `fencepost serve`"
+            f"{target} can't be started: give kafka:VERSION, kfake or mock; for the model itself "
+            "use `fencepost serve`"
         )
     asyncio.run(_stay(cast("_Listening", held), as_json=as_json))
     return 0
@@ -106,9 +106,10 @@ async def _stay(held: _Listening, *, as_json: bool) -> None:
 def adapter_command(name: str) -> int:
     """Run the model as a program that speaks adapter protocol 1.
 
-    It reads stdin and writes stdout. mutant:NAME is a model that is broken on purpose. Open
-    choices are resolved in a fixed order: the first leader by member id, the first protocol by
-    name. New member ids are the instance id (or client id) and a running number.
+    It reads stdin and writes stdout.  mutant:NAME is a model that is broken on purpose.
+
+    Where the protocol leaves a choice, the first is taken: the leader by member id, the protocol by
+    name.  A new member id is the instance id (or client id) and a number.
     """
     coordinator = ModelCoordinator(find_model(name), own_version())
     return serve(coordinator, sys.stdin.buffer, sys.stdout.buffer)
@@ -123,6 +124,6 @@ def bench_command(arguments: tuple[str, ...]) -> int:
     """
     if not Path("benchmarks/__main__.py").is_file():
         raise TargetUnavailableError(
-            "benchmarks are no part of the package: run this at the root of a checkout of fencepost"
+            "the package has no benchmarks: run this at the root of a checkout of fencepost"
         )
     return subprocess.run([sys.executable, "-m", "benchmarks", *arguments], check=False).returncode  # noqa: S603  (our own)

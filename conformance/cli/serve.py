@@ -1,4 +1,4 @@
-"""`serve`: the model as a broker that stays until it is told to end."""
+"""`serve`: run the model as a broker until it is interrupted."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _settings(
         key, equals, text = value.partition("=")
         if key not in CONFIG_DEFAULTS or not equals:
             known = ", ".join(CONFIG_DEFAULTS)
-            raise click.BadParameter(f"{value!r} is no KEY=VALUE; the keys are {known}")
+            raise click.BadParameter(f"{value!r} is not KEY=VALUE; the keys are {known}")
         if text == "none" and key == _NONE_ALLOWED:
             settings[key] = None
             continue
@@ -64,12 +64,12 @@ def _topics(
 
 @click.command("serve")
 @click.argument("name", metavar="model[:REVISION]|mutant:NAME")
-@click.option("--port", type=_port, help="The port of the loopback [default: one that is free].")
+@click.option("--port", type=_port, help="The port [default: a free one].")
 @click.option(
     "--advertise",
     type=_port,
     metavar="PORT",
-    help="The port that clients are told, where a proxy stands in front [default: the port].",
+    help="The port that clients are told, if there is a proxy [default: --port].",
 )
 @click.option(
     "--set",
@@ -77,7 +77,7 @@ def _topics(
     multiple=True,
     callback=_settings,
     metavar="KEY=VALUE",
-    help="A group setting, e.g. group.initial.rebalance.delay.ms=0 [default: Kafka's].",
+    help="A group setting, such as group.initial.rebalance.delay.ms=0 [default: Kafka's].",
 )
 @click.option(
     "--topic",
@@ -85,9 +85,9 @@ def _topics(
     multiple=True,
     callback=_topics,
     metavar="NAME",
-    help="A topic that there is, of 4 partitions.",
+    help="A topic with 4 partitions (may be repeated).",
 )
-@click.option("--seed", type=int, help="For open choices and member ids [default: drawn].")
+@click.option("--seed", type=int, help="The seed of open choices and member ids [default: random].")
 @json_option
 def serve_command(
     *,
@@ -103,7 +103,7 @@ def serve_command(
 
     It runs on a real clock until it is interrupted.  mutant:NAME is a model that is broken on
     purpose.  Its address is
-    printed when it is ready.  Topics hold nothing, and nothing can be produced.
+    printed when it is ready.  Topics are empty, and nothing can be produced.
     """
     revision = find_model(name)
     chosen = secrets.randbits(_SEED_BITS) if seed is None else seed

@@ -1,4 +1,4 @@
-"""Commands that print what there is: the table, the cases, an explanation, the revisions."""
+"""`table` and `revisions`: print the rules of a revision, and how revisions differ."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""For spark-submit: `spark-submit … spark_entry.py check DIR` is `fencepost corpus check DIR`.
+"""For spark-submit: `spark-submit … spark_entry.py check DIR` runs `fencepost corpus check DIR`.
 
-Decides nothing but the engine: Spark, with the master and the settings that spark-submit was given.
-`fencepost corpus entry-point` tells where this file is.
+The engine is Spark, with the master and the settings of spark-submit.  `fencepost corpus
+entry-point` prints the path of this file.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`view`: traces or certificates as a page."""
+"""`view`: write an HTML page of traces, certificates or a fuzz run."""
 
 from __future__ import annotations
 
@@ -35,17 +35,18 @@ TRACE, CERTIFICATE, FUZZ = "trace", "certificate", "fuzz run"
 def view_command(*, files: tuple[Path, ...], output: Path) -> None:
     """Write an HTML page of traces, certificates or a fuzz run.
 
-    The page is one file and loads nothing else. Traces of one case can be given together, the
-    minimal one first. A certificate.json or a fuzz.json takes the traces that lie beside it along.
+    The page is one file and loads nothing else. Several traces of one case
+    can be given, the minimal one first.  With a certificate.json or a fuzz.json come the traces of
+    its folder.
     """
     documents = [(path, _json(path)) for path in files]
     kinds = {_kind(document): path for path, document in documents}
     if len(kinds) > 1:
         names = " and ".join(f"{path} ({kind})" for kind, path in kinds.items())
-        raise click.UsageError(f"{names} don't go on one page; view them one by one")
+        raise click.UsageError(f"{names} can't be on one page; view them one by one")
     (kind,) = kinds
     if kind == FUZZ and len(documents) > 1:
-        raise click.UsageError("a page tells one run of fuzz; view them one by one")
+        raise click.UsageError("a page shows one run of fuzz; view them one by one")
     text = {CERTIFICATE: _certificates, FUZZ: _fuzz, TRACE: _traces}[kind](documents)
     write_texts({output.name: text}, output.parent, "-o")
     click.echo(f"{output}: {plural(len(documents), kind)}")

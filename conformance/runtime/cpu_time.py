@@ -1,7 +1,7 @@
-"""The processor time of what was started here and still runs, for the figures of a run.
+"""The processor time of processes that were started here and still run.
 
-Decides whose it is: all processes below this one are a target's, but those that work for this
-command.  Only Linux tells of processes that still run; elsewhere nothing is said.
+All processes below this one belong to a target, but those that work for this command.  Only Linux
+reports processes that still run; elsewhere there is no figure.
 
 Source: proc(5), `stat` and `children`.
 """

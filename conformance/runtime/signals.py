@@ -1,8 +1,8 @@
 """A command's event loop, and its end by a signal.
 
-Decides that SIGTERM is as Ctrl-C: what runs is cancelled, and what a target has on a cluster is
-cleaned up before the process ends.  Whoever can't wait for that sends the signal again.  Where a
-command can end early with what it has, the first signal asks for that, and the second is the end.
+SIGTERM is handled as Ctrl-C: what runs is cancelled, and what a target has on a cluster is removed
+before the process ends.  A second signal ends it at once.  Where a command can end early with a
+result, the first signal asks for that, and the second ends the process.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 """The adapter side of adapter protocol 1: a coordinator of this process as a program on stdio.
 
-Decides how a command becomes a call and its outcome a reply: one reply for each command, in order,
-whatever comes in.  What the judge does wrong (bad JSON, an unknown command, an id used twice) is
-answered `error` and the next command is read; what the coordinator can't do is `unsupported`.
+There is one reply for each command, in order, whatever comes in.  A mistake of the judge (bad JSON,
+an unknown command, an id used twice) is answered `error`, and the next command is read.  What the
+coordinator cannot do is answered `unsupported`.
 
 Commands and replies are both checked, so that neither a wrong judge nor a wrong coordinator can
-make this adapter break the protocol.  `Answer.findings` are the judge's own and don't travel.
+make this adapter break the protocol.  `Answer.findings` are the judge's own and are not sent.
 """
 
 from __future__ import annotations

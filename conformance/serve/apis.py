@@ -1,8 +1,8 @@
-"""What a broker answers beside the group protocol: its versions, brokers, topics and settings.
+"""What a broker answers besides the group protocol: its versions, brokers, topics and settings.
 
-Decides how much of a cluster stands around the model that is served: one broker, which coordinates
-every group; topics that are names with partitions and hold nothing (`fencepost.conformance.
-broker_log`); the group settings, as far as DescribeConfigs is asked for them.
+The cluster around the model is small: one broker, which coordinates every group; topics that are
+names with partitions and hold nothing (`fencepost.conformance.serve.topic_log`); the group
+settings, for DescribeConfigs.
 
 Source: Kafka's message definitions; KIP-511 (ApiVersions: a version too high is answered in version
 0 with the versions that there are; the name of a client's software is held to a pattern).

@@ -1,10 +1,10 @@
 """The model as a broker: on a TCP port of the loopback, on a real clock, for any client.
 
-Decides how the model meets the world.  Requests of one connection are handled one after the other,
-those behind a parked one wait.  What was due before a request came is done before it.  Times are
-rounded so that no timer is early by the clients' clocks.  Where the protocol leaves something open,
-a seed chooses.  What is no request of ours ends its connection, as with any broker: garbage, a
-frame too long, an unknown API or version.  Only a version too high of ApiVersions is answered.
+Requests of one connection are handled one after the other; those behind a parked one wait.  Timers
+that were due before a request came fire before it is handled.  Times are rounded so that no timer
+is early by the clients' clocks.  Where the protocol leaves a choice, a seed chooses.  An invalid
+request ends its connection, as with any broker: garbage, a frame too long, an unknown API or
+version.  Only a version too high of ApiVersions is answered.
 
 Source: Kafka's protocol guide, "Network"; KIP-511.
 """
@@ -92,7 +92,7 @@ class ModelBroker:
         return Address(HOST, self._server.sockets[0].getsockname()[1])
 
     async def __aenter__(self) -> Self:
-        """Listen.  Raises TargetUnavailableError for a port that isn't to be had."""
+        """Listen.  Raises TargetUnavailableError for a port that is not free."""
         loop = asyncio.get_running_loop()
         self._failed = loop.create_future()
         self._begun = loop.time()

@@ -1,8 +1,8 @@
 """One client's connection, as a broker has it.
 
-Decides when a request is read: when the one before it is answered, and the client has taken its
-answers.  What is sent meanwhile waits, and beyond a frame's length it waits at the client.  A
-length that no frame may have ends the connection.
+A request is read when the one before it is answered, and the client has read its answers.  What is
+sent meanwhile waits, and beyond a frame's length it waits at the client.  A length that no frame
+may have ends the connection.
 
 Source: Kafka's protocol guide, "Network": a broker handles one request of a connection at a time.
 """

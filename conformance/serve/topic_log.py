@@ -1,8 +1,7 @@
-"""Topics to a consumer: logs that have always been read to their end.
+"""Topics for consumers: logs that have always been read to their end.
 
-Decides what a consumer is told that fetches from a broker without a log: wherever it stands, there
-is nothing after it.  So it keeps to its group, commits what it likes, and asks again after the time
-that it is ready to wait.
+A consumer that fetches is told that there is nothing after its position, whatever that is.  So it
+stays in its group, commits what it likes, and asks again after the time that it is ready to wait.
 
 Source: Kafka's message definitions, ListOffsets and Fetch.
 """

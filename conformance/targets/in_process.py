@@ -1,8 +1,8 @@
 """The model as a coordinator in this process, with a virtual clock.
 
-Decides how open choices are resolved, since a program must answer one thing: always the first of
-the machine's outcomes, which are ordered by member id (for a leader) and by name (for a protocol).
-New ids are the instance id or client id and a running number, so that a run is the same each time.
+Where the protocol leaves a choice, the first outcome of the machine is taken.  Outcomes are ordered
+by member id (for a leader) and by name (for a protocol).  A new member id is the instance id or
+client id and a number.  So a run is the same each time.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 class ModelCoordinator(Coordinator):
-    """A revision of the model, held to the interface that everything else is held to."""
+    """A revision of the model as a coordinator, with the interface of all coordinators."""
 
     def __init__(self, revision: Revision, version: str = "0") -> None:
         self._revision = revision
@@ -45,7 +45,7 @@ class ModelCoordinator(Coordinator):
         self._seen: set[str] = set()
 
     def hello(self) -> Hello:
-        """The revision by name; both features."""
+        """Name the revision and its APIs; both features are supported."""
         return Hello(
             f"fencepost-model:{self._revision.name}",
             self._version,
@@ -55,7 +55,7 @@ class ModelCoordinator(Coordinator):
         )
 
     def reset(self, config: Config) -> Reset:
-        """Any of the four settings; raises UnsupportedError for another, and resets nothing."""
+        """Begin again with any of the four settings.  Raises UnsupportedError for another."""
         machine = Machine(self._revision, config)
         if unknown := sorted(set(machine.config) - set(self._running.machine.config)):
             raise UnsupportedError(unknown[0])
@@ -82,11 +82,11 @@ class ModelCoordinator(Coordinator):
         return self._running.handle(request, message)
 
     def advance(self, ms: int) -> list[Answer]:
-        """Timers fire each at its own deadline."""
+        """Let time pass; each timer fires at its own deadline."""
         return self._running.advance_to(self._running.now_ms + ms)
 
     def disconnect(self, connection: str) -> Dropped:
-        """The coordinator does not notice; what it answers later finds nobody."""
+        """Drop a connection.  The coordinator does not notice; later answers are lost."""
         return Dropped((), self._running.drop(connection))
 
     def restart(self) -> Dropped:
@@ -101,7 +101,7 @@ class ModelCoordinator(Coordinator):
 
 
 class InProcessCoordinator:
-    """A coordinator in this process behind the interface of those that are waited for."""
+    """A coordinator in this process with the asynchronous interface."""
 
     def __init__(self, inner: Coordinator) -> None:
         self._inner = inner
@@ -136,7 +136,7 @@ class InProcessCoordinator:
 
 
 class InProcessTarget:
-    """`model:REVISION`: a coordinator of its own for each scope."""
+    """`model:REVISION` or `mutant:NAME`: each scope is a coordinator of its own."""
 
     capacity = 1
     hints = Hints()

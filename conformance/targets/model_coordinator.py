@@ -1,8 +1,8 @@
 """The model at work: all groups of a coordinator, their timers, and the requests that wait.
 
-Decides how a pure step function becomes something that runs: which group a request is for, which
-timer is due next, who is told what.  What the protocol leaves open is chosen by the caller's
-`choose`, and member ids are made by its `new_id`; the clock is the caller's, too, in ms from 0.
+The model is a pure step function.  This module routes requests to groups, fires timers in order and
+sends answers to those who wait.  The caller gives what the protocol leaves open: `choose` picks an
+outcome, `new_id` makes member ids.  The clock is the caller's, too, in ms from 0.
 """
 
 from __future__ import annotations

@@ -39,13 +39,13 @@ class UnknownTargetError(BadInputError):
 
 @dataclass(frozen=True, slots=True)
 class TargetOptions:
-    """What a target may be told.
+    """How to reach or start a target.
 
-    `remote`: a broker may be elsewhere; `settings`: group settings that a broker doesn't tell, or
-    of one that is started here; `properties`: other settings of one that is started here; `jobs`:
-    processes for `exec:`; `logs`: a folder for the logs of what is started; `security`: what a
-    broker at an address wants of each connection; `request_log`: an absolute path, where a Kafka
-    that is started here adds each request that it answers.
+    `remote`: the broker may be on another machine.  `settings`: group settings that a broker does
+    not report, or of one that is started here.  `properties`: other settings of one that is started
+    here.  `jobs`: processes for `exec:`.  `logs`: a folder for the logs of what is started.
+    `security`: TLS and SASL for a broker at an address.  `request_log`: an absolute path, to which
+    a Kafka that is started here appends each request that it answers.
     """
 
     remote: bool = False
@@ -68,9 +68,9 @@ def find_target(name: str, options: TargetOptions) -> Target:
     if options.properties and kind not in _STARTED:
         key, value = next(iter(options.properties.items()))
         raise UnknownTargetError(
-            f"'{key}={value}' is no group setting; there are "
+            f"'{key}={value}' is not a group setting; these are "
             f"{', '.join(CONFIG_DEFAULTS)}. Only a broker that is started here "
-            f"({', '.join(_STARTED)}) takes others, and {name} isn't one"
+            f"({', '.join(_STARTED)}) takes others, and {name} is not one"
         )
     if options.request_log is not None and kind != "kafka":
         raise UnknownTargetError(
@@ -119,7 +119,7 @@ def find_target(name: str, options: TargetOptions) -> Target:
 
 
 def kafka_version(name: str) -> KafkaVersion:
-    """Which Kafka a target's name means.  Raises UnknownTargetError."""
+    """The Kafka version that a target's name means.  Raises UnknownTargetError."""
     try:
         return parse_kafka_version(name.partition(":")[2])
     except KafkaVersionError as error:
@@ -127,7 +127,7 @@ def kafka_version(name: str) -> KafkaVersion:
 
 
 def revision_for(target_name: str) -> str:
-    """Who judges a target if nobody says: for a Kafka its release profile, else the base."""
+    """The revision that judges a target by default: for a Kafka that of its release."""
     if not target_name.startswith("kafka:"):
         return DEFAULT_REVISION
     version = kafka_version(target_name)
@@ -135,9 +135,9 @@ def revision_for(target_name: str) -> str:
 
 
 def revision_for_both(one: str, other: str) -> str:
-    """Who judges two targets if nobody says: of two old Kafkas the newer one's profile.
+    """The revision that judges two targets by default: for two old Kafkas that of the newer one.
 
-    What both do, since neither has a later change, is then no fault.  Else it is the base.
+    What both do because neither has a later change is then no fault.  Else it is the base.
     """
     profiles = {revision_for(name) for name in (one, other)}
     if DEFAULT_REVISION in profiles:

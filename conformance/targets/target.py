@@ -1,8 +1,8 @@
 """Targets: what can be started, asked and ended.
 
-Decides the life of a target: open once, then any number of scopes side by side, each a coordinator
-of its own in the eyes of a case (its own groups, connections and clock), then closed, with nothing
-left running.
+A target is opened once.  Then it has any number of scopes in parallel.  To its case, each scope is
+a coordinator of its own, with its own groups, connections and clock.  When the target is closed,
+nothing of it is left running.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ NO_LIMIT = 2**31 - 1
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """What a certificate says of its target: the name as given, and the versions of its parts."""
+    """Where a certificate's results come from: the target's name, implementation and version."""
 
     target: str
     implementation: str
@@ -31,11 +31,11 @@ class Provenance:
 
 @dataclass(frozen=True, slots=True)
 class Hints:
-    """How a target with a real clock is best asked.
+    """Times for a target with a real clock.
 
-    `session_ms`: a session timeout that lasts for a case without making everything slow;
-    `patience_ms`: how long a late answer is waited for, since it says more than silence;
-    `tick_ms`: how coarse its timers are, which waits for them must outlast.
+    `session_ms`: a session timeout that is long enough for a case, and not too slow.
+    `patience_ms`: how long to wait for a late answer.  `tick_ms`: the resolution of its timers;
+    waits for them must be longer.
     """
 
     session_ms: int = 60_000
@@ -44,7 +44,7 @@ class Hints:
 
 
 class Target(Protocol):
-    """Something that can be held to the model."""
+    """Something that can be tested against the model."""
 
     name: str
     capacity: int
@@ -61,7 +61,7 @@ class Target(Protocol):
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """End it; whatever happened, nothing of ours is left running, or left on it."""
+        """Close it.  Whatever happened, nothing of ours is left running, or left on it."""
         ...
 
     def provenance(self) -> Provenance:
@@ -81,7 +81,7 @@ class Target(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ScopeNeeds:
-    """What a case needs of the coordinator that it gets; `isolated`, `restarts`: as in `scope`.
+    """What a case needs of its coordinator; `isolated`, `restarts`: as in `scope`.
 
     `settings`: the group settings that matter to it, with their values.
     """

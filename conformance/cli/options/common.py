@@ -43,7 +43,9 @@ def files_argument(name: str, metavar: str) -> Callable[[Any], Any]:
     )
 
 
-json_option = click.option("--json", "as_json", is_flag=True, help="JSON on stdout, nothing else.")
+json_option = click.option(
+    "--json", "as_json", is_flag=True, help="Print JSON on stdout and nothing else."
+)
 
 
 def console() -> Console:

@@ -21,14 +21,16 @@ _SUCH = {
     "--config": "group.initial.rebalance.delay.ms=3000",
 }
 _OPTIONS = (
-    click.option("--group", "groups", multiple=True, help="Only this group; may be given again."),
-    click.option("--revision", default=DEFAULT_REVISION, show_default=True, help="Who judges."),
+    click.option("--group", "groups", multiple=True, help="Only this group (may be repeated)."),
+    click.option(
+        "--revision", default=DEFAULT_REVISION, show_default=True, help="The revision that judges."
+    ),
     click.option(
         "--gaps",
         type=click.Choice([g.value for g in Gaps]),
         default=Gaps.DEFAULT.value,
         show_default=True,
-        help="Which requests may be missing: none; joins and syncs that were never answered; any.",
+        help="Which requests may be missing: none; joins and syncs without an answer; any.",
     ),
     click.option(
         "--lag",
@@ -36,28 +38,30 @@ _OPTIONS = (
         type=click.IntRange(min=1),
         default=500,
         show_default=True,
-        help="How late a broker may be with a request or a timer, ms.",
+        help="How late a broker may handle a request or a timer, in ms.",
     ),
     click.option(
         "--config",
         "config",
         multiple=True,
         metavar="KEY=MS",
-        help="A setting of the broker, by Kafka's name; a log tells none.",
+        help="A setting of the broker, by Kafka's name (may be repeated).",
     ),
     click.option(
         "--skew",
         multiple=True,
         metavar="BROKER=MS",
-        help="How far a broker's clock is ahead.",
+        help="How far a broker's clock is ahead (may be repeated).",
     ),
     click.option(
         "--date-pattern",
         default=DEFAULT_PATTERN,
         show_default=True,
-        help="Of the appender, in log4j's or strptime's words.",
+        help="The date pattern of the log, as of log4j or strptime.",
     ),
-    click.option("--timezone", default="UTC", show_default=True, help="Of the log's dates."),
+    click.option(
+        "--timezone", default="UTC", show_default=True, help="The time zone of the log's dates."
+    ),
 )
 
 
@@ -98,7 +102,7 @@ def parts_option(default: int) -> Callable[[Any], Any]:
         type=click.IntRange(1, 10_000),
         default=default,
         show_default=True,
-        help="Deal the groups out to so many tasks.",
+        help="Divide the groups into so many tasks.",
     )
 
 

@@ -1,7 +1,4 @@
-"""Options that bound what is explored, the same for every command that explores.
-
-Decides their names and what they mean where they are left out.
-"""
+"""Options that bound what is explored, the same for every command that explores."""
 
 from __future__ import annotations
 
@@ -18,13 +15,13 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 _BOUNDS = {
     "clients": "How many clients.",
-    "instances": "Instances, shared in turn by the clients that aren't dynamic.",
-    "dynamic": "So many clients, the last, have no instance.",
-    "old": "So many clients, the first, speak old versions.",
-    "zombies": "So many static clients, the last, come with an id that nobody knows any more.",
-    "members": "Members and pending ids at once, at most.",
-    "offers": "Subscriptions that a client may change between.",
-    "generations": "The highest generation, where a failover may bring back an earlier one.",
+    "instances": "Instance ids, shared by the static clients.",
+    "dynamic": "How many clients, the last ones, are dynamic.",
+    "old": "How many clients, the first ones, use old versions.",
+    "zombies": "How many static clients, the last ones, begin with an unknown member id.",
+    "members": "The most members and pending ids at once.",
+    "offers": "Subscriptions that a client can change between.",
+    "generations": "The highest generation, where a failover may restore an earlier one.",
     "delay_ticks": "group.initial.rebalance.delay.ms, in ticks of 3 s.",
 }
 
@@ -59,15 +56,15 @@ def scope_options(default: Scope | None = None) -> Callable[[Command], Command]:
 def _options(base: Scope) -> list[Callable[[Any], Any]]:
     """The last one comes first in the help."""
     depth = click.option(
-        "--max-depth", type=click.IntRange(min=0), metavar="N", help="So many steps, at most."
+        "--max-depth", type=click.IntRange(min=0), metavar="N", help="The most steps."
     )
     acts = click.option(
         "--act",
         multiple=True,
         type=click.Choice(list(ACTS)),
         metavar="KIND",
-        help=f"What may happen (may be repeated) [default: {', '.join(base.acts)}]. "
-        f"There are {', '.join(ACTS)}.",
+        help=f"What may happen (may be repeated) [default: {', '.join(base.acts)}]: "
+        f"{', '.join(ACTS)}.",
     )
     numbers = [
         click.option(

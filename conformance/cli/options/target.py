@@ -1,8 +1,8 @@
-"""Options of all commands that take a target: which brokers may be reached, and how.
+"""Options of all commands that take a target: its suite and cases, and how it may be reached.
 
-Decides where a password may come from (the environment or a file, never the command line, which
-others on the machine can read), and that options for a broker's listener are refused where no
-broker at an address is among the targets.
+A password comes from the environment or a file, never from the command line, which others on the
+machine can read.  Options for a broker's listener are refused if no target is a broker at an
+address.
 """
 
 from __future__ import annotations
@@ -55,14 +55,14 @@ def _settings(
         key, equals, text = value.partition("=")
         if not key or not equals:
             known = ", ".join(CONFIG_DEFAULTS)
-            raise click.BadParameter(f"{value!r} is no KEY=VALUE; the group settings are {known}")
+            raise click.BadParameter(f"{value!r} is not KEY=VALUE; the group settings are {known}")
         if key not in CONFIG_DEFAULTS:
             settings.other[key] = text
             continue
         try:
             settings.group[key] = None if text == "none" else int(text)
         except ValueError:
-            raise click.BadParameter(f"{value!r}: {text!r} is no whole number") from None
+            raise click.BadParameter(f"{value!r}: {text!r} is not a whole number") from None
     return settings
 
 
@@ -72,8 +72,8 @@ settings_option = click.option(
     multiple=True,
     callback=_settings,
     metavar="KEY=VALUE",
-    help="A group setting that can't be learnt from the target; any setting of a broker that is "
-    "started here.",
+    help="A group setting, if the target does not report it.  For a broker that is started here: "
+    "any setting.",
 )
 
 
@@ -84,10 +84,12 @@ def known_failures_options(command: Command) -> Command:
         "lists",
         multiple=True,
         type=click.Path(exists=True, dir_okay=False, path_type=Path),
-        help="A list of known failures, beside the shipped one.",
+        help="Use this list of known failures, too (may be repeated).",
     )
     none = click.option(
-        "--no-known-failures", is_flag=True, help="Use no list, not even the shipped one."
+        "--no-known-failures",
+        is_flag=True,
+        help="Use no list of known failures, not even the shipped one.",
     )
     return beside(none(command))
 
@@ -97,17 +99,17 @@ suite_option = click.option(
     type=click.Choice(NAMES),
     default=CATALOGUE,
     show_default=True,
-    help="Which cases.",
+    help="The suite of cases to run.",
 )
 jobs_option = click.option(
     "--jobs",
     type=click.IntRange(min=1),
-    help="Cases side by side [default: what the target takes; exec: 2 processes].",
+    help="Cases to run in parallel [default: as many as the target takes; exec: 2].",
 )
 revision_of_target_option = click.option(
     "--revision",
     metavar="R",
-    help="The revision that judges [default: kafka-4; for kafka:V the release profile of V].",
+    help="The revision that judges [default: kafka-4; for kafka:V the revision of that release].",
 )
 
 
@@ -117,30 +119,32 @@ def _file(name: str, help_text: str) -> Callable[[Any], Any]:
 
 
 _OPTIONS = (
-    click.option("--remote", is_flag=True, help="Allow a broker that is not on the loopback."),
+    click.option(
+        "--remote", is_flag=True, help="Allow a broker that is not on the loopback interface."
+    ),
     settings_option,
     click.option(
         "--security-protocol",
         type=click.Choice(PROTOCOLS),
         default=PROTOCOLS[0],
         show_default=True,
-        help="What the listener of a tcp:// target speaks.",
+        help="The protocol of the listener of a tcp:// target.",
     ),
-    _file("--tls-ca", "Whom to trust, as PEM [default: the system's authorities]."),
-    _file("--tls-cert", "The certificate of whoever asks, as PEM."),
-    _file("--tls-key", f"Its key [default: in --tls-cert]; {KEY_PASSWORD} opens it."),
+    _file("--tls-ca", "Certificates to trust, as PEM [default: those of the system]."),
+    _file("--tls-cert", "The client certificate, as PEM."),
+    _file("--tls-key", f"Its key [default: in --tls-cert].  {KEY_PASSWORD} is its password."),
     click.option(
         "--tls-insecure-hostname",
         is_flag=True,
-        help="Trust a certificate that was made for another host.",
+        help="Accept a certificate of another host name.",
     ),
     click.option(
         "--sasl-mechanism",
         type=click.Choice(MECHANISMS),
-        help="How to sign in.",
+        help="The SASL mechanism.",
     ),
-    click.option("--sasl-username", metavar="NAME", help="Who signs in."),
-    _file("--sasl-password-file", f"Holds the password [default: the variable {PASSWORD}]."),
+    click.option("--sasl-username", metavar="NAME", help="The SASL user."),
+    _file("--sasl-password-file", f"File with the password [default: the variable {PASSWORD}]."),
 )
 
 

@@ -1,7 +1,7 @@
-"""The cache of what brokers are made of: built once for a user, then used offline.
+"""The user's cache of programs and jars for brokers: made once, then used offline.
 
-Decides where it lies and that nobody sees half of it: a folder is made under another name, beside
-a lock, and renamed when it is whole.
+Nobody sees half of an entry: a folder is made under another name, beside a lock, and renamed when
+it is complete.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""A broker's process: started with a log of its own, ended with us.
+"""A child process with a log of its own, which ends when this process does.
 
-Decides where a child's output goes (a file, which a report can keep) and that it ends for certain:
-it is the child of a keeper (keeper.py), which kills it as soon as this process closes a pipe or is
-gone.
+Its output goes to a file, which a report can keep.  It is the child of a keeper (keeper.py), which
+kills it as soon as this process closes a pipe or is gone.
 """
 
 from __future__ import annotations

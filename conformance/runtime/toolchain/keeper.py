@@ -1,9 +1,9 @@
 """Keeps a child process: it ends when this program's stdin does, and so never outlives its parent.
 
-Decides how a broker ends: with all that it started, at once, and whatever happened to the process
-that had started it (an exception, Ctrl-C, even SIGKILL), since a pipe closes in any case.  Run as a
-script with the child's command line; it imports nothing but the standard library, to start quickly.
-Where the keeper itself is killed, Linux ends the child; elsewhere nobody would.
+The child is ended at once, with all that it started, whatever happened to the process that started
+it (an exception, Ctrl-C, even SIGKILL), since a pipe is closed in any case.  Run it as a script
+with the child's command line; it imports nothing but the standard library, to start quickly.  If
+the keeper itself is killed, Linux ends the child; elsewhere nothing does.
 The exit code is the child's, or 128 and the signal that ended it; 127 if it can't be started.
 """
 

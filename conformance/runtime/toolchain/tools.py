@@ -1,7 +1,7 @@
 """The tools that brokers need: Java, Maven, Go.
 
-Decides what is said when one is missing or too old (exit code 69, with what to install), and how
-long one may work before it is given up.
+If one is missing or too old, the error says what to install (exit code 69).  Each run of a tool has
+a time limit.
 """
 
 from __future__ import annotations

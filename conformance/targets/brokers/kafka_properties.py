@@ -1,9 +1,9 @@
-"""The files that a Kafka of one node is started with.
+"""The configuration files of a Kafka with one node.
 
-Decides the smallest broker that answers quickly: one node, one partition of the offsets topic, no
-initial rebalance delay and short sessions, so that timing cases take little time.  It never clears
-groups away: every ten minutes a Kafka forgets whatever group is Empty just then and has no offsets,
-and in the midst of a case that looks like a fault.  What the user sets comes last and wins.
+It is the smallest broker that answers quickly: one node, one partition of the offsets topic, no
+initial rebalance delay and short sessions, so that timing cases take little time.  It never removes
+groups: every ten minutes a Kafka removes each group that is Empty and has no offsets, and during a
+case that looks like a fault.  What the user sets comes last and wins.
 
 Source: Kafka's documentation, "Broker Configs"; ZooKeeper's administrator's guide.
 """

@@ -1,7 +1,7 @@
-"""Which Apache Kafka a target's name means, and what is peculiar to that version.
+"""The Kafka version that a target's name means, and what is special about it.
 
-Decides what `kafka:VERSION[+old|+new]` may be: a release from 2.3.0 to 4.3.x, and one of the two
-group coordinators where a release has both (3.8 and 3.9).  What a version needs to run is data.
+`kafka:VERSION[+old|+new]` is a release from 2.3.0 to 4.3.x, with one of the two group coordinators
+where a release has both (3.8 and 3.9).  What a version needs to run is data.
 
 Source: Kafka's upgrade notes (KIP-500, ZooKeeper gone in 4.0; KIP-848, the new coordinator: a
 preview in 3.7, chosen by `group.coordinator.rebalance.protocols` from 3.8 on, alone from 4.0 on).

@@ -1,7 +1,7 @@
 """`kfake`: franz-go's coordinator in Go, built from its source and started here.
 
-Decides which version is meant (the one that the go.mod beside the program locks), how it is built
-(once, into the user's cache) and which settings it has that it doesn't tell.
+Its version is the one in the go.mod beside the program.  It is built once, into the user's cache.
+Some of its settings it does not report: they are listed here.
 """
 
 from __future__ import annotations

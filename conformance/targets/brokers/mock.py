@@ -1,7 +1,7 @@
-"""`mock`: librdkafka's mock cluster, a coordinator in a wheel.
+"""`mock`: librdkafka's mock cluster, from the wheel of confluent-kafka.
 
-Decides how it is started (in a child process, since some input makes it abort, and one that can't
-outlive this process) and which settings it has, which it can't be asked for.
+It is started in a child process, since some input makes it abort; the child cannot outlive this
+process.  The mock does not report its settings: they are listed here.
 
 What librdkafka 2.16 was found to do, asked over TCP:
 

@@ -1,8 +1,8 @@
 """librdkafka's mock cluster, alone in a process: `python -m` and this module's name.
 
-Decides the life of the mock: one line on stdout, `HOST:PORT VERSION`, then it stays until stdin is
-closed.  A pipe closes with the process that holds its other end, however that one dies, so no mock
-outlives its user.  The process is its own because the mock aborts on some input.
+The process writes one line to stdout, `HOST:PORT VERSION`, and runs until stdin is closed.  A pipe
+is closed with the process at its other end, whatever happens to it, so no mock outlives its user.
+The mock has a process of its own because it aborts on some input.
 """
 
 from __future__ import annotations

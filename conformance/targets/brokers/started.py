@@ -1,9 +1,9 @@
 """A target whose brokers are started here: one for most cases, others as cases need them.
 
-Decides which broker a case gets.  A case that needs other settings than the first broker has gets
-one that has them, if the implementation can be given such settings; cases with a failover get one
-that is restarted for all of them at once.  The versions that work are tried on the first alone:
-the others are of the same kind.
+A case that needs other settings than those of the first broker gets a broker that has them, if the
+implementation supports such settings.  Cases with a failover get one that is restarted for all of
+them at once.  The versions that work are tried on the first broker alone: the others are the same
+program.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """One JSON object per line: how a line of adapter protocol 1 is read and written.
 
-Decides what a line is: UTF-8, at most 16 MiB without its newline, one JSON object, and strict JSON
-(`NaN`, which Python's own parser lets pass, is refused, since an adapter in another language would
-refuse it).  Both sides of the protocol use these functions, so that they can't drift apart.
+A line is UTF-8, at most 16 MiB without its newline, one JSON object, and strict JSON: `NaN`, which
+Python's own parser accepts, is refused, since an adapter in another language would refuse it.  Both
+sides of the protocol use these functions, so they cannot differ.
 """
 
 from __future__ import annotations

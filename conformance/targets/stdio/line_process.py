@@ -1,11 +1,11 @@
-"""A program that answers lines with lines, and its certain end.
+"""A program that answers lines with lines, and is ended for certain.
 
-Decides the life of one process: started without a shell in a session (process group) of its own,
-asked one line at a time, and ended with everything it started, whatever happened.  Knows nothing
-of the lines' meaning.
+It is started without a shell in a session (process group) of its own, asked one line at a time, and
+ended with everything that it started, whatever happened.  This module does not know what the lines
+mean.
 
-Its stdout is held to one line for each line asked, its stderr is always drained (a program that
-floods it must not block) and only the end is kept, for messages to people.
+Its stdout may have one line for each line asked.  Its stderr is always read, so that a program that
+writes much is not blocked; only the end is kept, for error messages.
 """
 
 from __future__ import annotations

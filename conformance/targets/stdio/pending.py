@@ -1,7 +1,7 @@
-"""What an adapter owes: the requests that are open, and how far its clock may stand.
+"""The open requests of an adapter, and the limits of its clock.
 
-Decides whether an answer can be believed: it belongs to a request that was sent and is still open,
-and its time neither falls nor, on a virtual clock, runs ahead of what was advanced.
+An answer is valid if it belongs to an open request, and if its time never falls and, on a virtual
+clock, is not ahead of what was advanced.
 """
 
 from __future__ import annotations

@@ -1,11 +1,10 @@
 """The JSON Schemas of adapter protocol 1, and the check of each line against them.
 
-Decides when a line's envelope is well-formed, in both directions.  The envelope's schema is written
-by hand (`adapter-protocol-1.schema.json`) because it *is* the contract.  The schemas of the bodies
-are derived from the message declarations in `fencepost.model.messages.messages`, so that no shape
-is written twice; they are shipped (`message-bodies.schema.json`) for adapters in other languages,
-while this project checks bodies with `Message.from_body`, whose errors name the version and the
-field.
+The schema of the envelope, in both directions, is written by hand
+(`adapter-protocol-1.schema.json`), because it is the contract.  The schemas of the bodies are
+derived from the message declarations in `fencepost.model.messages.messages`, so that no shape is
+written twice.  They are shipped (`message-bodies.schema.json`) for adapters in other languages.
+This project checks bodies with `Message.from_body`, whose errors name the version and the field.
 
 `python -m fencepost.conformance.targets.stdio.protocol_schemas` writes the derived file anew.
 """

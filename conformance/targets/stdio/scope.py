@@ -1,8 +1,8 @@
-"""A program that speaks adapter protocol 1, as a coordinator that is waited for.
+"""A program that speaks adapter protocol 1, as an asynchronous coordinator.
 
-Decides what an adapter's reply means, and what happens when it means nothing: the process is
-killed at once, the failure says what was asked, what came and the program's last words, and every
-later call says so again.  An adapter that fails is never held against the coordinator behind it.
+If a reply is invalid, the process is killed at once.  The error says what was asked, what came and
+the last lines of stderr, and every later call raises it again.  The failure of an adapter is not a
+failure of the coordinator behind it.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """`exec:COMMAND`: any program that speaks adapter protocol 1 on its stdin and stdout, as a target.
 
-Decides which process serves which case.  `reset` is for a whole process, so cases side by side
-need processes side by side: at most `jobs`, each taken by one case, reset for it, and used again
-after it, unless it failed, was closed, or the case asked for one of its own.
+`reset` is for a whole process, so cases in parallel need processes in parallel: at most `jobs`.
+Each process serves one case at a time and is reset for the next.  It is not used again if it
+failed, was closed, or if the case asked for a process of its own.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Addresses of brokers, and which of them may be reached.
 
-Decides that a host is spoken to only when every address that its name has is the loopback's, or
-the user said `--remote`: the suite kills members and provokes faults, which nobody wants on a
-shared cluster by accident.  The rule holds for the brokers too that a broker names; and what was
-checked is what is connected to, since a name may resolve otherwise the next time.
+A host is allowed only if all addresses of its name are on the loopback, or with `--remote`: the
+cases kill members and provoke errors, which must not happen on a shared cluster by accident.  The
+rule holds for the brokers that a broker names, too.  The address that was checked is the one that
+is connected to, since a name may resolve differently the next time.
 """
 
 from __future__ import annotations

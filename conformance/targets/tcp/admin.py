@@ -1,7 +1,8 @@
 """What a target asks of a cluster around the cases: versions, coordinators, settings, topics.
 
-Decides how long a broker may take, which answers mean "ask again", and what is said when it is no
-broker at all.  Each question has a connection of its own: nothing waits behind a parked one.
+This module knows how long a broker may take, which answers mean "ask again", and what to say when
+the other side is no broker.  Each question has a connection of its own, so none waits behind a
+parked request.
 
 Source: Kafka's message definitions; KIP-511 (ApiVersions, and its answer to a version too high);
 protocol.md section 9 (FindCoordinator until it answers NONE).

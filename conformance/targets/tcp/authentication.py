@@ -1,7 +1,7 @@
-"""The way in to a broker: a connection, TLS on it, and a user who is signed in.
+"""Opening a connection to a broker: TCP, TLS and SASL.
 
-Decides that nothing else is sent before the broker has accepted the user, on each connection anew;
-and what is said when it doesn't: each refusal has its remedy, and none of them the password.
+On each connection nothing else is sent before the broker has accepted the user.  Each refusal has a
+message with its remedy; none of them contains the password.
 
 Source: KIP-43, KIP-152 (SaslHandshake, then SaslAuthenticate until the mechanism is done); RFC 4616
 (PLAIN) and RFC 5802 (SCRAM), as kafka-python has them.

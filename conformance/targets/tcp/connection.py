@@ -1,9 +1,9 @@
 """TCP connections to a broker, each with at most one open request, and a pool of idle ones.
 
-A frame that comes while a request is open is its answer (under
-another correlation id too, which is a finding), any other frame is a stray.  A broker may do as it
-likes: hang up, announce a frame of a gigabyte, or speak HTTP; all of that becomes an event with a
-reason, never an exception.  Times are taken when the bytes are read, not when somebody asks.
+A frame that comes while a request is open is its answer, under another correlation id, too (which
+is a finding).  Any other frame is a stray.  A broker may hang up, announce a frame of a gigabyte,
+or speak HTTP: all of that becomes an event with a reason, never an exception.  Times are taken when
+the bytes are read.
 
 Source: Kafka's protocol guide, "Network": a broker handles one request of a connection at a time.
 """

@@ -1,8 +1,8 @@
 """Failovers that many cases share: one restart of a broker for all that wait for one.
 
-Decides when a shared broker is restarted: when every open scope waits for it.  A case that is still
-on its way to its failover, or has gone on after one, is waited for; one that comes while the broker
-is down waits at the door.
+A shared broker is restarted when every open scope waits for it.  The restart waits for a case that
+has not come to its failover yet, or has gone on after one.  A case that begins while the broker is
+down waits until it is up.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""A case's names on a shared cluster: its groups under a prefix, its topics as one topic of ours.
+"""The names of a case on a shared cluster: its groups under a prefix, its topics as one topic.
 
-Decides what a case can see: its own groups under its own names.  A topic whose name begins with
-`missing` becomes a name that is never created; every other one is the run's topic, so that two of
-them in one request can't be told apart and are refused.  An empty group id stays empty, for it is
-what the case asks about.
+A case sees its own groups under its own names.  A topic whose name begins with `missing` becomes a
+name that is never created.  Every other one is the topic of the run; so two topics in one request
+could not be told apart and are refused.  An empty group id stays empty, because it is what the case
+asks about.
 """
 
 from __future__ import annotations

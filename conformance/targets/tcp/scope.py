@@ -1,9 +1,9 @@
 """One case's view of a broker: a coordinator with a real clock.
 
-Decides which TCP connection a request goes over (one for each symbolic connection, to the broker
-that coordinates the request's group) and what the case is told: an answer with the time when it was
-read and all that was wrong with its bytes, or the end of its connection.  Each reset begins under
-new group names, since nobody can make a broker forget.
+A request goes over one TCP connection for each symbolic connection, to the broker that coordinates
+the group of the request.  The case gets an answer with the time when it was read and all that was
+wrong with its bytes, or the end of its connection.  Each reset begins under new group names, since
+a broker cannot be made to forget.
 
 `at_ms` counts from `reset`, rounded up: the answer had been given by then.
 """

@@ -1,9 +1,8 @@
 """`tcp://HOST:PORT`: a broker that somebody else started.
 
-Decides when a broker is ready to be judged (it tells its versions and names a coordinator), which
-settings count (what the user says, else what the broker tells, else Kafka's defaults), which of the
-advertised versions work, and what is cleaned up in the end: the groups and the topic of this run,
-which have names that nobody else has.
+It is ready when it reports its versions and names a coordinator.  Its settings are what the user
+says, else what the broker reports, else Kafka's defaults.  The advertised versions are tried.  In
+the end the groups and the topic of this run are removed; their names are unique.
 
 Source: protocol.md section 9; cli.md, "Targets"; Kafka's protocol guide (offsets in ZooKeeper).
 """

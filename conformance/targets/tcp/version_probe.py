@@ -1,11 +1,11 @@
-"""Which of the versions that a broker advertises it really speaks.
+"""Which of the versions that a broker advertises work.
 
-Decides what counts as broken: a version whose answer to a harmless request can't be read to its
-end, that gets the connection closed each time, or that is not answered at all.  A join alone may be
-silent: a coordinator may park any, and some park even those that Kafka refuses at once.
+A version is broken if its answer to a harmless request cannot be read to its end, if the connection
+is closed each time, or if there is no answer.  A join alone may have no answer: a coordinator may
+park any join, and some park even those that Kafka refuses at once.
 
-Each version is asked on a connection of its own, about a group of its own that does not exist, as a
-member that it can't know; Kafka answers that at once and changes nothing.
+Each version is tried on a connection of its own, with a group of its own that does not exist and an
+unknown member.  Kafka answers that at once and changes nothing.
 
 Source: librdkafka's mock cluster advertises versions that it can't speak (targets.md).
 """

@@ -1,10 +1,9 @@
 """The codec: JSON bodies to frames of Kafka's protocol, and frames to JSON bodies.
 
-Decides what may be put on the wire, and what is said of that which comes back.  A request is held
-to the model's own shape first: kafka-python, which writes the bytes, silently drops a field that
-the version does not have, and a dropped `groupInstanceId` makes a static member a dynamic one.
-An answer is read by `fencepost.conformance.targets.tcp.wire_reader`, then held to the model's shape
-too; no bytes make it raise.
+A request is checked against the model's own shape first: kafka-python, which writes the bytes,
+silently drops a field that the version does not have, and without its `groupInstanceId` a static
+member is a dynamic one.  An answer is read by `fencepost.conformance.targets.tcp.wire_reader`, then
+checked against the model's shape, too; no bytes make it raise.
 
 A frame here is what follows the four bytes of its length; what is encoded has them.
 

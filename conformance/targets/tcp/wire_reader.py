@@ -1,13 +1,12 @@
-"""Bytes of Kafka's protocol, read with suspicion.
+"""A strict reader of the bytes of Kafka's protocol.
 
-Decides what is wrong with a message's bytes.  kafka-python's own decoder forgives what a judge must
-see (bytes left over, null where none may be, tagged fields that nobody knows), so this reader walks
-its schemas itself and says each such thing in a sentence.  It believes no length before it has seen
-that so many bytes are there, and takes no more than `MAX_ITEMS` items out of one frame, so that
-garbage costs neither memory nor time.
+kafka-python's own decoder accepts what a judge must see: bytes left over, null where none is
+allowed, unknown tagged fields.  So this reader walks its schemas itself and reports each of these
+in a sentence.  It trusts no length before so many bytes are there, and takes no more than
+`MAX_ITEMS` items out of one frame, so that garbage costs neither memory nor time.
 
-A null where none is allowed is read as empty, with a finding: what follows it is worth reading.
-A strict reader takes it for garbage, as a broker does.
+A null where none is allowed is read as empty, with a finding, so that the rest can be read.  A
+strict reader takes it for garbage, as a broker does.
 
 Source: Kafka's protocol guide (primitive types), KIP-482 (flexible versions).
 """

@@ -50,7 +50,7 @@ def test_levels_are_explored_and_kept(tmp_path: Path, capsys: pytest.CaptureFixt
         (("check", "nowhere"), "nowhere holds no corpus.json"),
         (("check", "nowhere", "--revision", "kafka-5"), "kafka-5"),
         (("generate", "--traces", "1", "--out", "x", "--mutants", "no"), "no mutant 'no'"),
-        (("coverage", "nowhere", "--master", "local[2]"), "is for --engine spark"),
+        (("coverage", "nowhere", "--master", "local[2]"), "needs --engine spark"),
         (("coverage", "nosuch://place"), "give a folder that Arrow can open"),
     ],
 )

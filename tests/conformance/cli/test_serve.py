@@ -95,7 +95,7 @@ def test_a_port_in_use_is_unavailable() -> None:
         (("mock",), "no model 'mock'; there is model[:REVISION], mutant:NAME"),
         (("mutant:zombie-commit",), "did you mean zombie-commits"),
         (("model:kafka-1",), "no revision 'kafka-1'"),
-        (("model", "--set", "group.max.sise=1"), "'group.max.sise=1' is no KEY=VALUE"),
+        (("model", "--set", "group.max.sise=1"), "'group.max.sise=1' is not KEY=VALUE"),
         (("model", "--set", "group.max.size=0"), "from 1 to"),
         (("model", "--set", "group.initial.rebalance.delay.ms=none"), "from 0 to"),
         (("model", "--set", "group.initial.rebalance.delay.ms=-1"), "from 0 to"),
