@@ -29,8 +29,9 @@ The names below are the public API; everything else may change.  Each is importe
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from fencepost.model._door import lazy
 
 if TYPE_CHECKING:
     from fencepost.conformance.certify.known_failures import KnownFailure, KnownFailuresError
@@ -87,30 +88,4 @@ __all__ = [
     "write_report",
 ]
 
-_MODULES = {
-    "certify.run": "NoCaseError run_certificate",
-    "certify.known_failures": "KnownFailure KnownFailuresError",
-    "certify.replay": "Replayed rejudge replay_trace",
-    "certify.report": "ReportError certificate_json print_certificate write_report",
-    "execution.outcome": "CaseResult Certificate Outcome Overall",
-    "runtime.errors": "TargetUnavailableError",
-    "targets.in_process": "InProcessTarget ModelCoordinator",
-    "targets.registry": "TargetOptions UnknownTargetError find_target",
-    "targets.target": "Hints Provenance Target",
-    "testing.pytest_support": "ViolationError check_programs machine_against",
-}
-_HOMES = {name: module for module, names in _MODULES.items() for name in names.split()}
-
-
-def __getattr__(name: str) -> Any:
-    """Import a public name when it is first used.  Raises AttributeError for any other."""
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
-    globals()[name] = found
-    return found
-
-
-def __dir__() -> list[str]:
-    """List the public names."""
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = lazy(__name__)

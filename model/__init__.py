@@ -214,35 +214,4 @@ __all__ = [
     "when",
 ]
 
-__getattr__, __dir__ = lazy(
-    __name__,
-    {
-        "revisions.revisions": "REVISION_NAMES=NAMES find_revision=find",
-        "revisions.base": "KAFKA_4",
-        "revisions.releases": "RELEASES",
-        "revision": "Difference DropRule Gate Release Revision SetRule derive",
-        "table.table": "Level Rule Table TableError",
-        "table.cells": "when",
-        "table.effects": "Do Echo",
-        "table.errors": "Error error_name",
-        "table.expr": "Expr Feature all_of any_of negate",
-        "table.vocabulary": "Availability GroupState Inst Mid Role",
-        "machine.machine": "Machine",
-        "state.group": "Group InitialDelay Member Offset ParkedRequest Timer",
-        "state.work": "Emission Incoming Outcome Span",
-        "messages.shapes": "Message ShapeError",
-        "messages.messages": (
-            "APIS Api CommitPartition CommitTopic DescribeGroupsRequest DescribeGroupsResponse "
-            "FetchGroup FetchTopic HeartbeatRequest HeartbeatResponse JoinGroupRequest "
-            "JoinGroupResponse JoinProtocol LeaveGroupRequest LeaveGroupResponse LeavingMember "
-            "ListGroupsRequest ListGroupsResponse OffsetCommitRequest OffsetCommitResponse "
-            "OffsetFetchRequest OffsetFetchResponse SyncAssignment SyncGroupRequest "
-            "SyncGroupResponse"
-        ),
-        "history": "Answered Disconnected Event Handled Passed Restarted Sent",
-        "coordinator": (
-            "CONFIG_DEFAULTS Answer AsyncCoordinator Body Config Coordinator CoordinatorFailure "
-            "Dropped Hello Reset Send UnsupportedError"
-        ),
-    },
-)
+__getattr__, __dir__ = lazy(__name__)

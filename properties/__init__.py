@@ -28,8 +28,9 @@ imported before it is first used: `prove` needs the extra `prove`, strategies ne
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from fencepost.model._door import lazy
 
 if TYPE_CHECKING:
     from fencepost.properties.checking.checking import (
@@ -150,49 +151,4 @@ __all__ = [
     "write_graph",
 ]
 
-_MODULES = {
-    "oracle.oracle": "Oracle judge",
-    "oracle.verdict": "Allowed Verdict Violation Wrong",
-    "oracle.witness": "ExplainedRun run_beside",
-    "logic.property": "Engine Property PropertyKind",
-    "claims.registry": "PROPERTIES find_property",
-    "claims.answers": "HISTORY_PROPERTIES broken_properties reached_properties",
-    "checking.checking": (
-        "Checked CheckedPromise CheckedProperty PropertyStatus check_promises check_revision"
-    ),
-    "checking.liveness": "PROMISES Promise",
-    "checking.rule_coverage": "Coverage",
-    "worlds.scope": "ACTS Scope ScopeError",
-    "worlds.scopes": "NamedScope",
-    "worlds.world": "Act World Worlds",
-    "worlds.concretise": "Run unfold",
-    "explorer.exploration": "Check Exploration FailedCheck Graph Progress System",
-    "explorer.explorer": "explore",
-    "explorer.graph": "write_graph",
-    "proofs.results": "Counterexample Obligation Proof Result",
-    "proofs.proofs": "prove",
-    "mutants.catalogue": "MUTANTS find_mutant find_revision",
-    "mutants.mutant": "Mutant",
-    "mutants.departures": "DEPARTURES Departure departed",
-    "diff.revisions": "Comparison Difference compare_revisions",
-    "stateful.programs": "Move Program",
-    "stateful.strategies": "histories programs requests",
-    "stateful.machines": "FalsifyingWalk find_violation world_machine",
-    "stateful.profiles": "PROFILES load_profile register_profiles",
-    "workers.processes": "WorkerLostError",
-}
-_HOMES = {name: module for module, names in _MODULES.items() for name in names.split()}
-
-
-def __getattr__(name: str) -> Any:
-    """Import a public name when it is first used.  Raises AttributeError for any other."""
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
-    globals()[name] = found
-    return found
-
-
-def __dir__() -> list[str]:
-    """List the public names."""
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = lazy(__name__)

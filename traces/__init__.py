@@ -23,8 +23,9 @@ imported before it is first used: the pipeline needs the extras `corpus` and `sp
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from fencepost.model._door import lazy
 
 if TYPE_CHECKING:
     from fencepost.traces.audit.judge.audit import Audit
@@ -168,64 +169,4 @@ __all__ = [
     "window_trace",
 ]
 
-_MODULES = {
-    "files.trace_file": "TraceFile TraceFileError TraceVerdict Expected",
-    "files.run_trace": "run_trace run_lines",
-    "files.model_states": "ModelState model_states",
-    "files.causes": "known_cause",
-    "files.corpus_index": "CorpusFolder",
-    "forms.formats": "TRACE_FORMATS read_trace",
-    "forms.itf": "to_itf_text to_itf_json from_itf_json",
-    "forms.mermaid": "to_mermaid",
-    "forms.pytest_form": "to_pytest",
-    "forms.csv_form": "to_csv",
-    "forms.adapter_form": "to_adapter",
-    "logs.exchange": "LoggedExchange",
-    "logs.log_dates": "LogDates DatePatternError",
-    "logs.request_log": "RequestLog RequestLogError read_request_log",
-    "audit.run": "AuditRun audit_log",
-    "audit.judge.audit": "Audit",
-    "audit.judge.results": "AuditViolation GroupResult",
-    "audit.judge.settings": "AuditSettings Gaps LogOptions",
-    "audit.judge.window_trace": "window_trace",
-    "audit.operations.operator_report": "OperatorAudit OperatorReport",
-    "audit.operations.operator_json": "operator_json",
-    "audit.operations.operator_words": "OperatorProblem operator_problems operator_summary",
-    "page.trace_data": "ShownTrace",
-    "page.trace_page": "trace_page",
-    "page.audit_page": "audit_page",
-    "page.certificate_page": "certificate_page",
-    "page.findings_page": "findings_page",
-    "page.nightly_page": "nightly_page",
-    "pipeline.storage.location": "Place",
-    "pipeline.storage.manifest": "CorpusError",
-    "pipeline.corpus.corpus": "Recipe corpus_recipe",
-    "pipeline.corpus.jobs": "Corpus",
-    "pipeline.corpus.engine": "JobEngine LocalEngine",
-    "pipeline.corpus.commands": (
-        "open_corpus generate_corpus check_corpus"
-        " count_outcomes cover_corpus minimise_corpus triage_corpus"
-    ),
-    "pipeline.corpus.exploring": "ExplorationBounds ExplorationLevels explore_levels",
-    "pipeline.logs.plan": "LogAudit",
-    "pipeline.logs.commands": "LogAuditTotals audit_logs recorded_totals",
-    "pipeline.logs.metrics": "Metrics measure_logs",
-    "pipeline.logs.metrics_page": "metrics_page",
-    "pipeline.spark.spark": "SparkEngine SparkUnavailableError spark_session",
-    "pipeline.spark.stream_watch": "StreamSource LogWatch watch_logs",
-}
-_HOMES = {name: module for module, names in _MODULES.items() for name in names.split()}
-
-
-def __getattr__(name: str) -> Any:
-    """Import a public name when it is first used.  Raises AttributeError for any other."""
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
-    globals()[name] = found
-    return found
-
-
-def __dir__() -> list[str]:
-    """List the public names."""
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = lazy(__name__)
