@@ -36,7 +36,7 @@ SIMPLEST_FIRST: tuple[str, ...] = (
     "failover",
     "stranger",
 )
-"""The kinds of acts, as walks are made simpler: an act gives way to one before it."""
+"""The kinds of acts, simplest first: shrinking replaces an act by one before it."""
 
 KINDS: tuple[str, ...] = (
     *SIMPLEST_FIRST,

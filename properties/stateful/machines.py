@@ -113,7 +113,7 @@ def find_violation(
 
 
 class _WalkSearch:
-    """Walks over one ground, until one shows a fault."""
+    """Draws walks over the same worlds, until one shows a fault."""
 
     def __init__(self, ground: WalkGround, coverage: Coverage | None) -> None:
         self.ground = ground
