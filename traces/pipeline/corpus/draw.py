@@ -13,7 +13,7 @@ from random import Random
 from typing import Any
 
 from fencepost.model.state.group import Group
-from fencepost.properties.checking.random_walk import KINDS, Walk, WalkChoice, WalkGround
+from fencepost.properties.checking.random_walk import KINDS, Walk, WalkChoice, WalkContext
 from fencepost.properties.mutants.catalogue import find_revision
 from fencepost.properties.worlds.concretise import Run
 from fencepost.properties.worlds.scopes import walk_scopes
@@ -35,10 +35,10 @@ _STRETCH = 20_000
 
 
 @lru_cache(maxsize=len(SCOPES) * 2)
-def ground(model: str, scope: int, stretch: int = 0) -> WalkGround:
+def ground(model: str, scope: int, stretch: int = 0) -> WalkContext:
     """The worlds of a model that traces of a scope walk through; `stretch`: of numbers."""
     del stretch
-    return WalkGround(find_revision(model), SCOPES[scope])
+    return WalkContext(find_revision(model), SCOPES[scope])
 
 
 def drawn(model: str, seed: int, number: int) -> tuple[int, Walk]:
@@ -65,7 +65,7 @@ def row_of(walk: Walk, scope: int, number: int = 0) -> dict[str, Any]:
     return {
         "trace": number,
         "scope": scope,
-        "config": list(walk.ground.config.items()),
+        "config": list(walk.context.config.items()),
         "clock": "virtual",
         "lag_ms": 0,
         "steps": step_rows(run.events, run.senders),
