@@ -30,7 +30,7 @@ _UNREST_MS = 1_800_000
 
 
 def write_log(path: Path, lines: int, groups: int, seed: int) -> None:
-    """A log of so many lines: groups of up to eight, to each member something twice an hour."""
+    """A log of this many lines: groups of up to eight, twice an hour something for each member."""
     plan = Plan(
         lines=lines, groups=groups, members=8, unrest_ms=_UNREST_MS, session_ms=45_000, seed=seed
     )

@@ -87,7 +87,7 @@ def _apart(way: str, traces: int, told: Callable[[str], None]) -> dict[str, Any]
 
 
 def measured(way: str, traces: int) -> dict[str, Any]:
-    """Draw and check so many traces in one way.  Raises SparkUnavailableError."""
+    """Draw and check this many traces in one way.  Raises SparkUnavailableError."""
     begun = time.perf_counter()
     with tempfile.TemporaryDirectory(prefix="fencepost-") as folder, _ready(way) as work:
         work(Path(folder) / "warm", _WARMING)

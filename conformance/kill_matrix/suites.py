@@ -24,9 +24,9 @@ from fencepost.properties.kill_matrix.matrix import MODEL_ENGINES, EngineResult
 CATALOGUE = "catalogue"
 COVER = "cover"
 _WALKS = 900
-"""So many walks of the cover suite are tried at most."""
+"""How many walks of the cover suite are tried at most."""
 _BATCH = 50
-"""So many walks of the cover suite are run at once; each counts."""
+"""How many walks of the cover suite are run at once; each counts."""
 
 
 def by_catalogue(revision: Revision) -> EngineResult:

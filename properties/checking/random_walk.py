@@ -36,7 +36,7 @@ SIMPLEST_FIRST: tuple[str, ...] = (
     "failover",
     "stranger",
 )
-"""The kinds of acts, as walks are made simpler: an act gives way to one before it."""
+"""The kinds of acts, simplest first: shrinking replaces an act by one before it."""
 
 KINDS: tuple[str, ...] = (
     *SIMPLEST_FIRST,
@@ -67,7 +67,7 @@ class Fault:
     violation: Violation | None = None
 
 
-class WalkGround:
+class WalkContext:
     """The worlds that random walks go through, and what they are checked against.
 
     `properties`: those that have to hold, of any kind, where the revision doesn't expect otherwise;
@@ -157,7 +157,7 @@ def _essence(done: Transition) -> tuple[object, ...]:
 class Walk:
     """A walk: its acts so far, the rules that were used, and the first fault."""
 
-    ground: WalkGround
+    context: WalkContext
     path: list[tuple[Act | None, World]] = field(default_factory=list)
     choices: list[WalkChoice] = field(default_factory=list)
     rules: set[str] = field(default_factory=set)
@@ -166,9 +166,9 @@ class Walk:
 
     def __post_init__(self) -> None:
         """At the first of the initial worlds."""
-        world = next(iter(self.ground.worlds.initial()))
+        world = next(iter(self.context.worlds.initial()))
         self.path.append((None, world))
-        self.finding = self.ground.of_world(world)
+        self.finding = self.context.of_world(world)
 
     @property
     def world(self) -> World:
@@ -177,7 +177,7 @@ class Walk:
 
     def enabled(self) -> dict[str, list[int]]:
         """Kind → the clients that can do it, the simplest kinds first."""
-        return self.ground.enabled(self.world)
+        return self.context.enabled(self.world)
 
     def choose(self, number: int, without: frozenset[str] = frozenset()) -> None:
         """Take one of the enabled acts; the number says which one.  0 is a simple one.
@@ -202,29 +202,29 @@ class Walk:
 
     def _go(self, choice: WalkChoice) -> bool:
         before = self.world
-        taken = self.ground.worlds.taken(before, *choice)
+        taken = self.context.worlds.taken(before, *choice)
         if taken is None:
             return False
         act, world, done = taken
         self.path.append((act, world))
         self.choices.append(WalkChoice(*act[:3]))
-        self.strayed = self.strayed or not self.ground.is_theirs(before, act, done)
+        self.strayed = self.strayed or not self.context.is_theirs(before, act, done)
         if done is not None:
             self.rules.update(rule.id for view in done.views for rule in view.rules)
         if self.finding is None:
-            self.finding = _against(act.faults) or self.ground.of_world(world)
+            self.finding = _against(act.faults) or self.context.of_world(world)
         return True
 
     def end(self) -> Fault | None:
         """Check the whole run, and return the first fault."""
-        ground = self.ground
-        if self.finding is None and (ground.histories or self.strayed):
-            self.finding = ground.judged(self.run())
+        context = self.context
+        if self.finding is None and (context.histories or self.strayed):
+            self.finding = context.judged(self.run())
         return self.finding
 
     def run(self) -> Run:
         """Return the run that it stands for."""
-        return unfold(self.ground.worlds, self.path)
+        return unfold(self.context.worlds, self.path)
 
 
 def _against(faults: Sequence[str]) -> Fault | None:
@@ -236,12 +236,12 @@ def _against(faults: Sequence[str]) -> Fault | None:
     return None
 
 
-def walked(ground: WalkGround, choices: Iterable[WalkChoice]) -> Walk:
+def walked(context: WalkContext, choices: Iterable[WalkChoice]) -> Walk:
     """Return the walk of these acts, up to the first that breaks a property.
 
     Acts that aren't enabled are left out.
     """
-    walk = Walk(ground)
+    walk = Walk(context)
     for choice in choices:
         walk.take(choice)
         if walk.finding is not None:

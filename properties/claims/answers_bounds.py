@@ -42,13 +42,13 @@ def _bound_ms(reading: Reading, e: Exchange) -> int:
 
 
 def _rebalance_ms(asked: JoinGroupRequest) -> int:
-    """R; version 0 can't say it, and means S."""
+    """The rebalance timeout; a JoinGroup of version 0 has none, and the session timeout counts."""
     said = asked.rebalance_timeout_ms
     return asked.session_timeout_ms if said < 0 else said
 
 
 def _due(reading: Reading) -> Iterator[tuple[Exchange, int]]:
-    """Requests whose time was up within the history, each with how long it may wait."""
+    """Requests whose waiting time ended within the history, each with that time."""
     if not reading.virtual:
         return
     for e in reading.exchanges:
@@ -59,13 +59,13 @@ def _due(reading: Reading) -> Iterator[tuple[Exchange, int]]:
 
 
 def _cut_ms(reading: Reading, e: Exchange) -> int:
-    """When it was given up by its client, or by a coordinator that is gone."""
+    """When its client gave it up, or its coordinator failed over."""
     cut = min([e.dropped, *(p for p in reading.takeovers if p > e.sent)])
     return NEVER if cut == NEVER else reading[cut].at_ms
 
 
 def _superseded(reading: Reading, e: Exchange) -> bool:
-    """Whether the same member joined anew meanwhile: the earlier join may stay unanswered."""
+    """Whether the same member joined again meanwhile: the earlier join may stay unanswered."""
     asked = as_join(e.asked)
     return asked is not None and any(
         e.sent < other.sent < e.answered

@@ -36,7 +36,7 @@ def _fall(reading: Reading) -> str | None:
 
 
 def _before(reading: Reading, earlier: Told, later: Told) -> bool:
-    """Whether one was told before the other had asked, by the same coordinator."""
+    """Whether one was answered before the other was sent, by the same coordinator."""
     same = earlier.asked.group_id == later.asked.group_id and earlier.exchange.before(
         later.exchange
     )
@@ -44,7 +44,7 @@ def _before(reading: Reading, earlier: Told, later: Told) -> bool:
 
 
 def _last_stored(reading: Reading, told: Told) -> tuple[int, Exchange | None]:
-    """The highest generation that was stored before somebody asked."""
+    """The highest generation that was stored before a request was sent."""
     found = [
         (asked.generation_id, e)
         for e, asked, _ in reading.synced

@@ -42,7 +42,7 @@ _FAILOVER = (
 
 
 def _handed_out(reading: Reading) -> Iterator[tuple[str, str, Exchange]]:
-    """(group, member id, exchange) where a join was told another id than it came with."""
+    """(group, member id, exchange) of each join that was told another id than it named."""
     for e in reading.answered:
         asked = as_join(e.asked)
         if asked is None or not isinstance(e.answer, JoinGroupResponse):
@@ -77,7 +77,7 @@ class _Out(NamedTuple):
 
 
 def _replaced(reading: Reading) -> Iterator[_Out]:
-    """Ids that another process of their instance was given a successor to."""
+    """Ids whose instance was given a new id, to another process."""
     for n, new in enumerate(reading.told):
         if new.instance is None or new.asked.member_id:
             continue
@@ -90,7 +90,7 @@ def _replaced(reading: Reading) -> Iterator[_Out]:
 
 
 def _fenced(reading: Reading) -> Iterator[_Out]:
-    """Ids that were answered FENCED_INSTANCE_ID, under the id that they came with or were."""
+    """Ids that were answered FENCED_INSTANCE_ID: the id that was sent, or the one held before."""
     for e in reading.answered:
         for claim in claims(e):
             if claim.error != _FENCED:
@@ -102,7 +102,7 @@ def _fenced(reading: Reading) -> Iterator[_Out]:
 
 
 def _stays_so(reading: Reading, out: _Out, later: Exchange) -> bool:
-    """Whether an id that is out must still be so when a later request is answered."""
+    """Whether an id that is out must still be out when a later request is answered."""
     if not out.since.before(later):
         return False
     between = [p for p in reading.takeovers if out.since.sent < p < later.answered]
@@ -114,7 +114,7 @@ def _stays_so(reading: Reading, out: _Out, later: Exchange) -> bool:
 
 
 def _stored(reading: Reading, told: Told, takeover: int) -> bool:
-    """Whether a sync shows that the coordinator had written down what it told, by a failover."""
+    """Whether a sync shows that what the coordinator told was stored before a failover."""
     for e, asked, _ in reading.synced:
         same = (asked.group_id, asked.generation_id)
         if same != (told.asked.group_id, told.answer.generation_id) or e.answered > takeover:
@@ -148,7 +148,7 @@ def _fenced_counts(reading: Reading) -> str | None:
 
 
 def _spoken_of(reading: Reading, outs: list[_Out]) -> bool:
-    """Whether somebody asked under an id that was out."""
+    """Whether a request named an id that was out."""
     return any(
         (out.group, out.member_id) == (claim.group, claim.member_id)
         and _stays_so(reading, out, later)
@@ -197,7 +197,7 @@ def _static_roster(reading: Reading) -> bool:
 
 
 def _given(reading: Reading) -> tuple[set[tuple[str, str]], set[tuple[str, str, str | None]]]:
-    """Ids that somebody can know, told in a join or shown in a list; and with which instance."""
+    """Ids that clients can know, told in a join or shown in a list; and with which instance."""
     given = {(group, member_id) for group, member_id, _ in _handed_out(reading)}
     seats: set[tuple[str, str, str | None]] = set()
     for told in reading.told:
@@ -208,7 +208,7 @@ def _given(reading: Reading) -> tuple[set[tuple[str, str]], set[tuple[str, str, 
 
 
 def _asks(reading: Reading) -> Iterator[tuple[Exchange, Claim]]:
-    """What those said of themselves who asked for something else than to join."""
+    """The claims of all requests other than joins."""
     for e in reading.answered:
         loading = isinstance(e.asked, HeartbeatRequest) and not reading.virtual
         if as_join(e.asked) is None and not (loading and reading.takeovers):

@@ -59,7 +59,7 @@ def _calms(reading: Reading) -> Iterator[tuple[_Calm, Exchange]]:
 
 
 def _evidence(reading: Reading, request: Exchange) -> _Calm | None:
-    """That the group was Stable when this request was sent, and nothing had begun to change it."""
+    """The evidence that the group was Stable when this request was sent."""
     group = request.group
     earlier = [e for e in reading.exchanges if e.group == group and e.sent < request.sent]
     for sync, asked, _ in reversed(reading.synced):
@@ -71,15 +71,15 @@ def _evidence(reading: Reading, request: Exchange) -> _Calm | None:
 
 
 def _disturbs(e: Exchange) -> bool:
-    """Whether a request may start a rebalance, once it is handled; also one that nobody answers."""
+    """Whether a request may start a rebalance once it is handled, even if it isn't answered."""
     known = isinstance(e.asked, JoinGroupRequest | LeaveGroupRequest)
     return known or as_join(e.asked) is not None or "/" in e.send.api
 
 
 def _in_time(reading: Reading, calm: _Calm, request: Exchange) -> bool:
-    """Whether no timer can have fired: no time passed, or not enough since the group was founded.
+    """Whether no timer can have fired: too little time has passed since the group was founded.
 
-    The latter for the shortest timeout that any member asked for.
+    Too little for the shortest timeout that any member asked for.
     """
     if reading.virtual and request.sent_ms == calm.since.answered_ms:
         return True
@@ -95,7 +95,7 @@ def _in_time(reading: Reading, calm: _Calm, request: Exchange) -> bool:
 
 
 def _restarts(reading: Reading, calm: _Calm, request: Exchange) -> bool:
-    """Whether it is the join of a static member that restarts with what it subscribed to before."""
+    """Whether it is the join of a restarted static member with the same subscription as before."""
     asked = as_join(request.asked)
     if asked is None or asked.member_id or asked.group_instance_id is None:
         return False

@@ -47,7 +47,7 @@ def _two_consumers(view: WorldView) -> str | None:
 
 
 def _current(view: WorldView) -> list[tuple[Client, Seat]]:
-    """The clients that were told the group's present generation; after a failover who knows?"""
+    """The clients that were told the present generation, if that is known after a failover."""
     group = view.group
     if group is None or view.fails_over:
         return []

@@ -21,10 +21,10 @@ from fencepost.properties.cover.controllable import START, ControllableGraph, St
 from fencepost.properties.cover.min_cost_flow import Arc, cheapest_flow
 
 LENGTH = 32
-"""A walk is cut when it has so many steps."""
+"""The number of steps at which a walk is cut."""
 _EARLY = LENGTH // 2
 _CHEAP = 3
-"""One of EARLY steps is cut already where that costs no more than so many steps."""
+"""A walk of EARLY steps is cut already where that costs at most this many steps."""
 
 
 @dataclass(frozen=True, slots=True)

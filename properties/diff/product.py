@@ -213,7 +213,7 @@ class Lockstep:
         return Pair(sides[0], sides[1], pair.suspects | self._used([*one, *other]))
 
     def _parted(self, pair: Pair, step: Seen, one: Outcomes, other: Outcomes) -> Parted:
-        """The answers are those of one side alone: so are the rules, unless these say the same."""
+        """The state in which one side alone gives these answers, with the rules that it used."""
         own, foreign = (one, other) if step in one else (other, one)
         used = self._used(own[step]) or self._used(r for rs in foreign.values() for r in rs)
         return Parted(not pair.suspects, pair.suspects | used)

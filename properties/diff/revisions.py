@@ -31,7 +31,7 @@ _RANKS: dict[str, Callable[[Parted, str], bool]] = {
 }
 """How sure it is that a rule makes the difference, the surest first."""
 _SEQUEL = 3
-"""So many steps are looked ahead for what a difference leads to."""
+"""How many steps are looked ahead for what a difference leads to."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -244,7 +244,7 @@ def _path(model: Worlds, moves: Sequence[Response]) -> Path:
 
 
 def _sequel(model: Worlds, path: Path) -> Path:
-    """The shortest way for who acted last to go on under an id that another goes on under.
+    """The shortest way on until the client that acted last uses an id that another one uses.
 
     () if there is none near, or if two did so before.
     """

@@ -80,11 +80,11 @@ class Judge(Generic[S, A]):
 
     @property
     def judges_steps(self) -> bool:
-        """Whether anything is to be asked of steps."""
+        """Whether any check looks at steps."""
         return bool(self.steps or self.step_witnesses or self.of_actions or self.action_witnesses)
 
     def judge_state(self, position: int, state: S, into: Expanded[S, A]) -> None:
-        """Ask what is to hold of a state."""
+        """Evaluate the checks of a state."""
         for i, holds in self.states:
             sentence = holds(state)
             if sentence is not None:
@@ -98,7 +98,7 @@ class Judge(Generic[S, A]):
     def judge_step(
         self, position: int, state: S, action: A, following: S, into: Expanded[S, A]
     ) -> None:
-        """Ask what is to hold of a step."""
+        """Evaluate the checks of a step."""
         if action not in self._heard:
             self._heard.add(action)
             self._judge_action(position, state, action, following, into)
@@ -118,7 +118,7 @@ class Judge(Generic[S, A]):
     def _judge_action(
         self, position: int, state: S, action: A, following: S, into: Expanded[S, A]
     ) -> None:
-        """Ask what is to hold of an action, at the first step that it makes."""
+        """Evaluate the checks of an action, at its first step."""
         for i, holds in self.of_actions:
             sentence = holds(state, action, following)
             if sentence is not None:
@@ -138,8 +138,8 @@ def _without(items: tuple[tuple[int, T], ...], number: int) -> tuple[tuple[int, 
 class Manner:
     """How a level is expanded.
 
-    `expand`: or only judge its states; `stop`: at the first violation; `edges`: note them all;
-    `limit`: the most states that the table may hold.
+    `expand`: if false, its states are only checked; `stop`: at the first violation; `edges`: keep
+    them all; `limit`: the most states that the table may hold.
     """
 
     expand: bool = True
@@ -156,14 +156,14 @@ def expand_chunk(
     known: dict[S, int],
     manner: Manner,
 ) -> Expanded[S, A]:
-    """Judge and expand the states of a chunk, whose positions in the level begin with `first`.
+    """Check and expand the states of a chunk, whose positions in the level begin with `first`.
 
     Adds new states to `known`, numbered on.  What the system or a check raises is raised with a
     note that shows the state.
 
-    When it stops: at a state that is wrong, before that is expanded; at a step that is wrong, after
-    that state is expanded, and the states behind it are only judged, since one of them that is
-    wrong is nearer than the step.
+    When it stops: at a state that fails a check, before that state is expanded; at a step that
+    fails, after its state is expanded, and the later states are only checked, since one of them
+    that fails is nearer than the step.
     """
     done: Expanded[S, A] = Expanded()
     successors: Callable[[S], Iterable[tuple[A, S]]] = (

@@ -19,18 +19,18 @@ from fencepost.properties.explorer.exploration import A, Check, Exploration, Fai
 
 
 class Translation(Protocol):
-    """From the numbers of one worker to one's own."""
+    """Translates the numbers of one worker to those of this process."""
 
     def adopt(self, learnt: Any) -> None:
-        """Take over what the worker learnt; in the order in which it was handed over."""
+        """Take over what the worker learnt, in the order in which it was handed over."""
         ...
 
     def state(self, state: int) -> int:
-        """Return the state of the worker's number, in one's own."""
+        """Return this process's number of the worker's state."""
         ...
 
     def action(self, action: int) -> int:
-        """Return the action of the worker's number, in one's own."""
+        """Return this process's number of the worker's action."""
         ...
 
 
@@ -58,15 +58,15 @@ class CompactSystem(Protocol[S_co, A_co]):
         ...
 
     def begin(self) -> None:
-        """From now on remember what is learnt, to hand it over."""
+        """Remember from now on what is learnt, to hand it over."""
         ...
 
     def learnt(self) -> object:
-        """Return what was learnt since; something to pickle."""
+        """Return what was learnt since; it can be pickled."""
         ...
 
     def translation(self) -> Translation:
-        """For what a worker hands over that is forked from this process now."""
+        """Return a translation for a worker that is forked from this process now."""
         ...
 
 
@@ -76,7 +76,7 @@ def is_compact(system: object) -> TypeGuard[CompactSystem[Any, Any]]:
 
 
 class Opened(Generic[S, A]):
-    """Checks and results of a compact system, in terms of what its integers stand for."""
+    """Converts checks and results of a compact system to what its integers stand for."""
 
     def __init__(self, system: CompactSystem[S, A]) -> None:
         self._system = system
@@ -106,7 +106,7 @@ class Opened(Generic[S, A]):
         )
 
     def quiet(self, quiet: Callable[[A], bool]) -> Callable[[int], bool]:
-        """Return the same question of integers, asked once for each."""
+        """Return `quiet` for integers; it is called once for each."""
         known: dict[int, bool] = {}
 
         def is_quiet(action: int) -> bool:
@@ -118,7 +118,7 @@ class Opened(Generic[S, A]):
         return is_quiet
 
     def result(self, found: Exploration[int, int]) -> Exploration[S, A]:
-        """Return what was found."""
+        """Convert the result."""
         opened, act = self._system.opened, self._system.act
         violations = {
             name: FailedCheck(

@@ -22,13 +22,13 @@ _MAXRSS_UNIT = 1 if sys.platform == "darwin" else 1024
 class System(Protocol[S, A_co]):
     """Something that is in one state at a time.
 
-    Both methods must give the same in the same order whenever they are asked: counts, traces and
-    their tie-breaks rest on it.  States are immutable; with several processes they are pickled,
-    and equal states must have equal hashes in processes forked from one another.
+    Both methods must return the same in the same order at each call: counts, traces and their
+    tie-breaks depend on it.  States are immutable; with several processes they are pickled, and
+    equal states must have equal hashes in processes forked from one another.
     """
 
     def initial(self) -> Iterable[S]:
-        """Return the states it may start in."""
+        """Return the states in which it may start."""
         ...
 
     def successors(self, state: S) -> Iterable[tuple[A_co, S]]:
@@ -86,7 +86,7 @@ class Graph(Generic[S, A]):
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far an exploration is: a level (depth) is done; `frontier` states make the next one."""
+    """How far an exploration is: a level (depth) is done, and the next has `frontier` states."""
 
     level: int
     states: int
@@ -97,13 +97,13 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class Exploration(Generic[S, A]):
-    """What an exploration found.
+    """The result of an exploration.
 
     `states`: how many distinct ones; `transitions`: enabled (state, action) pairs of the states
-    that were expanded, self-loops included; `levels`: new states per depth, the initial ones
-    first; `complete`: every reachable state was expanded; `violations`: per check a shortest one;
+    that were expanded, self-loops included; `levels`: new states per depth, the initial ones first;
+    `complete`: every reachable state was expanded; `violations`: per check a shortest one;
     `witnesses`: per check whose premise was met, after how many actions it first was; `seconds` on
-    the wall clock; `peak_bytes`: see `peak_bytes`; `graph`: if it was to be kept.
+    the wall clock; `peak_bytes`: see `peak_bytes`; `graph`: if it was kept.
     """
 
     states: int

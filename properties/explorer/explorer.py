@@ -67,18 +67,18 @@ def explore(
     progress: Callable[[Progress], None] | None = None,
     quiet: Callable[[A], bool] | None = None,
 ) -> Exploration[S, A]:
-    """Visit what can be reached, judge it, and count it.
+    """Visit every state that can be reached, check it, and count it.
 
     `jobs`: processes, forked from this one for each level (POSIX); it pays where `successors` is
     slow.  `max_states`: no more are kept, and the level in which more turn up is the last to be
-    expanded.  `max_depth`: states that many actions away are judged, but not expanded
-    (so nothing says whether there is more: `complete` is false).
-    `stop_at_first`: end at the first violation, the nearest one; else all checks go on.
-    `progress` is called after each level.  `quiet`: whether an action alone shows that no check has
-    anything against a step by it; then they are not asked (their witnesses are).
+    expanded.  `max_depth`: states that many actions away are checked, but not expanded (so nothing
+    says whether there is more: `complete` is false).  `stop_at_first`: end at the first violation,
+    the nearest one; otherwise all checks go on.  `progress` is called after each level.  `quiet`:
+    returns whether an action alone shows that no check of steps fails; then those are not evaluated
+    (their witnesses are).
 
-    A system with a compact form (`compact()`, see `explorer_compact`) is explored in that form.
-    A FrontierSystem (see `explorer_frontier`) is expanded by whole levels; `jobs` are threads then.
+    A system with a compact form (`compact()`, see `compact.py`) is explored in that form.  A
+    FrontierSystem (see `frontier.py`) is expanded by whole levels; `jobs` are threads then.
 
     Raises ValueError for numbers that make no sense and for two checks of one name, and what the
     system or a check raises, with a note of the state.

@@ -41,7 +41,7 @@ _CHUNK = 1 << 15
 
 
 class FrontierSystem(Protocol[S_co, A_co]):
-    """A system that goes on from many states at once."""
+    """A system that expands many states at once."""
 
     def initial_words(self) -> Words:
         """Return the states it may start in."""
@@ -52,10 +52,10 @@ class FrontierSystem(Protocol[S_co, A_co]):
         ...
 
     def expand(self, words: Words) -> Iterable[tuple[A_co, NDArray[np.intp], Words]]:
-        """Return for each action the places in `words` where it is enabled, and what comes of each.
+        """Return for each action the places in `words` where it is enabled, and the next states.
 
-        Actions in a fixed order, self-loops included.  Called with stretches of the level that
-        was prepared, by several threads at once if there are `jobs`.
+        Actions in a fixed order, self-loops included.  Called with chunks of the level that was
+        prepared, by several threads at once if there are `jobs`.
         """
         ...
 
@@ -68,8 +68,8 @@ class FrontierSystem(Protocol[S_co, A_co]):
 class FrontierCheck(Generic[S]):
     """What must hold in each of many states at once.
 
-    `broken`: for each word of a stretch whether it is wrong; `sentence`: what is wrong with a state
-    that is.
+    `broken`: for each word of a chunk whether it fails; `sentence`: what is wrong with such a
+    state.
     """
 
     name: str

@@ -63,10 +63,10 @@ class Component(Generic[S, A]):
 
 @dataclass(frozen=True, slots=True)
 class Lasso(Generic[S, A]):
-    """A run that shuns the goals: the stem once, then the cycle for ever.
+    """A run that avoids the goals: the stem once, then the cycle for ever.
 
-    `stem`: (None, initial state), then each action with the state that came of it; its last state
-    is where the cycle begins.  `cycle`: the actions and states from there, back to there; it takes
+    `stem`: (None, initial state), then each action with the state that follows; its last state is
+    where the cycle begins.  `cycle`: the actions and states from there, back to there; it takes
     every action of the component at least once, but need not pass through all of its states (which
     the run that `fair` was asked about may).  Empty where nothing happens.
     """

@@ -50,7 +50,7 @@ class LevelWorkers(Generic[S, A]):
         jobs: int,
     ) -> None:
         self.numbers = [array("q") for _ in range(jobs)]
-        """Per worker, for whoever files its results: the final numbers of its new states."""
+        """Per worker the final numbers of its new states; the explorer writes them."""
         self._system = system
         self._judge = judge
         self._frontier = frontier
@@ -136,9 +136,9 @@ class LevelWorkers(Generic[S, A]):
 
 
 def _received(worker: Worker) -> _Message[S, A] | None:
-    """A worker's message, or None if it has ended.
+    """Return a worker's message, or None if it has ended after its work.
 
-    Raises WorkerLostError unless it did what it had to: others may wait for it for ever.
+    Raises WorkerLostError if it ended before: others may wait for its result for ever.
     """
     try:
         message: _Message[S, A] = worker.receive()

@@ -59,17 +59,17 @@ BY_COMPARISON = (COMPARE, DIFFER)
 
 _PARTED = "the answers differ"
 _READ = 5
-"""In so many worlds whole histories are read: that takes long."""
+"""How many scopes whole histories are checked in, which takes long."""
 _SHORT = 4
-"""A walk of so few acts is not looked for again in other worlds."""
+"""A walk of at most this many acts is not searched for again in other scopes."""
 
 _AGAIN = 2
-"""In other worlds so many times fewer walks are tried."""
+"""The factor by which fewer walks are tried in other scopes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """A run that shows it, and the worlds that it was unfolded from."""
+    """A run that shows a kill, and the worlds that it was unfolded from."""
 
     worlds: Worlds
     run: Run
@@ -93,7 +93,7 @@ class EngineResult:
 
 
 def _held(scope: Scope) -> tuple[Property, ...]:
-    """What must hold in a world: worlds in which nothing fails over don't keep what is stored."""
+    """The properties of a scope: what is stored is checked only where a failover can read it."""
     return (*PROPERTIES.values(), *(STORED if scope.fails_over else ()))
 
 
@@ -166,7 +166,7 @@ def _shortest(
     first: FalsifyingWalk,
     examples: int,
 ) -> FalsifyingWalk:
-    """The same or shorter: what is long after shrinking may be short in another world."""
+    """The same walk or a shorter one: a long walk may have a short counterpart in another scope."""
     best = first
     for scope in scopes:
         if len(best) > _SHORT and scope != first.scope:
@@ -176,7 +176,7 @@ def _shortest(
 
 
 def _stages() -> Iterator[tuple[tuple[Property, ...], list[Scope]]]:
-    """What is held to what, in which worlds; whole histories last, since they take longer."""
+    """Which properties are checked in which scopes; whole histories last, since they take long."""
     scopes = [named.scope for named in MUTANT_SCOPES]
     failing = [scope for scope in scopes if scope.fails_over]
     for some in ([scope for scope in scopes if scope not in failing], failing):
@@ -239,7 +239,7 @@ def differing(revision: Revision, examples: int = EXAMPLES) -> EngineResult:
 
 
 def proved(revision: Revision) -> EngineResult:
-    """Obligations that kafka-4 meets and the mutant fails: how many of how many.  Needs Z3."""
+    """Count the obligations that kafka-4 meets and the mutant fails.  Needs Z3."""
     if importlib.util.find_spec("z3") is None:
         return EngineResult(PROVE, killed=None, note="Z3 is not installed")
     from fencepost.properties.proofs.proofs import prove  # noqa: PLC0415  (Z3 is an extra)
@@ -261,10 +261,10 @@ def proved(revision: Revision) -> EngineResult:
 
 
 def _touched(revision: Revision) -> frozenset[str]:
-    """The rules whose steps a mutant takes otherwise.
+    """The rules whose steps a mutant changes.
 
-    Those with other data or a verb performed otherwise; with a check that is other, gone or in
-    another place all rules of its table, since each applies where no earlier check did.
+    Those with other data or a changed effect; where a check is changed, gone or in another place,
+    all rules of its table, since each applies where no earlier check did.
     """
     theirs = {rule.id: rule for _, rule in KAFKA_4.rules()}
     touched = {
@@ -289,19 +289,19 @@ MODEL_ENGINES: Mapping[str, Callable[[Revision], EngineResult]] = {
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A mutant, and what came of each engine that was asked, by engine."""
+    """A mutant, and the result of each engine that was asked, by engine."""
 
     mutant: Mutant
     results: Mapping[str, EngineResult]
 
     @property
     def survives(self) -> bool:
-        """Whether nothing that was asked kills it."""
+        """Whether no engine that was asked kills it."""
         return not any(result.killed for result in self.results.values())
 
     @property
     def missed(self) -> tuple[str, ...]:
-        """Engines that claim to see what the mutant breaks, were asked, and did not see it."""
+        """Engines that must see what the mutant breaks, were asked, and did not see it."""
         known = (*PROPERTIES.values(), *STORED)
         broken = [one for one in known if one.id in self.mutant.breaks]
         return tuple(
@@ -318,4 +318,4 @@ class Row:
 
 
 _CLAIMS = {EXPLORE: Engine.EXPLORATION, PROVE: Engine.PROOF}
-"""Who claims to see whatever breaks its properties.  Walks at random claim nothing of the kind."""
+"""The engines that must find whatever breaks their properties; random walks need not."""

@@ -65,7 +65,7 @@ class Property:
     expected_rules: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Raises ValueError if something is missing."""
+        """Check the fields.  Raises ValueError if something is missing."""
         if (self.formula is None) is (self.holds is None):
             raise ValueError(f"{self.id}: give a formula or a function, one of them")
         if self.premise is None:

@@ -75,12 +75,12 @@ _STORED_NAMES = (
 
 
 def _as_ever(*verbs: Do) -> Overrides:
-    """What is wrong can't be seen here."""
+    """The abstract effect is the same: what is wrong is left out by the abstraction."""
     return {do: EFFECTS[do] for do in verbs}
 
 
 def _but(do: Do, *changes: Becomes | Counts | Moves) -> Overrides:
-    """The verb's own effect, with these changes in place of its own."""
+    """The own abstract effect, with these changes in place of its own."""
     names = frozenset().union(*(AbstractEffect((change,)).touched() for change in changes))
     kept = EFFECTS[do].without(*names)
     return {do: replace(kept, changes=(*kept.changes, *changes))}

@@ -66,7 +66,7 @@ def find_mutant(name: str) -> Mutant:
 
 
 def find_revision(name: str) -> Revision:
-    """`mutant:NAME`, or a revision of the model by its name.
+    """Return `mutant:NAME`, or a revision of the model by its name.
 
     Raises KeyError that names the value and what there is.
     """

@@ -30,12 +30,12 @@ from fencepost.properties.mutants.operators import (
 )
 
 _TOGETHER = 2
-"""So many causes at most are held to have come together in one history."""
+"""How many departures may be the cause of one failure together."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Departure:
-    """A cause that is known.  `about`: its title; `twists`: the steps performed otherwise."""
+    """A known departure.  `about`: its title; `twists`: the effects that it changes."""
 
     name: str
     about: str
@@ -54,7 +54,7 @@ def departed(base: Revision, departures: Iterable[Departure]) -> Revision:
 
 
 def causes() -> Iterable[tuple[Departure, ...]]:
-    """Yield what may be the cause of a failure, the simplest first."""
+    """Yield the departures that may be the cause of a failure, the simplest first."""
     for size in range(1, _TOGETHER + 1):
         yield from combinations(DEPARTURES.values(), size)
 
@@ -73,7 +73,7 @@ def _unanswered_sync(_: Work, emission: Emission) -> Message | None:
 
 
 def _replaced(before: Group, work: Work) -> Member | None:
-    """Who held the instance before."""
+    """Returns who held the instance before."""
     return before.member(before.holder(work.instance or "") or "")
 
 
@@ -84,14 +84,14 @@ def _old_session(before: Group, work: Work) -> None:
 
 
 def _still_new(before: Group, work: Work) -> None:
-    """Who restarts before its first join was answered is no less new, but has a session to lose."""
+    """A restart before the first join was answered stays new, but gets a session timer."""
     old = _replaced(before, work)
     if old is not None and old.new:
         changed_member(work, work.caller, lambda member: replace(member, new=True))
 
 
 def _miscounted(_: Group, work: Work) -> None:
-    """A protocol that is offered twice counts as two, so all members together are never as many."""
+    """A protocol that is offered twice counts twice, so no protocol is supported by all members."""
     changed_members(work, _without_repeated)
 
 
@@ -102,9 +102,9 @@ def _without_repeated(member: Member) -> Member:
 
 
 def _fails_without_candidates(own: Effect) -> Effect:
-    """Nobody is told of a generation for which no protocol can be chosen.
+    """No member is told of a generation for which no protocol can be chosen.
 
-    Who asks last, to join or to leave, is answered an error; some others are, too.
+    The last request, a join or a leave, is answered an error; so are some others.
     """
 
     def effect(work: Work) -> list[Work] | None:
@@ -121,7 +121,7 @@ def _fails_without_candidates(own: Effect) -> Effect:
 
 
 def _restart_fails_without_candidates(own: Effect) -> Effect:
-    """Nor can a restart be told of the generation that there is: it is answered an error."""
+    """A restart can't be told of the current generation either: it is answered an error."""
 
     def effect(work: Work) -> list[Work] | None:
         if work.group.candidates():

@@ -56,7 +56,7 @@ def _is_ghost(work: Work) -> bool:
 
 
 def _bearing(new_id: Callable[[Work, str], str]) -> Twist:
-    """A replacement that finds nobody to replace adds a member, under the id that this gives."""
+    """A replacement that finds no member to replace adds one, under the id that this returns."""
 
     def twist(own: Effect) -> Effect:
         def effect(work: Work) -> list[Work] | None:
@@ -91,7 +91,7 @@ def _evicted(_: Work, ghost: str) -> str:
 
 
 def _kept(before: Group, work: Work) -> None:
-    """Entries that went with their member are there again."""
+    """Entries that went with their member are put back."""
     for instance, member_id in before.static:
         if work.group.holder(instance) is None:
             work.group = work.group.with_mapping(instance, member_id)

@@ -48,8 +48,8 @@ class Mutant:
 
     `about`: what is broken, in one sentence.  `source`: an id of the history of real bugs, or which
     systematic change it is.  `breaks`: the ids of the properties that it violates.  `visible`:
-    whether answers alone can show it.  The rest is how it differs from `kafka-4`, as a revision
-    says it.
+    whether answers alone can show it.  The other fields are its difference to `kafka-4`, as those
+    of a revision.
     """
 
     name: str
@@ -97,7 +97,7 @@ def mutant(
     answer_versions: Mapping[tuple[str, int], int] | None = None,
     visible: bool = True,
 ) -> Mutant:
-    """Return a mutant of `kafka-4` with these differences."""
+    """Make a mutant of `kafka-4` with these differences."""
     return Mutant(
         name,
         about,
@@ -126,20 +126,20 @@ def also(rule_id: str, condition: Expr) -> SetRule:
 
 
 def behind(rule_id: str, *others: str) -> SetRule:
-    """Return a check that comes after others, which stand behind it in the base's order."""
+    """Return a check of the base that comes after these others, instead of before them."""
     return only(rule_id, *(negate(RULES[other].guard) for other in others))
 
 
 def without(rule_id: str, *steps: Do) -> SetRule:
-    """Return a rule of the base that doesn't do these."""
+    """Return a rule of the base without these effects."""
     return but(rule_id, effect=tuple(do for do in RULES[rule_id].effect if do not in steps))
 
 
 def dropped(rule_id: str) -> DropRule:
-    """Return a check of the base that isn't made."""
+    """Leave out a check of the base."""
     return DropRule(_TABLES[rule_id], rule_id, _BROKEN)
 
 
 def added(like: str, rule: Rule) -> SetRule:
-    """Return a further row in the table of a rule of the base."""
+    """Add a row to the table of a rule of the base."""
     return SetRule(_TABLES[like], rule, _BROKEN)

@@ -19,7 +19,7 @@ After = Callable[[Group, Work], None]
 
 
 def afterwards(after: After, *rules: str) -> Twist:
-    """Return the step, and then something more; where rules are named, for these alone."""
+    """Do the effect, and then something more; where rules are named, for these alone."""
 
     def twist(own: Effect) -> Effect:
         def effect(work: Work) -> list[Work]:
@@ -36,7 +36,7 @@ def afterwards(after: After, *rules: str) -> Twist:
 
 
 def beforehand(first: Callable[[Work], None]) -> Twist:
-    """Something else first, then the step."""
+    """Do something else first, then the effect."""
 
     def twist(own: Effect) -> Effect:
         def effect(work: Work) -> list[Work] | None:
@@ -49,7 +49,7 @@ def beforehand(first: Callable[[Work], None]) -> Twist:
 
 
 def unless(condition: Callable[[Work], bool]) -> Twist:
-    """Return the step is left out where this holds."""
+    """Leave the effect out where this holds."""
 
     def twist(own: Effect) -> Effect:
         def effect(work: Work) -> list[Work] | None:
@@ -61,7 +61,7 @@ def unless(condition: Callable[[Work], bool]) -> Twist:
 
 
 def as_if(pretend: Callable[[Incoming, Work], Incoming]) -> Twist:
-    """Return the step, performed as if the request were another."""
+    """Do the effect as if the request were another one."""
 
     def twist(own: Effect) -> Effect:
         def effect(work: Work) -> list[Work]:
@@ -79,7 +79,7 @@ def as_if(pretend: Callable[[Incoming, Work], Incoming]) -> Twist:
 
 
 def retold(change: Callable[[Work, Emission], Message | None]) -> Twist:
-    """Return the step, with the answers that it gives changed; None: that answer never comes."""
+    """Do the effect, with its answers changed; None: that answer never comes."""
 
     def twist(own: Effect) -> Effect:
         def effect(work: Work) -> list[Work]:
@@ -101,19 +101,19 @@ def retold(change: Callable[[Work, Emission], Message | None]) -> Twist:
 
 
 def changed_member(work: Work, member_id: str, change: Callable[[Member], Member]) -> None:
-    """One member of the group is otherwise."""
+    """Change one member of the group."""
     member = work.group.member(member_id)
     if member is not None:
         work.group = work.group.with_member(change(member))
 
 
 def changed_members(work: Work, change: Callable[[Member], Member]) -> None:
-    """All members of the group are otherwise."""
+    """Change all members of the group."""
     work.group = replace(work.group, members=tuple(change(m) for m in work.group.members))
 
 
 def in_turn(*twists: Twist) -> Twist:
-    """Several twists of one step, the first innermost."""
+    """Apply several twists to one effect, the first innermost."""
 
     def twist(own: Effect) -> Effect:
         for one in twists:
@@ -124,7 +124,7 @@ def in_turn(*twists: Twist) -> Twist:
 
 
 def one_only(own: Effect) -> Effect:
-    """Return the step, of whose outcomes the first is the only one."""
+    """Keep only the first outcome of the effect."""
 
     def effect(work: Work) -> list[Work]:
         return (own(work) or [work])[:1]

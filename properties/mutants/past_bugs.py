@@ -60,7 +60,7 @@ def _before_version_9(request: Incoming, _: Work) -> Incoming:
 
 
 def _vacant(before: Group, work: Work) -> None:
-    """A leader that is gone leaves its chair empty."""
+    """A leader that is gone leaves the group without a leader."""
     if before.leader is not None and work.group.member(before.leader) is None:
         work.group = replace(work.group, leader=None)
 
@@ -97,7 +97,7 @@ def _old_timeouts(before: Group, work: Work) -> None:
 
 
 def _whoever(rule_id: str) -> Expr:
-    """A rule for members, whatever instance they name."""
+    """A rule for members, whichever instance they name."""
     guard = RULES[rule_id].guard
     assert isinstance(guard, Conjunction)
     return all_of(*(p for p in guard.parts if not (isinstance(p, In) and p.feature is INST)))

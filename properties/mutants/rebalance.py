@@ -53,7 +53,7 @@ _COMPLETE = (Do.COMPLETE_JOIN, Do.START_SYNC_TIMER)
 
 
 def _is_waiting(work: Work) -> bool:
-    """Whether a look at the join phase found somebody to wait for, pending ids aside."""
+    """Whether the join phase still waits for a member, pending ids aside."""
     group = work.group
     joined = all(m.joining is not None for m in group.members)
     over = group.members and joined and group.delay is None

@@ -34,7 +34,7 @@ _RESTART = RULES["JOIN-STATIC-EMPTY-STABLE"].effect
 
 
 def _replaced(before: Group, work: Work) -> str:
-    """The id that the caller took the place of."""
+    """The id that the caller replaced."""
     old = before.holder(work.instance or "")
     assert old is not None
     return old

@@ -28,7 +28,7 @@ _NEW = SUBJECT.among(Subject.NEW)
 
 
 def _impatient(_: Group, work: Work) -> None:
-    """A new member has its own session timeout, not five minutes."""
+    """A new member gets its own session timeout, and not five minutes."""
     member = work.group.member(work.caller)
     assert member is not None
     work.set_timer(SESSION, member.member_id, member.session_timeout_ms)

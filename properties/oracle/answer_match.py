@@ -42,7 +42,7 @@ MOST_NEW = 6
 
 @dataclass(frozen=True, slots=True)
 class Deviation:
-    """A field that differs without making the history impossible; `rule`: the one that answers."""
+    """A field that differs although the history stays possible; `rule`: the one that answers."""
 
     level: Level
     field: str
@@ -63,8 +63,8 @@ class Deviation:
 class Match:
     """One way in which an answer matches.
 
-    `bindings`: made-up ids and what they stand for; `shift`: from which generation on the target
-    counts otherwise, and by how much.
+    `bindings`: made-up ids and the real ones; `shift`: from which generation on the target counts
+    differently, and by how much.
     """
 
     bindings: dict[str, str] = field(default_factory=dict)
@@ -77,7 +77,7 @@ class _NoMatchError(Exception):
 
 
 class _Matcher:
-    """One comparison under way."""
+    """One comparison of an answer with the model's."""
 
     def __init__(self, level: Level, seen: frozenset[str], told: int) -> None:
         self.level = level
@@ -97,7 +97,7 @@ class _Matcher:
             self.match.deviations.append(Deviation(level, name, expected, observed))
 
     def member_id(self, name: str, expected: str, observed: str) -> None:
-        """An id: the same, or a made-up one that now gets its real one, which must be new."""
+        """Compare ids: the same, or a made-up one that now gets its real one, which must be new."""
         if expected.startswith(FRESH):
             expected = self.match.bindings.get(expected, expected)
         if not expected.startswith(FRESH):
@@ -108,9 +108,9 @@ class _Matcher:
             self.match.bindings[expected] = observed
 
     def generation(self, expected: int, observed: int) -> None:
-        """A generation: the same; or, if it is told for the first time, a higher one than before.
+        """Compare generations: the same; or, told for the first time, higher than any before.
 
-        That a generation is one more than the last is an accident: members compare for equality.
+        That the model adds exactly one doesn't count: members compare for equality.
         """
         if expected == observed:
             return
@@ -120,7 +120,7 @@ class _Matcher:
         self.nearly("generationId", expected, observed, Level.MAY)
 
     def error(self, name: str, expected: Any, observed: Any) -> bool:
-        """Whether both succeed; one error for another is a deviation as grave as the rule."""
+        """Compare errors; one error for another is a deviation as severe as the rule."""
         if (expected == 0) is not (observed == 0):
             self.differs(name, expected, observed)
         self.nearly(name, expected, observed, self.level)
@@ -130,7 +130,7 @@ class _Matcher:
 def matches(
     expected: Message, observed: Message, level: Level, seen: frozenset[str], told: int = -1
 ) -> list[Match]:
-    """Return the ways in which an observed answer is the expected one; none where it can't be.
+    """Return the ways in which an observed answer is the expected one; none if it can't be.
 
     `seen`: the ids that were told before; `told`: the last generation that was told of the group;
     `level`: how binding the rule is that answers.
@@ -150,7 +150,7 @@ def matches(
 def first_difference(
     expected: Message, observed: Message, level: Level, seen: frozenset[str], told: int = -1
 ) -> str:
-    """In words, why an answer is not the expected one."""
+    """Return why an answer is not the expected one, in words."""
     matcher = _Matcher(level, seen, told)
     try:
         _compare(matcher, expected, observed, next(_member_orders(expected, observed)))
@@ -366,7 +366,7 @@ def _listed(answer: ListGroupsResponse) -> list[tuple[str, str, str, str]]:
 
 
 def renamed(message: Message, names: Mapping[str, str]) -> Any:
-    """Return the message with made-up ids replaced by what they stand for."""
+    """Return the message with made-up ids replaced by the real ones."""
     changes: dict[str, Any] = {}
     for f in dataclasses.fields(message):
         value = getattr(message, f.name)

@@ -190,13 +190,13 @@ def _hull(a: tuple[Timer, ...], b: tuple[Timer, ...]) -> tuple[Timer, ...]:
 
 
 def bound_message(message: Message, names: Mapping[str, str]) -> Message:
-    """Return an answer with made-up ids replaced by those that they stand for."""
+    """Return an answer with made-up ids replaced by the real ones."""
     named: Message = renamed(message, names)
     return named
 
 
 def bound_group(group: Group, names: Mapping[str, str]) -> Group:
-    """Return a group with made-up ids replaced by those that they stand for."""
+    """Return a group with made-up ids replaced by the real ones."""
 
     def real(member_id: str) -> str:
         return names.get(member_id, member_id)

@@ -32,9 +32,8 @@ that answer, so its state is the one candidate that is kept.
 
 The oracle searches only when an answer was read, or when silence is evidence: then it tries all
 orders of the steps whose windows allow it, until the model gives that answer (`search.py`).
-Candidates that agree in all but times are merged into one with wider intervals, so there stay few
-of them.  Where intervals are widened, a wrong history may be accepted; a right one is never
-rejected.
+Candidates that agree in all but times are merged into one with wider intervals, so they stay few.
+There a wrong history may be accepted; a right one is never rejected.
 
 A verdict is *violated*: no candidate is left; or *unknown*: there were too many to follow.
 Otherwise it holds, and lists the rules that every explanation used.
@@ -141,7 +140,7 @@ class Oracle:
     # What the judge saw.
 
     def observe(self, event: Event) -> None:
-        """Take one event of the history, in order of time."""
+        """Take the next event of the history, in order of time."""
         if not self.open():
             return
         try:
@@ -192,7 +191,7 @@ class Oracle:
         ]
 
     def _let_timers_fire(self, at_ms: int) -> None:
-        """Virtual clock: a timer that may have fired by now did so before a request, or won't yet.
+        """With a virtual clock, a timer that may have fired has fired before a request, or waits.
 
         Only where its deadline is open (a session that may have been restarted) is there a choice.
         """
@@ -282,7 +281,7 @@ class Oracle:
         return replace(agreed, deviations=(*agreed.deviations, *deviations))
 
     def _passed(self, at_ms: int, *, timers: bool) -> None:
-        """All that must have happened by now has happened; who contradicts that is out."""
+        """Drop the candidates in which something that must have happened by now has not."""
         limit = at_ms + 1 if self.exact else at_ms
 
         def overdue(candidate: Candidate) -> bool:

@@ -19,8 +19,8 @@ from fencepost.model.state.work import Incoming, Outcome, Span
 class Happened:
     """One step of the model.
 
-    `incoming` or `timer`: what happened, neither for a failover; `before` and `outcome`: one
-    group, of this id; `span`: when, in ms.
+    `incoming` or `timer`: what happened, neither for a failover; `before` and `outcome`: the group
+    of this id; `span`: when, in ms.
     """
 
     group_id: str
@@ -46,7 +46,7 @@ class Learned:
 
 @dataclass(frozen=True, slots=True)
 class Past:
-    """What happened or was learned last, and what came before."""
+    """A linked list: the last event, and what came before."""
 
     before: Past | None
     event: Happened | Learned

@@ -46,7 +46,7 @@ class Step(NamedTuple):
 
 
 class TooManyError(Exception):
-    """There are more candidates than the oracle is willing to follow."""
+    """There are more candidates than the limit."""
 
 
 @dataclass(slots=True)
@@ -54,10 +54,9 @@ class Search:
     """The steps of one history.
 
     `requests`: all that were sent; `dropped`: those whose connection is gone, and since when;
-    `decided`: the rules
-    that took each request in, on any path; `still`: timers wait, a request is being handled
-    (virtual clock); `limit`: how many states may be looked at for one event; `remembers`: whether
-    candidates are told what led to them.
+    `decided`: the rules that decided each request, on any path; `still`: timers wait, a request is
+    being handled (virtual clock); `limit`: how many states may be looked at for one event;
+    `remembers`: whether candidates keep their provenance.
     """
 
     machine: Machine

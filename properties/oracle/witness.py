@@ -121,7 +121,7 @@ def _gives(candidate: Candidate, request_id: str, allowed: Allowed | None) -> bo
 
 
 def _real(candidate: Candidate) -> tuple[Happened, ...]:
-    """The steps behind a candidate, told with what was learned after each."""
+    """The steps behind a candidate, with what was learned after each."""
     found: list[Happened] = []
     later: list[Learned] = []
     past = candidate.past

@@ -170,7 +170,7 @@ ROOM_MEANS = implies(
     all_of(is_now(ROOM, Room.FULL), is_now(STATE, GroupState.COMPLETING, GroupState.STABLE)),
     negate(_SEATED),
 )
-"""A full group takes whoever has a seat in it: nobody is refused for a member that it is."""
+"""A full group accepts its own members: no member is refused for a seat that it has."""
 
 DELAY_MEANS = all_of(
     implies(sig.DELAYED.now(), is_now(DELAY, Delay.EXTENDABLE, Delay.LAST)),

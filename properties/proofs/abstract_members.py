@@ -58,7 +58,7 @@ def _caller(who: Formula) -> Becomes:
 
 
 def _added(new: Term, *, static: bool) -> AbstractEffect:
-    """A member under this id; one of the same id gives way."""
+    """Adds a member under this id; one with the same id is replaced."""
     is_new = same(X, new)
     seat = all_of(SEAT.now(X, I), negate(is_new))
     holds = HOLDS.now(I, X)
@@ -88,7 +88,7 @@ def _added(new: Term, *, static: bool) -> AbstractEffect:
 
 
 def _replaced(new: Term) -> AbstractEffect:
-    """The holder of the instance goes; the new id has its seat, its lead and nothing that waits."""
+    """The holder of the instance is removed; the new id gets its seat and lead, nothing parked."""
     is_new = same(X, new)
     old = HOLDS.now(INST, X)
     taken_over = exists(Y, all_of(HOLDS.now(INST, Y), LEADS.now(Y)))
@@ -131,7 +131,7 @@ def _replaced(new: Term) -> AbstractEffect:
 
 
 def removed(gone: Formula, gone_w: Formula) -> AbstractEffect:
-    """Whoever is `gone` (said of X, and again of W) is removed; if the leader is, another leads."""
+    """Removes every member that is `gone` (said of X, and again of W); another leads if needed."""
     stays = all_of(MEMBER.now(X), negate(gone))
     somebody_stays = exists(W, all_of(MEMBER.now(W), negate(gone_w)))
     bereft = exists(W, all_of(LEADS.now(W), gone_w))

@@ -77,7 +77,7 @@ def abstract_step_of(view: StepView, effects: Effects = EFFECTS) -> str | None:
 
 
 def _hands_on(rule: Rule) -> bool:
-    """Whether a leave's rule only hands the rows on."""
+    """Whether a leave's rule only passes the rows on."""
     return Do.ANSWER_ROWS in rule.effect or rule.id == "LEAVE-BATCH"
 
 

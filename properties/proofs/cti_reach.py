@@ -20,7 +20,7 @@ from fencepost.properties.worlds.scopes import CHECK_SCOPES, NamedScope
 from fencepost.properties.worlds.world import Act, World, Worlds
 
 MAX_STATES = 3_000
-"""So many worlds of each scope are looked at."""
+"""How many worlds of each scope are looked at, at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ def reach(
 
 @dataclass(frozen=True, slots=True)
 class _Broken:
-    """A step by the rule that the property has something against."""
+    """A check: a step by the rule that breaks the property."""
 
     worlds: Worlds
     rule_id: str

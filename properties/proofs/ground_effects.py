@@ -19,7 +19,7 @@ from fencepost.properties.worlds.abstraction import AbstractGroup, compiled
 
 _SETS: dict[int, tuple[Becomes, SetClosure]] = {}
 _OTHER = "?"
-"""An id that is nobody's: the other side of a coin."""
+"""An id that no member has: the other case of a choice."""
 
 
 @dataclass(frozen=True, slots=True)

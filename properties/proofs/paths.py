@@ -206,7 +206,7 @@ def premise(one: Property, scene: Scene) -> Z:
 
 
 def small_universe(ids: int, instances: int) -> Universe:
-    """Names for so many ids and instances; two names may stand for one thing."""
+    """Return names for this many ids and instances; two names may stand for one thing."""
     return {
         sort: [z3.Const(f"{sort.value}{i}", SORTS[sort]) for i in range(size)]
         for sort, size in ((Sort.ID, ids), (Sort.INSTANCE, instances))

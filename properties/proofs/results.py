@@ -19,7 +19,7 @@ from fencepost.properties.worlds.abstraction import AbstractGroup, AbstractStep
 
 
 class Result(Enum):
-    """How an obligation came out."""
+    """How an obligation turned out."""
 
     PROVED = "proved"
     EXPECTED = "fails, as expected"
@@ -109,12 +109,12 @@ class Proof:
 
     @property
     def failures(self) -> tuple[Obligation, ...]:
-        """What was not proved and should be."""
+        """What should have been proved and was not."""
         return tuple(one for one in self.obligations if one.failed)
 
     @property
     def expected(self) -> tuple[Obligation, ...]:
-        """What fails, and is said to."""
+        """What fails as expected."""
         return tuple(one for one in self.obligations if one.result is Result.EXPECTED)
 
     @property

@@ -25,7 +25,7 @@ from fencepost.properties.checking.random_walk import (
     Fault,
     Walk,
     WalkChoice,
-    WalkGround,
+    WalkContext,
     simpler,
     walked,
 )
@@ -103,20 +103,20 @@ def find_violation(
     tried = 0
     for held_to, compared in stages:
         for scope in scopes:
-            ground = WalkGround(revision, scope, held_to, compared)
-            search = _WalkSearch(ground, coverage)
+            context = WalkContext(revision, scope, held_to, compared)
+            search = _WalkSearch(context, coverage)
             search.run(seed, max_examples)
             tried += search.examples
             if search.walk is not None:
-                return _found(ground, search.walk, tried)
+                return _found(context, search.walk, tried)
     return None
 
 
 class _WalkSearch:
-    """Walks over one ground, until one shows a fault."""
+    """Draws walks over the same worlds, until one shows a fault."""
 
-    def __init__(self, ground: WalkGround, coverage: Coverage | None) -> None:
-        self.ground = ground
+    def __init__(self, context: WalkContext, coverage: Coverage | None) -> None:
+        self.context = context
         self.coverage = coverage
         self.examples = 0
         self.walk: Walk | None = None
@@ -137,7 +137,7 @@ class _WalkSearch:
             if self.walk is not None:
                 raise _FoundError  # Hypothesis asks again for what it has been shown
             self.examples += 1
-            walk = drawn_walk(self.ground, drawn)
+            walk = drawn_walk(self.context, drawn)
             if self.coverage is not None:
                 self.coverage.add(walk.rules)
             if walk.finding is not None:
@@ -160,9 +160,9 @@ numbers = st.tuples(
 the acts that are enabled, and which outcome."""
 
 
-def drawn_walk(ground: WalkGround, drawn: tuple[int, Sequence[int]]) -> Walk:
+def drawn_walk(context: WalkContext, drawn: tuple[int, Sequence[int]]) -> Walk:
     """Return the walk that some numbers choose, up to the first step that breaks a property."""
-    walk = Walk(ground)
+    walk = Walk(context)
     bits, steps = drawn
     without = frozenset(k for i, k in enumerate(_DISTURBING) if not bits >> i & 1)
     for number in steps:
@@ -173,17 +173,23 @@ def drawn_walk(ground: WalkGround, drawn: tuple[int, Sequence[int]]) -> Walk:
     return walk
 
 
-def _found(ground: WalkGround, first: Walk, examples: int) -> FalsifyingWalk:
+def _found(context: WalkContext, first: Walk, examples: int) -> FalsifyingWalk:
     def shows(choices: Sequence[WalkChoice]) -> Sequence[WalkChoice] | None:
-        walk = walked(ground, choices)
+        walk = walked(context, choices)
         return None if walk.finding is None else walk.choices
 
-    plain = partial(simpler, clients=ground.scope.clients)
-    walk = walked(ground, shrunk(first.choices, shows, plain))
+    plain = partial(simpler, clients=context.scope.clients)
+    walk = walked(context, shrunk(first.choices, shows, plain))
     assert walk.finding is not None
     acts = tuple(act for act, _ in walk.path if act is not None)
     return FalsifyingWalk(
-        walk.finding, acts, tuple(walk.path), walk.run(), ground.scope, examples, len(first.choices)
+        walk.finding,
+        acts,
+        tuple(walk.path),
+        walk.run(),
+        context.scope,
+        examples,
+        len(first.choices),
     )
 
 
@@ -199,7 +205,7 @@ def world_machine(
 
     It fails as soon as a property is broken, and at its end if the reference can't explain it.
     """
-    ground = WalkGround(revision, scope, properties, reference)
+    context = WalkContext(revision, scope, properties, reference)
     counted = Coverage() if coverage is None else coverage
 
     def step(kind: str) -> Any:
@@ -222,7 +228,7 @@ def world_machine(
 
         def __init__(self) -> None:
             super().__init__()
-            self.walk = Walk(ground)
+            self.walk = Walk(context)
 
         def check(self) -> None:
             finding = self.walk.finding

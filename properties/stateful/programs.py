@@ -62,14 +62,14 @@ class Move(NamedTuple):
 
 
 class Program(NamedTuple):
-    """Moves in order; `delayed`: the group waits before its first generation, where one can say."""
+    """Moves in order; `delayed`: the group waits before its first generation, if it can."""
 
     moves: tuple[Move, ...]
     delayed: bool = False
 
     @property
     def text(self) -> str:
-        """As Python says it, to be kept as a regression."""
+        """Return the Python expression that makes it, to be kept as a regression."""
         moves = ", ".join(_said(move) for move in self.moves)
         comma = "," if len(self.moves) == 1 else ""
         return f"Program(({moves}{comma}){', delayed=True' if self.delayed else ''})"

@@ -28,7 +28,7 @@ from fencepost.model.messages.messages import (
 )
 from fencepost.model.messages.shapes import wire_fields
 from fencepost.model.revision import Revision
-from fencepost.properties.checking.random_walk import WalkGround
+from fencepost.properties.checking.random_walk import WalkContext
 from fencepost.properties.stateful.machines import SCOPES, drawn_walk, numbers
 from fencepost.properties.stateful.programs import CAST, DOINGS, ODDITIES, Move, Program
 from fencepost.properties.worlds.client import Ask, Seat
@@ -196,5 +196,5 @@ def histories(
     revision: Revision, *, scope: Scope = SCOPES[1]
 ) -> st.SearchStrategy[tuple[Event, ...]]:
     """Draw what a right coordinator of a revision was sent and answered, on a virtual clock."""
-    ground = WalkGround(revision, scope)
-    return numbers.map(lambda drawn: drawn_walk(ground, drawn).run().events)
+    context = WalkContext(revision, scope)
+    return numbers.map(lambda drawn: drawn_walk(context, drawn).run().events)

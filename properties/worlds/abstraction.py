@@ -50,7 +50,7 @@ class AbstractGroup:
     deferred: bool = False
 
     def differences(self, other: AbstractGroup) -> tuple[str, ...]:
-        """Return the names of what differs, `caller` aside: it belongs to a step in the making."""
+        """Return the names of what differs; `caller`, which is part of a step, is left out."""
         names = (one.name for one in fields(self) if one.name != "caller")
         return tuple(name for name in names if getattr(self, name) != getattr(other, name))
 

@@ -60,7 +60,7 @@ OFFERS = (
 class Seat:
     """Who a client is: its instance (None: dynamic) and the version of each API that it speaks.
 
-    `patience`: its timeouts are so many times the usual ones.
+    `patience`: the factor by which its timeouts are longer than the usual ones.
     """
 
     instance: str | None

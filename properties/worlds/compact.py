@@ -175,7 +175,7 @@ class CompactWorlds:
         return number
 
     def number_of_note(self, note: Note) -> int:
-        """Return the number of what an act is, whoever does it."""
+        """Return the number of an act without its client."""
         number = self._note_numbers.setdefault(note, len(self.notes))
         if number == len(self.notes):
             self.notes.append(note)

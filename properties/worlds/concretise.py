@@ -169,7 +169,7 @@ class _Unfolding:
         return Disconnected(self.now, connection, () if dropped is None else (dropped.id,))
 
     def _answers(self, world: World, emissions: Sequence[Emission], real: int) -> list[Answered]:
-        """Who waits is told; requests whose connection is gone are not answered."""
+        """Answer the clients that wait; requests whose connection is gone are not answered."""
         answers = []
         for emission in emissions:
             if emission.request_id == NOW:

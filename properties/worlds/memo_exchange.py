@@ -26,7 +26,7 @@ NOBODY = -1
 
 
 class Note(NamedTuple):
-    """An act whoever does it: see `fencepost.properties.worlds.world.Act`."""
+    """An act without its client: see `fencepost.properties.worlds.world.Act`."""
 
     kind: str
     choice: int = 0
@@ -50,7 +50,7 @@ class Learnt(NamedTuple):
     """What a process came to know, in its own numbers, for another one.
 
     `groups`, `clients`, `notes`, `renamings`: those that are new, numbered on from what both know.
-    `pairs`: of a group and a client that acts, each with so many moves as `lengths` says, whose
+    `pairs`: of a group and a client that acts, each with as many moves as `lengths` says, whose
     numbers are in `moves`.
     """
 

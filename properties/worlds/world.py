@@ -157,13 +157,13 @@ class Worlds:
         return World(group, clients)
 
     def act(self, note: Note, index: int) -> Act:
-        """Return an act of the client of this index (-1: nobody's)."""
+        """Return an act of the client of this index (-1: of no client)."""
         return Act(note.kind, index, note.choice, note.faults, note.about)
 
     def moves(
         self, group: Group | None, client: Client, index: int
     ) -> Iterator[tuple[Note, Client, Naming, tuple[Emission, ...]]]:
-        """Yield what the client of this seat can do that knows this, whoever else there is.
+        """Yield what the client of this seat that knows this can do; it depends on no other client.
 
         The client afterwards and what the others may be told are in the names of before.
         """
@@ -185,7 +185,7 @@ class Worlds:
     def moves_of_nobody(
         self, group: Group | None
     ) -> Iterator[tuple[Note, Naming, tuple[Emission, ...]]]:
-        """Yield what happens to a group that is nobody's doing."""
+        """Yield the acts of no client (time, failover) on a group."""
         for kind in self._nobodys(group):
             for choice, done in enumerate(self._found(World(group, ()), kind, -1)):
                 if self.scope.allows(done.naming.group):
@@ -329,7 +329,7 @@ def _asked(client: Client, done: Transition) -> Client:
 
 
 def _alike(seats: Sequence[Seat], clients: Sequence[Client]) -> tuple[tuple[int, ...], ...]:
-    """Which clients are of one kind, by index; those that nobody is like are left out."""
+    """Which clients are of one kind, by index; those alone in their kind are left out."""
     kinds: dict[tuple[object, ...], list[int]] = {}
     for index, (seat, client) in enumerate(zip(seats, clients, strict=True)):
         versions = tuple(sorted(seat.versions.items()))

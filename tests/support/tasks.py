@@ -5,10 +5,13 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
+import threading
+from multiprocessing.connection import Connection
 from pathlib import Path
 
 from fencepost.properties.workers.cancellation import Stop
 from fencepost.properties.workers.pool import Tell
+from fencepost.properties.workers.processes import listen
 
 
 async def counts(given: int, stop: Stop, tell: Tell) -> None:
@@ -57,6 +60,13 @@ def halves(number: int) -> int:
     if number % 2:
         raise ValueError(f"{number} is odd")
     return number // 2
+
+
+def holds(pipe: Connection) -> None:
+    """Tell a process id, and never end."""
+    listen(pipe)
+    pipe.send(os.getpid())
+    threading.Event().wait()
 
 
 def is_running(process: int) -> bool:

@@ -10,7 +10,13 @@ from hypothesis.stateful import run_state_machine_as_test
 
 from fencepost.model.messages.messages import APIS
 from fencepost.model.revisions import revisions
-from fencepost.properties.checking.random_walk import KINDS, WalkChoice, WalkGround, simpler, walked
+from fencepost.properties.checking.random_walk import (
+    KINDS,
+    WalkChoice,
+    WalkContext,
+    simpler,
+    walked,
+)
 from fencepost.properties.checking.rule_coverage import Coverage
 from fencepost.properties.checking.shrinking import shrunk
 from fencepost.properties.claims.answers import HISTORY_PROPERTIES
@@ -67,7 +73,7 @@ def test_a_broken_model_is_found_by_comparison(name: str) -> None:
 
 
 def config_of(scope: Scope) -> dict[str, int | None]:
-    return WalkGround(KAFKA_4, scope).config
+    return WalkContext(KAFKA_4, scope).config
 
 
 def test_answers_alone_show_a_model_that_forgets_a_restart() -> None:
@@ -100,7 +106,7 @@ def test_the_same_seed_finds_the_same() -> None:
 
 def shortest(name: str, scope: Scope) -> int:
     """By breadth-first exploration, of all walks that some property is broken by."""
-    ground = WalkGround(find_revision(f"mutant:{name}"), scope, STATES_AND_STEPS)
+    ground = WalkContext(find_revision(f"mutant:{name}"), scope, STATES_AND_STEPS)
 
     def wrong(_before: World, act: Act, after: World) -> str | None:
         finding = ground.of_world(after)
@@ -128,7 +134,7 @@ def test_what_shrinking_leaves_is_next_to_the_shortest(name: str) -> None:
 
 def test_who_cannot_act_does_not() -> None:
     walk = walked(
-        WalkGround(KAFKA_4, SMALL),
+        WalkContext(KAFKA_4, SMALL),
         [WalkChoice("sync", 0), WalkChoice("join", 0), WalkChoice("drop", 1)],
     )
 

@@ -14,7 +14,7 @@ from random import Random
 from typing import Any
 
 from fencepost.model.state.group import Group, Member
-from fencepost.properties.checking.random_walk import KINDS, Walk, WalkChoice, WalkGround
+from fencepost.properties.checking.random_walk import KINDS, Walk, WalkChoice, WalkContext
 from fencepost.properties.mutants.catalogue import find_revision
 from fencepost.properties.worlds.concretise import Run
 from fencepost.properties.worlds.scopes import walk_scopes
@@ -35,10 +35,10 @@ _STRETCH = 20_000
 
 
 @lru_cache(maxsize=len(SCOPES) * 2)
-def ground(model: str, scope: int, stretch: int = 0) -> WalkGround:
+def ground(model: str, scope: int, stretch: int = 0) -> WalkContext:
     """Return the worlds of a model for traces of a scope; `stretch`: a range of numbers."""
     del stretch
-    return WalkGround(find_revision(model), SCOPES[scope])
+    return WalkContext(find_revision(model), SCOPES[scope])
 
 
 def drawn(model: str, seed: int, number: int) -> tuple[int, Walk]:
@@ -65,7 +65,7 @@ def row_of(walk: Walk, scope: int, number: int = 0) -> dict[str, Any]:
     return {
         "trace": number,
         "scope": scope,
-        "config": list(walk.ground.config.items()),
+        "config": list(walk.context.config.items()),
         "clock": "virtual",
         "lag_ms": 0,
         "steps": step_rows(run.events, run.senders),

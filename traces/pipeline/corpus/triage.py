@@ -147,7 +147,7 @@ def _triaged(corpus: Corpus, judged_by: str, group: Row) -> Triaged:
         after = len(small.choices)
         walk = small.walk()
         file = run_trace(
-            walk.ground.worlds,
+            walk.context.worlds,
             walk.run(),
             judged_by=find_revision(judged_by),
             message=group["message"] if fingerprint.wrong == PROPERTY else "",
