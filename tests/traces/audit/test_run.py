@@ -101,7 +101,7 @@ def test_what_no_state_answers_is_named_where_nothing_is_known(
     found["response"]["errorCode"] = 82
     (group,) = audited(tmp_path, [put(beat, found)]).values()
     assert group.outcome == VIOLATED
-    assert "FENCED_INSTANCE_ID, which no state answers to it" in group.reason
+    assert "FENCED_INSTANCE_ID, which is impossible in every state" in group.reason
 
 
 @pytest.mark.parametrize(

@@ -272,7 +272,7 @@ def test_the_summary_names_pods_times_and_remedies() -> None:
         "pod-3 (10.0.0.3) and pod-7 (10.0.0.7) share group.instance.id orders-2 in group orders: "
         "it was taken over 3 times between 2026-11-21 06:40:06 UTC and 06:40:10" in text
     )
-    assert "Give each process a group.instance.id of its own" in text
+    assert "Give each process its own group.instance.id" in text
     assert "[model.log:" in text
 
 
