@@ -1,6 +1,6 @@
 """The catalogue: all cases, in one fixed order, found by their ids.
 
-Decides which modules belong to it.  An id is there once; two cases of one id are an error.
+Each id is there once; two cases with one id are an error.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _REGISTRIES: tuple[Registry, ...] = tuple(
 
 
 def collected(registries: tuple[Registry, ...]) -> tuple[Entry, ...]:
-    """The cases of these modules, in order.  Raises ValueError for an id that is there twice."""
+    """The cases of these modules, in order.  Raises ValueError if two have the same id."""
     found: dict[str, Entry] = {}
     for registry in registries:
         for case in registry.entries:

@@ -31,10 +31,10 @@ def verdict_of(recording: Recording, revision: Revision, meter: LagMeter) -> Ver
     if tight.violation is None:
         recording.lag_ms = lag
         return tight
-    patience = max(recording.patience_ms, lag)
-    patient = _judge(recording, revision, patience)
+    patient_lag = max(recording.patience_ms, lag)
+    patient = _judge(recording, revision, patient_lag)
     if patient.violation is not None:
-        recording.lag_ms = patience
+        recording.lag_ms = patient_lag
         violation = _sharpened(patient.violation, tight.violation)
         patient = replace(patient, violation=violation)
         if _judge(recording, revision, max(_GENEROUS_MS, 10 * lag)).violation is not None:

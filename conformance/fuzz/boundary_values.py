@@ -97,7 +97,7 @@ def _twice_to_self(random: Random, about: About) -> Any:
 _MIN, _MAX = "group.min.session.timeout.ms", "group.max.session.timeout.ms"
 _ONE = subscription("t")
 
-EDGES: tuple[BoundaryValue, ...] = (
+BOUNDARY_VALUES: tuple[BoundaryValue, ...] = (
     BoundaryValue("group_id", "empty", _of("")),
     BoundaryValue("group_id", "elsewhere", lambda _, about: about.elsewhere),
     BoundaryValue("group_id", "long", _of(_LONG)),
@@ -187,8 +187,8 @@ EDGES: tuple[BoundaryValue, ...] = (
 )
 
 _BY_FIELD: Mapping[str, tuple[BoundaryValue, ...]] = {
-    field: tuple(edge for edge in EDGES if edge.field == field)
-    for field in dict.fromkeys(edge.field for edge in EDGES)
+    field: tuple(boundary for boundary in BOUNDARY_VALUES if boundary.field == field)
+    for field in dict.fromkeys(boundary.field for boundary in BOUNDARY_VALUES)
 }
 
 
@@ -201,11 +201,11 @@ def draw_boundary_value(random: Random, api: str, fields: Iterable[str]) -> Boun
     known_fields = [f for f in fields if f in _BY_FIELD and _ONLY.get(f, api) == api]
     if not known_fields:
         return None
-    edges = _BY_FIELD[random.choice(known_fields)]
-    edge = random.choice(edges)
-    if edge.rare and random.randrange(_RARE):
-        return random.choice([e for e in edges if not e.rare])
-    return edge
+    candidates = _BY_FIELD[random.choice(known_fields)]
+    boundary = random.choice(candidates)
+    if boundary.rare and random.randrange(_RARE):
+        return random.choice([e for e in candidates if not e.rare])
+    return boundary
 
 
 def is_about_unnamed_group(ask: RequestStep) -> bool:

@@ -129,11 +129,13 @@ class Drawer:
         if not isinstance(act.step, RequestStep):
             return None
         who = act.step.who
-        edge = draw_boundary_value(self._random, act.step.api, act.step.fields)
-        if edge is None:
+        boundary = draw_boundary_value(self._random, act.step.api, act.step.fields)
+        if boundary is None:
             return None
-        fields = {**act.step.fields, edge.field: edge.draw(self._random, self._about(who))}
-        return replace(act, step=replace(act.step, fields=fields), word=f"{act.step.api} {edge.id}")
+        fields = {**act.step.fields, boundary.field: boundary.draw(self._random, self._about(who))}
+        return replace(
+            act, step=replace(act.step, fields=fields), word=f"{act.step.api} {boundary.id}"
+        )
 
     def _of_one_who_waits(self, who: str) -> PlannedStep:
         """Most likely time passes; or the member gives up; or it uses a second connection."""
@@ -226,8 +228,8 @@ class Drawer:
         fields = self._fields(who, kind)
         word = api
         if random.random() < _BENT:
-            fields, edge = self._boundary_fields(who, kind, fields)
-            word = f"{api} {edge.id}" if edge is not None else api
+            fields, boundary = self._boundary_fields(who, kind, fields)
+            word = f"{api} {boundary.id}" if boundary is not None else api
         carried = {n for n, form in wire_fields(ALL_APIS[api].request) if form.carried_by(version)}
         if "fetched" in fields:
             fields = _fetching(fields, version)
@@ -240,23 +242,23 @@ class Drawer:
     ) -> tuple[dict[str, Any], BoundaryValue | None]:
         random = self._random
         if kind in {"leave", "remove", "batch"}:
-            edge = draw_boundary_value(
+            boundary = draw_boundary_value(
                 random, _API[kind], ("member_id", "group_instance_id", "group_id")
             )
-            if edge is None:
+            if boundary is None:
                 return fields, None
-            if edge.field == "group_id":
-                return {**fields, "group_id": edge.draw(random, self._about(who))}, edge
-            value = edge.draw(random, self._about(who))
+            if boundary.field == "group_id":
+                return {**fields, "group_id": boundary.draw(random, self._about(who))}, boundary
+            value = boundary.draw(random, self._about(who))
             rows = fields["members"] or self._rows(who, "leave")
             at = random.randrange(len(rows))
-            row = replace(rows[at], **{edge.field: value})
-            old = {"member_id": value} if edge.field == "member_id" else {}
-            return {**fields, **old, "members": (*rows[:at], row, *rows[at + 1 :])}, edge
-        edge = draw_boundary_value(random, _API[kind], fields)
-        if edge is None:
+            row = replace(rows[at], **{boundary.field: value})
+            old = {"member_id": value} if boundary.field == "member_id" else {}
+            return {**fields, **old, "members": (*rows[:at], row, *rows[at + 1 :])}, boundary
+        boundary = draw_boundary_value(random, _API[kind], fields)
+        if boundary is None:
             return fields, None
-        return {**fields, edge.field: edge.draw(random, self._about(who))}, edge
+        return {**fields, boundary.field: boundary.draw(random, self._about(who))}, boundary
 
     def _about(self, who: str) -> About:
         home = self._cast.homes.get(who, "g")

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from fencepost.conformance.catalogue.script import RANGE, ROUNDROBIN, Script
-from fencepost.conformance.fuzz.boundary_values import EDGES
+from fencepost.conformance.fuzz.boundary_values import BOUNDARY_VALUES
 from fencepost.conformance.fuzz.plans import SETTINGS, PlanContext, Planner, is_risky
 from fencepost.conformance.plans.json_form import case_from_json, case_json
 from fencepost.conformance.plans.plan import Await, Disconnect, RequestStep, Restart
@@ -63,13 +63,13 @@ def test_plans_are_well_formed_and_survive_json(hello: Hello) -> None:
         assert case_from_json(case_json(plan.case)) == plan.case
 
 
-def test_every_edge_is_asked_for() -> None:
+def test_every_boundary_value_is_drawn() -> None:
     made = planner(1)
     words: Counter[str] = Counter()
     for _ in range(700):
         words.update(made.next().words)
-    for edge in EDGES:
-        assert any(word.endswith(f" {edge.id}") for word in words), edge.id
+    for boundary in BOUNDARY_VALUES:
+        assert any(word.endswith(f" {boundary.id}") for word in words), boundary.id
     assert {word.split()[0] for word in words} == {
         "JoinGroup",
         "SyncGroup",
