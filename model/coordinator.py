@@ -1,7 +1,7 @@
-"""What can be held to the model: the interface of a coordinator.
+"""The interface of a coordinator: what every target offers, so that it can be checked.
 
-Decides nothing about groups; it is the boundary of adapter protocol 1 as Python calls.  The model
-itself, a program on stdio and a broker over TCP all stand behind it.
+These are the commands of adapter protocol 1 as Python calls.  The model itself, a program on stdio
+and a broker over TCP all implement it.
 
 Times are ms since `reset`.  A `virtual` clock moves only with `advance`; a `real` one runs.
 Bodies are JSON objects as in `fencepost.model.messages.messages`.
@@ -25,16 +25,16 @@ CONFIG_DEFAULTS: dict[str, int | None] = {
 
 
 class UnsupportedError(Exception):
-    """The coordinator can't do what was asked; not counted against it.  `str()` says why."""
+    """Raised for what a coordinator doesn't offer; no failure of it.  `str()` says why."""
 
 
 class CoordinatorFailure(Exception):
-    """The coordinator (or its adapter) itself failed: it hung, died, or spoke nonsense."""
+    """Raised when the coordinator (or its adapter) itself failed: hung, died, broke protocol."""
 
 
 @dataclass(frozen=True, slots=True)
 class Hello:
-    """What a coordinator says of itself.  `apis`: name → (lowest, highest version)."""
+    """A coordinator's description of itself.  `apis`: name → (lowest, highest version)."""
 
     implementation: str
     version: str
@@ -45,9 +45,9 @@ class Hello:
 
 @dataclass(frozen=True, slots=True)
 class Send:
-    """A request: its id, the connection and client that it comes from, and what it asks.
+    """A request: its id, its connection and client, its API and version, and its body.
 
-    A connection has at most one open request.
+    A connection has at most one request without an answer.
     """
 
     id: str
@@ -62,8 +62,8 @@ class Send:
 class Answer:
     """An answer, or (`body` None) the end of the connection without one.
 
-    `at_ms`: when it was given, on the coordinator's clock; never falls.
-    `findings`: what was wrong with its bytes, each a sentence; empty where nothing was.
+    `at_ms`: when it was given, on the coordinator's clock; it never goes back.
+    `findings`: what is wrong with its bytes, a sentence each; empty where nothing is.
     """
 
     id: str
@@ -74,7 +74,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Reset:
-    """The configuration in force after a reset, and the requests that were dropped by it."""
+    """The configuration in force after a reset, and the ids of the requests that it dropped."""
 
     config: Config
     dropped: tuple[str, ...] = ()
@@ -82,11 +82,11 @@ class Reset:
 
 @dataclass(frozen=True, slots=True)
 class Dropped:
-    """What a disconnect or restart led to: answers, and requests that will never get one.
+    """What a disconnect or restart led to: answers, and the ids of requests that get none.
 
-    `spell`: of a restart that did not begin at once (many may share one, and wait for each other),
-    when it began and when the old coordinator had ended, in seconds of the monotonic clock.  The
-    answers had come before.
+    `spell`: for a restart that did not begin at once (several runs may share one restart, and
+    wait for each other): when it began, and when the old coordinator had ended, in seconds of the
+    monotonic clock.  The answers came before that.
     """
 
     answers: tuple[Answer, ...]
@@ -95,64 +95,64 @@ class Dropped:
 
 
 class Coordinator(Protocol):
-    """A coordinator in this process.  Calls raise UnsupportedError or CoordinatorFailure."""
+    """A coordinator with plain calls.  They raise UnsupportedError or CoordinatorFailure."""
 
     def hello(self) -> Hello:
-        """Who this is and what it can do."""
+        """Tell who this is and what it can do."""
         ...
 
     def reset(self, config: Config) -> Reset:
-        """Forget everything; take these settings."""
+        """Forget all groups and take these settings; what is left out has its default."""
         ...
 
     def send(self, request: Send) -> Sequence[Answer]:
-        """Handle a request now.  The answers may belong to earlier, parked requests."""
+        """Handle a request.  Returned answers may belong to earlier, parked requests."""
         ...
 
     def advance(self, ms: int) -> Sequence[Answer]:
-        """Let time pass; a timer due at the end exactly fires."""
+        """Let so much time pass; a timer that is due exactly at the end fires."""
         ...
 
     def disconnect(self, connection: str) -> Dropped:
-        """The client drops a connection (feature `disconnect`)."""
+        """Drop a connection, as its client would (feature `disconnect`)."""
         ...
 
     def restart(self) -> Dropped:
-        """Fail over to what was stored (feature `restart`)."""
+        """Fail over: load what was stored, and nothing else (feature `restart`)."""
         ...
 
     def close(self) -> None:
-        """End; nothing is left running."""
+        """Stop; nothing is left running."""
         ...
 
 
 class AsyncCoordinator(Protocol):
-    """The same calls for coordinators that are waited for."""
+    """The same calls as coroutines.  They raise UnsupportedError or CoordinatorFailure."""
 
     async def hello(self) -> Hello:
-        """Who this is and what it can do."""
+        """Tell who this is and what it can do."""
         ...
 
     async def reset(self, config: Config) -> Reset:
-        """Forget everything; the reply tells the settings in force."""
+        """Forget all groups and take these settings; the reply tells which are in force."""
         ...
 
     async def send(self, request: Send) -> Sequence[Answer]:
-        """Put a request on its way; answers that are there already."""
+        """Send a request; return the answers that have come so far."""
         ...
 
     async def advance(self, ms: int) -> Sequence[Answer]:
-        """Let time pass (virtual), or wait so long, returning early with what came in (real)."""
+        """Let time pass (virtual clock), or wait so long, and less if answers come (real clock)."""
         ...
 
     async def disconnect(self, connection: str) -> Dropped:
-        """The client drops a connection (feature `disconnect`)."""
+        """Drop a connection, as its client would (feature `disconnect`)."""
         ...
 
     async def restart(self) -> Dropped:
-        """Fail over to what was stored (feature `restart`)."""
+        """Fail over: load what was stored, and nothing else (feature `restart`)."""
         ...
 
     async def close(self) -> None:
-        """End; nothing is left running."""
+        """Stop; nothing is left running."""
         ...

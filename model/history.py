@@ -1,7 +1,7 @@
-"""A history: what was sent and answered, and when.  The evidence that verdicts rest on.
+"""The records of a history: what was sent and answered, and when.  Verdicts rest on nothing else.
 
-Decides nothing.  Times are ms on one clock.  With a virtual clock each is the exact instant; with
-a real clock a request took effect at or after `Sent.at_ms` and no later than its answer was read.
+Times are ms on one clock.  On a virtual clock each is the exact instant.  On a real clock a request
+took effect at `Sent.at_ms` or later, and no later than its answer was read.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from fencepost.model.coordinator import Answer, Send
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """A request was put on its way, begun at `at_ms` and written by `by_ms` (None: at once)."""
+    """A request was sent: writing began at `at_ms` and had ended by `by_ms` (None: at once)."""
 
     at_ms: int
     request: Send
@@ -34,21 +34,21 @@ class Answered:
 
 @dataclass(frozen=True, slots=True)
 class Handled:
-    """Virtual clock: what was sent has been handled, and no timer fired meanwhile."""
+    """On a virtual clock: all that was sent has been handled, and no timer fired meanwhile."""
 
     at_ms: int
 
 
 @dataclass(frozen=True, slots=True)
 class Passed:
-    """All that had come in by this time has been read: silence up to here is evidence."""
+    """All answers that had come by this time have been read: what is missing was not given."""
 
     at_ms: int
 
 
 @dataclass(frozen=True, slots=True)
 class Disconnected:
-    """The client dropped a connection; its open requests are answered no more."""
+    """The client dropped a connection; the requests `dropped` get no answer any more."""
 
     at_ms: int
     connection: str
@@ -57,9 +57,10 @@ class Disconnected:
 
 @dataclass(frozen=True, slots=True)
 class Restarted:
-    """The coordinator failed over some time between `begun_ms` and `at_ms`.
+    """The coordinator failed over at some time between `begun_ms` and `at_ms`.
 
-    `down_ms`: when the one before had certainly ended, where that is known better.
+    `dropped`: requests that get no answer any more.  `down_ms`: when the old coordinator had ended
+    for certain, where that is known more exactly.
     """
 
     begun_ms: int

@@ -1,7 +1,7 @@
-"""Revisions: one machine, each revision a small difference in data, never a fork.
+"""What a revision of the protocol is: tables, API versions, and differences to another one.
 
-Decides what a revision is: the tables it rules by, the API versions it knows, and the list of its
-differences to the revision it is made from, each with the passage that asks for it.
+One machine runs all revisions.  Each is made from another one by a list of rules that it sets or
+drops, each with the passage of a text that asks for it; no code is copied.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Distortion = Callable[[Message], Message]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SetRule:
-    """A rule in a table is replaced (same id) or added, because of a passage."""
+    """Put a rule into a table, in place of the one with its id if there is one."""
 
     table: str
     rule: Rule
@@ -31,7 +31,7 @@ class SetRule:
 
 @dataclass(frozen=True, slots=True)
 class DropRule:
-    """A rule of a table no longer applies, because of a passage."""
+    """Take a rule out of a table."""
 
     table: str
     rule_id: str
@@ -43,7 +43,7 @@ Difference = SetRule | DropRule
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Gate:
-    """A behaviour that came with a release: before it, these differences hold."""
+    """A behaviour that came with a release, and the differences that hold before that release."""
 
     since: Release
     about: str
@@ -57,10 +57,10 @@ class Revision:
     `apis`: name → (lowest, highest version).  `empty_instance_is_none`: an instance id of "" means
     none, as early drafts have it.
 
-    The last three are for broken models, which test the testers; a table alone can't say what these
-    get wrong.  `twists`: steps performed otherwise, each made from the model's own.  `distort`:
-    what becomes of an answer as it is given.  `answer_versions`: (API, version asked) → the version
-    in whose shape the answer's body is written.
+    The last three are for mutants (models that are broken on purpose), where no table can say what
+    is wrong.  `twists`: steps that are performed otherwise, each made from the model's own step.
+    `distort`: changes an answer before it is given.  `answer_versions`: (API, version asked) → the
+    version in whose shape the answer's body is written.
     """
 
     name: str
@@ -75,13 +75,13 @@ class Revision:
     answer_versions: Mapping[tuple[str, int], int] = field(default_factory=dict)
 
     def rules(self) -> Iterator[tuple[Table, Rule]]:
-        """Every rule with its table."""
+        """Yield every rule with its table."""
         for table in self.tables.values():
             for rule in table.rules():
                 yield table, rule
 
     def rule(self, rule_id: str) -> Rule:
-        """The rule of this id.  Raises KeyError that names the id and the revision."""
+        """Return the rule of this id.  Raises KeyError that names the id and the revision."""
         for _, rule in self.rules():
             if rule.id == rule_id:
                 return rule
@@ -97,7 +97,10 @@ def derive(
     *,
     empty_instance_is_none: bool = False,
 ) -> Revision:
-    """A revision that differs from another in these rules.  Raises TableError if one is unknown."""
+    """Make a revision that differs from another in these rules.
+
+    Raises TableError for a rule to drop that isn't there, KeyError for a table that isn't.
+    """
     tables = dict(base.tables)
     for changed in dict.fromkeys(difference.table for difference in differences):
         here = tuple(d for d in differences if d.table == changed)

@@ -1,8 +1,6 @@
-"""The page `docs/revisions.md`: the history of the protocol, told by what tells revisions apart.
+"""Makes `docs/revisions.md`: neighbours in the protocol's history, and how their answers differ.
 
-Decides which revisions are set side by side, and what is said of each pair beside what comparing
-them finds. The page is made, not written: `python -m fencepost.conformance.docs.revisions_page
-FILE`.
+`python -m fencepost.conformance.docs.revisions_page docs/revisions.md` writes it.
 """
 
 from __future__ import annotations
@@ -18,49 +16,49 @@ from fencepost.traces.files.difference_words import bounds_words, describe_diffe
 
 ABOUT = {
     ("member-name-draft", "two-list-leave-draft"): """\
-The first draft gives a static member a name in JoinGroup and nothing else.  Other requests can't
-say whose they are, so nobody can be fenced; and a leader that restarts still causes a rebalance.
-The next one lets an operator remove members by their instance.""",
+The first draft gives a static member a name in JoinGroup and in no other request, so nobody can be
+fenced.  A leader that restarts still causes a rebalance.  The next draft lets an operator remove
+members by their instance.""",
     ("two-list-leave-draft", "tuple-list-leave-draft"): """\
-Two lists that had to be of equal length became one list of pairs.  Only the form changed: whatever
-can be said in both is answered the same.""",
+Two lists that had to be of equal length became one list of pairs.  Only the form changed: what can
+be asked in both forms is answered the same.""",
     ("tuple-list-leave-draft", "kip-345"): """\
-The accepted text answers each row of a LeaveGroup by itself, where the draft refuses the whole
-batch for one wrong row.  (The drafts are made from what Kafka does, so what the text has more
-strictly shows here, too.)""",
+The accepted text answers each row of a LeaveGroup on its own; the draft refuses the whole batch for
+one wrong row.  (The drafts are differences to `kafka-4`, so the points where the text is stricter
+than Kafka show here, too.)""",
     ("comment-table-1", "kip-345"): """\
-A table in the comments under the KIP's page: a restarted member is told the id that is stored for
-its instance.  The reply asked what becomes of the process that had it: there are then two consumers
-on one id, and nothing fences either.""",
+A table in the comments under the KIP's page: a restarted member gets the id that is stored for its
+instance.  The old process has the same id, so there are two consumers with one id, and neither is
+fenced.""",
     ("comment-table-2", "kip-345"): """\
-The second table lets whoever names an instance have it, whatever id it comes with: a consumer that
-was removed comes back as a new one and drives out its successor.""",
+The second table gives an instance to whoever names it, with any member id: a consumer that was
+removed comes back as a new one and replaces its successor.""",
     ("kip-345", "kafka-4"): """\
-What Kafka does beyond the text: a few more causes for a rebalance, and a member that never asks for
-its assignment goes, static or not.""",
+What Kafka does beyond the text: it has a few more causes for a rebalance, and it removes a member
+that never sends SyncGroup, static or not.""",
     ("kafka-2.3", "kafka-2.4"): """\
-LeaveGroup learnt of instances one release after the rest: before that, a leave could neither name
-an instance nor be fenced.""",
+LeaveGroup got instance ids one release after the other requests: before that, a leave could neither
+name an instance nor be fenced.""",
     ("kafka-2.4", "kafka-2.8"): """\
-Since 2.6.1 a heartbeat between join and sync is answered as any other; before, it was told of a
-rebalance and kept nobody alive (KAFKA-10134).  That let a leader that heartbeats and never syncs
-hold up its group for ever, so since 2.8.1 a member that was told its generation and never sends
-SyncGroup is removed (KAFKA-12890).""",
+Since 2.6.1 a heartbeat between join and sync is answered like any other; before, it got
+REBALANCE_IN_PROGRESS and did not restart the session timer (KAFKA-10134).  That let a leader that
+sends heartbeats and never SyncGroup block its group forever.  So since 2.8.1 a member that got its
+generation and never sends SyncGroup is removed (KAFKA-12890).""",
     ("kafka-3.9", "kafka-4"): """\
-An offset commit in the newest version to a group that is gone has an error of its own.""",
+An offset commit of the newest version to a group that doesn't exist gets an error of its own.""",
 }
-"""Neighbours in the protocol's history, and what is to be said of them beforehand."""
+"""Neighbours in the protocol's history, and the words that introduce each pair."""
 _TITLE = """\
 # Revisions, and what tells them apart
 
 <!-- Made by `python -m fencepost.conformance.docs.revisions_page docs/revisions.md`; \
 don't edit. -->
 
-Each revision of the protocol is a table of rules.  Below, neighbours in its history are driven by
-the same clients, step for step, and followed as long as they answer the same.  For each rule that
-differs between the tables the shortest sequence is shown that ends in different answers.  Lines
-read: number, time, who does it, what, the answer, and the rules that gave it (`c2 (A)` is the
-second client, of instance A; `A-1` the first member id that was handed out, to instance A).
+Each revision of the protocol is a table of rules.  Below, two neighbours in its history at a time
+get the same requests from the same clients, for as long as they answer the same.  For each rule
+that differs, the page shows the shortest sequence that ends in different answers.  A line has a
+number, the time, the client, the request, the answer, and the rules that gave it.  `c2 (A)` is the
+second client, with instance id A; `A-1` is the first member id that instance A got.
 
 `fencepost diff A B` compares any two; with `--report DIR` it writes both runs of each difference as
 trace files, which `fencepost replay` judges again.  Exit code 1 says that they differ.
@@ -77,16 +75,16 @@ $ echo $?
 1
 ```
 
-What is said on this page holds within these bounds, each of which was tried:
+The comparison is exhaustive within each of these bounds:
 """
 
 _CUT = """\
-The two say some things in different forms, of which clients remember different things; what comes
-after such an answer was not compared."""
+Some answers of the two have different forms, and clients learn different things from them.  What
+comes after such an answer was not compared."""
 
 
 def page() -> str:
-    """The text of the page."""
+    """Make the page."""
     return "\n".join(_lines()).rstrip() + "\n"
 
 
@@ -110,14 +108,14 @@ def _pair(found: Comparison) -> Iterator[str]:
         )
         yield from ("```text", *told.lines(), "```", "")
     if not found.differences:
-        yield from ("No client can tell them apart within the bounds.", "")
+        yield from ("Within the bounds no client sees a difference.", "")
     if found.unsaid:
         yield from (*(f"- {lost_words(loss)}" for loss in found.unsaid), "")
     if any(explored.cut for explored in found.explored):
         yield from (_CUT, "")
     if found.alike:
         rules = ", ".join(f"`{rule}`" for rule in found.alike)
-        yield from (f"Nothing shows these within the bounds, though they differ: {rules}.", "")
+        yield from (f"These rules differ, but no answer shows it within the bounds: {rules}.", "")
 
 
 if __name__ == "__main__":

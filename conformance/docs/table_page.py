@@ -1,7 +1,6 @@
-"""The pages `docs/table.md` and `docs/states.md`: the decision table, and where its rules lead.
+"""Makes `docs/table.md` and `docs/states.md`: the decision table, and the states of a group.
 
-Decides how the rules of a revision are set out for a reader.  Both pages are made, not written:
-`python -m fencepost.conformance.docs.table_page docs`.
+`python -m fencepost.conformance.docs.table_page docs` writes both.
 """
 
 from __future__ import annotations
@@ -29,19 +28,20 @@ _TABLE_TITLE = f"""\
 
 {_MADE}
 
-Every rule of `{DEFAULT_REVISION}`: what a correct current coordinator does.  A table has *checks*,
-which are tried in their order, and the first that hits answers; behind them exactly one of the
-*rows* applies.  [The state diagram](states.md) shows where they lead,
+Every rule of `{DEFAULT_REVISION}`: what a correct current coordinator does.  Each API has a table.
+Its *checks* are tried in order, and the first that holds gives the answer.  If no check holds,
+exactly one of the *rows* does.  [The state diagram](states.md) shows which states they lead to,
 [the machine](designers/model.md) how they are performed.
 
-A rule's level says how binding it is: MUST, SHOULD or MAY
-([what that means](brokers/certify.md#levels)).
-`fencepost explain ID` tells one rule with the cases that are about it, and
-`fencepost table --revision R` prints the table of another revision.
+- *mid* is the member id in the request, *inst* the instance id, *state* the group's state.  An
+  empty cell means any value.  *more* says what else must hold.
+- In the column *then*, *S* is the member's session timeout, *R* its rebalance timeout, *D* the
+  initial rebalance delay, *v* the version of the request.
+- Under each row: the rule's id, its level (MUST, SHOULD or MAY: [how binding it
+  is](brokers/certify.md#levels)), the reason, and the *source*.
 
-*mid* is the member id that was sent, *inst* the instance id, *state* the group's; an empty cell
-means any.  *more* is what else must hold.  In what is done *then*, *S* is the member's session
-timeout, *R* its rebalance timeout, *D* the initial rebalance delay, *v* the version of the request.
+`fencepost explain ID` shows one rule with its cases.  `fencepost table --revision R` prints the
+tables of another revision.
 """
 
 _STATES_TITLE = f"""\
@@ -49,16 +49,16 @@ _STATES_TITLE = f"""\
 
 {_MADE}
 
-Made from the rules of `{DEFAULT_REVISION}`: an arrow for each change of state that a rule can
-cause, with what it answers to.  Behind a failover a group is what was stored, whatever it was
-before, so that is no arrow.  A group that is *Dead* is being unloaded, and nothing leads out of it.
+An arrow for each change of state that a rule of `{DEFAULT_REVISION}` can cause, with the request
+or timer that causes it.  A failover has no arrow: it puts a group into the state that was stored,
+whatever its state was.  A *Dead* group is being unloaded, so no arrow leaves it.
 """
 
 _STATES_TABLE = """\
 ## Which rules
 
-All others of [the table](table.md) leave the state as it is: they refuse, answer, or let a request
-wait.
+All other rules of [the table](table.md) leave the state as it is: they refuse or answer a request,
+or park it.
 
 | from | to | rules |
 |---|---|---|"""
@@ -67,7 +67,7 @@ _NAMES = {GroupState.ABSENT: "[*]"}
 
 
 def table_page(revision: Revision) -> str:
-    """The text of the page of rules."""
+    """Make the page of rules."""
     tables = ("\n".join(_table(table)) for table in revision.tables.values())
     return "\n".join([_TABLE_TITLE, *tables])
 
@@ -87,7 +87,7 @@ def _heading(table: Table) -> str:
 
 
 def _row(row: Row, headings: tuple[str, ...]) -> Iterator[str]:
-    """A body of two rows: the cells, and under them which rule it is, and why."""
+    """Make a table body of two rows: the cells, and under them the rule with its reason."""
     rule = row.rule
     cells = (*map(_plain, row.cells), "<br>".join(map(_plain, row.then)))
     pairs = zip(headings, cells, strict=True)
@@ -104,12 +104,12 @@ def _anchor(rule_id: str) -> str:
 
 
 def _plain(text: str) -> str:
-    """Text that is not read as HTML."""
+    """Escape a text for HTML."""
     return escape(text, quote=False)
 
 
 def states_page(revision: Revision) -> str:
-    """The text of the page of states, with its diagram."""
+    """Make the page of states, with its diagram."""
     moves = [edge for edge in edges(revision) if edge.start is not edge.end]
     tables = {rule.id: table.name for table, rule in revision.rules()}
     lines = [

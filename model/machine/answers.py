@@ -1,6 +1,6 @@
-"""The answers that requests get at once.
+"""Makes the bodies of the answers that requests get at once.
 
-Decides their bodies.  What parked requests get later is made where they are released.
+What parked requests are answered later is made by the effects that release them.
 """
 
 from __future__ import annotations
@@ -51,20 +51,20 @@ def _code(rule: Rule) -> int | str:
 
 
 def join_error(message: JoinGroupRequest, rule: Rule, caller: str) -> JoinGroupResponse:
-    """An error answer to a join: generation -1, nobody leads; which id it carries is the rule's."""
+    """Make an error answer to a join: generation -1, no leader, the rule's member id."""
     echo = {Echo.SENT: message.member_id, Echo.NEW: caller, Echo.EMPTY: ""}[rule.echo]
     return JoinGroupResponse(error_code=_code(rule), member_id=echo)
 
 
 def simple(request: Incoming, rule: Rule) -> Message:
-    """A bare error (or NONE) to a sync or a heartbeat."""
+    """Make an answer of an error (or NONE) alone, to a sync or a heartbeat."""
     if isinstance(request.message, SyncGroupRequest):
         return SyncGroupResponse(error_code=_code(rule))
     return HeartbeatResponse(error_code=_code(rule))
 
 
 def leave_refused(message: LeaveGroupRequest, rule: Rule) -> LeaveGroupResponse:
-    """A leave that no row of is looked at."""
+    """Make the answer to a leave none of whose rows is handled."""
     if Do.ANSWER_ROWS_UNKNOWN in rule.effect:
         unknown = Error.UNKNOWN_MEMBER_ID.value
         rows = tuple(_left(r.member_id, r.group_instance_id, unknown) for r in message.members)
@@ -73,7 +73,7 @@ def leave_refused(message: LeaveGroupRequest, rule: Rule) -> LeaveGroupResponse:
 
 
 def left(request: Incoming, errors: tuple[int | str, ...]) -> LeaveGroupResponse:
-    """A leave whose rows had these outcomes; up to version 2 the single one is at top level."""
+    """Make the answer to a leave whose rows got these errors; up to version 2 one, at top level."""
     message = request.message
     assert isinstance(message, LeaveGroupRequest)
     if request.version < 3:
@@ -95,7 +95,7 @@ Partition = tuple[str, int]
 def split_topics(
     message: OffsetCommitRequest, missing: Callable[[str], bool]
 ) -> tuple[OffsetCommitRequest, frozenset[str]]:
-    """The commit without the topics that don't exist, and the names of those."""
+    """Return the commit without the topics that don't exist, and the names of those."""
     absent = frozenset(t.name for t in message.topics if missing(t.name))
     return replace(message, topics=tuple(t for t in message.topics if t.name not in absent)), absent
 
@@ -103,7 +103,7 @@ def split_topics(
 def committed(
     message: OffsetCommitRequest, rule: Rule, missing: frozenset[str]
 ) -> OffsetCommitResponse:
-    """The rule's error for each partition, but for those of topics that don't exist."""
+    """Make the answer to a commit: the rule's error for each partition of a topic that exists."""
     unknown = Error.UNKNOWN_TOPIC_OR_PARTITION.value
     topics = tuple(
         CommittedTopic(
@@ -124,7 +124,7 @@ def committed(
 def fetched(
     group: Group | None, message: OffsetFetchRequest, version: int, group_id: str, rule: Rule
 ) -> OffsetFetchResponse:
-    """The group's stored offsets, -1 for what is not stored; null asks for all that is."""
+    """Make the answer of stored offsets: -1 where none is; a request for null asks for all."""
     asked = message.topics
     if version >= 8:
         asked = next(g.topics for g in message.groups if g.group_id == group_id)
@@ -161,7 +161,7 @@ def _all_topics(group: Group | None) -> tuple[FetchTopic, ...]:
 
 
 def described(group: Group | None, group_id: str, rule: Rule) -> DescribeGroupsResponse:
-    """One group's row.  Protocol, metadata and assignment are told in Stable."""
+    """Make one group's description.  Only Stable shows protocol, metadata, assignment."""
     if group is None or Do.ANSWER_DESCRIPTION not in rule.effect:
         state = "Dead" if rule.answer in {Error.NONE, Error.GROUP_ID_NOT_FOUND} else ""
         row = DescribedGroup(error_code=_code(rule), group_id=group_id, group_state=state)
@@ -191,7 +191,7 @@ def described(group: Group | None, group_id: str, rule: Rule) -> DescribeGroupsR
 def listed(
     group: Group | None, message: ListGroupsRequest, group_id: str, rule: Rule
 ) -> ListGroupsResponse:
-    """The rows of this one group: one, or none if it doesn't exist or is filtered out."""
+    """Make the list's row of one group; no row if it doesn't exist or a filter leaves it out."""
     rows: tuple[ListedGroup, ...] = ()
     if group is not None and Do.ANSWER_LISTED in rule.effect:
         states = {s.casefold() for s in message.states_filter}
@@ -211,7 +211,7 @@ def listed(
 
 
 def about_nothing(request: Message) -> Message:
-    """The answer to a request that names no group at all."""
+    """Make the answer to a request that names no group at all."""
     return (
         OffsetFetchResponse()
         if isinstance(request, OffsetFetchRequest)
@@ -220,7 +220,7 @@ def about_nothing(request: Message) -> Message:
 
 
 def merged(messages: list[Message]) -> Message:
-    """The one answer to a request that names several groups: their rows together."""
+    """Make one answer of several groups' answers: their rows together."""
     first = messages[0]
     match first:
         case DescribeGroupsResponse() | ListGroupsResponse() | OffsetFetchResponse():
@@ -231,7 +231,7 @@ def merged(messages: list[Message]) -> Message:
 
 
 def send_away(work: Work) -> None:
-    """All parked requests are told that this broker coordinates the group no more."""
+    """Answer all parked requests: this broker doesn't coordinate the group any more."""
     error = Error.NOT_COORDINATOR.value
     for member in work.group.members:
         if member.joining is not None:

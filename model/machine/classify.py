@@ -1,7 +1,6 @@
-"""From a request in a state to a point of the vocabulary.
+"""Turns a request in a state into a point: the value of each feature that its table asks for.
 
-Decides the answers to the guards' questions.  Where the protocol leaves the answer open (a vote
-that is tied), there are several points.
+Where the protocol leaves a value open (a tied vote), there are several points.
 """
 
 from __future__ import annotations
@@ -41,19 +40,19 @@ from fencepost.model.table.vocabulary import (
 
 
 def group_id(value: str | None) -> GroupId:
-    """What the request names as its group."""
+    """Compare the group id with none and the empty string."""
     if value is None:
         return GroupId.NULL
     return GroupId.GIVEN if value else GroupId.EMPTY
 
 
 def state(group: Group | None) -> GroupState:
-    """The group's state."""
+    """Return the group's state."""
     return GroupState.ABSENT if group is None else group.state
 
 
 def mid(group: Group | None, member_id: str) -> Mid:
-    """The member id against the group."""
+    """Look the member id up in the group."""
     if not member_id:
         return Mid.EMPTY
     if group is not None:
@@ -65,7 +64,7 @@ def mid(group: Group | None, member_id: str) -> Mid:
 
 
 def inst(group: Group | None, group_instance_id: str | None, member_id: str) -> Inst:
-    """The instance id against the static map."""
+    """Look the instance id up in the static map."""
     if group_instance_id is None:
         return Inst.NONE
     holder = None if group is None else group.holder(group_instance_id)
@@ -75,7 +74,7 @@ def inst(group: Group | None, group_instance_id: str | None, member_id: str) -> 
 
 
 def role(group: Group | None, kind: Mid, member_id: str, instance: str | None = None) -> Role:
-    """What the caller, or the instance that it takes over, is in the group."""
+    """Tell what the caller, or the holder of the instance that it takes over, is in the group."""
     if group is None:
         return Role.NOBODY
     seat = member_id if kind is Mid.MEMBER else None
@@ -87,7 +86,7 @@ def role(group: Group | None, kind: Mid, member_id: str, instance: str | None = 
 
 
 def generation(group: Group | None, generation_id: int) -> Generation:
-    """The request's generation against the group's; without a group, all but negative is after."""
+    """Compare the request's generation with the group's; without a group, 0 and up is after."""
     if generation_id < 0:
         return Generation.NEGATIVE
     if group is None or generation_id > group.generation_id:
@@ -96,7 +95,7 @@ def generation(group: Group | None, generation_id: int) -> Generation:
 
 
 def offer(group: Group | None, join: JoinGroupRequest) -> Offer:
-    """The protocol check of a join."""
+    """Check that a join offers a protocol that all members share."""
     if group is None or group.state is GroupState.EMPTY:
         good = join.protocol_type != "" and bool(join.protocols)
     else:
@@ -107,7 +106,7 @@ def offer(group: Group | None, join: JoinGroupRequest) -> Offer:
 
 
 def room(group: Group | None, join: JoinGroupRequest, where: Inst, limit: int | None) -> Room:
-    """group.max.size against the group.  Replacing one's own instance adds no member."""
+    """Compare group.max.size with the group.  To replace an instance's holder adds no member."""
     if group is None or limit is None or group.state in {GroupState.EMPTY, GroupState.DEAD}:
         return Room.FREE
     own = join.member_id
@@ -122,9 +121,9 @@ def room(group: Group | None, join: JoinGroupRequest, where: Inst, limit: int | 
 
 
 def selections(group: Group, join: JoinGroupRequest) -> tuple[Change, ...]:
-    """Whether the vote selects another protocol once the instance's holder offers these.
+    """Tell whether the vote would change if the instance's holder offered these protocols.
 
-    Where the map points to nobody, as in broken models, there is nobody to vote otherwise.
+    Both, if the vote is tied.  Where the map names no member, as in mutants, the vote stays.
     """
     assert join.group_instance_id is not None
     holder = group.member(group.holder(join.group_instance_id) or "")
@@ -144,7 +143,7 @@ def join_points(
     config: Config,
     here: Availability = Availability.HERE,
 ) -> tuple[Point, ...]:
-    """The points of a join."""
+    """Make the points of a join: several where a vote is tied."""
     where = state(group)
     kind = mid(group, join.member_id)
     instance = inst(group, join.group_instance_id, join.member_id)
@@ -192,7 +191,7 @@ def sync_point(
     version: int,
     here: Availability = Availability.HERE,
 ) -> Point:
-    """The point of a sync."""
+    """Make the point of a sync."""
     kind = mid(group, sync.member_id)
     null = sync.protocol_type is None or sync.protocol_name is None
     different = group is not None and (
@@ -218,7 +217,7 @@ def member_point(
     request: HeartbeatRequest | OffsetCommitRequest,
     here: Availability = Availability.HERE,
 ) -> Point:
-    """The point of a heartbeat or a commit."""
+    """Make the point of a heartbeat, or the end of a commit's."""
     return (
         group_id(request.group_id),
         here,
@@ -230,12 +229,12 @@ def member_point(
 
 
 def leaving_point(group: Group, member_id: str, group_instance_id: str | None) -> Point:
-    """The point of one row of a leave."""
+    """Make the point of one row of a leave."""
     return (group.state, mid(group, member_id), inst(group, group_instance_id, member_id))
 
 
 def session_point(group: Group, subject: str) -> Point:
-    """The point of a session timeout."""
+    """Make the point of a session timeout."""
     if subject in group.pending:
         return (group.state, Subject.PENDING)
     member = group.member(subject)
@@ -247,7 +246,7 @@ def session_point(group: Group, subject: str) -> Point:
 
 
 def join_phase_point(group: Group, trigger: Trigger) -> Point:
-    """The point of a look at the join phase."""
+    """Make the point of the join phase: has it ended, and how?"""
     if group.delay is None:
         delay = Delay.NONE
     else:
@@ -264,13 +263,13 @@ def join_phase_point(group: Group, trigger: Trigger) -> Point:
 
 
 def sync_phase_point(group: Group) -> Point:
-    """The point of the end of the wait for syncs."""
+    """Make the point of the sync timer's end."""
     dynamic = any(m.owes_sync and not m.is_static for m in group.members)
     return (group.state, Late.DYNAMIC if dynamic else Late.STATIC)
 
 
 def stored(group: Group | None) -> Stored:
-    """What a failover finds."""
+    """Tell what a failover finds of the group."""
     if group is None or (group.stored is None and not group.offsets):
         return Stored.NOTHING
     if group.stored is None:

@@ -1,8 +1,8 @@
-"""The step function: a group, and what happens to it, to every allowed outcome.
+"""The step function: from a group and what happens to it, to every allowed outcome.
 
-Decides how a rule is found and carried out.  Pure: the same arguments give the same outcomes, in
-the same order.  Time is an argument; ids are the caller's; where the protocol leaves a choice open
-all outcomes are given.
+It finds the rule in the table and performs its effects.  Pure: the same arguments give the same
+outcomes, in the same order.  Time and new member ids are arguments.  Where the protocol leaves a
+choice open (which member leads, say), each choice is an outcome.
 """
 
 from __future__ import annotations
@@ -73,15 +73,15 @@ _EFFECTS: dict[Do, Effect] = {
 
 
 def missing_topic(name: str) -> bool:
-    """Whether a topic doesn't exist in the model's world: those whose names begin so."""
+    """Tell whether a topic doesn't exist: the default, by names that begin with `missing`."""
     return name.startswith("missing")
 
 
 class Machine:
-    """A revision of the protocol with a broker's settings.
+    """Runs a revision of the protocol with a broker's settings.
 
-    `config`: Kafka's names, ms; what is left out has Kafka's default.  `missing`: whether a topic
-    doesn't exist.
+    `config`: Kafka's names → values, times in ms; what is left out has Kafka's default.
+    `missing`: tells whether a topic doesn't exist, by its name.
     """
 
     def __init__(
@@ -114,7 +114,11 @@ class Machine:
         here: Availability = Availability.HERE,
         group_id: str = "",
     ) -> tuple[Outcome, ...]:
-        """A request.  `group_id` says which group, where a request may name several."""
+        """Handle a request.
+
+        `group` None: it doesn't exist.  `group_id`: which group this is, where a request may name
+        several.  Raises TypeError for a message of no API, TableError where the table is wrong.
+        """
         message = request.message
         match message:
             case JoinGroupRequest():
@@ -152,7 +156,7 @@ class Machine:
         return outcomes if self._distort is None else self._told(outcomes)
 
     def expire(self, group: Group, timer: Timer, span: Span) -> tuple[Outcome, ...]:
-        """A timer of the group reaches its deadline."""
+        """Let a timer of the group reach its deadline."""
         work = Work(group.without_timer(timer.kind, timer.subject), span)
         if timer.kind == SESSION:
             work.caller = timer.subject
@@ -169,7 +173,7 @@ class Machine:
         return self._told(tuple(w.outcome() for w in settled))
 
     def failover(self, group: Group | None, span: Span) -> tuple[Outcome, ...]:
-        """Another coordinator takes over with what was stored; parked requests are sent away."""
+        """Let another coordinator load what was stored; parked requests get NOT_COORDINATOR."""
         rule = self._tables["failover"].decide((classify.stored(group),))
         if group is None:
             return (Outcome(None, (), (rule.id,)),)
@@ -181,7 +185,7 @@ class Machine:
         return self._told(tuple(w.outcome() for w in self._perform(work, rule)))
 
     def _told(self, outcomes: tuple[Outcome, ...]) -> tuple[Outcome, ...]:
-        """As they are; of a broken model, with its answers as it distorts them."""
+        """Change the answers where the revision is a mutant that distorts them."""
         distort = self._distort
         if distort is None:
             return outcomes
@@ -255,7 +259,7 @@ class Machine:
         work.caller = message.member_id
         works = self._perform(work, rule)
         if not message.topics and rule.effect:
-            # Kafka answers a commit of nothing without a look at the group; others do look.
+            # Kafka answers a commit without topics before it looks at the group; others look first.
             unseen = Work(group, span, inner)
             unseen.rule = rule.id
             unseen.rules.append(rule.id)
@@ -291,7 +295,7 @@ class Machine:
     def _leave_rows(
         self, group: Group, request: Incoming, rule: Rule, span: Span, *, at_end: bool
     ) -> list[Work]:
-        """The rows in order; the rebalance they ask for after each, or once for all at the end."""
+        """Handle the rows in order; rebalance after each that asks for it, or once at the end."""
         assert isinstance(request.message, LeaveGroupRequest)
         work = Work(group, span, request)
         work.rule = rule.id  # where there are no rows, the request itself decides the answer
@@ -340,7 +344,7 @@ class Machine:
         return works
 
     def _settle(self, work: Work, before: Group | None) -> list[Work]:
-        """A change in PreparingRebalance may complete the join phase."""
+        """Complete the join phase, if the change in PreparingRebalance ends it."""
         if work.group.state is not GroupState.PREPARING or work.group is before:
             return [work]
         rule = self._tables["join phase"].decide(

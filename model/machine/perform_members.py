@@ -13,32 +13,32 @@ NEW_MEMBER_TIMEOUT_MS = 300_000
 
 
 def join_request(work: Work) -> JoinGroupRequest:
-    """The join that is being handled."""
+    """Return the join that is being handled."""
     assert work.request is not None
     assert isinstance(work.request.message, JoinGroupRequest)
     return work.request.message
 
 
 def rebalance_timeout_ms(work: Work) -> int:
-    """R of the join; version 0 can't say it and means S."""
+    """Return R of the join in ms; version 0 has no such field and means S."""
     join = join_request(work)
     assert work.request is not None
     return join.session_timeout_ms if work.request.version == 0 else join.rebalance_timeout_ms
 
 
 def fresh_id(work: Work) -> str:
-    """The id that this request leads to."""
+    """Return the member id to hand out for this request."""
     assert work.request is not None
     return work.request.fresh_id
 
 
 def create_group(work: Work) -> None:
-    """Whoever asks with an empty id makes the group, also where it is refused after that."""
+    """Create the group for a join with an empty id, even if the join is refused after that."""
     work.create()
 
 
 def hand_out_pending(work: Work) -> None:
-    """A new pending id, with its session timer."""
+    """Hand out a new pending id, and start its session timer."""
     new = fresh_id(work)
     work.group = replace(work.group, pending=tuple(sorted((*work.group.pending, new))))
     work.set_timer(SESSION, new, join_request(work).session_timeout_ms)
@@ -46,7 +46,7 @@ def hand_out_pending(work: Work) -> None:
 
 
 def hand_out_holder(work: Work) -> None:
-    """The id of the instance's holder is told (a draft's way)."""
+    """Hand out the member id that the instance is mapped to, as a draft does."""
     assert work.instance is not None
     work.caller = work.group.holder(work.instance) or ""
 
@@ -78,22 +78,22 @@ def _add(work: Work, member_id: str, group_instance_id: str | None) -> None:
 
 
 def add_dynamic(work: Work) -> None:
-    """A member without an instance."""
+    """Add a member without an instance."""
     _add(work, fresh_id(work), None)
 
 
 def add_static(work: Work) -> None:
-    """A member with an instance, mapped."""
+    """Add a member with an instance, and map the instance to it."""
     _add(work, fresh_id(work), work.instance)
 
 
 def add_static_as_sent(work: Work) -> None:
-    """A member under the id that its client brought along (a draft's way)."""
+    """Add a static member under the id that was sent, as a draft does."""
     _add(work, join_request(work).member_id, work.instance)
 
 
 def admit_pending(work: Work) -> None:
-    """A pending id becomes a member."""
+    """Make a member of a pending id."""
     mid = join_request(work).member_id
     work.group = replace(work.group, pending=tuple(p for p in work.group.pending if p != mid))
     _add(work, mid, None)
@@ -129,17 +129,17 @@ def _replace_holder(work: Work, new: str) -> None:
 
 
 def replace_holder(work: Work) -> None:
-    """The instance gets a new member id; the old one is fenced."""
+    """Map the instance to a new member id, and fence the old one."""
     _replace_holder(work, fresh_id(work))
 
 
 def replace_holder_as_sent(work: Work) -> None:
-    """The instance gets the member id that was sent (a draft's way)."""
+    """Map the instance to the member id that was sent, as a draft does."""
     _replace_holder(work, join_request(work).member_id)
 
 
 def map_caller(work: Work) -> None:
-    """A dynamic member becomes static (a draft's way)."""
+    """Make the caller, a dynamic member, static, as a draft does."""
     member = work.group.member(work.caller)
     assert member is not None
     assert work.instance is not None
@@ -148,7 +148,7 @@ def map_caller(work: Work) -> None:
 
 
 def update_member(work: Work) -> None:
-    """The member's protocols and timeouts are those of its new join."""
+    """Take protocols and timeouts of the caller from its new join."""
     join = join_request(work)
     member = work.group.member(work.caller)
     assert member is not None
@@ -178,7 +178,7 @@ def _dismiss(work: Work, member: Member, error: int | str, member_id: str) -> No
 
 
 def remove(work: Work, member_id: str) -> list[Work] | None:
-    """A member is removed; if it led, some other leads: one outcome for each."""
+    """Remove a member; if it led, another one leads: one outcome for each."""
     member = work.group.member(member_id)
     assert member is not None
     _dismiss(work, member, Error.UNKNOWN_MEMBER_ID.value, "")
@@ -188,7 +188,7 @@ def remove(work: Work, member_id: str) -> list[Work] | None:
 
 
 def elect(work: Work, electorate: list[str]) -> list[Work] | None:
-    """Any of these may lead: one outcome for each; with nobody to elect, nobody leads."""
+    """Elect a leader among these: one outcome for each; None where there is nobody."""
     forks = []
     for member_id in electorate:
         fork = work.fork()
@@ -198,19 +198,19 @@ def elect(work: Work, electorate: list[str]) -> list[Work] | None:
 
 
 def remove_member(work: Work) -> list[Work] | None:
-    """The one that the effects speak of is removed."""
+    """Remove the caller, or the member whose timer fired."""
     return remove(work, work.caller)
 
 
 def remove_caller(work: Work) -> list[Work] | None:
-    """The same, where it may be no member at all."""
+    """Remove the caller, if it is a member."""
     if work.group.member(work.caller) is None:
         return None
     return remove(work, work.caller)
 
 
 def remove_holder(work: Work) -> list[Work] | None:
-    """The holder of the instance is removed."""
+    """Remove the member that the instance is mapped to."""
     assert work.instance is not None
     holder = work.group.holder(work.instance)
     assert holder is not None
@@ -218,14 +218,14 @@ def remove_holder(work: Work) -> list[Work] | None:
 
 
 def remove_pending(work: Work) -> None:
-    """A pending id is dropped with its timer."""
+    """Drop a pending id with its timer."""
     group = work.group
     rest = tuple(p for p in group.pending if p != work.caller)
     work.group = replace(group, pending=rest).without_timer(SESSION, work.caller)
 
 
 def remove_all(work: Work, member_ids: list[str]) -> list[Work]:
-    """Several members are removed, one after the other."""
+    """Remove several members, one after the other."""
     works = [work]
     for member_id in member_ids:
         works = [fork for w in works for fork in (remove(w, member_id) or [w])]
@@ -233,17 +233,17 @@ def remove_all(work: Work, member_ids: list[str]) -> list[Work]:
 
 
 def remove_unsynced(work: Work) -> list[Work]:
-    """Who was given the generation and never sent SyncGroup goes."""
+    """Remove the members that were given the generation and have not sent SyncGroup."""
     return remove_all(work, [m.member_id for m in work.group.members if m.owes_sync])
 
 
 def remove_unsynced_dynamic(work: Work) -> list[Work]:
-    """The same, static members spared."""
+    """Remove the dynamic ones of them; static members stay."""
     late = [m.member_id for m in work.group.members if m.owes_sync and not m.is_static]
     return remove_all(work, late)
 
 
 def remove_absent_dynamic(work: Work) -> list[Work]:
-    """At the end of a join phase absent dynamic members go, static ones stay."""
+    """Remove the dynamic members without a parked join; static members stay."""
     absent = [m.member_id for m in work.group.members if m.joining is None and not m.is_static]
     return remove_all(work, absent)

@@ -1,4 +1,4 @@
-"""Effects on the rebalance: begun, waited for, completed; assignments; storage; timers."""
+"""Effects on the rebalance: its begin, waits and end; assignments, storage and timers."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ from fencepost.model.table.vocabulary import GroupState
 
 
 def rebalance(work: Work, initial_delay_ms: int) -> None:
-    """PreparingRebalance, with its timer; from Empty the initial delay, else R.
+    """Begin a rebalance: PreparingRebalance for R, or from Empty for the initial delay.
 
-    Parked syncs are answered, and their members' session timers restart.
+    Parked syncs get REBALANCE_IN_PROGRESS, and their members' session timers restart.
     """
     group = work.group
     if group.state is GroupState.PREPARING:
@@ -55,7 +55,7 @@ def rebalance(work: Work, initial_delay_ms: int) -> None:
 
 
 def extend_delay(work: Work, initial_delay_ms: int) -> None:
-    """The initial delay runs once more."""
+    """Start the initial delay once more, with what remains of R."""
     assert work.group.delay is not None
     remaining = work.group.delay.remaining_ms
     left = max(remaining - initial_delay_ms, 0)
@@ -64,16 +64,16 @@ def extend_delay(work: Work, initial_delay_ms: int) -> None:
 
 
 def postpone(work: Work) -> None:
-    """Only absent static members are left: R once more.
+    """Wait R once more, since only absent static members are left.
 
-    A ms at least: time has to pass, or it would be put off for ever at one instant.
+    At least 1 ms, so that time passes: with R = 0 it would be postponed forever at one instant.
     """
     work.group = replace(work.group, delay=None)
     work.set_timer(JOIN, "", max(work.group.rebalance_timeout_ms(), 1))
 
 
 def join_members(group: Group) -> tuple[JoinMember, ...]:
-    """The member list for the leader."""
+    """List the members, for the leader."""
     return tuple(
         JoinMember(
             member_id=m.member_id,
@@ -85,7 +85,7 @@ def join_members(group: Group) -> tuple[JoinMember, ...]:
 
 
 def complete_join(work: Work) -> list[Work]:
-    """The next generation: one outcome for each leader and each protocol that may be chosen."""
+    """Begin the next generation: one outcome for each leader and protocol that may be chosen."""
     joined = [m.member_id for m in work.group.members if m.joining is not None]
     works = [work]
     if work.group.leader not in joined:
@@ -120,7 +120,7 @@ def _begin_generation(work: Work, protocol_name: str | None) -> None:
 
 
 def joined_answer(group: Group, member_id: str) -> JoinGroupResponse:
-    """NONE, with the group's current generation; the leader is given the members."""
+    """Make the answer NONE with the current generation; the leader gets the list of members."""
     assert group.leader is not None
     return JoinGroupResponse(
         error_code=Error.NONE.value,
@@ -134,12 +134,12 @@ def joined_answer(group: Group, member_id: str) -> JoinGroupResponse:
 
 
 def start_sync_timer(work: Work) -> None:
-    """From now everybody has R to send SyncGroup."""
+    """Start the wait for everybody's SyncGroup, R."""
     work.set_timer(SYNC, "", work.group.rebalance_timeout_ms())
 
 
 def become_empty(work: Work) -> None:
-    """No members are left; the empty generation is stored."""
+    """Make the group Empty, in a new generation, and store it."""
     group = replace(
         work.group,
         state=GroupState.EMPTY,
@@ -153,7 +153,7 @@ def become_empty(work: Work) -> None:
 
 
 def park_join(work: Work) -> None:
-    """The caller's join waits; an earlier one of its own is superseded, its answer unspecified."""
+    """Park the caller's join; what an earlier join of its own is answered is unspecified."""
     member = _caller(work)
     if member.joining is not None:
         work.emit(member.joining.request_id, None)
@@ -163,7 +163,7 @@ def park_join(work: Work) -> None:
 
 
 def park_sync(work: Work) -> None:
-    """The caller's sync waits; an earlier one of its own is superseded."""
+    """Park the caller's sync; what an earlier sync of its own is answered is unspecified."""
     member = _caller(work)
     if member.syncing is not None:
         work.emit(member.syncing.request_id, None)
@@ -173,16 +173,16 @@ def park_sync(work: Work) -> None:
 
 
 def answer_current(work: Work) -> None:
-    """NONE at once, with the current generation."""
+    """Answer NONE at once, with the current generation."""
     assert work.request is not None
     work.emit(work.request.id, joined_answer(work.group, work.caller))
 
 
 def answer_restarted(work: Work) -> None:
-    """NONE at once, to the new process of an instance.
+    """Answer NONE at once, to the new process of an instance.
 
-    From version 9 on the leader is told that it leads and skips the assignment; below, it is told
-    the leader's id from before the replacement, so that it does not take itself for the leader.
+    From version 9 on a leader is told that it leads and skips the assignment.  Below, it is told
+    the leader's id from before the replacement, so that it doesn't take itself for the leader.
     """
     assert work.request is not None
     answer = joined_answer(work.group, work.caller)
@@ -195,13 +195,13 @@ def answer_restarted(work: Work) -> None:
 
 
 def note_sync(work: Work) -> None:
-    """The caller owes no sync any more; with the last one the wait for syncs ends."""
+    """Note that the caller has sent its SyncGroup; the wait for syncs ends with the last one."""
     group = work.group.with_member(replace(_caller(work), owes_sync=False))
     work.group = group.without_idle_sync_timer()
 
 
 def assign(work: Work) -> None:
-    """The leader's assignments are taken: unknown ids dropped, who is left out gets empty bytes."""
+    """Store the leader's assignments, empty for members that it leaves out; drop unknown ids."""
     assert work.request is not None
     assert isinstance(work.request.message, SyncGroupRequest)
     given = {a.member_id: a.assignment for a in work.request.message.assignments}
@@ -210,7 +210,7 @@ def assign(work: Work) -> None:
 
 
 def answer_syncs(work: Work) -> None:
-    """Everybody who waits gets its assignment; their session timers restart."""
+    """Answer all parked syncs with their assignments; their members' session timers restart."""
     for member in work.group.members:
         if member.syncing is not None:
             work.emit(member.syncing.request_id, synced_answer(work.group, member))
@@ -220,7 +220,7 @@ def answer_syncs(work: Work) -> None:
 
 
 def synced_answer(group: Group, member: Member) -> SyncGroupResponse:
-    """NONE with the stored assignment."""
+    """Make the answer NONE with the stored assignment."""
     return SyncGroupResponse(
         error_code=Error.NONE.value,
         protocol_type=group.protocol_type,
@@ -230,25 +230,25 @@ def synced_answer(group: Group, member: Member) -> SyncGroupResponse:
 
 
 def answer_assignment(work: Work) -> None:
-    """The caller's stored assignment."""
+    """Answer the caller's stored assignment."""
     assert work.request is not None
     work.emit(work.request.id, synced_answer(work.group, _caller(work)))
 
 
 def restart_session(work: Work) -> None:
-    """The caller is alive for another S."""
+    """Restart the caller's session timer."""
     work.set_timer(SESSION, work.caller, _caller(work).session_timeout_ms)
 
 
 def maybe_restart_session(work: Work) -> list[Work]:
-    """Both are allowed: the timer restarts, or runs on."""
+    """Restart the caller's session timer, or not: both are allowed, one outcome each."""
     restarted = work.fork()
     restart_session(restarted)
     return [restarted, work]
 
 
 def store_offsets(work: Work) -> None:
-    """The offsets are written at once: they survive a failover."""
+    """Store the offsets at once: they survive a failover."""
     assert work.request is not None
     assert isinstance(work.request.message, OffsetCommitRequest)
     kept = {(o.topic, o.partition): o for o in work.group.offsets}
@@ -261,12 +261,12 @@ def store_offsets(work: Work) -> None:
 
 
 def persist(work: Work) -> None:
-    """The group is written as it is now."""
+    """Store the group as it is now."""
     work.group = replace(work.group, stored=work.group.as_stored())
 
 
 def reload(work: Work) -> None:
-    """A new coordinator has loaded the group: session timers restart, nothing else runs."""
+    """Load the stored group: session timers restart, no other timer runs."""
     group = work.group
     stored = group.stored or Group()
     work.group = replace(stored, offsets=group.offsets, stored=group.stored)

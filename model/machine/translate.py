@@ -1,8 +1,7 @@
-"""The messages of drafts that never shipped, and how they are read.
+"""Translates the requests of drafts that never shipped into the shipped ones, and answers back.
 
-Decides the drafts' wire forms: MEMBER_NAME in JoinGroup, two lists or a list of tuples in
-LeaveGroup.  Their APIs have names of their own, and errors that travel by name.  In a drafts' leave
-the whole batch is valid or nothing of it is done, and the answer is one error at top level.
+In a draft's leave either all rows of the batch are valid, or none is handled; the answer is one
+error at top level.
 """
 
 from __future__ import annotations
@@ -37,9 +36,10 @@ Finish = Callable[[tuple[Outcome, ...]], tuple[Outcome, ...]]
 def translate(
     machine: Machine, group: Group | None, request: Incoming
 ) -> tuple[Incoming | None, Finish]:
-    """A draft's request as the shipped one that does the same, and how to make its answer.
+    """Return the shipped request that does the same, and a function that makes the answer of it.
 
-    None instead of a request: the draft refuses it.  Raises TypeError for a message of no API.
+    None instead of a request: the draft refuses it, and the function alone makes the outcomes.
+    Raises TypeError for a message of no API.
     """
     message = request.message
     match message:
@@ -115,7 +115,7 @@ def _draft_answer(emission: Emission) -> Emission:
 def _batch_point(
     group: Group | None, rows: tuple[LeavingMember, ...], *, aligned: bool
 ) -> tuple[bool, ...]:
-    """Lists aligned; all rows empty; some instance not found, mismatched; some id unknown."""
+    """Make the point of the batch; the features are those of `draft_leave.BATCH`, in order."""
     kinds = [
         (
             classify.mid(group, row.member_id),

@@ -1,7 +1,7 @@
 """The messages of drafts that never shipped.
 
-Decides the drafts' wire forms: MEMBER_NAME in JoinGroup, two lists or a list of tuples in
-LeaveGroup.  Their APIs have names of their own, and errors that travel by name.
+MEMBER_NAME in JoinGroup; two lists, or a list of tuples, in LeaveGroup.  Their APIs have names of
+their own here, and their errors are written by name instead of number.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class MemberNameJoinGroupRequest(Message):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TwoListLeaveGroupRequest(Message):
-    """Two lists of equal length, aligned; "" stands for none."""
+    """A leave with two lists of equal length, row by row; "" stands for none."""
 
     API: ClassVar[str] = TWO_LIST
     group_id: str = wire("groupId", STRING, "3")
@@ -51,7 +51,7 @@ class MemberIdentity(Message):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TupleListLeaveGroupRequest(Message):
-    """One list of tuples."""
+    """A leave with one list of tuples."""
 
     API: ClassVar[str] = TUPLE_LIST
     group_id: str = wire("groupId", STRING, "3")
@@ -62,7 +62,7 @@ class TupleListLeaveGroupRequest(Message):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DraftLeaveGroupResponse(Message):
-    """One error for the whole batch."""
+    """An answer to a draft's leave: one error for the whole batch."""
 
     API: ClassVar[str] = "LeaveGroup"
     throttle_time_ms: int = wire("throttleTimeMs", INT32, "3", default=0, optional=True)

@@ -1,9 +1,9 @@
 """Requests and answers: Kafka's field names, and the exact shape of every version.
 
-Decides what a message can say.  Each class is one message; each field names its wire name, its
-type, and the versions that carry it, so that `to_body` and `from_body` are derived and nobody
-writes a shape twice.  A value that a version can't carry is refused, never dropped: a silently
-dropped `groupInstanceId` turns a static member into a dynamic one.
+Each class is one message.  Each field declares its name on the wire, its type, and the versions
+that carry it; `to_body` and `from_body` are derived from that.  A value that a version can't carry
+is refused, never dropped: without its `groupInstanceId` a static member would turn into a dynamic
+one.
 
 Bodies are the JSON objects of the adapter protocol: camelCase names as in Kafka's message
 definitions, bytes as base64, a field present exactly when its version has it.

@@ -1,6 +1,6 @@
 """DescribeGroups and ListGroups: the messages of administration.
 
-Decides their shapes, version by version; see `fencepost.model.messages.messages`.
+Each class declares the shape of every version; see `fencepost.model.messages.messages`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from fencepost.model.messages.shapes import BOOL, BYTES, ERROR, INT32, STRING, L
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DescribeGroupsRequest(Message):
-    """Several groups may be described at once."""
+    """A request to describe groups, several at once."""
 
     API: ClassVar[str] = "DescribeGroups"
     groups: tuple[str, ...] = wire("groups", ListOf(STRING), "0+")
@@ -24,7 +24,7 @@ class DescribeGroupsRequest(Message):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DescribedMember(Message):
-    """Metadata and assignment mean something in Stable only."""
+    """A member of a described group.  Metadata and assignment mean something in Stable only."""
 
     member_id: str = wire("memberId", STRING, "0+")
     group_instance_id: str | None = wire(
@@ -56,7 +56,7 @@ class DescribedGroup(Message):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DescribeGroupsResponse(Message):
-    """A row for each group that was asked for."""
+    """The answer: a row for each group that was asked for."""
 
     API: ClassVar[str] = "DescribeGroups"
     throttle_time_ms: int = wire("throttleTimeMs", INT32, "1+", default=0, optional=True)
@@ -65,7 +65,7 @@ class DescribeGroupsResponse(Message):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListGroupsRequest(Message):
-    """Filters are empty for no filter."""
+    """A request to list groups.  An empty filter lets all pass."""
 
     API: ClassVar[str] = "ListGroups"
     states_filter: tuple[str, ...] = wire("statesFilter", ListOf(STRING), "4+", default=())
@@ -84,7 +84,7 @@ class ListedGroup(Message):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListGroupsResponse(Message):
-    """All groups of the broker that was asked."""
+    """The answer: all groups that the broker coordinates."""
 
     API: ClassVar[str] = "ListGroups"
     throttle_time_ms: int = wire("throttleTimeMs", INT32, "1+", default=0, optional=True)

@@ -1,6 +1,6 @@
 """JoinGroup, SyncGroup, Heartbeat, LeaveGroup: the messages of members.
 
-Decides their shapes, version by version; see `fencepost.model.messages.messages`.
+Each class declares the shape of every version; see `fencepost.model.messages.messages`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class JoinProtocol(Message):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JoinGroupRequest(Message):
-    """Timeouts in ms; `rebalance_timeout_ms` is -1 where version 0 can't say it (R = S there)."""
+    """A join.  Timeouts in ms; version 0 has no `rebalance_timeout_ms`: -1, and R = S."""
 
     API: ClassVar[str] = "JoinGroup"
     group_id: str = wire("groupId", STRING, "0+")
@@ -49,7 +49,7 @@ class JoinMember(Message):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JoinGroupResponse(Message):
-    """`members` is filled for the leader alone."""
+    """The answer to a join.  `members` is filled for the leader alone."""
 
     API: ClassVar[str] = "JoinGroup"
     throttle_time_ms: int = wire("throttleTimeMs", INT32, "2+", default=0, optional=True)
@@ -77,7 +77,7 @@ class SyncAssignment(Message):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SyncGroupRequest(Message):
-    """`assignments` is the leader's; a follower sends none."""
+    """A sync.  `assignments` is the leader's; a follower sends none."""
 
     API: ClassVar[str] = "SyncGroup"
     group_id: str = wire("groupId", STRING, "0+")
@@ -95,7 +95,7 @@ class SyncGroupRequest(Message):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SyncGroupResponse(Message):
-    """The member's assignment, opaque bytes."""
+    """The answer to a sync: the member's assignment, opaque bytes."""
 
     API: ClassVar[str] = "SyncGroup"
     throttle_time_ms: int = wire("throttleTimeMs", INT32, "1+", default=0, optional=True)
@@ -111,7 +111,7 @@ class SyncGroupResponse(Message):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HeartbeatRequest(Message):
-    """Keeps a member alive and asks whether a rebalance runs."""
+    """A heartbeat: keeps a member alive, and asks whether a rebalance runs."""
 
     API: ClassVar[str] = "Heartbeat"
     group_id: str = wire("groupId", STRING, "0+")
@@ -124,7 +124,7 @@ class HeartbeatRequest(Message):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HeartbeatResponse(Message):
-    """An error code and nothing else."""
+    """The answer to a heartbeat: an error code and nothing else."""
 
     API: ClassVar[str] = "Heartbeat"
     throttle_time_ms: int = wire("throttleTimeMs", INT32, "1+", default=0, optional=True)
@@ -144,7 +144,7 @@ class LeavingMember(Message):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeaveGroupRequest(Message):
-    """Versions 0-2 name one member id; from 3 on a list of rows."""
+    """A leave.  Versions 0-2 name one member id; from 3 on it is a list of rows."""
 
     API: ClassVar[str] = "LeaveGroup"
     group_id: str = wire("groupId", STRING, "0+")
@@ -152,7 +152,7 @@ class LeaveGroupRequest(Message):
     members: tuple[LeavingMember, ...] = wire("members", ListOf(LeavingMember), "3+", default=())
 
     def rows(self, version: int) -> tuple[LeavingMember, ...]:
-        """The members to remove, whichever way the version says it."""
+        """Return the members to remove, in either form."""
         return self.members if version >= 3 else (LeavingMember(member_id=self.member_id),)
 
 
@@ -169,7 +169,7 @@ class LeftMember(Message):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeaveGroupResponse(Message):
-    """Versions 0-2: the single error; from 3 on one row for each row asked."""
+    """The answer to a leave.  Versions 0-2: one error; from 3 on a row for each row sent."""
 
     API: ClassVar[str] = "LeaveGroup"
     throttle_time_ms: int = wire("throttleTimeMs", INT32, "1+", default=0, optional=True)

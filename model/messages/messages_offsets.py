@@ -1,6 +1,6 @@
 """OffsetCommit and OffsetFetch: the messages about offsets.
 
-Decides their shapes, version by version; see `fencepost.model.messages.messages`.
+Each class declares the shape of every version; see `fencepost.model.messages.messages`.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class CommitTopic(Message):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OffsetCommitRequest(Message):
-    """Kafka's definition names the generation `generationIdOrMemberEpoch`."""
+    """A commit.  Kafka's definition calls the generation `generationIdOrMemberEpoch`."""
 
     API: ClassVar[str] = "OffsetCommit"
     group_id: str = wire("groupId", STRING, "0+")
@@ -67,7 +67,7 @@ class CommittedTopic(Message):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OffsetCommitResponse(Message):
-    """A row for each partition that was asked for; there is no error at top level."""
+    """The answer to a commit: a row for each partition; there is no error at top level."""
 
     API: ClassVar[str] = "OffsetCommit"
     throttle_time_ms: int = wire("throttleTimeMs", INT32, "3+", default=0, optional=True)
@@ -94,7 +94,7 @@ class FetchGroup(Message):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OffsetFetchRequest(Message):
-    """Carries no instance id in any version: a zombie may read, it may not write."""
+    """A fetch.  No version has an instance id: a zombie may read offsets, but not write them."""
 
     API: ClassVar[str] = "OffsetFetch"
     group_id: str = wire("groupId", STRING, "0-7", default="")
@@ -135,7 +135,7 @@ class FetchedGroup(Message):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OffsetFetchResponse(Message):
-    """Versions 0-7 answer one group, from 8 on several."""
+    """The answer to a fetch.  Versions 0-7 answer one group, from 8 on several."""
 
     API: ClassVar[str] = "OffsetFetch"
     throttle_time_ms: int = wire("throttleTimeMs", INT32, "3+", default=0, optional=True)

@@ -1,7 +1,7 @@
-"""How a message's fields become a JSON body and back, version by version.
+"""Converts messages to JSON bodies and back, version by version.
 
-Decides when a body is well-formed.  A field is there exactly when its version has it, null only
-where that version allows null; anything else raises `ShapeError` with the path of the field.
+A body is well-formed if it has exactly the fields of its version, and null only where that version
+allows null.  Anything else raises `ShapeError` with the path of the field.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Self
 
 
 class ShapeError(ValueError):
-    """A body or message that its version can't have; `path`: e.g. `members[0].memberId`."""
+    """Raised for a body or message that its version can't have; `path`: `members[0].memberId`."""
 
     def __init__(self, path: str, problem: str) -> None:
         super().__init__(f"{path}: {problem}")
@@ -52,8 +52,8 @@ class ListOf:
 class Wire:
     """A field on the wire: its name, type, the versions that have it and those that allow null.
 
-    `optional`: a body may leave it out.  `lossy`: an answer's field that older versions simply
-    don't show.  `null_as`: what stands for null in a version that has the field but no null.
+    `optional`: a body may leave it out.  `lossy`: a field of an answer that older versions leave
+    out, whatever its value.  `null_as`: stands for null where a version has the field but no null.
     """
 
     name: str
@@ -67,11 +67,11 @@ class Wire:
     null_as: str | None
 
     def carried_by(self, version: int) -> bool:
-        """Whether the version has the field."""
+        """Tell whether the version has the field."""
         return self.lowest <= version <= self.highest
 
     def allows_null(self, version: int) -> bool:
-        """Whether the version lets the field be null."""
+        """Tell whether the field may be null in the version."""
         return self.nullable is not None and self.nullable[0] <= version <= self.nullable[1]
 
 
@@ -105,14 +105,14 @@ def wire(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Message:
-    """Base of all messages: conversion to and from a body, derived from the declared fields."""
+    """The base of all messages; converts to and from a body by the declared fields."""
 
     API: ClassVar[str]
 
     def to_body(self, version: int, path: str = "") -> dict[str, Any]:
-        """The JSON body of this message at a version.
+        """Make the JSON body of this message at a version.
 
-        Raises ShapeError where the message says something that the version can't carry.
+        Raises ShapeError for a value that the version can't carry.
         """
         body: dict[str, Any] = {}
         carried, absent = _layout(type(self), version)
@@ -136,7 +136,7 @@ class Message:
 
     @classmethod
     def from_body(cls, body: Any, version: int, path: str = "") -> Self:
-        """The message that a JSON body says.
+        """Read a message from a JSON body.
 
         Raises ShapeError for a missing, unknown, ill-typed or wrongly null field.
         """
@@ -181,7 +181,7 @@ _LAYOUTS: dict[tuple[type[Message], int], tuple[Carried, Fields]] = {}
 
 
 def wire_fields(cls: type[Message]) -> Fields:
-    """The attributes of a message class with their wire forms, in wire order."""
+    """Return the attributes of a message class with their wire forms, in wire order."""
     fields = _FIELDS.get(cls)
     if fields is None:
         fields = tuple((f.name, f.metadata["wire"]) for f in dataclasses.fields(cls))
@@ -254,7 +254,7 @@ def _reader(form: Wire) -> Convert:
 
 
 def _scalar_reader(kind: Scalar, name: str) -> Convert:
-    """A look at the type first, which is nearly always right; then the whole question."""
+    """Read a scalar; the quick check of its type is nearly always enough."""
     exact: Any = _EXACT.get(kind.name)
     bound = _INT_BOUNDS.get(kind.name)
 

@@ -36,7 +36,7 @@ _NAMES = (
 
 
 def versions(*pairs: tuple[int, int]) -> dict[str, tuple[int, int]]:
-    """Version ranges by API, in the order of the eight APIs."""
+    """Return version ranges by API, in the order of the eight APIs."""
     return dict(zip(_NAMES, pairs, strict=True))
 
 
@@ -48,4 +48,4 @@ KAFKA_4 = Revision(
 )
 
 RULES = {rule.id: rule for _, rule in KAFKA_4.rules()}
-"""The base's rules by id, to be changed by revisions."""
+"""The base's rules by id, for revisions to change."""

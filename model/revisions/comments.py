@@ -1,4 +1,4 @@
-"""The two comment tables under the KIP's page, each the base plus what it says."""
+"""The two tables in the comments under the KIP's page, each as differences to the base."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _ROW_3 = "row 3: empty, no instance: a new id with MEMBER_ID_REQUIRED"
 
 
 def _comment_rows(where: str, row_4_1: str) -> tuple[Difference, ...]:
-    """What both comment tables have in common."""
+    """Make the differences that both tables have in common."""
     mismatch = Rule(
         "JOIN-INSTANCE-FENCED",
         when(mid=MEMBER, inst=OTHER),

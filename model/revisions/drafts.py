@@ -1,4 +1,4 @@
-"""The drafts: MEMBER_NAME, and two forms of LeaveGroup."""
+"""The drafts of KIP-345: MEMBER_NAME in JoinGroup, and two forms of LeaveGroup."""
 
 from __future__ import annotations
 

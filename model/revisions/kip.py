@@ -1,4 +1,4 @@
-"""The accepted KIP-345, strictly: its text rules where Kafka knows a further cause or error."""
+"""The accepted KIP-345, strictly: its text holds where Kafka has further causes or errors."""
 
 from __future__ import annotations
 

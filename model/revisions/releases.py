@@ -1,4 +1,4 @@
-"""The release profiles below 4: the base less what had not come yet."""
+"""The profiles of releases before 4: the base without what came later."""
 
 from __future__ import annotations
 
@@ -91,14 +91,14 @@ _LAST_PATCH = 99
 
 
 def gates_ahead(version: Release) -> tuple[Gate, ...]:
-    """What a release doesn't have yet; without a patch number, its last patch."""
+    """Return what a release doesn't have yet; without a patch number, its last patch."""
     return tuple(gate for gate in GATES if _full(version) < gate.since)
 
 
 def release(version: Release, *, ahead: Gate | None = None) -> Revision:
-    """The profile of a Kafka release before 4; without a patch number, of its last patch.
+    """Make the profile of a Kafka release before 4; without a patch number, of its last patch.
 
-    `ahead`: a behaviour that it has before its time, to see what that alone would change.
+    `ahead`: a behaviour that it has already, to see what that alone would change.
     """
     gates = [gate for gate in gates_ahead(version) if gate is not ahead]
     highest = [row for since, row in _HIGHEST if since <= _full(version)][-1]

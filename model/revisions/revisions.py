@@ -1,7 +1,7 @@
 """All revisions by name: the base, the accepted KIP, its drafts and comments, the releases.
 
-Decides which revisions exist.  `kafka-4` is the base: what a correct current coordinator does.
-Every other one is the base and a list of differences, each with the passage it comes from.
+`kafka-4` is the base: what a correct current coordinator does.  Every other one is the base and a
+list of differences, each with the passage that it comes from.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _WITHOUT_OLD_JOINS = (4, 0, 0)
 
 @cache
 def find(name: str) -> Revision:
-    """The revision of this name; `kafka-X.Y[.Z]` below 4 is a release profile.
+    """Return the revision of this name; `kafka-X.Y[.Z]` below 4 is the profile of that release.
 
     Raises KeyError that names the value and what there is.
     """

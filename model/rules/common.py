@@ -1,7 +1,7 @@
-"""Rules that several APIs share in form: the first checks of a request, and VALIDATE.
+"""Rules that several APIs share: the first checks of a request, and the check of its sender.
 
-Decides nothing of its own: each function makes the rules of one API from its prefix, so that ids,
-guards and reasons agree everywhere.
+Each function makes the rules of one API, with ids that begin with its prefix, so that guards and
+reasons agree everywhere.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def entry_checks(
     while_loading: Error = Error.COORDINATOR_LOAD_IN_PROGRESS,
     empty_group_id: bool = False,
 ) -> tuple[Rule, ...]:
-    """Group id, then whether this broker coordinates the group.  `empty_group_id`: "" is legal."""
+    """Make the checks of group id and coordinator.  `empty_group_id`: whether "" is legal."""
     bad = (GroupId.NULL,) if empty_group_id else (GroupId.NULL, GroupId.EMPTY)
     return (
         Rule(
@@ -49,13 +49,13 @@ def entry_checks(
             answer=Error.NOT_COORDINATOR,
             level=Level.SHOULD,
             source=src.KAFKA_CHECKS,
-            because="another broker coordinates the group, so the client should look it up",
+            because="another broker coordinates the group, so the client must look up which one",
         ),
     )
 
 
 def absent(prefix: str) -> Rule:
-    """A member's request to a group that doesn't exist."""
+    """Make the check of a group that doesn't exist."""
     return Rule(
         f"{prefix}-GROUP-ABSENT",
         when(state=ABSENT),
@@ -66,7 +66,7 @@ def absent(prefix: str) -> Rule:
 
 
 def dead(prefix: str) -> Rule:
-    """A request to a group that is being unloaded."""
+    """Make the check of a group that is being unloaded."""
     return Rule(
         f"{prefix}-GROUP-DEAD",
         when(state=DEAD),
@@ -79,7 +79,7 @@ def dead(prefix: str) -> Rule:
 
 
 def validate(prefix: str) -> tuple[Rule, ...]:
-    """VALIDATE: FENCED beats UNKNOWN, and both beat ILLEGAL_GENERATION."""
+    """Make the checks of the sender: fenced before unknown; the generation comes after both."""
     return (
         Rule(
             f"{prefix}-INSTANCE-UNMAPPED",
@@ -106,7 +106,7 @@ def validate(prefix: str) -> tuple[Rule, ...]:
 
 
 def illegal_generation(prefix: str) -> Rule:
-    """A member that speaks of another generation."""
+    """Make the check of the generation id."""
     return Rule(
         f"{prefix}-ILLEGAL-GENERATION",
         when(generation=(Generation.NEGATIVE, Generation.BEFORE, Generation.AFTER)),

@@ -1,4 +1,4 @@
-"""The drafts' LeaveGroup: a batch is valid as a whole, or nothing of it is done."""
+"""LeaveGroup in the drafts: if one row of a batch is wrong, none is handled."""
 
 from __future__ import annotations
 

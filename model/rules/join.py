@@ -1,8 +1,8 @@
-"""JoinGroup: the heart of the decision table.
+"""JoinGroup: the most important table.
 
-Checks in the order in which a coordinator makes them, then rows by member id, instance id and
-state.  A static member never gets MEMBER_ID_REQUIRED and never is pending; whoever joins with an
-empty member id and a mapped instance replaces the holder, in every state.
+Checks in the order in which a coordinator makes them, then rows by member id (`mid`), instance id
+(`inst`) and state.  A static member never gets MEMBER_ID_REQUIRED and is never pending.  A join
+with an empty member id and a mapped instance replaces the member that held it, in every state.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """LeaveGroup: the request, and each row of a batch.
 
-The request's table decides what is answered at top level; `MEMBER_TABLE` decides each row.
+`TABLE` says what is answered at top level, `MEMBER_TABLE` what is done for each row.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ MEMBER_TABLE = Table(
             when(mid=EMPTY, inst=(NONE, UNMAPPED)),
             answer=Error.UNKNOWN_MEMBER_ID,
             source=src.KIP_LEAVE,
-            because="the row names nobody who is a member",
+            because="the row names no member",
         ),
         Rule(
             "LEAVE-MEMBER-BY-INSTANCE",
@@ -89,7 +89,7 @@ MEMBER_TABLE = Table(
             (Do.REMOVE_HOLDER, Do.REBALANCE),
             Error.NONE,
             source=f"{src.KIP_LEAVE}; {src.KIP_SCALE_DOWN}",
-            because="without a member id the instance id alone decides whom to remove",
+            because="without a member id, the instance id alone says which member to remove",
         ),
         Rule(
             "LEAVE-MEMBER-BY-INSTANCE-PREPARING",
@@ -97,7 +97,7 @@ MEMBER_TABLE = Table(
             (Do.REMOVE_HOLDER,),
             Error.NONE,
             source=f"{src.KIP_LEAVE}; {src.KIP_SCALE_DOWN}",
-            because="without a member id the instance id alone decides whom to remove",
+            because="without a member id, the instance id alone says which member to remove",
         ),
         Rule(
             "LEAVE-MEMBER-PENDING",
@@ -142,7 +142,7 @@ MEMBER_TABLE = Table(
             (Do.REMOVE_MEMBER,),
             Error.NONE,
             source=f"{src.KIP_LEAVE}; {src.KIP_SWITCH}",
-            because="a member that leaves is removed; the rebalance waits for one less",
+            because="a member that leaves is removed; the rebalance doesn't wait for it any more",
         ),
     ),
 )

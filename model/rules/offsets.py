@@ -1,4 +1,4 @@
-"""OffsetCommit and OffsetFetch: who may write offsets, and that anybody may read them."""
+"""OffsetCommit and OffsetFetch: who may write offsets; anybody may read them."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ COMMIT = Table(
             (Do.STORE_OFFSETS,),
             Error.NONE,
             source=src.KAFKA_COMMIT,
-            because="offsets without members are stored for a group of their own",
+            because="a commit from outside creates a group that has offsets and no members",
         ),
         Rule(
             "COMMIT-EMPTY-GROUP",
@@ -136,7 +136,7 @@ FETCH = Table(
             (Do.ANSWER_OFFSETS,),
             Error.NONE,
             source=src.KAFKA_COMMIT,
-            because="a group that is unloaded has no offsets to tell",
+            because="a group that is unloaded has no offsets to return",
             defensive=src.NEVER_DEAD,
         ),
     ),

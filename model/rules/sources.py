@@ -1,4 +1,4 @@
-"""Where rules come from: sections of KIP-345 and neighbours, and Kafka's behaviour, by name."""
+"""Names for the sources of rules: sections of KIP-345 and other KIPs, and Kafka's behaviour."""
 
 from __future__ import annotations
 

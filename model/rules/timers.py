@@ -1,4 +1,4 @@
-"""Sessions, the join phase, the sync phase, and failover: what happens without a request."""
+"""What happens without a request: session timeouts, join phase, sync phase, and failover."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ JOIN_PHASE = Table(
             when(trigger=Trigger.CHECK, delay=Delay.NONE, parked=Parked.ALL, left=Left.NOBODY),
             (Do.BECOME_EMPTY,),
             source=src.KAFKA_TIMERS,
-            because="nobody is left and no id is pending",
+            because="no member is left and no id is pending",
         ),
         Rule(
             "JOIN-PHASE-DELAY-EXTENDED",
@@ -93,7 +93,7 @@ JOIN_PHASE = Table(
             (Do.EXTEND_DELAY,),
             level=Level.SHOULD,
             source=src.KIP_134,
-            because="somebody new came during the delay, so more may come",
+            because="a new member joined during the delay, so more may follow",
         ),
         Rule(
             "JOIN-PHASE-DELAY-OVER",
@@ -172,7 +172,7 @@ FAILOVER = Table(
             when(stored=Stored.STABLE),
             (Do.RELOAD,),
             source=src.KIP_FAULT,
-            because="static members keep their ids across coordinators, since the map is stored",
+            because="the map of instances is stored, so a failover leaves static members their ids",
         ),
     ),
 )

@@ -1,11 +1,11 @@
 """`replace` for frozen slotted dataclasses, written out once for each class.
 
-Decides nothing: it is `dataclasses.replace`, which type checkers take it for.  Every step of the
-model and of the oracle makes new objects from old ones, so that a third of a step's time was spent
-in the general function, which looks at all fields by name each time.  As `dataclasses` does for
+It does the same as `dataclasses.replace`, and is that for type checkers.  Every step of the model
+and of the oracle makes new objects from old ones, and a third of a step's time went into the
+general function, which looks up all fields by name each time.  As `dataclasses` does for
 `__init__`, a function is compiled for each class when it is first used.
 
-A class that checks itself (`__post_init__`) or has other fields than slots goes the general way.
+A class with `__post_init__`, or with fields that are no slots, gets `dataclasses.replace` itself.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 else:
 
     def replace(thing: Any, /, **changes: Any) -> Any:
-        """The same with these fields changed.  Raises TypeError for a field that it hasn't."""
+        """Return a copy with these fields changed.  Raises TypeError for an unknown field."""
         kind = thing.__class__
         change = _COMPILED.get(kind)
         if change is None:
@@ -33,7 +33,7 @@ _SLOT = MemberDescriptorType
 
 
 def _compiled(kind: Any) -> Callable[..., Any]:
-    """A function that sets each slot of a new object, to what is given or what the old one has."""
+    """Compile a function that fills the slots of a new object from those of an old one."""
     fields = dataclasses.fields(kind)
     is_plain = all(f.init and isinstance(getattr(kind, f.name, None), _SLOT) for f in fields)
     if not is_plain or hasattr(kind, "__post_init__"):

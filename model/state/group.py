@@ -1,10 +1,10 @@
 """The state of one group: immutable, hashable, complete.
 
-Decides what a coordinator knows.  Two groups are the same state exactly when they are equal.
-Members, the static map and pending ids are kept in a fixed order, since their order means nothing.
+Two groups are in the same state exactly when they are equal.  Members, the static
+map and pending ids are kept in a fixed order, since their order means nothing.
 
-Deadlines are intervals: with an exact clock both ends agree; under real time a deadline is known
-only as well as the moment at which its timer was set.
+Deadlines are intervals.  On a virtual clock both ends agree; on a real clock a deadline is known
+only as exactly as the moment at which its timer was set.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class ParkedRequest(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A member.
+    """A member of a group.
 
     Timeouts in ms; `new` until its first join completes; `owes_sync` from being given a generation
     until it sends SyncGroup.
@@ -62,20 +62,20 @@ class Member:
 
     @property
     def is_static(self) -> bool:
-        """Whether it has an instance id."""
+        """Tell whether it has an instance id."""
         return self.group_instance_id is not None
 
     def supports(self, name: str) -> bool:
-        """Whether it offered a protocol of this name."""
+        """Tell whether it offered a protocol of this name."""
         return any(p.name == name for p in self.protocols)
 
     def metadata(self, name: str | None) -> bytes:
-        """What it sent with this protocol; empty if it did not offer it."""
+        """Return what it sent with this protocol; empty if it did not offer it."""
         return next((p.metadata for p in self.protocols if p.name == name), b"")
 
 
 class InitialDelay(NamedTuple):
-    """The initial delay of a rebalance from Empty: ms of R that remain, whether somebody came."""
+    """The initial delay of a rebalance from Empty: ms of R that remain, and whether more came."""
 
     remaining_ms: int
     somebody_came: bool
@@ -112,32 +112,32 @@ class Group:
     stored: Group | None = field(default=None)
 
     def member(self, member_id: str) -> Member | None:
-        """The member of this id."""
+        """Return the member of this id, or None."""
         for member in self.members:
             if member.member_id == member_id:
                 return member
         return None
 
     def holder(self, group_instance_id: str) -> str | None:
-        """The member id that an instance is mapped to."""
+        """Return the member id that an instance is mapped to, or None."""
         for instance, member_id in self.static:
             if instance == group_instance_id:
                 return member_id
         return None
 
     def rebalance_timeout_ms(self) -> int:
-        """The largest R of its members."""
+        """Return the largest rebalance timeout of its members, in ms; 0 without members."""
         return max((m.rebalance_timeout_ms for m in self.members), default=0)
 
     def candidates(self) -> set[str]:
-        """The protocols that all members support."""
+        """Return the protocols that all members support."""
         if not self.members:
             return set()
         names = [{p.name for p in m.protocols} for m in self.members]
         return set.intersection(*names)
 
     def votes(self) -> list[str]:
-        """The protocols that may be selected: each votes for its first candidate; ties stay."""
+        """Return the protocols with most votes: each member votes for its first candidate."""
         candidates = self.candidates()
         count: dict[str, int] = {}
         for member in self.members:
@@ -147,16 +147,16 @@ class Group:
         most = max(count.values(), default=0)
         return sorted(name for name, votes in count.items() if votes == most)
 
-    # The following give a changed group.
+    # The following return a changed group.
 
     def with_member(self, member: Member) -> Group:
-        """Added, or put in place of the member of the same id."""
+        """Add a member, or put it in place of the one with its id."""
         others = [m for m in self.members if m.member_id != member.member_id]
         members = tuple(sorted([*others, member], key=_member_id))
         return replace(self, members=members)
 
     def without_member(self, member_id: str) -> Group:
-        """Member, mapping and session timer gone; the leader, if it was that one, is nobody."""
+        """Remove a member, its mapping and its session timer; if it led, nobody leads."""
         return replace(
             self,
             members=tuple(m for m in self.members if m.member_id != member_id),
@@ -166,28 +166,28 @@ class Group:
         )
 
     def with_mapping(self, group_instance_id: str, member_id: str) -> Group:
-        """The instance is mapped to this member id."""
+        """Map an instance to a member id."""
         others = [pair for pair in self.static if pair[0] != group_instance_id]
         return replace(self, static=tuple(sorted([*others, (group_instance_id, member_id)])))
 
     def with_timer(self, kind: str, subject: str, earliest: int, latest: int) -> Group:
-        """A timer set, or set anew."""
+        """Set a timer, or set it anew; the deadline is in ms."""
         rest = _cut(self.timers, kind, subject)
         timers = tuple(sorted((*rest, Timer(kind, subject, earliest, latest))))
         return replace(self, timers=timers)
 
     def without_timer(self, kind: str, subject: str = "") -> Group:
-        """A timer taken away, if it runs."""
+        """Stop a timer, if it runs."""
         return replace(self, timers=_cut(self.timers, kind, subject))
 
     def without_idle_sync_timer(self) -> Group:
-        """The wait for syncs ends when nobody owes one."""
+        """Stop the wait for syncs, if nobody owes one."""
         if any(m.owes_sync for m in self.members):
             return self
         return self.without_timer(SYNC)
 
     def as_stored(self) -> Group:
-        """What is written of this group.
+        """Return what is stored of this group.
 
         No timers, parked requests or pending ids; of each member's protocols the selected one.
         """

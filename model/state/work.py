@@ -1,7 +1,6 @@
-"""One step in the making: the scratch that a rule's effects are performed on.
+"""The input and outcome of a step, and the work in between, on which effects are performed.
 
-Decides how a choice that the protocol leaves open is carried: an effect may fork the work, and all
-forks are outcomes.  Outside of a step nothing of this is seen.
+Where the protocol leaves a choice open, an effect forks the work, and each fork is an outcome.
 """
 
 from __future__ import annotations
@@ -16,10 +15,10 @@ from fencepost.model.state.group import Group
 
 @dataclass(frozen=True, slots=True)
 class Incoming:
-    """A request as the machine takes it.
+    """A request to the machine.
 
-    `fresh_id`: the member id that is handed out if the request leads to a new one; the caller of
-    the machine owns ids.
+    `fresh_id`: the member id to hand out if the request leads to a new one; the machine makes up
+    none of its own.
     """
 
     id: str
@@ -39,7 +38,7 @@ class Span(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Emission:
-    """An answer of the model: to which request, what, and by which rule.
+    """An answer of the model: to which request, the message, and the rule that gave it.
 
     `message` None: the protocol doesn't say whether or how the request is answered (a parked join
     that its own member sent anew).
@@ -63,9 +62,9 @@ class Outcome:
 
 
 class Work:
-    """The group as it is being changed, the answers so far, and who asked.
+    """A step in progress: the group as it is being changed, and the answers so far.
 
-    `caller`: the member id that the effects speak of; `row`: the instance id that it came with.
+    `caller`: the member id that the effects are about; `instance`: the instance id sent with it.
     """
 
     __slots__ = (
@@ -94,7 +93,7 @@ class Work:
         self.rules: list[str] = []
 
     def fork(self) -> Work:
-        """A copy that goes its own way."""
+        """Return a copy that is changed on its own."""
         other = Work(self.group, self.span, self.request)
         other._blank = self._blank
         other.caller = self.caller
@@ -106,24 +105,24 @@ class Work:
         return other
 
     def create(self) -> None:
-        """A group that did not exist comes to exist, Empty."""
+        """Create the group, Empty, if it did not exist."""
         if self.group is self._blank:
             self.group = Group()
 
     def emit(self, request_id: str, message: Message | None) -> None:
-        """Answer a request."""
+        """Answer a request; None: the protocol doesn't say with what."""
         self.emissions.append(Emission(request_id, message, self.rule))
 
     def set_timer(self, kind: str, subject: str, ms: int) -> None:
-        """Start a timer that runs for so long from now; for less than no time: for none."""
+        """Start a timer that fires after so many ms; a negative number means 0."""
         span, ms = self.span, max(ms, 0)
         self.group = self.group.with_timer(kind, subject, span.earliest + ms, span.latest + ms)
 
     def outcome(self) -> Outcome:
-        """What this work came to; a group that did not exist and was not touched still doesn't."""
+        """Return the outcome; a group that did not exist and was not created still doesn't."""
         group = None if self.group is self._blank else self.group
         return Outcome(group, tuple(self.emissions), tuple(self.rules))
 
 
 Effect = Callable[[Work], list[Work] | None]
-"""How a step is performed on a work; several works if it forks, None if it stays the one."""
+"""Performs a step on a work; returns several works if it forks, None if it doesn't."""

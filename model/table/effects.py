@@ -1,7 +1,7 @@
 """What a rule can do to a group: a closed set of steps, performed in the order written.
 
-Decides the verbs of the decision table.  A rule names its effects from this list and nothing else;
-each is performed by one function (`fencepost.model.perform_*`).
+A rule names its effects from this list and nothing else.  Each is performed by one function, in
+`fencepost.model.machine.perform_members` or `perform_rebalance`.
 """
 
 from __future__ import annotations

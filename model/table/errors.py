@@ -1,8 +1,8 @@
 """The errors of the group protocol, by Kafka's names and numbers.
 
-Decides which error words exist.  Numbers are those of the shipped protocol (`FENCED_INSTANCE_ID`
+Numbers are those of the shipped protocol (`FENCED_INSTANCE_ID`
 is 82; the text of KIP-345, section "Public Interfaces", says 78, which shipped as another error).
-Errors of drafts that never shipped have no number: on an adapter they travel by name.
+Errors of drafts that never shipped have no number: an adapter writes them by name.
 """
 
 from __future__ import annotations
@@ -36,13 +36,12 @@ class Error(Enum):
     GROUP_INSTANCE_ID_NOT_FOUND = "GROUP_INSTANCE_ID_NOT_FOUND"
 
 
-# What a broker may answer beside the errors above (Kafka's list up to 4.3); a code that is in
-# neither is a finding about the bytes.
+# All error codes of Kafka up to 4.3; another one in an answer is a finding about its bytes.
 KNOWN_CODES = frozenset(range(-1, 134))
 
 
 def error_name(code: int | str) -> str:
-    """The protocol's word for a code, or the code itself where this project has no word for it."""
+    """Return the protocol's name for a code; `error N` where this project knows none."""
     try:
         return Error(code).name
     except ValueError:

@@ -1,10 +1,9 @@
-"""Guards as expressions: one small language, compiled to Python, read as text, open to a solver.
+"""Guards as expressions: data, not `if`s.
 
-Decides how a condition of the decision table is written down.  A guard is data, not an `if`: from
-the same expression come a fast closure, the text of the printed table, and (elsewhere) a formula.
-The only atom is "this feature has one of these values"; every feature has a finite domain, so the
-whole product can be enumerated.  Truth value and equality of an expression raise, so that nobody
-uses one as a live value by mistake.
+From one expression come a fast closure, the text of the printed table, and (in the proofs) a
+formula for Z3.  The only atom is "this feature has one of these values".  Every feature has a
+finite domain, so all points can be enumerated.  Truth value and equality of an expression raise,
+so that none is used as a live value by mistake.
 """
 
 from __future__ import annotations
@@ -43,17 +42,20 @@ class Feature:
     about: str
 
     def among(self, *values: Hashable) -> Expr:
-        """The condition that this feature has one of these values."""
+        """Make the condition that this feature has one of these values.
+
+        Raises ValueError for a value that the feature never has.
+        """
         if unknown := [v for v in values if v not in self.domain]:
             raise ValueError(f"{self.name} is never {unknown[0]!r}; it is one of {self.domain}")
         return In(self, frozenset(values))
 
     def at_least(self, value: int) -> Expr:
-        """The condition that this feature, a number, is this much or more."""
+        """Make the condition that this feature, a number, is this much or more."""
         return self.among(*(v for v in self.domain if isinstance(v, int) and v >= value))
 
     def below(self, value: int) -> Expr:
-        """The condition that this feature, a number, is less."""
+        """Make the condition that this feature, a number, is less."""
         return self.among(*(v for v in self.domain if isinstance(v, int) and v < value))
 
 
@@ -87,17 +89,17 @@ class Negation(Expr):
 
 
 def all_of(*parts: Expr) -> Expr:
-    """Every part holds."""
+    """Make the condition that every part holds."""
     return parts[0] if len(parts) == 1 else Conjunction(parts)
 
 
 def any_of(*parts: Expr) -> Expr:
-    """Some part holds."""
+    """Make the condition that some part holds."""
     return parts[0] if len(parts) == 1 else Disjunction(parts)
 
 
 def negate(part: Expr) -> Expr:
-    """The part does not hold."""
+    """Make the condition that the part does not hold."""
     return Negation(part)
 
 
@@ -108,7 +110,7 @@ Closure = Callable[[Point], bool]
 
 
 def features_of(expr: Expr) -> Iterator[Feature]:
-    """The features that an expression asks for, as often as it does."""
+    """Yield the features that an expression asks for, as often as it does."""
     match expr:
         case In(feature=feature):
             yield feature
@@ -120,7 +122,7 @@ def features_of(expr: Expr) -> Iterator[Feature]:
 
 
 def compile_closure(expr: Expr, features: Sequence[Feature]) -> Closure:
-    """A function of a point, whose positions are `features`.
+    """Compile an expression to a function of a point, whose values are those of `features`.
 
     Raises ValueError for a feature that is none of them.
     """
@@ -149,12 +151,12 @@ def compile_closure(expr: Expr, features: Sequence[Feature]) -> Closure:
 
 
 def word(value: Hashable) -> str:
-    """A feature's value as the printed table says it."""
+    """Return a feature's value in words."""
     return str(getattr(value, "value", value))
 
 
 def text(expr: Expr) -> str:
-    """The expression in words."""
+    """Return the expression in words."""
     match expr:
         case In(feature, values):
             ordered = [word(v) for v in feature.domain if v in values]
@@ -183,7 +185,7 @@ def _are_numbers(feature: Feature) -> bool:
 
 
 def _is_run(feature: Feature, values: frozenset[Hashable]) -> bool:
-    """Whether the values stand beside each other in the domain."""
+    """Tell whether the values stand beside each other in the domain."""
     places = [i for i, v in enumerate(feature.domain) if v in values]
     return places[-1] - places[0] + 1 == len(places)
 

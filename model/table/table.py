@@ -1,9 +1,9 @@
-"""The decision table's form: rules, and tables of rules that are total and unambiguous.
+"""Rules, tables of rules, and how the one rule for a point is found.
 
-Decides how one rule is chosen.  A table has *checks*, tried in order (the first that hits answers;
-what clients see depends on this order), and *rows*, in no order: behind the checks exactly one row
-applies to every feasible point.  `Table.applicable` gives all that apply, so that a test can find
-an overlap or a gap; `Table.decide` gives the one, and raises where it isn't one.
+A table has *checks*, which are tried in order: the first whose guard holds answers, and clients
+see this order.  Then it has *rows*, in no order: where no check holds, exactly one row applies to
+every point that can occur.  `Table.applicable` returns all rules that apply, so that a test can
+find an overlap or a gap; `Table.decide` returns the one, and raises where there isn't exactly one.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class Level(Enum):
     """How binding a rule is.
 
     MUST: the KIP says it, or a safety property follows from it.  SHOULD: client libraries rely on
-    it.  MAY: an accident of Kafka's; any error that changes nothing passes, and is noted.
+    it.  MAY: Kafka happens to do so; any error that changes nothing passes, and is reported.
     """
 
     MUST = "MUST"
@@ -33,7 +33,7 @@ LEVELS = (Level.MUST, Level.SHOULD, Level.MAY)
 
 
 class TableError(Exception):
-    """A table has no rule, or several, for a point: the table is wrong."""
+    """Raised where a table has no rule for a point, or several: the table is wrong."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -42,8 +42,8 @@ class Rule:
 
     `effect`: what happens to the group, in order.  `answer`: the error (or NONE) that is answered
     at once; None where the effect answers or the request stays parked.  `echo`: which member id a
-    join's error answer carries.  `because`: why, in one sentence, for whoever violates it.
-    `source`: KIP section or Kafka behaviour.  `defensive`: why no request can reach it, if so.
+    join's error answer carries.  `because`: the reason, in one sentence.  `source`: KIP section or
+    Kafka behaviour.  `defensive`: why no request can reach the rule, where that is so.
     """
 
     id: str
@@ -57,7 +57,7 @@ class Rule:
     defensive: str | None = None
 
     def steps(self) -> tuple[str, ...]:
-        """What the rule does, in order, in words; at the end what is answered at once."""
+        """Return what the rule does, in order, in words; at the end what is answered at once."""
         steps = [do.value for do in self.effect]
         if self.answer is not None:
             echo = f", with {self.echo.value} as id" if self.echo is not Echo.SENT else ""
@@ -65,7 +65,7 @@ class Rule:
         return tuple(steps) or ("nothing changes",)
 
     def but(self, **changes: object) -> Rule:
-        """The same rule with differences, as revisions need it."""
+        """Return the same rule with some fields changed."""
         return replace(self, **changes)  # type: ignore[arg-type]
 
 
@@ -93,19 +93,19 @@ class Table:
         object.__setattr__(self, "_known", {})
 
     def rules(self) -> Iterator[Rule]:
-        """All rules, checks first."""
+        """Yield all rules, checks first."""
         yield from self.checks
         yield from self.rows
 
     def applicable(self, point: Point) -> list[Rule]:
-        """The rules that apply to a point: the first check that hits, else every row that does."""
+        """Return the rules that apply to a point: the first check that does, else every row."""
         for hits, rule in self._checks:
             if hits(point):
                 return [rule]
         return [rule for hits, rule in self._rows if hits(point)]
 
     def decide(self, point: Point) -> Rule:
-        """The rule for a point, remembered.  Raises TableError where there isn't exactly one."""
+        """Return the rule for a point.  Raises TableError where there isn't exactly one."""
         rule = self._known.get(point)
         if rule is None:
             rules = self.applicable(point)
@@ -116,10 +116,10 @@ class Table:
         return rule
 
     def describe(self, point: Point) -> str:
-        """A point in words."""
+        """Return a point in words."""
         pairs = zip(self.features, point, strict=True)
         return ", ".join(f"{f.name} {word(value)}" for f, value in pairs)
 
     def condition(self, rule: Rule) -> str:
-        """A rule's guard in words."""
+        """Return a rule's guard in words."""
         return text(rule.guard)

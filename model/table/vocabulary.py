@@ -1,8 +1,8 @@
-"""The closed vocabulary of the guards: every question that the decision table may ask.
+"""The closed vocabulary of the guards: every feature that a rule can ask for, and its values.
 
-Decides what a rule can depend on.  Each table asks some of these features; a point is one answer
-to each.  `feasible` writes down which combinations can occur at all, and why not the others; the
-totality test enumerates exactly those.
+Each table has some of these features; a point is one value for each.  `feasible` says which
+combinations can occur at all, and why not the others; the test that tables are total enumerates
+exactly those.
 
 Words: mid = member.id, inst = group.instance.id.
 """
@@ -17,7 +17,7 @@ from fencepost.model.table.expr import Feature, Point
 
 
 class Word(Enum):
-    """A word is hashed as the one object that it is; Enum looks its name up for that, each time."""
+    """A value in words.  Hashed by identity, which is faster than Enum's hash of the name."""
 
     __hash__ = object.__hash__
 
@@ -83,7 +83,7 @@ class Offer(Word):
 
 
 class Change(Word):
-    """Something compared with what it was."""
+    """A value compared with the one before."""
 
     MEANINGLESS = "not asked"
     UNCHANGED = "unchanged"
@@ -128,7 +128,7 @@ class Fit(Word):
 
 
 class Trigger(Word):
-    """Why the end of a join phase is looked at."""
+    """Why it is asked whether the join phase has ended."""
 
     CHECK = "something changed"
     EXPIRY = "its timer expired"
@@ -214,7 +214,7 @@ STORED = Feature("stored", tuple(Stored), "what a failover finds")
 
 
 def version_feature(highest: int) -> Feature:
-    """The version of the request, as far as a table tells versions apart."""
+    """Make a table's feature for the version of the request, from 0 to the highest."""
     return Feature("version", tuple(range(highest + 1)), "the version of the request")
 
 
@@ -223,14 +223,14 @@ _WITHOUT_ANYONE = frozenset({GroupState.ABSENT, GroupState.DEAD})
 
 
 def points(features: Sequence[Feature]) -> Iterator[Point]:
-    """Every point of the product of these features that can occur."""
+    """Yield every point of these features that can occur."""
     for point in product(*(feature.domain for feature in features)):
         if feasible({id(f): value for f, value in zip(features, point, strict=True)}):
             yield point
 
 
 def feasible(answers: dict[int, Hashable]) -> bool:
-    """Whether these answers (by feature identity) can occur together.
+    """Tell whether these values (by feature identity) can occur together.
 
     Impossible, and why: members or mapped instances in a group that has no members; pending ids in
     a group that doesn't exist; an instance mapped to the caller when the caller is no member; a
