@@ -43,7 +43,7 @@ def inside(root: Path) -> set[Path]:
 def told(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """What `setup.py` tells setuptools, which needn't be installed."""
     kept: dict[str, Any] = {}
-    monkeypatch.setitem(sys.modules, "setuptools", SimpleNamespace(setup=kept.update))  # type: ignore[arg-type]
+    monkeypatch.setitem(sys.modules, "setuptools", SimpleNamespace(setup=kept.update))
     runpy.run_path(str(ROOT / "setup.py"))
     return kept
 

@@ -31,7 +31,7 @@ def rank(nodeid: str) -> int:
     return next(places, len(LONGEST))
 
 
-class Scheduling(LoadFileScheduling):
+class Scheduling(LoadFileScheduling):  # type: ignore[misc]  # it has no types
     """Shares scopes in the order of `LONGEST`; tests that are collected earlier come first."""
 
     def _split_scope(self, nodeid: str) -> str:
