@@ -34,7 +34,7 @@ certify: $(CERTIFY)/installed
 	$(CERTIFY)/bin/fencepost certify $(TARGET) --report $(REPORT)
 
 test: $(TOXED)/tox-$(TOX_VERSION)
-	$(TOXED)/bin/tox
+	$(TOXED)/bin/tox run-parallel
 
 clean:
 	rm -rf .venv .tox build *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis $(REPORT)

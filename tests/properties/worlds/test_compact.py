@@ -36,7 +36,7 @@ SCOPES = {
         clients=2, dynamic=1, members=2, offers=2, generations=2, acts=EVERYTHING, delay_ticks=1
     ),
 }
-LIMIT = 600
+LIMIT = 300
 DEPTH = 6
 
 
