@@ -84,14 +84,14 @@ class Reset:
 class Dropped:
     """What a disconnect or restart led to: answers, and the ids of requests that get none.
 
-    `spell`: for a restart that did not begin at once (several runs may share one restart, and
+    `outage`: for a restart that did not begin at once (several runs may share one restart, and
     wait for each other): when it began, and when the old coordinator had ended, in seconds of the
     monotonic clock.  The answers came before that.
     """
 
     answers: tuple[Answer, ...]
     dropped: tuple[str, ...]
-    spell: tuple[float, float] | None = None
+    outage: tuple[float, float] | None = None
 
 
 class Coordinator(Protocol):

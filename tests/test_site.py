@@ -239,6 +239,25 @@ def test_axe_finds_nothing_serious(site: Path, page: Page, name: str) -> None:
     assert [(fault["id"], fault["nodes"][0]["html"]) for fault in serious] == []
 
 
+TOO_WIDE = """
+() => [...document.querySelectorAll(".md-content table")].filter(table => {
+  const page = table.closest(".md-content").getBoundingClientRect();
+  return table.getBoundingClientRect().right > page.right;
+}).length
+"""
+
+
+@pytest.mark.parametrize("name", ["table", "certificates"])
+def test_wide_tables_fit_beside_the_contents_and_on_a_phone(
+    site: Path, page: Page, name: str
+) -> None:
+    for width in (1280, 390):
+        page.set_viewport_size({"width": width, "height": 900})
+        page.goto((site / f"{name}.html").as_uri())
+        assert page.locator(".md-content table").count() > 0
+        assert page.evaluate(TOO_WIDE) == 0, width
+
+
 def test_the_search_works_from_disk(site: Path, page: Page) -> None:
     page.goto((site / "index.html").as_uri())
     page.get_by_role("textbox", name="Search").fill("replaced holder fenced")

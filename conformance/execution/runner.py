@@ -177,13 +177,13 @@ class CaseRun:
     async def _restart(self) -> None:
         begun = self._clock()
         dropped = await self._coordinator.restart()
-        if dropped.spell is None:
+        if dropped.outage is None:
             self._record(Restarted(begun, self._clock(), dropped.dropped))
             moved = self.recording.moved
             self._take(dropped.answers)
             self.recording.moved = moved  # the restart may answer so
         else:
-            begun, down = map(self._since_origin, dropped.spell)
+            begun, down = map(self._since_origin, dropped.outage)
             self._take(dropped.answers, begun)
             self._record(Restarted(begun, self._clock(), dropped.dropped, down + 1))
         for request_id in dropped.dropped:

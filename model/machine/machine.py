@@ -137,23 +137,23 @@ class Machine:
                 point = (request.version, classify.group_id(group_id), here, classify.state(group))
                 rule = self._tables["OffsetFetch"].decide(point)
                 answer = answers.fetched(group, message, request.version, group_id, rule)
-                return self._told(_unchanged(group, request, answer, rule))
+                return self._distorted(_unchanged(group, request, answer, rule))
             case DescribeGroupsRequest():
                 point = (request.version, here, classify.state(group))
                 rule = self._tables["DescribeGroups"].decide(point)
                 row = answers.described(group, group_id, rule)
-                return self._told(_unchanged(group, request, row, rule))
+                return self._distorted(_unchanged(group, request, row, rule))
             case ListGroupsRequest():
                 point = (request.version, here, classify.state(group))
                 rule = self._tables["ListGroups"].decide(point)
                 rows = answers.listed(group, message, group_id, rule)
-                return self._told(_unchanged(group, request, rows, rule))
+                return self._distorted(_unchanged(group, request, rows, rule))
             case _:
                 base, finish = translate(self, group, request)
                 found = self.handle(group, base, span, here, group_id) if base else ()
                 return finish(found)
         outcomes = tuple(work.outcome() for work in works)
-        return outcomes if self._distort is None else self._told(outcomes)
+        return outcomes if self._distort is None else self._distorted(outcomes)
 
     def expire(self, group: Group, timer: Timer, span: Span) -> tuple[Outcome, ...]:
         """Let a timer of the group reach its deadline."""
@@ -170,7 +170,7 @@ class Machine:
             rule = self._tables["sync phase"].decide(classify.sync_phase_point(group))
         works = self._perform(work, rule)
         settled = (w for done in works for w in self._settle(done, group))
-        return self._told(tuple(w.outcome() for w in settled))
+        return self._distorted(tuple(w.outcome() for w in settled))
 
     def failover(self, group: Group | None, span: Span) -> tuple[Outcome, ...]:
         """Let another coordinator load what was stored; parked requests get NOT_COORDINATOR."""
@@ -181,10 +181,10 @@ class Machine:
         work.rule = rule.id
         answers.send_away(work)
         if Do.FORGET in rule.effect:
-            return self._told((Outcome(None, tuple(work.emissions), (rule.id,)),))
-        return self._told(tuple(w.outcome() for w in self._perform(work, rule)))
+            return self._distorted((Outcome(None, tuple(work.emissions), (rule.id,)),))
+        return self._distorted(tuple(w.outcome() for w in self._perform(work, rule)))
 
-    def _told(self, outcomes: tuple[Outcome, ...]) -> tuple[Outcome, ...]:
+    def _distorted(self, outcomes: tuple[Outcome, ...]) -> tuple[Outcome, ...]:
         """Change the answers where the revision is a mutant that distorts them."""
         distort = self._distort
         if distort is None:
