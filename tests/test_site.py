@@ -229,7 +229,7 @@ def test_diagrams_are_drawn_without_a_network(
     assert page.locator("pre.mermaid").count() == 0, "its source is not left over"
 
 
-@pytest.mark.parametrize("name", ["brokers/tutorial", "python-api", "table", "states"])
+@pytest.mark.parametrize("name", ["brokers/tutorial", "table", "states"])
 def test_axe_finds_nothing_serious(site: Path, page: Page, name: str) -> None:
     page.set_viewport_size({"width": 1400, "height": 1000})
     page.goto((site / f"{name}.html").as_uri())
