@@ -205,7 +205,7 @@ def free_port() -> int:
     ids=["refused", "no program", "rubbish", "exits"],
 )
 def test_a_target_that_is_not_to_be_had(target: Callable[[], str], said: str) -> None:
-    ran = run("certify", target())
+    ran = invoke("certify", target())
     assert (ran.code, ran.out) == (69, "")
     assert said in ran.err
     assert "Traceback" not in ran.err
