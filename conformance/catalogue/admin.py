@@ -61,8 +61,7 @@ def group_of_a_refused_member(s: Script) -> None:
 def group_that_prepares_a_rebalance(s: Script) -> None:
     """While a rebalance is prepared all members are shown, the new ones, too."""
     s.stable("A1", "b")
-    s.join("N1")
-    s.settle()
+    s.join("N1", settle=True)
     s.describe()
 
 
@@ -106,8 +105,7 @@ def groups_by_state(s: Script) -> None:
     s.stable("A1")
     s.list_groups(states=("Stable",))
     s.list_groups(states=("Empty", "PreparingRebalance"))
-    s.join("B1")
-    s.settle()
+    s.join("B1", settle=True)
     s.list_groups(states=("PreparingRebalance",))
 
 

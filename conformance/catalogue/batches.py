@@ -18,8 +18,7 @@ def scale_down_by_instances(s: Script) -> None:
     """Several instances are removed in one request, as an administrator scales down."""
     s.stable("A1", "B1", "C1")
     s.leave("admin", ("", "B"), ("", "C"))
-    s.beat("B1")
-    s.beat("C1")
+    s.beat("B1", "C1")
     s.join("A1", wait=True)
     s.synced("A1")
 
@@ -55,8 +54,7 @@ def every_kind_of_row(s: Script) -> None:
         (IdOf("C1"), "C"),
         (IdOf("d"), None),
     )
-    s.beat("B1")
-    s.beat("a")
+    s.beat("B1", "a")
     s.join("a", wait=True)
 
 
@@ -89,11 +87,8 @@ def one_bad_row_stops_nobody(s: Script) -> None:
     """A fenced row doesn't keep the others of its request from being done."""
     s.stable("a", "B1", "C1")
     s.leave("admin", (_NOBODY, "B"), (IdOf("C1"), "C"))
-    s.beat("B1")
-    s.beat("C1")
-    s.join("a")
-    s.join("B1")
-    s.wait("a", "B1")
+    s.beat("B1", "C1")
+    s.join("a", "B1", wait=("a", "B1"))
 
 
 @case("LEAVE-MEMBER-BY-INSTANCE-PREPARING", "JOIN-PHASE-ALL-JOINED", apis=_V3)

@@ -18,10 +18,8 @@ def stable_group_survives(s: Script) -> None:
     """A stable group goes on: members keep ids, generation and assignments."""
     s.stable("A1", "b")
     s.restart()
-    s.beat("A1")
-    s.beat("b")
-    s.sync("A1", wait=True)
-    s.sync("b", wait=True)
+    s.beat("A1", "b")
+    s.sync("A1", "b", wait=True)
 
 
 @case("FAILOVER-STABLE", "JOIN-STATIC-EMPTY-STABLE", features=_RESTART)
@@ -31,8 +29,7 @@ def instances_survive(s: Script) -> None:
     s.restart()
     s.join("B2", wait=True)
     s.sync("B2", wait=True)
-    s.beat("A1")
-    s.beat("B1")
+    s.beat("A1", "B1")
 
 
 @case("FAILOVER-STABLE", "HEARTBEAT-INSTANCE-FENCED", "HEARTBEAT-STABLE", features=_RESTART)
@@ -41,8 +38,7 @@ def replacement_survives(s: Script) -> None:
     s.stable("A1", "B1")
     s.join("B2", wait=True)
     s.restart()
-    s.beat("B2")
-    s.beat("B1")
+    s.beat("B2", "B1")
     s.sync("B2", wait=True)
 
 
@@ -50,14 +46,9 @@ def replacement_survives(s: Script) -> None:
 def latest_replacement_survives(s: Script) -> None:
     """Of several replacements the latest counts, of the leader, too."""
     s.stable("A1", "B1")
-    s.join("A2", wait=True)
-    s.join("A3", wait=True)
-    s.join("B2", wait=True)
+    s.join("A2", "A3", "B2", wait=True)
     s.restart()
-    s.beat("A3")
-    s.beat("A2")
-    s.beat("A1")
-    s.beat("B2")
+    s.beat("A3", "A2", "A1", "B2")
 
 
 @case("FAILOVER-STABLE", "JOIN-PHASE-ALL-JOINED", features=_RESTART)
@@ -65,12 +56,9 @@ def rebalance_after_a_failover(s: Script) -> None:
     """After a failover the leader still leads, and the next generation is the next."""
     s.stable("A1", "b")
     s.restart()
-    s.enter("n")
-    s.settle()
+    s.enter("n", settle=True)
     s.beat("b")
-    s.join("A1")
-    s.join("b")
-    s.wait("A1", "b", "n")
+    s.join("A1", "b", wait=("A1", "b", "n"))
     s.synced("A1", "b", "n")
 
 
@@ -80,15 +68,13 @@ def unstored_group_is_lost(s: Script) -> None:
     s.join("A1", wait=True)
     s.restart()
     s.beat("A1")
-    s.join("A1", wait=True)
-    s.join("A2", wait=True)
+    s.join("A1", "A2", wait=True)
 
 
 @case("FAILOVER-LOST", features=_RESTART, delayed=True)
 def waiting_first_join_is_sent_away(s: Script) -> None:
     """A join that waits for the first generation is sent to look for the coordinator."""
-    s.join("A1")
-    s.settle()
+    s.join("A1", settle=True)
     s.describe()  # it waits there, and was not just lost on its way
     s.restart()
     s.join("A2", wait=True)
@@ -158,29 +144,21 @@ def empty_group_survives_a_generation_that_was_not_stored(s: Script) -> None:
 def rebalance_is_forgotten(s: Script) -> None:
     """A rebalance that was being prepared is forgotten: the stored generation is stable."""
     s.preparing("A1", "b")
-    s.join("b")
-    s.settle()
+    s.join("b", settle=True)
     s.restart()
-    s.beat("A1")
-    s.beat("b")
+    s.beat("A1", "b")
 
 
 @case("FAILOVER-STABLE", "HEARTBEAT-ILLEGAL-GENERATION", features=_RESTART)
 def generation_without_assignments_is_forgotten(s: Script) -> None:
     """A generation that got no assignment is forgotten; the one before it is stable."""
     s.preparing("A1", "b")
-    s.join("A1")
-    s.join("b")
-    s.wait("A1", "b", "n")
-    s.sync("b")
-    s.settle()
+    s.join("A1", "b", wait=("A1", "b", "n"))
+    s.sync("b", settle=True)
     s.restart()
-    s.beat("A1")
-    s.beat("n")
-    s.join("A1")
-    s.settle()
-    s.join("b")
-    s.wait("A1", "b")
+    s.beat("A1", "n")
+    s.join("A1", settle=True)
+    s.join("b", wait=("A1", "b"))
 
 
 @case("FAILOVER-STABLE", "JOIN-STATIC-EMPTY-PREPARING", features=_RESTART)
@@ -188,12 +166,10 @@ def replacement_during_a_rebalance_is_forgotten(s: Script) -> None:
     """An instance that was replaced while a rebalance was prepared has its stored id again."""
     s.preparing("A1", "B1")
     s.beat("A1")
-    s.join("B2")
-    s.settle()
+    s.join("B2", settle=True)
     s.beat("B1")  # replaced by now
     s.restart()
-    s.beat("B1")
-    s.beat("A1")
+    s.beat("B1", "A1")
 
 
 @case("FAILOVER-STABLE", "HEARTBEAT-STABLE", features=_RESTART)
@@ -214,5 +190,4 @@ def sessions_end_after_a_failover(s: Script) -> None:
     s.stable("A1", "B1")
     s.restart()
     s.outlast("short session", beating=("A1",))
-    s.beat("A1")
-    s.beat("B1")
+    s.beat("A1", "B1")

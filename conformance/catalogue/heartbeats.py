@@ -21,16 +21,14 @@ def no_group_name(s: Script) -> None:
 @case("HEARTBEAT-GROUP-ABSENT")
 def no_group(s: Script) -> None:
     """In a group that doesn't exist nobody is a member, with an instance or without."""
-    s.beat("a", member_id=_NOBODY, generation=1)
-    s.beat("A1", member_id=_NOBODY, generation=1)
+    s.beat("a", "A1", member_id=_NOBODY, generation=1)
 
 
 @case("HEARTBEAT-INSTANCE-UNMAPPED", "HEARTBEAT-STABLE")
 def instance_that_nobody_holds(s: Script) -> None:
     """A member that speaks for an instance without a holder is unknown (PR 9958)."""
     s.stable("a", "B1")
-    s.beat("a", instance="X")
-    s.beat("B1", instance="X")
+    s.beat("a", "B1", instance="X")
     s.beat("a", instance="X", generation=GenerationOf("a", plus=4))
     s.beat("a")
 
@@ -43,8 +41,7 @@ def instance_of_another(s: Script) -> None:
     s.beat("b", instance="A", member_id=_NOBODY)
     s.beat("b", instance="A", member_id="")
     s.beat("b", instance="A", generation=GenerationOf("b", plus=4))
-    s.beat("A1")
-    s.beat("b")
+    s.beat("A1", "b")
 
 
 @case("HEARTBEAT-INSTANCE-FENCED", "HEARTBEAT-PREPARING")
@@ -53,15 +50,10 @@ def zombie_in_every_state(s: Script) -> None:
     s.stable("A1", "B1")
     s.join("B2", wait=True)
     s.beat("B1")
-    s.enter("n")
-    s.settle()
-    s.beat("B1")
-    s.beat("B2")
-    s.join("A1")
-    s.join("B2")
-    s.wait("A1", "B2", "n")
-    s.beat("B1")
-    s.beat("B2")
+    s.enter("n", settle=True)
+    s.beat("B1", "B2")
+    s.join("A1", "B2", wait=("A1", "B2", "n"))
+    s.beat("B1", "B2")
 
 
 @case("HEARTBEAT-UNKNOWN-MEMBER", "HEARTBEAT-STABLE")
@@ -95,8 +87,7 @@ def wrong_generation(s: Script) -> None:
     s.beat("a", generation=GenerationOf("a", plus=1))
     s.beat("a", generation=-1)
     s.beat("B1", generation=GenerationOf("B1", plus=1))
-    s.beat("a")
-    s.beat("B1")
+    s.beat("a", "B1")
 
 
 @case("HEARTBEAT-ILLEGAL-GENERATION", "HEARTBEAT-PREPARING")
@@ -112,21 +103,15 @@ def wrong_generation_while_rebalancing(s: Script) -> None:
 def rebalance_is_announced(s: Script) -> None:
     """While a rebalance is prepared every member is told so, static or not, each time it asks."""
     s.preparing("a", "B1")
-    s.beat("a")
-    s.beat("B1")
-    s.beat("B1")
-    s.join("a")
-    s.join("B1")
-    s.wait("a", "B1", "n")
+    s.beat("a", "B1", "B1")
+    s.join("a", "B1", wait=("a", "B1", "n"))
 
 
 @case("HEARTBEAT-COMPLETING")
 def between_join_and_sync(s: Script) -> None:
     """Between join and sync a member of the generation is alive: leader, follower, static."""
     s.completing("a", "b", "C1")
-    s.beat("a")
-    s.beat("b")
-    s.beat("C1")
+    s.beat("a", "b", "C1")
     s.beat("b", generation=GenerationOf("b", plus=-1))
 
 
@@ -134,9 +119,7 @@ def between_join_and_sync(s: Script) -> None:
 def in_a_stable_group(s: Script) -> None:
     """In a stable group everybody's heartbeat is answered, and again."""
     s.stable("a", "B1")
-    s.beat("a")
-    s.beat("B1")
-    s.beat("a")
+    s.beat("a", "B1", "a")
 
 
 @case("HEARTBEAT-STABLE")
@@ -155,6 +138,5 @@ def legacy_heartbeats(s: Script) -> None:
     s.stable("a", "b")
     s.beat("a", version=0)
     s.beat("b", version=2)
-    s.enter("n")
-    s.settle()
+    s.enter("n", settle=True)
     s.beat("a", version=1)

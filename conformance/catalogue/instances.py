@@ -22,38 +22,31 @@ def first_member(s: Script) -> None:
 def second_process_while_first_waits(s: Script) -> None:
     """Two processes of one instance join while a rebalance is prepared: the first is fenced."""
     s.stable("A1", "B1")
-    s.enter("n")
-    s.settle()
-    s.join("B1")
-    s.settle()
+    s.enter("n", settle=True)
+    s.join("B1", settle=True)
     s.join("B2")
     s.wait("B1")
-    s.join("A1")
-    s.wait("A1", "B2", "n")
+    s.join("A1", wait=("A1", "B2", "n"))
 
 
 @case("JOIN-STATIC-EMPTY-PREPARING")
 def second_process_before_first_generation(s: Script) -> None:
     """The second process comes before there is any generation."""
     s.stable("x")
-    s.join("A1")
-    s.settle()
+    s.join("A1", settle=True)
     s.join("A2")
     s.wait("A1")
-    s.join("x")
-    s.wait("A2", "x")
+    s.join("x", wait=("A2", "x"))
 
 
 @case("JOIN-STATIC-EMPTY-COMPLETING")
 def second_process_while_assignment_is_awaited(s: Script) -> None:
     """The second process comes between the leader's join and its sync: a rebalance starts."""
     s.completing("A1", "B1")
-    s.sync("B1")
-    s.settle()
+    s.sync("B1", settle=True)
     s.join("B2")
     s.wait("B1")
-    s.join("A1")
-    s.wait("A1", "B2")
+    s.join("A1", wait=("A1", "B2"))
     s.synced("A1", "B2")
 
 
@@ -63,8 +56,7 @@ def restart_of_a_follower(s: Script) -> None:
     s.stable("A1", "B1")
     s.join("B2", wait=True)
     s.sync("B2", wait=True)
-    s.beat("A1")
-    s.beat("B2")
+    s.beat("A1", "B2")
 
 
 @case("JOIN-STATIC-EMPTY-STABLE", apis=(("JoinGroup", 9),))
@@ -88,19 +80,16 @@ def restart_of_the_leader_below_9(s: Script) -> None:
 def restart_with_another_choice(s: Script) -> None:
     """A restart that changes which protocol all would select starts a rebalance."""
     s.stable("A1", "B1", protocols=BOTH)
-    s.join("B2", protocols=ROUNDROBIN)
-    s.settle()
+    s.join("B2", protocols=ROUNDROBIN, settle=True)
     s.beat("A1")
-    s.join("A1", protocols=BOTH)
-    s.wait("A1", "B2")
+    s.join("A1", protocols=BOTH, wait=("A1", "B2"))
 
 
 @case("JOIN-INSTANCE-FENCED")
 def zombie_joins(s: Script) -> None:
     """The replaced process joins with its old id: fenced, and the group is as before."""
     s.stable("A1", "B1")
-    s.join("B2", wait=True)
-    s.join("B1", wait=True)
+    s.join("B2", "B1", wait=True)
     s.beat("B2")
 
 

@@ -44,15 +44,13 @@ def restart_with_a_bad_session_timeout(s: Script) -> None:
     """A restart with a session timeout out of bounds is refused and fences nobody."""
     s.stable("A1", "b")
     s.join("A2", session=_ABOVE_ANY_MAXIMUM, wait=True)
-    s.beat("A1")
-    s.beat("b")
+    s.beat("A1", "b")
 
 
 @case("JOIN-GROUP-ABSENT")
 def member_id_without_a_group(s: Script) -> None:
     """A member id that is given to a group that doesn't exist is unknown, with an instance too."""
-    s.join("a", member_id=_NOBODY, wait=True)
-    s.join("A1", member_id=_NOBODY, wait=True)
+    s.join("a", "A1", member_id=_NOBODY, wait=True)
     s.stable("A1")
 
 
@@ -87,18 +85,15 @@ def change_to_no_protocol_in_common(s: Script) -> None:
     """A member that changes to what the others don't support is refused, and stays as it was."""
     s.stable("A1", "B1")
     s.join("A1", protocols=ROUNDROBIN, wait=True)
-    s.beat("A1")
-    s.beat("B1")
+    s.beat("A1", "B1")
 
 
 @case("JOIN-PHASE-ALL-JOINED", "JOIN-MEMBER-PREPARING", isolated=True)
 def protocol_offered_twice(s: Script) -> None:
     """A member that names a protocol twice supports it as others do, and shuts nobody out."""
     s.stable("a")
-    s.enter("B1", protocols=(*RANGE, *RANGE))
-    s.settle()
-    s.join("a")
-    s.wait("a", "B1")
+    s.enter("B1", protocols=(*RANGE, *RANGE), settle=True)
+    s.join("a", wait=("a", "B1"))
 
 
 @case("JOIN-PROTOCOLS-INCONSISTENT", isolated=True)
@@ -129,23 +124,19 @@ def id_in_a_stable_group(s: Script) -> None:
     s.stable("A1")
     s.join("n", member_id="", wait=True)
     s.beat("A1")
-    s.join("n")
-    s.settle()
+    s.join("n", settle=True)
     s.beat("A1")
-    s.join("A1")
-    s.wait("A1", "n")
+    s.join("A1", wait=("A1", "n"))
 
 
 @case("JOIN-DYNAMIC-EMPTY", "HEARTBEAT-COMPLETING")
 def id_while_an_assignment_is_awaited(s: Script) -> None:
     """Handing out an id between join and sync disturbs nobody."""
     s.completing("a", "b")
-    s.sync("b")
-    s.settle()
+    s.sync("b", settle=True)
     s.join("n", member_id="", wait=True)
     s.beat("a")
-    s.sync("a", assign=("a", "b"))
-    s.wait("a", "b")
+    s.sync("a", assign=("a", "b"), wait=("a", "b"))
 
 
 @case("JOIN-PENDING", "JOIN-PHASE-ALL-JOINED")
@@ -153,13 +144,10 @@ def id_used_while_an_assignment_is_awaited(s: Script) -> None:
     """A new member that joins between join and sync starts a rebalance; syncs are sent away."""
     s.completing("a", "b")
     s.join("n", member_id="", wait=True)
-    s.sync("b")
-    s.settle()
+    s.sync("b", settle=True)
     s.join("n")
     s.wait("b")
-    s.join("a")
-    s.join("b")
-    s.wait("a", "b", "n")
+    s.join("a", "b", wait=("a", "b", "n"))
     s.synced("a", "b", "n")
 
 
@@ -170,8 +158,7 @@ def pending_id_holds_up_a_rebalance(s: Script) -> None:
     s.join("m", member_id="", wait=True)
     s.join("A1")
     s.pause()
-    s.join("m")
-    s.wait("A1", "m", "n")
+    s.join("m", wait=("A1", "m", "n"))
 
 
 @case("SESSION-PENDING", "JOIN-PHASE-ALL-JOINED")
@@ -179,8 +166,7 @@ def pending_id_holds_up_a_rebalance_until_it_expires(s: Script) -> None:
     """A rebalance waits for a pending id no longer than that id's session timeout."""
     s.preparing("A1")
     s.join("m", member_id="", session=Ms("short session"), wait=True)
-    s.join("A1")
-    s.wait("A1", "n")
+    s.join("A1", wait=("A1", "n"))
     s.join("m", wait=True)
 
 
@@ -189,8 +175,7 @@ def pending_id_holds_up_a_rebalance_until_it_leaves(s: Script) -> None:
     """A rebalance that waited for a pending id alone is completed when that id is given back."""
     s.preparing("A1")
     s.join("m", member_id="", wait=True)
-    s.join("A1")
-    s.settle()
+    s.join("A1", settle=True)
     s.leave("m")
     s.wait("A1", "n")
 
@@ -203,21 +188,15 @@ def pending_id_with_an_instance(s: Script) -> None:
     s.join("n", instance="N", wait=True)
     s.join("n", instance="A", wait=True)
     s.beat("A1")
-    s.join("n")
-    s.join("A1")
-    s.wait("A1", "n")
+    s.join("n", "A1", wait=("A1", "n"))
 
 
 @case("JOIN-DYNAMIC-EMPTY")
 def every_request_gets_an_id_of_its_own(s: Script) -> None:
     """Two requests for an id are given two ids; each of them can be used."""
     s.stable("A1")
-    s.join("m", member_id="", wait=True)
-    s.join("n", member_id="", wait=True)
-    s.join("m")
-    s.join("n")
-    s.join("A1")
-    s.wait("A1", "m", "n")
+    s.join("m", "n", member_id="", wait=True)
+    s.join("m", "n", "A1", wait=("A1", "m", "n"))
 
 
 @case("JOIN-DYNAMIC-EMPTY-LEGACY", apis=(("JoinGroup", 3),))
@@ -272,8 +251,7 @@ def dynamic_member_never_becomes_static(s: Script) -> None:
     s.join("a", instance="X", wait=True)
     s.beat("a")
     s.join("X1", protocols=RANGE)
-    s.join("a")
-    s.wait("a", "X1")
+    s.join("a", wait=("a", "X1"))
 
 
 @case("JOIN-INSTANCE-UNMAPPED")
@@ -296,8 +274,5 @@ def unknown_member_id_with_a_held_instance(s: Script) -> None:
 def member_with_the_instance_of_another(s: Script) -> None:
     """A member that claims the instance of another is fenced; both stay members."""
     s.stable("A1", "b", "C1")
-    s.join("b", instance="A", wait=True)
-    s.join("C1", instance="A", wait=True)
-    s.beat("A1")
-    s.beat("b")
-    s.beat("C1")
+    s.join("b", "C1", instance="A", wait=True)
+    s.beat("A1", "b", "C1")

@@ -45,8 +45,7 @@ def rows_that_name_nobody(s: Script) -> None:
     s.stable("a", "B1")
     s.leave("a", ("", None))
     s.leave("a", ("", "X"))
-    s.beat("a")
-    s.beat("B1")
+    s.beat("a", "B1")
 
 
 @case("LEAVE-MEMBER-BY-INSTANCE", "JOIN-PHASE-ALL-JOINED", apis=_V3)
@@ -54,8 +53,7 @@ def by_instance(s: Script) -> None:
     """An administrator removes a static member by its instance alone; the others rebalance."""
     s.stable("a", "B1")
     s.leave("admin", ("", "B"))
-    s.beat("a")
-    s.beat("B1")
+    s.beat("a", "B1")
     s.join("a", wait=True)
     s.synced("a")
 
@@ -64,14 +62,11 @@ def by_instance(s: Script) -> None:
 def by_instance_between_join_and_sync(s: Script) -> None:
     """Between join and sync, too: the removed member's sync is answered, the others' sent away."""
     s.completing("a", "B1", "c")
-    s.sync("B1")
-    s.sync("c")
+    s.sync("B1", "c")
     s.pause()
     s.leave("admin", ("", "B"))
     s.wait("B1", "c")
-    s.join("a")
-    s.join("c")
-    s.wait("a", "c")
+    s.join("a", "c", wait=("a", "c"))
 
 
 @case("LEAVE-MEMBER-BY-INSTANCE-PREPARING", "JOIN-PHASE-ALL-JOINED", apis=_V3)
@@ -88,12 +83,10 @@ def by_instance_while_a_rebalance_waits(s: Script) -> None:
 def by_instance_while_its_join_waits(s: Script) -> None:
     """The join that the removed member has waiting is answered."""
     s.preparing("a", "B1")
-    s.join("B1")
-    s.settle()
+    s.join("B1", settle=True)
     s.leave("admin", ("", "B"))
     s.wait("B1")
-    s.join("a")
-    s.wait("a", "n")
+    s.join("a", wait=("a", "n"))
 
 
 @case("LEAVE-MEMBER-BY-INSTANCE", "JOIN-STATIC-EMPTY-NEW", apis=_V3)
@@ -102,10 +95,8 @@ def removed_instance_comes_back(s: Script) -> None:
     s.stable("a", "B1")
     s.leave("admin", ("", "B"))
     s.join("B1", wait=True)
-    s.join("B2")
-    s.settle()
-    s.join("a")
-    s.wait("a", "B2")
+    s.join("B2", settle=True)
+    s.join("a", wait=("a", "B2"))
 
 
 @case("LEAVE-MEMBER-PENDING", "JOIN-UNKNOWN-MEMBER", apis=_V3)
@@ -126,8 +117,7 @@ def instance_that_nobody_holds(s: Script) -> None:
     s.leave("a", (IdOf("a"), "X"))
     s.leave("a", (IdOf("B1"), "X"))
     s.leave("a", (_NOBODY, "X"))
-    s.beat("a")
-    s.beat("B1")
+    s.beat("a", "B1")
 
 
 @case("LEAVE-MEMBER-INSTANCE-FENCED", "HEARTBEAT-STABLE", apis=_V3)
@@ -137,9 +127,7 @@ def wrong_id_evicts_nobody(s: Script) -> None:
     s.leave("a", (_NOBODY, "B"))
     s.leave("a", (IdOf("a"), "B"))
     s.leave("a", (IdOf("C1"), "B"))
-    s.beat("a")
-    s.beat("B1")
-    s.beat("C1")
+    s.beat("a", "B1", "C1")
 
 
 @case("LEAVE-MEMBER-UNKNOWN", "HEARTBEAT-STABLE", apis=_V3)
@@ -155,8 +143,7 @@ def follower_leaves(s: Script) -> None:
     """A follower leaves a stable group: the others rebalance, it is unknown."""
     s.stable("a", "b")
     s.leave("b")
-    s.beat("a")
-    s.beat("b")
+    s.beat("a", "b")
     s.join("a", wait=True)
 
 
@@ -165,13 +152,10 @@ def static_member_leaves_by_both_ids(s: Script) -> None:
     """A static member that leaves on purpose is removed at once, its instance is free."""
     s.stable("a", "B1")
     s.leave("B1")
-    s.beat("a")
-    s.beat("B1")
+    s.beat("a", "B1")
     s.join("a", wait=True)
-    s.join("B2")
-    s.settle()
-    s.join("a")
-    s.wait("a", "B2")
+    s.join("B2", settle=True)
+    s.join("a", wait=("a", "B2"))
 
 
 @case("LEAVE-MEMBER", "HEARTBEAT-PREPARING", apis=_V3)
@@ -179,8 +163,7 @@ def static_member_leaves_by_its_id_alone(s: Script) -> None:
     """A static member may be removed by its id alone; the instance is free then."""
     s.stable("a", "B1")
     s.leave("B1", (IdOf("B1"), None))
-    s.beat("a")
-    s.beat("B1")
+    s.beat("a", "B1")
     s.beat("B1", instance=None)
 
 
@@ -190,9 +173,7 @@ def leader_leaves(s: Script) -> None:
     s.stable("a", "b", "C1")
     s.leave("a")
     s.beat("b")
-    s.join("b")
-    s.join("C1")
-    s.wait("b", "C1")
+    s.join("b", "C1", wait=("b", "C1"))
     s.synced("b", "C1")
     s.beat("C1")
 
@@ -202,10 +183,8 @@ def somebody_new_when_the_leader_left(s: Script) -> None:
     """When the leader leaves one of those that are there leads, not who comes next."""
     s.stable("a", "b")
     s.leave("a")
-    s.join("C1")
-    s.settle()
-    s.join("b")
-    s.wait("b", "C1")
+    s.join("C1", settle=True)
+    s.join("b", wait=("b", "C1"))
     s.synced("b", "C1")
 
 
@@ -223,27 +202,21 @@ def last_member_leaves(s: Script) -> None:
 def member_leaves_between_join_and_sync(s: Script) -> None:
     """A member leaves while its sync waits: that is answered, the others' are sent away."""
     s.completing("a", "b", "c")
-    s.sync("b")
-    s.sync("c")
+    s.sync("b", "c")
     s.pause()
     s.leave("admin", (IdOf("b"), None))
     s.wait("b", "c")
-    s.join("c")
-    s.join("a")
-    s.wait("a", "c")
+    s.join("c", "a", wait=("a", "c"))
 
 
 @case("LEAVE-MEMBER", "JOIN-PHASE-ALL-JOINED", apis=_V3)
 def leader_leaves_between_join_and_sync(s: Script) -> None:
     """The leader leaves before it assigned: a rebalance, and another leads."""
     s.completing("a", "b", "c")
-    s.sync("b")
-    s.settle()
+    s.sync("b", settle=True)
     s.leave("a")
     s.wait("b")
-    s.join("b")
-    s.join("c")
-    s.wait("b", "c")
+    s.join("b", "c", wait=("b", "c"))
     s.synced("b", "c")
 
 
@@ -261,12 +234,10 @@ def absent_member_leaves(s: Script) -> None:
 def waiting_member_leaves(s: Script) -> None:
     """The join of a member that leaves meanwhile is answered UNKNOWN_MEMBER_ID."""
     s.preparing("a", "b")
-    s.join("b")
-    s.settle()
+    s.join("b", settle=True)
     s.leave("admin", (IdOf("b"), None))
     s.wait("b")
-    s.join("a")
-    s.wait("a", "n")
+    s.join("a", wait=("a", "n"))
 
 
 @case("JOIN-PHASE-ALL-LEFT", "LEAVE-MEMBER-PREPARING", apis=_V3)
@@ -274,8 +245,7 @@ def everybody_leaves_during_a_rebalance(s: Script) -> None:
     """All leave while a rebalance is prepared: the group is Empty, one generation on."""
     s.stable("a", "B1")
     s.join("n", member_id="", wait=True)
-    s.join("n")
-    s.settle()
+    s.join("n", settle=True)
     s.leave("a")
     s.leave("admin", (IdOf("n"), None))
     s.wait("n")

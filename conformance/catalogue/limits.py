@@ -17,8 +17,7 @@ def full_stable_group(s: Script) -> None:
     s.stable("A1", "b")
     s.join("C1", wait=True)
     s.join("d", member_id="", wait=True)
-    s.beat("A1")
-    s.beat("b")
+    s.beat("A1", "b")
 
 
 @case("JOIN-GROUP-FULL", "HEARTBEAT-COMPLETING", config=_TWO)
@@ -34,8 +33,7 @@ def full_group_between_join_and_sync(s: Script) -> None:
 def restart_in_a_full_group(s: Script) -> None:
     """A restart of a static member adds nobody; it is let in."""
     s.stable("A1", "B1")
-    s.join("B2", wait=True)
-    s.join("C1", wait=True)
+    s.join("B2", "C1", wait=True)
     s.beat("B2")
 
 
@@ -43,47 +41,38 @@ def restart_in_a_full_group(s: Script) -> None:
 def restart_in_a_full_group_between_join_and_sync(s: Script) -> None:
     """A restart between join and sync is let in, too."""
     s.completing("A1", "B1")
-    s.join("B2")
-    s.settle()
-    s.join("A1")
-    s.wait("A1", "B2")
+    s.join("B2", settle=True)
+    s.join("A1", wait=("A1", "B2"))
 
 
 @case("JOIN-STATIC-EMPTY-PREPARING", config=_TWO)
 def restart_in_a_full_group_that_rebalances(s: Script) -> None:
     """A process that replaces one whose join waits takes that one's place."""
     s.stable("A1")
-    s.join("B1")
-    s.settle()
+    s.join("B1", settle=True)
     s.join("B2")
     s.wait("B1")
-    s.join("A1")
-    s.wait("A1", "B2")
+    s.join("A1", wait=("A1", "B2"))
 
 
 @case("JOIN-LEADER-STABLE", "JOIN-FOLLOWER-STABLE-CHANGED", config=_TWO)
 def members_of_a_full_group_rejoin(s: Script) -> None:
     """Who is a member of a full group may join again."""
     s.stable("a", "b")
-    s.join("a")
-    s.settle()
-    s.join("b")
-    s.wait("a", "b")
+    s.join("a", settle=True)
+    s.join("b", wait=("a", "b"))
     s.synced("a", "b")
     s.join("b", protocols=RENEWED)
     s.pause()
-    s.join("a")
-    s.wait("a", "b")
+    s.join("a", wait=("a", "b"))
 
 
 @case("JOIN-GROUP-FULL", "JOIN-PHASE-ALL-JOINED", config=_TWO)
 def places_are_taken_while_rebalancing(s: Script) -> None:
     """While a rebalance is prepared places go to whoever joins first; a late member is removed."""
     s.stable("A1")
-    s.join("B1")
-    s.settle()
-    s.join("C1")
-    s.settle()
+    s.join("B1", settle=True)
+    s.join("C1", settle=True)
     s.join("A1", wait=True)
     s.wait("B1", "C1")
     s.beat("A1")
@@ -93,11 +82,8 @@ def places_are_taken_while_rebalancing(s: Script) -> None:
 def pending_ids_take_no_place(s: Script) -> None:
     """Ids that were handed out and not used don't count."""
     s.stable("A1")
-    s.join("m", member_id="", wait=True)
-    s.join("n", member_id="", wait=True)
-    s.join("n")
-    s.join("A1")
-    s.settle()
+    s.join("m", "n", member_id="", wait=True)
+    s.join("n", "A1", settle=True)
     s.leave("m")
     s.wait("A1", "n")
 
@@ -105,10 +91,8 @@ def pending_ids_take_no_place(s: Script) -> None:
 @case("JOIN-GROUP-FULL", "JOIN-PHASE-DELAY-OVER", config=_TWO, delayed=True)
 def first_generation_is_limited(s: Script) -> None:
     """During the initial delay no more get in than there are places."""
-    s.join("A1")
-    s.settle()
-    s.join("B1")
-    s.settle()
+    s.join("A1", settle=True)
+    s.join("B1", settle=True)
     s.join("C1", wait=True)
     s.wait("A1", "B1")
 

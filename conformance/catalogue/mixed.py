@@ -34,11 +34,9 @@ def restart_of_a_dynamic_member(s: Script) -> None:
     s.join("a", wait=True)
     s.synced("a")
     s.join("c", member_id="", wait=True)
-    s.join("c")
-    s.settle()
+    s.join("c", settle=True)
     s.beat("a")
-    s.join("a")
-    s.wait("a", "c")
+    s.join("a", wait=("a", "c"))
     s.synced("a", "c")
 
 
@@ -53,8 +51,7 @@ def restart_of_a_dynamic_member(s: Script) -> None:
 def replaced_ids_are_never_valid_again(s: Script) -> None:
     """After two restarts neither of the two old ids can do anything."""
     s.stable("A1", "B1")
-    s.join("B2", wait=True)
-    s.join("B3", wait=True)
+    s.join("B2", "B3", wait=True)
     for old in ("B1", "B2"):
         s.beat(old)
         s.sync(old, wait=True)
@@ -64,8 +61,7 @@ def replaced_ids_are_never_valid_again(s: Script) -> None:
     for api in (s.beat, s.commit):
         api("B1", instance=None)
     s.leave("B1", (IdOf("B1"), None))
-    s.beat("B3")
-    s.beat("A1")
+    s.beat("B3", "A1")
 
 
 @case("JOIN-STATIC-EMPTY-STABLE", "JOIN-INSTANCE-FENCED", "HEARTBEAT-STABLE")
@@ -85,16 +81,13 @@ def ping_pong_of_two_processes(s: Script) -> None:
 def ping_pong_during_a_rebalance(s: Script) -> None:
     """Processes that replace each other while a rebalance waits: the last one is the member."""
     s.stable("x")
-    s.join("A1")
-    s.settle()
+    s.join("A1", settle=True)
     s.join("A2")
     s.wait("A1")
     s.join("A3")
     s.wait("A2")
-    s.join("x")
-    s.wait("A3", "x")
-    s.beat("A3")
-    s.beat("A2")
+    s.join("x", wait=("A3", "x"))
+    s.beat("A3", "A2")
 
 
 @case("JOIN-STATIC-EMPTY-STABLE", "LEAVE-MEMBER", "JOIN-PHASE-ALL-JOINED", apis=_V3)
@@ -105,9 +98,7 @@ def leader_restarts_and_leaves(s: Script) -> None:
     s.leave("A1")
     s.beat("b")
     s.leave("A2")
-    s.join("b")
-    s.join("C1")
-    s.wait("b", "C1")
+    s.join("b", "C1", wait=("b", "C1"))
     s.synced("b", "C1")
 
 
@@ -116,27 +107,21 @@ def restarted_leader_leads_the_next_generation(s: Script) -> None:
     """A leader that restarted leads the next generation under its new id."""
     s.stable("A1", "b")
     s.join("A2", wait=True)
-    s.join("A2")
-    s.settle()
-    s.join("b")
-    s.wait("A2", "b")
-    s.sync("b")
-    s.settle()
-    s.sync("A2", assign=("A2", "b"))
-    s.wait("A2", "b")
+    s.join("A2", settle=True)
+    s.join("b", wait=("A2", "b"))
+    s.sync("b", settle=True)
+    s.sync("A2", assign=("A2", "b"), wait=("A2", "b"))
 
 
 @case("JOIN-STATIC-EMPTY-COMPLETING", "JOIN-PHASE-ALL-JOINED", "SYNC-COMPLETING-LEADER")
 def leader_restarts_before_it_assigns(s: Script) -> None:
     """A leader that restarts between join and sync leads the rebalance that follows."""
     s.completing("A1", "b")
-    s.sync("b")
-    s.settle()
+    s.sync("b", settle=True)
     s.join("A2")
     s.wait("b")
     s.sync("A1", wait=True)
-    s.join("b")
-    s.wait("A2", "b")
+    s.join("b", wait=("A2", "b"))
     s.synced("A2", "b")
 
 
@@ -149,8 +134,7 @@ def waiting_sync_of_a_replaced_process(s: Script) -> None:
     s.join("B2")
     s.wait("B1")
     s.sync("B1", wait=True)
-    s.join("a")
-    s.wait("a", "B2")
+    s.join("a", wait=("a", "B2"))
 
 
 @case(
@@ -165,12 +149,9 @@ def static_and_dynamic_side_by_side(s: Script) -> None:
     s.stable("a", "b", "C1")
     s.join("C2", wait=True)
     s.beat("b")
-    s.enter("n")
-    s.settle()
-    s.beat("b")
-    s.beat("C2")
-    s.join("a")
-    s.wait("a", "n")
+    s.enter("n", settle=True)
+    s.beat("b", "C2")
+    s.join("a", wait=("a", "n"))
     s.beat("b")
     s.join("C2", wait=True)
     s.synced("a", "C2", "n")
@@ -189,10 +170,8 @@ def life_of_a_static_member(s: Script) -> None:
     s.commit("B2", offset=6)
     s.join("a", wait=True)
     s.synced("a")
-    s.join("B3")
-    s.settle()
-    s.join("a")
-    s.wait("a", "B3")
+    s.join("B3", settle=True)
+    s.join("a", wait=("a", "B3"))
     s.synced("a", "B3")
     s.fetch("B3")
 
@@ -205,18 +184,15 @@ def scale_up(s: Script) -> None:
     s.synced("A1", "B1", "C1")
     s.join("C2", wait=True)
     s.sync("C2", wait=True)
-    s.beat("A1")
-    s.beat("B1")
+    s.beat("A1", "B1")
 
 
 @case("JOIN-STATIC-EMPTY-PREPARING", "JOIN-PHASE-ALL-JOINED")
 def restart_completes_a_rebalance(s: Script) -> None:
     """A rebalance that waits for an instance is completed by that instance's next process."""
     s.preparing("a", "B1")
-    s.join("a")
-    s.settle()
-    s.join("B2")
-    s.wait("a", "B2", "n")
+    s.join("a", settle=True)
+    s.join("B2", wait=("a", "B2", "n"))
     s.synced("a", "B2", "n")
 
 
@@ -225,10 +201,8 @@ def generations_only_grow(s: Script) -> None:
     """Each rebalance is one generation on; who speaks of an older one is told so."""
     s.stable("a", "b")
     for _ in range(3):
-        s.join("a")
-        s.settle()
-        s.join("b")
-        s.wait("a", "b")
+        s.join("a", settle=True)
+        s.join("b", wait=("a", "b"))
         s.synced("a", "b")
         s.beat("b", generation=GenerationOf("b", plus=-1))
     s.join("b", wait=True)
@@ -238,13 +212,10 @@ def generations_only_grow(s: Script) -> None:
 def connection_drops_while_a_join_waits(s: Script) -> None:
     """A process dies while its join waits; the next process of its instance takes its place."""
     s.preparing("a", "B1")
-    s.join("B1")
-    s.settle()
+    s.join("B1", settle=True)
     s.disconnect("B1")
-    s.join("B2")
-    s.settle()
-    s.join("a")
-    s.wait("a", "B2", "n")
+    s.join("B2", settle=True)
+    s.join("a", wait=("a", "B2", "n"))
     s.synced("a", "B2", "n")
 
 
@@ -253,6 +224,5 @@ def groups_know_nothing_of_each_other(s: Script) -> None:
     """The same instance in two groups is two members; neither id is valid in the other."""
     s.stable("A1")
     s.join("A1", group="h", wait=True)
-    s.join("A2", group="h", member_id="")
-    s.wait("A2")
+    s.join("A2", group="h", member_id="", wait=True)
     s.beat("A1")

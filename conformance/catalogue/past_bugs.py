@@ -16,26 +16,20 @@ _NOBODY = "nobody-00000000-0000-0000-0000-000000000000"
 def duplicate_while_the_first_waits(s: Script) -> None:
     """KAFKA-8500: a duplicate during a rebalance replaced nobody, and both processes lived."""
     s.stable("x")
-    s.join("A1")
-    s.settle()
+    s.join("A1", settle=True)
     s.join("A2")
     s.wait("A1")
-    s.join("x")
-    s.wait("A2", "x")
+    s.join("x", wait=("A2", "x"))
     s.synced("A2", "x")
-    s.beat("A1")
-    s.beat("A2")
+    s.beat("A1", "A2")
 
 
 @case("JOIN-STATIC-EMPTY-STABLE", "HEARTBEAT-INSTANCE-FENCED", "HEARTBEAT-STABLE")
 def two_restarts_without_a_change_of_state(s: Script) -> None:
     """KAFKA-8715: two restarts within one stable phase got the same id, so nobody was fenced."""
     s.stable("A1", "B1")
-    s.join("B2", wait=True)
-    s.join("B3", wait=True)
-    s.beat("B1")
-    s.beat("B2")
-    s.beat("B3")
+    s.join("B2", "B3", wait=True)
+    s.beat("B1", "B2", "B3")
     s.join("B2", wait=True)
 
 
@@ -53,28 +47,22 @@ def silent_at_once(s: Script) -> None:
     """KAFKA-9752: the first session timer was lost; who fell silent at once stayed for ever."""
     s.says("N1", session=Ms("short session"))
     s.stable("a")
-    s.join("N1")
-    s.settle()
-    s.join("a")
-    s.wait("a", "N1")
+    s.join("N1", settle=True)
+    s.join("a", wait=("a", "N1"))
     s.outlast("short session", beating=("a",))
-    s.beat("a")
-    s.beat("N1")
+    s.beat("a", "N1")
 
 
 @case("JOIN-STATIC-EMPTY-COMPLETING", "SYNC-PREPARING", "SYNC-COMPLETING-FOLLOWER")
 def restart_before_the_leader_assigns(s: Script) -> None:
     """KAFKA-9801: a restart between join and sync got an empty assignment, made for its old id."""
     s.completing("a", "B1")
-    s.join("B2")
-    s.settle()
+    s.join("B2", settle=True)
     s.sync("a", assign=("a", "B1"), wait=True)
-    s.join("a")
-    s.wait("a", "B2")
+    s.join("a", wait=("a", "B2"))
     s.sync("B2")
     s.pause()
-    s.sync("a", assign=("a", "B2"))
-    s.wait("a", "B2")
+    s.sync("a", assign=("a", "B2"), wait=("a", "B2"))
 
 
 @case("FAILOVER-STABLE", "HEARTBEAT-INSTANCE-FENCED", "HEARTBEAT-STABLE", features=("restart",))
@@ -83,8 +71,7 @@ def restart_that_was_not_stored(s: Script) -> None:
     s.stable("A1", "B1")
     s.join("A2", wait=True)
     s.restart()
-    s.beat("A2")
-    s.beat("A1")
+    s.beat("A2", "A1")
     s.commit("A1", offset=3)
     s.commit("A2", offset=4)
     s.fetch("A2")
@@ -125,10 +112,8 @@ def restarted_leader_knows_that_it_leads(s: Script) -> None:
     s.stable("A1", "b")
     s.join("A2", version=9, wait=True)
     s.sync("A2", wait=True)
-    s.join("A2", version=9)
-    s.settle()
-    s.join("b")
-    s.wait("A2", "b")
+    s.join("A2", version=9, settle=True)
+    s.join("b", wait=("A2", "b"))
 
 
 @case("LEAVE-MEMBER", "JOIN-PHASE-ALL-JOINED", "SYNC-COMPLETING-LEADER", apis=(("LeaveGroup", 3),))
@@ -136,13 +121,9 @@ def exactly_one_survivor_leads(s: Script) -> None:
     """In kfake, 2026, after the leader left every survivor was told that it leads."""
     s.stable("a", "b", "c", "D1")
     s.leave("a")
-    s.join("b")
-    s.join("c")
-    s.join("D1")
-    s.wait("b", "c", "D1")
+    s.join("b", "c", "D1", wait=("b", "c", "D1"))
     s.synced("b", "c", "D1")
-    s.sync("b", wait=True)
-    s.sync("c", wait=True)
+    s.sync("b", "c", wait=True)
 
 
 @case("LEAVE-MEMBER-INSTANCE-FENCED", "HEARTBEAT-STABLE", apis=(("LeaveGroup", 3),))
@@ -150,8 +131,7 @@ def wrong_id_removed_the_holder(s: Script) -> None:
     """In kfake, 2026, a leave with somebody else's id and a held instance evicted its holder."""
     s.stable("a", "B1")
     s.leave("a", (IdOf("a"), "B"))
-    s.beat("B1")
-    s.beat("a")
+    s.beat("B1", "a")
 
 
 @case("JOIN-STATIC-EMPTY-NEW", "JOIN-STATIC-EMPTY-STABLE", "HEARTBEAT-INSTANCE-FENCED")
@@ -159,18 +139,15 @@ def two_members_of_one_instance(s: Script) -> None:
     """In the mock of librdkafka, 2026, two processes of one instance were two members."""
     s.stable("A1")
     s.join("A2", wait=True)
-    s.beat("A1")
-    s.beat("A2")
-    s.join("A2")
-    s.wait("A2")
+    s.beat("A1", "A2")
+    s.join("A2", wait=True)
 
 
 @case("JOIN-STATIC-EMPTY-STABLE", "JOIN-INSTANCE-FENCED", "SYNC-INSTANCE-FENCED")
 def instance_keeps_its_id(s: Script) -> None:
     """In tansu and nisshi, 2026, every process of an instance got the same id."""
     s.stable("A1")
-    s.join("A2", wait=True)
-    s.join("A1", wait=True)
+    s.join("A2", "A1", wait=True)
     s.sync("A1", wait=True)
     s.beat("A2")
 
@@ -181,8 +158,7 @@ def static_member_that_never_expires(s: Script) -> None:
     s.says("B1", session=Ms("short session"))
     s.stable("a", "B1")
     s.outlast("short session", beating=("a",))
-    s.beat("B1")
-    s.beat("a")
+    s.beat("B1", "a")
 
 
 @case("LEAVE-MEMBER-BY-INSTANCE", "JOIN-STATIC-EMPTY-NEW", apis=(("LeaveGroup", 3),))
@@ -193,10 +169,8 @@ def evicted_instance_is_forgotten(s: Script) -> None:
     s.leave("admin", ("", "B"))
     s.join("a", wait=True)
     s.synced("a")
-    s.join("B2")
-    s.settle()
-    s.join("a")
-    s.wait("a", "B2")
+    s.join("B2", settle=True)
+    s.join("a", wait=("a", "B2"))
     s.synced("a", "B2")
     s.beat("B2")
 
@@ -207,8 +181,7 @@ def timeouts_of_a_restart(s: Script) -> None:
     s.stable("A1", "B1")
     s.join("B2", session=Ms("short session"), wait=True)
     s.outlast("short session", beating=("A1",))
-    s.beat("A1")
-    s.beat("B2")
+    s.beat("A1", "B2")
 
 
 @case("JOIN-LEADER-STABLE", "JOIN-PHASE-ALL-JOINED")
@@ -216,6 +189,4 @@ def leader_that_knows_no_instances(s: Script) -> None:
     """KAFKA-14422: a leader below version 5 got no answer once the group had a static member."""
     s.says("a", at_most=3)
     s.stable("a", "B1")
-    s.join("a")
-    s.join("B1")
-    s.wait("a", "B1")
+    s.join("a", "B1", wait=("a", "B1"))

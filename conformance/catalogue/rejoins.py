@@ -20,9 +20,7 @@ _SWAPPED = tuple(reversed(BOTH))
 def everybody_rejoins(s: Script) -> None:
     """When all members have joined again the next generation begins, at once."""
     s.preparing("a", "B1")
-    s.join("a")
-    s.join("B1")
-    s.wait("a", "B1", "n")
+    s.join("a", "B1", wait=("a", "B1", "n"))
     s.synced("a", "B1", "n")
 
 
@@ -30,22 +28,17 @@ def everybody_rejoins(s: Script) -> None:
 def leader_learns_a_renewed_subscription(s: Script) -> None:
     """What a member offers while a rebalance is prepared is what the leader is told."""
     s.preparing("a", "b", "C1")
-    s.join("b", protocols=RENEWED)
-    s.join("C1", protocols=RENEWED)
-    s.settle()
-    s.join("a")
-    s.wait("a", "b", "C1", "n")
+    s.join("b", "C1", protocols=RENEWED, settle=True)
+    s.join("a", wait=("a", "b", "C1", "n"))
 
 
 @case("JOIN-MEMBER-PREPARING")
 def vote_follows_the_latest_offers(s: Script) -> None:
     """The protocol is chosen by what members offer now, not by what they offered before."""
     s.stable("a", "B1", protocols=BOTH)
-    s.enter("n", protocols=_SWAPPED)
-    s.settle()
+    s.enter("n", protocols=_SWAPPED, settle=True)
     s.join("a", protocols=_SWAPPED)
-    s.join("B1", protocols=ROUNDROBIN)
-    s.wait("a", "B1", "n")
+    s.join("B1", protocols=ROUNDROBIN, wait=("a", "B1", "n"))
     s.synced("a", "B1", "n")
 
 
@@ -53,12 +46,9 @@ def vote_follows_the_latest_offers(s: Script) -> None:
 def member_joins_twice_at_once(s: Script) -> None:
     """A member that sends its join anew, from another connection, is answered there."""
     s.preparing("a", "b")
-    s.join("a")
-    s.settle()
-    s.join("a", connection="a again")
-    s.settle()
-    s.join("b")
-    s.wait("a", "b", "n")
+    s.join("a", settle=True)
+    s.join("a", connection="a again", settle=True)
+    s.join("b", wait=("a", "b", "n"))
     s.beat("a", connection="a again")
 
 
@@ -66,12 +56,9 @@ def member_joins_twice_at_once(s: Script) -> None:
 def static_member_joins_twice_at_once(s: Script) -> None:
     """A static member that sends its join anew under its own id fences nobody."""
     s.preparing("a", "B1")
-    s.join("B1")
-    s.settle()
-    s.join("B1", connection="B1 again")
-    s.settle()
-    s.join("a")
-    s.wait("a", "B1", "n")
+    s.join("B1", settle=True)
+    s.join("B1", connection="B1 again", settle=True)
+    s.join("a", wait=("a", "B1", "n"))
     s.beat("B1", connection="B1 again")
 
 
@@ -80,8 +67,7 @@ def static_member_rejoins_without_its_instance(s: Script) -> None:
     """A static member that rejoins by its id alone stays static."""
     s.preparing("a", "B1")
     s.join("B1", instance=None)
-    s.join("a")
-    s.wait("a", "B1", "n")
+    s.join("a", wait=("a", "B1", "n"))
     s.synced("a", "B1", "n")
     s.join("B2", wait=True)
     s.beat("B1")
@@ -91,8 +77,7 @@ def static_member_rejoins_without_its_instance(s: Script) -> None:
 def rejoin_between_join_and_sync(s: Script) -> None:
     """A member that missed the answer joins again, unchanged: it is told the same generation."""
     s.completing("a", "b", "C1")
-    s.join("b", wait=True)
-    s.join("C1", wait=True)
+    s.join("b", "C1", wait=True)
     s.synced("a", "b", "C1")
 
 
@@ -108,45 +93,36 @@ def leader_rejoins_between_join_and_sync(s: Script) -> None:
 def changed_rejoin_between_join_and_sync(s: Script) -> None:
     """A changed subscription between join and sync starts a rebalance; syncs are sent away."""
     s.completing("a", "b", "c")
-    s.sync("c")
-    s.settle()
+    s.sync("c", settle=True)
     s.join("b", protocols=RENEWED)
     s.wait("c")
     s.beat("a")
-    s.join("c")
-    s.join("a")
-    s.wait("a", "b", "c")
+    s.join("c", "a", wait=("a", "b", "c"))
 
 
 @case("JOIN-MEMBER-COMPLETING-CHANGED")
 def changed_leader_between_join_and_sync(s: Script) -> None:
     """A leader whose subscription changed before it assigned starts a rebalance."""
     s.completing("A1", "b")
-    s.join("A1", protocols=RENEWED)
-    s.settle()
-    s.join("b")
-    s.wait("A1", "b")
+    s.join("A1", protocols=RENEWED, settle=True)
+    s.join("b", wait=("A1", "b"))
 
 
 @case("JOIN-MEMBER-COMPLETING-CHANGED")
 def changed_order_between_join_and_sync(s: Script) -> None:
     """The same protocols in another order are a change, for they are another vote."""
     s.completing("a", "b", protocols=BOTH)
-    s.join("b", protocols=_SWAPPED)
-    s.settle()
-    s.join("a", protocols=_SWAPPED)
-    s.wait("a", "b")
+    s.join("b", protocols=_SWAPPED, settle=True)
+    s.join("a", protocols=_SWAPPED, wait=("a", "b"))
 
 
 @case("JOIN-LEADER-STABLE", "JOIN-PHASE-ALL-JOINED")
 def leader_rejoins(s: Script) -> None:
     """A leader that joins again, though unchanged, starts a rebalance."""
     s.stable("a", "b")
-    s.join("a")
-    s.settle()
+    s.join("a", settle=True)
     s.beat("b")
-    s.join("b")
-    s.wait("a", "b")
+    s.join("b", wait=("a", "b"))
     s.synced("a", "b")
 
 
@@ -154,11 +130,9 @@ def leader_rejoins(s: Script) -> None:
 def static_leader_rejoins(s: Script) -> None:
     """A static leader that joins again under its own id starts a rebalance and keeps its id."""
     s.stable("A1", "B1")
-    s.join("A1", protocols=RENEWED)
-    s.settle()
+    s.join("A1", protocols=RENEWED, settle=True)
     s.beat("B1")
-    s.join("B1")
-    s.wait("A1", "B1")
+    s.join("B1", wait=("A1", "B1"))
     s.synced("A1", "B1")
     s.beat("A1")
 
@@ -167,10 +141,8 @@ def static_leader_rejoins(s: Script) -> None:
 def unchanged_follower_rejoins(s: Script) -> None:
     """A follower that joins again unchanged is told the generation and disturbs nobody."""
     s.stable("a", "b", "C1")
-    s.join("b", wait=True)
-    s.join("C1", wait=True)
-    s.sync("b", wait=True)
-    s.sync("C1", wait=True)
+    s.join("b", "C1", wait=True)
+    s.sync("b", "C1", wait=True)
     s.beat("a")
 
 
@@ -178,11 +150,9 @@ def unchanged_follower_rejoins(s: Script) -> None:
 def changed_follower_rejoins(s: Script) -> None:
     """A follower whose subscription changed starts a rebalance; the leader learns what is new."""
     s.stable("a", "b")
-    s.join("b", protocols=RENEWED)
-    s.settle()
+    s.join("b", protocols=RENEWED, settle=True)
     s.beat("a")
-    s.join("a")
-    s.wait("a", "b")
+    s.join("a", wait=("a", "b"))
     s.synced("a", "b")
 
 
@@ -190,11 +160,9 @@ def changed_follower_rejoins(s: Script) -> None:
 def changed_static_follower_rejoins(s: Script) -> None:
     """A static follower whose subscription changed starts a rebalance and keeps its id."""
     s.stable("A1", "B1")
-    s.join("B1", protocols=RENEWED)
-    s.settle()
+    s.join("B1", protocols=RENEWED, settle=True)
     s.beat("A1")
-    s.join("A1")
-    s.wait("A1", "B1")
+    s.join("A1", wait=("A1", "B1"))
     s.beat("B1")
 
 
@@ -204,11 +172,9 @@ def renewed_subscription_of_a_restart_waits(s: Script) -> None:
     s.stable("a", "B1")
     s.join("B2", protocols=RENEWED, wait=True)
     s.beat("a")
-    s.enter("n")
-    s.settle()
+    s.enter("n", settle=True)
     s.join("a")
-    s.join("B2", protocols=RENEWED)
-    s.wait("a", "B2", "n")
+    s.join("B2", protocols=RENEWED, wait=("a", "B2", "n"))
 
 
 @case("JOIN-STATIC-EMPTY-STABLE", "JOIN-PHASE-EXPIRED")
@@ -218,5 +184,4 @@ def renewed_subscription_of_a_restart_is_kept(s: Script) -> None:
     s.stable("a", "B1")
     s.join("B2", protocols=RENEWED, wait=True)
     s.enter("n")
-    s.join("a")
-    s.wait("a", "n")
+    s.join("a", wait=("a", "n"))

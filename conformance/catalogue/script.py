@@ -95,9 +95,23 @@ class Script:
         if wait:
             self.steps.append(Await((label,)))
 
-    def join(self, who: str, **join: Any) -> None:
-        """JoinGroup; by default the answer is not waited for, since a join may be parked."""
-        self._join(who, **{**self._habits.get(who, {}), **join})
+    def join(
+        self, *who: str, wait: bool | tuple[str, ...] = False, settle: bool = False, **join: Any
+    ) -> None:
+        """JoinGroup of each; by default no answer is waited for, since a join may be parked.
+
+        `wait`: for each answer before the next request, or in the end for those to these members;
+        `settle`: see there.
+        """
+        for name in who:
+            self._join(name, wait=wait is True, **{**self._habits.get(name, {}), **join})
+        self._then(wait, settle=settle)
+
+    def _then(self, wait: bool | tuple[str, ...], *, settle: bool) -> None:
+        if isinstance(wait, tuple):
+            self.wait(*wait)
+        if settle:
+            self.settle()
 
     def _join(
         self,
@@ -111,10 +125,8 @@ class Script:
         protocol_type: str = "consumer",
         group: str = "g",
         version: int | None = None,
-        at_most: int | None = None,
-        wait: bool = False,
-        connection: str | None = None,
         api: str = "JoinGroup",
+        **asked: Any,
     ) -> None:
         mine = instance_of(who) if instance is AUTO else instance
         fields: dict[str, Any] = {
@@ -128,11 +140,9 @@ class Script:
             fields["rebalance_timeout_ms"] = Ms("rebalance") if rebalance is None else rebalance
         if mine is not None:
             fields["group_instance_id"] = mine
-        self.ask(
-            who, api, version=version, at_most=at_most, wait=wait, connection=connection, **fields
-        )
+        self.ask(who, api, version=version, **asked, **fields)
 
-    def enter(self, who: str, *, wait: bool = False, **join: Any) -> None:
+    def enter(self, who: str, *, wait: bool = False, settle: bool = False, **join: Any) -> None:
         """Join as a new member: in one request, which a dynamic one can up to version 3 only.
 
         So only cases that are about MEMBER_ID_REQUIRED depend on it.
@@ -143,80 +153,51 @@ class Script:
                 join["at_most"] = min(said.get("at_most") or 3, 3)
             else:
                 self.join(who, member_id="", wait=True, **join)
-        self.join(who, wait=wait, **join)
+        self.join(who, wait=wait, settle=settle, **join)
 
     def sync(
         self,
-        who: str,
-        *,
+        *who: str,
         assign: Iterable[str] = (),
-        generation: Any = AUTO,
-        member_id: Any = AUTO,
-        instance: Any = AUTO,
         protocol_type: Any = AUTO,
         protocol_name: Any = AUTO,
-        group: str = "g",
         version: int | None = None,
         at_most: int | None = None,
-        wait: bool = False,
+        wait: bool | tuple[str, ...] = False,
+        settle: bool = False,
         force: bool = False,
-        connection: str | None = None,
+        **said: Any,
     ) -> None:
-        """SyncGroup; `assign`: who is assigned its name, if the sender leads or by `force`."""
-        given = tuple((IdOf(member), member.encode()) for member in assign)
-        assigned = assignments_of(given) if force else AssignmentsIfLeader(who, given)
-        ids = generation, member_id, instance
-        fields = _member_fields(who, group, *ids, assignments=assigned)
-        top = version if version is not None else at_most
-        if top is None or top >= 5:
-            kind = ProtocolOf(who, "type") if protocol_type is AUTO else protocol_type
-            name = ProtocolOf(who, "name") if protocol_name is AUTO else protocol_name
-            fields |= {"protocol_type": kind, "protocol_name": name}
-        self.ask(
-            who,
-            "SyncGroup",
-            version=version,
-            at_most=at_most,
-            wait=wait,
-            connection=connection,
-            **fields,
-        )
+        """SyncGroup of each; `assign`: who is assigned its name, if the sender leads or by `force`.
 
-    def beat(
-        self,
-        who: str,
-        *,
-        generation: Any = AUTO,
-        member_id: Any = AUTO,
-        instance: Any = AUTO,
-        group: str = "g",
-        version: int | None = None,
-        connection: str | None = None,
-    ) -> None:
-        """Heartbeat."""
-        fields = _member_fields(who, group, generation, member_id, instance)
-        self.ask(who, "Heartbeat", version=version, connection=connection, **fields)
+        `wait`, `settle`: as for a join; `said`: see `_member_fields` and `ask`.
+        """
+        given = tuple((IdOf(member), member.encode()) for member in assign)
+        top = version if version is not None else at_most
+        for name in who:
+            assigned = assignments_of(given) if force else AssignmentsIfLeader(name, given)
+            fields = _member_fields(name, assignments=assigned, **said)
+            if top is None or top >= 5:
+                kind = ProtocolOf(name, "type") if protocol_type is AUTO else protocol_type
+                protocol = ProtocolOf(name, "name") if protocol_name is AUTO else protocol_name
+                fields |= {"protocol_type": kind, "protocol_name": protocol}
+            api = "SyncGroup"
+            self.ask(name, api, version=version, at_most=at_most, wait=wait is True, **fields)
+        self._then(wait, settle=settle)
+
+    def beat(self, *who: str, **said: Any) -> None:
+        """Heartbeat of each; `said`: see `_member_fields` and `ask`."""
+        for name in who:
+            self.ask(name, "Heartbeat", **_member_fields(name, **said))
 
     def leave(
-        self,
-        who: str,
-        *rows: tuple[Any, str | None],
-        group: str = "g",
-        version: int | None = None,
-        connection: str | None = None,
+        self, who: str, *rows: tuple[Any, str | None], group: str = "g", **asked: Any
     ) -> None:
         """LeaveGroup from version 3: rows of (member id, instance id); by default the sender's."""
         own: tuple[Any, str | None] = (IdOf(who), instance_of(who))
         pairs = rows or (own,)
         members = tuple(LeavingMember(member_id=m, group_instance_id=i) for m, i in pairs)
-        self.ask(
-            who,
-            "LeaveGroup",
-            version=version,
-            connection=connection,
-            group_id=group,
-            members=members,
-        )
+        self.ask(who, "LeaveGroup", group_id=group, members=members, **asked)
 
     def leave_legacy(
         self, who: str, *, member_id: Any = AUTO, version: int = 2, group: str = "g"
@@ -225,24 +206,11 @@ class Script:
         mid = IdOf(who) if member_id is AUTO else member_id
         self.ask(who, "LeaveGroup", version=version, group_id=group, member_id=mid)
 
-    def commit(
-        self,
-        who: str,
-        *,
-        offset: int = 1,
-        topic: str = "t",
-        generation: Any = AUTO,
-        member_id: Any = AUTO,
-        instance: Any = AUTO,
-        group: str = "g",
-        version: int | None = None,
-        connection: str | None = None,
-    ) -> None:
-        """OffsetCommit of one partition."""
+    def commit(self, who: str, *, offset: int = 1, topic: str = "t", **said: Any) -> None:
+        """OffsetCommit of one partition; `said`: see `_member_fields` and `ask`."""
         part = CommitPartition(partition_index=0, committed_offset=offset)
         topics = (CommitTopic(name=topic, partitions=(part,)),)
-        fields = _member_fields(who, group, generation, member_id, instance, topics=topics)
-        self.ask(who, "OffsetCommit", version=version, connection=connection, **fields)
+        self.ask(who, "OffsetCommit", **_member_fields(who, topics=topics, **said))
 
     def fetch(
         self, who: str, *, version: int | None = None, at_most: int | None = 7, group: str = "g"
@@ -354,7 +322,13 @@ def assignments_of(pairs: tuple[tuple[Any, bytes], ...]) -> Any:
 
 
 def _member_fields(
-    who: str, group: str, generation: Any, member_id: Any, instance: Any, **more: Any
+    who: str,
+    *,
+    group: str = "g",
+    generation: Any = AUTO,
+    member_id: Any = AUTO,
+    instance: Any = AUTO,
+    **more: Any,
 ) -> dict[str, Any]:
     """The fields by which a member of a group says who it is, around what else it says."""
     mine = instance_of(who) if instance is AUTO else instance

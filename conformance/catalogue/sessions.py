@@ -23,10 +23,8 @@ def silent_member(s: Script) -> None:
     s.says("b", session=SHORT)
     s.stable("a", "b")
     s.outlast("short session", beating=("a",))
-    s.beat("a")
-    s.beat("b")
-    s.join("b", wait=True)
-    s.join("a", wait=True)
+    s.beat("a", "b")
+    s.join("b", "a", wait=True)
 
 
 @case("SESSION-EXPIRED", "HEARTBEAT-INSTANCE-UNMAPPED", "JOIN-STATIC-EMPTY-NEW")
@@ -35,13 +33,10 @@ def silent_static_member(s: Script) -> None:
     s.says("B1", session=SHORT)
     s.stable("a", "B1")
     s.outlast("short session", beating=("a",))
-    s.beat("a")
-    s.beat("B1")
+    s.beat("a", "B1")
     s.join("B1", wait=True)
-    s.join("B2")
-    s.settle()
-    s.join("a")
-    s.wait("a", "B2")
+    s.join("B2", settle=True)
+    s.join("a", wait=("a", "B2"))
 
 
 @case("SESSION-EXPIRED", "JOIN-PHASE-ALL-JOINED")
@@ -51,9 +46,7 @@ def silent_leader(s: Script) -> None:
     s.stable("A1", "b", "C1")
     s.outlast("short session", beating=("b", "C1"))
     s.beat("b")
-    s.join("b")
-    s.join("C1")
-    s.wait("b", "C1")
+    s.join("b", "C1", wait=("b", "C1"))
     s.synced("b", "C1")
 
 
@@ -63,8 +56,7 @@ def silent_between_join_and_sync(s: Script) -> None:
     s.says("b", session=SHORT, rebalance=LONG)
     s.completing("a", "b")
     s.outlast("short session", beating=("a",))
-    s.beat("a")
-    s.beat("b")
+    s.beat("a", "b")
     s.join("a", wait=True)
 
 
@@ -76,8 +68,7 @@ def silent_static_member_between_join_and_sync(s: Script) -> None:
     s.sync("c")
     s.pause("short session")
     s.wait("c")
-    s.beat("a")
-    s.beat("B1")
+    s.beat("a", "B1")
 
 
 @case("SESSION-EXPIRED-PREPARING", "JOIN-PHASE-ALL-JOINED")
@@ -85,8 +76,7 @@ def silent_during_a_rebalance(s: Script) -> None:
     """A rebalance waits for a dynamic member no longer than that one's session."""
     s.says("b", session=SHORT)
     s.preparing("a", "b")
-    s.join("a")
-    s.wait("a", "n")
+    s.join("a", wait=("a", "n"))
     s.beat("b")
 
 
@@ -95,8 +85,7 @@ def silent_static_member_during_a_rebalance(s: Script) -> None:
     """A rebalance waits for a static member no longer than that one's session."""
     s.says("B1", session=SHORT)
     s.preparing("a", "B1")
-    s.join("a")
-    s.wait("a", "n")
+    s.join("a", wait=("a", "n"))
     s.beat("B1")
 
 
@@ -117,8 +106,7 @@ def heartbeats_keep_alive(s: Script) -> None:
     s.stable("a", "B1")
     for _ in range(2):
         s.pause("short session", minus=True)
-        s.beat("a")
-        s.beat("B1")
+        s.beat("a", "B1")
     s.join("B1", wait=True)
 
 
@@ -142,8 +130,7 @@ def heartbeats_keep_alive_during_a_rebalance(s: Script) -> None:
     s.pause("short session", minus=True)
     s.beat("b")
     s.pause("short session", minus=True)
-    s.join("b")
-    s.wait("a", "b", "n")
+    s.join("b", wait=("a", "b", "n"))
 
 
 @case("COMMIT-STABLE", "HEARTBEAT-STABLE")
@@ -166,8 +153,7 @@ def commits_keep_alive_during_a_rebalance(s: Script) -> None:
     s.pause("short session", minus=True)
     s.commit("b")
     s.pause("short session", minus=True)
-    s.join("b")
-    s.wait("a", "b", "n")
+    s.join("b", wait=("a", "b", "n"))
 
 
 @case("SYNC-COMPLETING-LEADER", "HEARTBEAT-STABLE")
@@ -177,8 +163,7 @@ def answered_sync_keeps_alive(s: Script) -> None:
     s.completing("a", "b")
     s.sync("b")
     s.pause("short session", minus=True)
-    s.sync("a", assign=("a", "b"))
-    s.wait("a", "b")
+    s.sync("a", assign=("a", "b"), wait=("a", "b"))
     s.pause("short session", minus=True)
     s.beat("b")
 
@@ -191,8 +176,7 @@ def restart_keeps_alive(s: Script) -> None:
     s.pause("short session", minus=True)
     s.join("B2", wait=True)
     s.pause("short session", minus=True)
-    s.beat("B2")
-    s.beat("a")
+    s.beat("B2", "a")
 
 
 @case("SESSION-EXPIRED", "JOIN-STATIC-EMPTY-STABLE")
@@ -202,8 +186,7 @@ def session_of_a_restart_is_shorter(s: Script) -> None:
     s.stable("a", "B1")
     s.join("B2", wait=True)
     s.outlast("short session", beating=("a",))
-    s.beat("a")
-    s.beat("B2")
+    s.beat("a", "B2")
 
 
 @case("JOIN-STATIC-EMPTY-STABLE", "HEARTBEAT-STABLE")
@@ -213,8 +196,7 @@ def session_of_a_restart_is_longer(s: Script) -> None:
     s.stable("a", "B1")
     s.join("B2", wait=True)
     s.outlast("short session", beating=("a",))
-    s.beat("a")
-    s.beat("B2")
+    s.beat("a", "B2")
 
 
 @case("SESSION-EXPIRED", "JOIN-MEMBER-PREPARING")
@@ -222,8 +204,7 @@ def session_of_a_rejoin(s: Script) -> None:
     """The session timeout that a member's rejoin brings is the one that counts."""
     s.preparing("a", "b")
     s.join("b", session=SHORT)
-    s.join("a")
-    s.wait("a", "b", "n")
+    s.join("a", wait=("a", "b", "n"))
     s.synced("a", "b", "n")
     s.outlast("short session", beating=("a",))
     s.beat("a")
@@ -235,8 +216,7 @@ def session_of_a_changed_follower(s: Script) -> None:
     s.stable("a", "B1")
     s.join("B1", session=SHORT, protocols=RENEWED)
     s.pause()
-    s.join("a")
-    s.wait("a", "B1")
+    s.join("a", wait=("a", "B1"))
     s.synced("a", "B1")
     s.outlast("short session", beating=("a",))
     s.beat("a")
@@ -246,10 +226,8 @@ def session_of_a_changed_follower(s: Script) -> None:
 def session_of_a_leader_that_rejoined(s: Script) -> None:
     """The same for a leader."""
     s.stable("a", "b")
-    s.join("a", session=SHORT)
-    s.settle()
-    s.join("b")
-    s.wait("a", "b")
+    s.join("a", session=SHORT, settle=True)
+    s.join("b", wait=("a", "b"))
     s.synced("a", "b")
     s.outlast("short session", beating=("b",))
     s.beat("b")
@@ -259,10 +237,8 @@ def session_of_a_leader_that_rejoined(s: Script) -> None:
 def session_of_a_change_before_the_sync(s: Script) -> None:
     """The same for a member that changed between join and sync."""
     s.completing("a", "b")
-    s.join("b", session=SHORT, protocols=RENEWED)
-    s.settle()
-    s.join("a")
-    s.wait("a", "b")
+    s.join("b", session=SHORT, protocols=RENEWED, settle=True)
+    s.join("a", wait=("a", "b"))
     s.synced("a", "b")
     s.outlast("short session", beating=("a",))
     s.beat("a")
@@ -275,8 +251,7 @@ def waiting_join_is_alive(s: Script) -> None:
     s.preparing("a", "b")
     s.join("a")
     s.pause("short session")
-    s.join("b")
-    s.wait("a", "b", "n")
+    s.join("b", wait=("a", "b", "n"))
 
 
 @case("SESSION-WAITING", "JOIN-STATIC-EMPTY-PREPARING")
@@ -285,13 +260,11 @@ def restart_during_the_first_join_is_alive(s: Script) -> None:
     s.says("A1", session=SHORT)
     s.says("A2", session=SHORT)
     s.stable("x")
-    s.join("A1")
-    s.settle()
+    s.join("A1", settle=True)
     s.join("A2")
     s.wait("A1")
     s.pause("short session")
-    s.join("x")
-    s.wait("A2", "x")
+    s.join("x", wait=("A2", "x"))
 
 
 @case("SESSION-WAITING", "SYNC-COMPLETING-LEADER")
@@ -301,8 +274,7 @@ def waiting_sync_is_alive(s: Script) -> None:
     s.completing("a", "B1")
     s.sync("B1")
     s.outlast("short session", beating=("a",))
-    s.sync("a", assign=("a", "B1"))
-    s.wait("a", "B1")
+    s.sync("a", assign=("a", "B1"), wait=("a", "B1"))
     s.beat("B1")
 
 
@@ -320,11 +292,9 @@ def pending_id_expires(s: Script) -> None:
 def first_join_waits_longer_than_a_session(s: Script) -> None:
     """A member whose first join waits is no silent one, however short its session is."""
     s.stable("a")
-    s.join("N1", session=SHORT)
-    s.settle()
+    s.join("N1", session=SHORT, settle=True)
     s.outlast("short session", beating=("a",))
-    s.join("a")
-    s.wait("a", "N1")
+    s.join("a", wait=("a", "N1"))
     s.synced("a", "N1")
 
 

@@ -38,8 +38,7 @@ def no_group_name(s: Script) -> None:
 @case("SYNC-GROUP-ABSENT")
 def no_group(s: Script) -> None:
     """In a group that doesn't exist nobody is a member, with an instance or without."""
-    s.sync("a", member_id=_NOBODY, generation=1, at_most=4, wait=True)
-    s.sync("A1", member_id=_NOBODY, generation=1, at_most=4, wait=True)
+    s.sync("a", "A1", member_id=_NOBODY, generation=1, at_most=4, wait=True)
 
 
 @case("SYNC-INSTANCE-UNMAPPED")
@@ -119,22 +118,17 @@ def another_protocol_in_a_stable_group(s: Script) -> None:
 def sync_while_a_rebalance_is_prepared(s: Script) -> None:
     """A sync that comes after the next rebalance began is told of it."""
     s.preparing("a", "B1")
-    s.sync("a", wait=True)
-    s.sync("B1", wait=True)
-    s.join("a")
-    s.join("B1")
-    s.wait("a", "B1", "n")
+    s.sync("a", "B1", wait=True)
+    s.join("a", "B1", wait=("a", "B1", "n"))
 
 
 @case("SYNC-COMPLETING-FOLLOWER", "SYNC-COMPLETING-LEADER")
 def followers_wait_for_the_leader(s: Script) -> None:
     """Followers are answered when the leader has assigned, each with its own part."""
     s.completing("a", "b", "C1")
-    s.sync("b")
-    s.sync("C1")
+    s.sync("b", "C1")
     s.pause()
-    s.sync("a", assign=("a", "b", "C1"))
-    s.wait("a", "b", "C1")
+    s.sync("a", assign=("a", "b", "C1"), wait=("a", "b", "C1"))
 
 
 @case("SYNC-COMPLETING-FOLLOWER", "SYNC-COMPLETING-LEADER")
@@ -143,8 +137,7 @@ def follower_that_assigns(s: Script) -> None:
     s.completing("a", "b")
     s.sync("b", assign=("b",), force=True)
     s.pause()
-    s.sync("a", assign=("a",))
-    s.wait("a", "b")
+    s.sync("a", assign=("a",), wait=("a", "b"))
 
 
 @case("SYNC-COMPLETING-LEADER", "SYNC-STABLE")
@@ -152,20 +145,16 @@ def members_that_are_left_out(s: Script) -> None:
     """Who is left out by the leader gets an empty assignment; who is no member is dropped."""
     s.completing("a", "b", "C1")
     s.join("n", member_id="", wait=True)
-    s.sync("b")
-    s.settle()
-    s.sync("a", assign=("a", "C1", "n"))
-    s.wait("a", "b")
-    s.sync("C1", wait=True)
-    s.sync("b", wait=True)
+    s.sync("b", settle=True)
+    s.sync("a", assign=("a", "C1", "n"), wait=("a", "b"))
+    s.sync("C1", "b", wait=True)
 
 
 @case("SYNC-COMPLETING-LEADER", "SYNC-STABLE")
 def nobody_is_assigned_anything(s: Script) -> None:
     """A leader may assign nothing; the group is stable all the same."""
     s.completing("a", "b")
-    s.sync("a", wait=True)
-    s.sync("b", wait=True)
+    s.sync("a", "b", wait=True)
     s.beat("b")
 
 
@@ -173,12 +162,10 @@ def nobody_is_assigned_anything(s: Script) -> None:
 def follower_syncs_twice_at_once(s: Script) -> None:
     """A follower that sends its sync anew, from another connection, is answered there."""
     s.completing("a", "b")
-    s.sync("b")
-    s.settle()
+    s.sync("b", settle=True)
     s.sync("b", connection="b again")
     s.pause()
-    s.sync("a", assign=("a", "b"))
-    s.wait("a", "b")
+    s.sync("a", assign=("a", "b"), wait=("a", "b"))
 
 
 @case("SYNC-STABLE")
@@ -186,8 +173,7 @@ def follower_comes_late(s: Script) -> None:
     """A follower that syncs after the leader is answered at once."""
     s.completing("a", "b", "C1")
     s.sync("a", assign=("a", "b", "C1"), wait=True)
-    s.sync("b", wait=True)
-    s.sync("C1", wait=True)
+    s.sync("b", "C1", wait=True)
 
 
 @case("SYNC-STABLE")

@@ -17,8 +17,7 @@ def absent_member(s: Script) -> None:
     """A dynamic member that doesn't rejoin within the rebalance timeout is removed."""
     s.says("a", "b", "n", rebalance=SHORT)
     s.preparing("a", "b")
-    s.join("a")
-    s.wait("a", "n")
+    s.join("a", wait=("a", "n"))
     s.beat("b")
     s.join("b", wait=True)
 
@@ -28,8 +27,7 @@ def absent_static_member(s: Script) -> None:
     """A static member that doesn't rejoin is kept, with what it offered: it may come back."""
     s.says("a", "B1", "n", rebalance=SHORT)
     s.preparing("a", "B1")
-    s.join("a")
-    s.wait("a", "n")
+    s.join("a", wait=("a", "n"))
     s.beat("B1")
     s.join("B1", wait=True)
     s.synced("a", "B1", "n")
@@ -42,8 +40,7 @@ def absent_static_member_until_its_session_ends(s: Script) -> None:
     s.says("B1", session=Ms("short session"), rebalance=SHORT)
     s.preparing("a", "B1")
     s.beat("B1")
-    s.join("a")
-    s.wait("a", "n")
+    s.join("a", wait=("a", "n"))
     s.synced("a", "n")
     s.outlast("short session", beating=("a",))
     s.beat("a")
@@ -54,14 +51,10 @@ def absent_static_member_restarts(s: Script) -> None:
     """An instance that was absent from a rebalance is replaced by its next process as ever."""
     s.says("a", "B1", "B2", "n", rebalance=SHORT)
     s.preparing("a", "B1")
-    s.join("a")
-    s.wait("a", "n")
-    s.join("B2")
-    s.settle()
+    s.join("a", wait=("a", "n"))
+    s.join("B2", settle=True)
     s.beat("B1")
-    s.join("a")
-    s.join("n")
-    s.wait("a", "B2", "n")
+    s.join("a", "n", wait=("a", "B2", "n"))
 
 
 @case("JOIN-PHASE-EXPIRED", "SYNC-COMPLETING-LEADER")
@@ -69,8 +62,7 @@ def absent_leader(s: Script) -> None:
     """A static leader that is absent keeps its place; somebody who is there leads."""
     s.says("A1", "b", "n", rebalance=SHORT)
     s.preparing("A1", "b")
-    s.join("b")
-    s.wait("b", "n")
+    s.join("b", wait=("b", "n"))
     s.synced("b", "n")
     s.join("A1", wait=True)
     s.sync("A1", wait=True)
@@ -84,9 +76,7 @@ def only_absent_static_members(s: Script) -> None:
     s.leave("c")
     s.pause("short rebalance")
     s.beat("A1")
-    s.join("A1")
-    s.join("B1")
-    s.wait("A1", "B1")
+    s.join("A1", "B1", wait=("A1", "B1"))
 
 
 @case("JOIN-PHASE-POSTPONED", "JOIN-PHASE-EXPIRED")
@@ -96,8 +86,7 @@ def postponed_rebalance_is_not_forgotten(s: Script) -> None:
     s.stable("A1", "B1", "c")
     s.leave("c")
     s.pause("short rebalance")
-    s.join("B1")
-    s.wait("B1")
+    s.join("B1", wait=True)
     s.synced("B1")
     s.beat("A1")
 
@@ -109,10 +98,8 @@ def postponed_rebalance_keeps_no_dynamic_member(s: Script) -> None:
     s.stable("A1", "b", "c")
     s.leave("c")
     s.pause("short rebalance")
-    s.beat("A1")
-    s.beat("b")
-    s.join("b", wait=True)
-    s.join("A1", wait=True)
+    s.beat("A1", "b")
+    s.join("b", "A1", wait=True)
 
 
 @case("JOIN-PHASE-NOBODY-JOINED", "HEARTBEAT-UNKNOWN-MEMBER")
@@ -132,12 +119,10 @@ def rebalance_timeout_of_a_restart(s: Script) -> None:
     s.says("a", "B1", "n", rebalance=SHORT)
     s.stable("a", "B1")
     s.join("B2", wait=True)
-    s.enter("n")
-    s.settle()
+    s.enter("n", settle=True)
     s.join("a")
     s.pause("short rebalance")
-    s.join("B2")
-    s.wait("a", "B2", "n")
+    s.join("B2", wait=("a", "B2", "n"))
 
 
 @case("JOIN-PHASE-WAIT", "JOIN-PHASE-ALL-JOINED")
@@ -145,12 +130,10 @@ def longest_rebalance_timeout_counts(s: Script) -> None:
     """A group waits as long as any of its members asks for."""
     s.says("a", "n", rebalance=SHORT)
     s.stable("a", "b")
-    s.enter("n")
-    s.settle()
+    s.enter("n", settle=True)
     s.join("a")
     s.pause("short rebalance")
-    s.join("b")
-    s.wait("a", "b", "n")
+    s.join("b", wait=("a", "b", "n"))
 
 
 @case("SYNC-PHASE-EXPIRED", "HEARTBEAT-COMPLETING")
@@ -174,8 +157,7 @@ def follower_never_syncs(s: Script) -> None:
     s.sync("a", assign=("a", "b"), wait=True)
     s.beat("b")
     s.pause("short rebalance")
-    s.beat("a")
-    s.beat("b")
+    s.beat("a", "b")
 
 
 @case("SYNC-PHASE-EXPIRED", "HEARTBEAT-INSTANCE-UNMAPPED")
@@ -185,8 +167,7 @@ def static_follower_never_syncs(s: Script) -> None:
     s.completing("a", "B1")
     s.sync("a", assign=("a", "B1"), wait=True)
     s.pause("short rebalance")
-    s.beat("a")
-    s.beat("B1")
+    s.beat("a", "B1")
 
 
 @case("SYNC-PHASE-EXPIRED", "JOIN-PHASE-EXPIRED")
@@ -194,10 +175,8 @@ def nobody_syncs_after_an_expired_rebalance(s: Script) -> None:
     """The wait for syncs begins after a rebalance that ran into its timeout, as after any other."""
     s.says("a", "b", "n", rebalance=SHORT)
     s.preparing("a", "b")
-    s.join("a")
-    s.wait("a", "n")
-    s.sync("n")
-    s.wait("n")
+    s.join("a", wait=("a", "n"))
+    s.sync("n", wait=True)
     s.beat("a")
 
 
@@ -218,8 +197,7 @@ def everybody_synced(s: Script) -> None:
     s.sync("a", assign=("a", "B1"), wait=True)
     s.sync("B1", wait=True)
     s.pause("short rebalance")
-    s.beat("a")
-    s.beat("B1")
+    s.beat("a", "B1")
 
 
 @case("JOIN-PHASE-DELAY-OVER", delayed=False)
@@ -227,29 +205,24 @@ def no_delay(s: Script) -> None:
     """Without an initial delay the first member makes the first generation alone."""
     s.join("A1", wait=True)
     s.synced("A1")
-    s.join("B1")
-    s.settle()
+    s.join("B1", settle=True)
     s.beat("A1")
 
 
 @case("JOIN-PHASE-DELAY-EXTENDED", "JOIN-PHASE-DELAY-OVER", delayed=True)
 def newcomer_extends_the_delay(s: Script) -> None:
     """Somebody new extends the initial delay; all make the first generation together."""
-    s.join("A1")
-    s.settle()
+    s.join("A1", settle=True)
     s.join("b", member_id="", wait=True)
-    s.join("b")
-    s.wait("A1", "b")
+    s.join("b", wait=("A1", "b"))
     s.synced("A1", "b")
 
 
 @case("JOIN-PHASE-DELAY-OVER", delayed=True)
 def restart_does_not_extend_the_delay(s: Script) -> None:
     """A second process during the initial delay replaces the first and extends nothing."""
-    s.join("A1")
-    s.settle()
-    s.join("A2")
-    s.wait("A1", "A2")
+    s.join("A1", settle=True)
+    s.join("A2", wait=("A1", "A2"))
     s.synced("A2")
 
 
@@ -257,10 +230,8 @@ def restart_does_not_extend_the_delay(s: Script) -> None:
 def delay_ends_with_the_rebalance_timeout(s: Script) -> None:
     """The initial delay is extended by no more than what is left of the rebalance timeout."""
     s.says("A1", "B1", rebalance=SHORT)
-    s.join("A1")
-    s.settle()
-    s.join("B1")
-    s.wait("A1", "B1")
+    s.join("A1", settle=True)
+    s.join("B1", wait=("A1", "B1"))
 
 
 @case("JOIN-PHASE-DELAY-OVER", "JOIN-PHASE-DELAY-EXTENDED", delayed=True)
@@ -269,11 +240,9 @@ def delay_ends_though_others_come(s: Script) -> None:
     s.says("A1", "B1", "C1", rebalance=Ms("two ticks"))
     s.join("A1")
     s.steps.append(Pause((Ms("delay"),), margins=0, parts=2))
-    s.join("B1")
-    s.settle()
+    s.join("B1", settle=True)
     s.pause("delay", margins=0)
-    s.join("C1")
-    s.wait("A1", "B1", "C1")
+    s.join("C1", wait=("A1", "B1", "C1"))
 
 
 @case("JOIN-PHASE-DELAY-OVER", "JOIN-PHASE-ALL-LEFT", delayed=True)
@@ -281,16 +250,14 @@ def delay_of_a_group_that_was_empty(s: Script) -> None:
     """A group that became Empty waits again before its next generation."""
     s.stable("a")
     s.leave("a")
-    s.join("A1")
-    s.wait("A1")
+    s.join("A1", wait=True)
 
 
 @case("JOIN-PHASE-NOBODY-JOINED", delayed=True)
 def everybody_leaves_during_the_delay(s: Script) -> None:
     """If all leave during the initial delay the group is Empty when it is over."""
     s.join("a", member_id="", wait=True)
-    s.join("a")
-    s.settle()
+    s.join("a", settle=True)
     s.leave("a", connection="a again")
     s.wait("a")
     s.pause("delay")

@@ -17,7 +17,6 @@ import math
 import random
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
-from types import TracebackType
 from typing import Any, Self, TypeVar, cast
 
 from fencepost.conformance.runtime.errors import TargetUnavailableError
@@ -110,12 +109,7 @@ class ModelBroker:
         self._cluster.topics.update(dict.fromkeys(self._topics, PARTITIONS))
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         """Close the port and all connections."""
         if self._timer is not None:
             self._timer.cancel()

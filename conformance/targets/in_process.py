@@ -29,7 +29,6 @@ from fencepost.model.messages.shapes import ShapeError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
-    from types import TracebackType
 
     from fencepost.model.coordinator import AsyncCoordinator
     from fencepost.model.revision import Revision
@@ -150,12 +149,7 @@ class InProcessTarget:
         """Nothing to start."""
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         """Nothing to end."""
 
     def provenance(self) -> Provenance:

@@ -31,7 +31,6 @@ from fencepost.properties.stateful.programs import Program
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
-    from types import TracebackType
 
     from fencepost.model.coordinator import AsyncCoordinator
 
@@ -74,12 +73,7 @@ class FactoryTarget:
         """Nothing to start."""
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         """Nothing to end."""
 
     def provenance(self) -> Provenance:

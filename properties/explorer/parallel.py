@@ -16,7 +16,6 @@ from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from multiprocessing.connection import Connection, wait
-from types import TracebackType
 from typing import Generic, Self, cast
 
 from fencepost.properties.explorer.chunk import Expanded, Judge, Manner, expand_chunk
@@ -72,12 +71,7 @@ class LevelWorkers(Generic[S, A]):
             raise
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        where: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._group.end()
 
     def results(self) -> Iterator[tuple[int, Expanded[S, A]]]:

@@ -10,7 +10,6 @@ import asyncio
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from types import TracebackType
 from typing import Self
 
 from support.runs import KAFKA_4, Lie, honest
@@ -157,12 +156,7 @@ class RealClockTarget:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         """Nothing to end."""
 
     def provenance(self) -> Provenance:

@@ -67,10 +67,8 @@ def two_in_generation_2(s: Script) -> None:
     """Steps 1 to 8."""
     s.join("A1", wait=True)
     s.sync("A1", assign=("A1",), wait=True)
-    s.join("B1")
-    s.settle()
-    s.join("A1")
-    s.wait("B1", "A1")
+    s.join("B1", settle=True)
+    s.join("A1", wait=("B1", "A1"))
     s.sync("A1", assign=("A1", "B1"), wait=True)
     s.sync("B1", wait=True)
 
@@ -81,8 +79,7 @@ def follower(s: Script) -> None:
     two_in_generation_2(s)
     s.join("B2", wait=True)
     s.sync("B2", wait=True)
-    s.beat("A1")
-    s.beat("B2")
+    s.beat("A1", "B2")
 
 
 @STORIES.case("JOIN-STATIC-EMPTY-PREPARING")
@@ -90,14 +87,11 @@ def preparing(s: Script) -> None:
     """A follower restarts while a rebalance is prepared."""
     two_in_generation_2(s)
     s.join("n", member_id="", wait=True)
-    s.join("n")
-    s.settle()
-    s.join("B1")
-    s.settle()
+    s.join("n", settle=True)
+    s.join("B1", settle=True)
     s.join("B2")
     s.wait("B1")
-    s.join("A1")
-    s.wait("A1", "B2", "n")
+    s.join("A1", wait=("A1", "B2", "n"))
 
 
 @STORIES.case("HEARTBEAT-INSTANCE-FENCED")

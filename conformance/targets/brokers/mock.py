@@ -28,7 +28,6 @@ import sys
 import tempfile
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
-from types import TracebackType
 from typing import Self
 
 from fencepost.conformance.runtime.errors import TargetUnavailableError
@@ -202,12 +201,7 @@ class MockTarget(Target):
             )
         )
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         """End the child process."""
         await self._stack.aclose()
 

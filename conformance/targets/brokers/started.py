@@ -15,7 +15,6 @@ from collections.abc import AsyncIterator, Collection, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 from fencepost.conformance.runtime.errors import TargetUnavailableError
@@ -129,12 +128,7 @@ class StartedTarget(Target):
             raise
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         """End all brokers; their data goes with them."""
         starting = list(self._brokers.values())
         self._brokers.clear()

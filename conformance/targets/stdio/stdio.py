@@ -11,7 +11,6 @@ import asyncio
 import shlex
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from types import TracebackType
 from typing import Self
 
 from fencepost.conformance.runtime.errors import TargetUnavailableError
@@ -69,12 +68,7 @@ class ExecTarget:
         self._idle.append(coordinator)
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         """End all processes, and whatever they started."""
         self._hello = None
         self._idle.clear()

@@ -15,7 +15,6 @@ import itertools
 import secrets
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
-from types import TracebackType
 from typing import Self
 
 from fencepost.conformance.runtime.errors import TargetUnavailableError
@@ -143,12 +142,7 @@ class TcpTarget(Target):
             raise
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         """Remove what this run left on the broker, as far as the broker lets it, within seconds."""
         self.lines.close()
         if not self._temporary:
