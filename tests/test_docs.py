@@ -163,6 +163,7 @@ def unknown_target(arguments: list[str], root: Path) -> str | None:
             config = configparser.ConfigParser(interpolation=None)
             config.read(root / "tox.ini")
             known = re.split(r"[,\s]+", config["tox"]["env_list"])
+            known += [name.partition(":")[2] for name in config.sections() if ":" in name]
             asked = [
                 name
                 for option, names in pairwise(rest)
