@@ -104,9 +104,9 @@ def as_unfolded(graph: ControllableGraph, walk: Walk) -> list[tuple[str, Any, An
 
 @pytest.mark.parametrize("cast", COVER_SCOPES, ids=lambda cast: cast.name)
 def test_a_plan_is_answered_as_its_walk_says(pairs: Covered, cast: Any) -> None:
-    (suite,) = [made for known, made in pairs.casts if known is cast]
-    before = [len(made.walks) for known, made in pairs.casts]
-    begin = sum(before[: [known for known, _ in pairs.casts].index(cast)])
+    (suite,) = [made for known, made in pairs.scopes if known is cast]
+    before = [len(made.walks) for known, made in pairs.scopes]
+    begin = sum(before[: [known for known, _ in pairs.scopes].index(cast)])
     entries = pairs.entries[begin : begin + len(suite.walks)]
 
     for walk, result in zip(suite.walks, results(entries, KAFKA_4, KAFKA_4), strict=True):
