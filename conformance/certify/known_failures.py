@@ -20,7 +20,7 @@ from typing import Any
 from fencepost.conformance.execution.looks import Look, look_of, seen_in
 from fencepost.conformance.execution.outcome import CaseResult, Outcome
 from fencepost.model.revision import Revision
-from fencepost.traces.files.schemas import schema_error
+from fencepost.traces.files.schema import schema_error
 
 FORMAT = "fencepost-known-failures"
 VERSION = 1

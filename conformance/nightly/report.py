@@ -21,7 +21,7 @@ from fencepost.conformance.nightly.dedup import EACH_TIME, NEW, OPEN, Entry, ent
 from fencepost.conformance.nightly.nightly import FAILED, UNAVAILABLE, Looked, Night
 from fencepost.conformance.runtime.provenance import own_version
 from fencepost.traces.files.corpus_index import Sameness
-from fencepost.traces.files.schemas import schema_error
+from fencepost.traces.files.schema import schema_error
 from fencepost.traces.files.trace_file import TraceFile, TraceFileError
 from fencepost.traces.page.nightly_page import nightly_page
 from fencepost.traces.page.trace_data import ShownTrace

@@ -19,7 +19,7 @@ from fencepost.model.history import Sent
 from fencepost.properties.mutants.catalogue import find_revision
 from fencepost.properties.oracle.fingerprint import Shape, shape_of_violation
 from fencepost.traces.files.causes import known_cause
-from fencepost.traces.files.schemas import schema_error
+from fencepost.traces.files.schema import schema_error
 from fencepost.traces.files.trace_file import TraceFile, TraceFileError, read_document
 from fencepost.traces.text.words import with_names
 
