@@ -23,7 +23,7 @@ from fencepost.model.revision import Revision
 from fencepost.properties.oracle.fingerprint import Fingerprint, without_names
 from fencepost.traces.files.bad_input import BadInputError
 from fencepost.traces.files.causes import departures_in
-from fencepost.traces.files.schemas import schema_error
+from fencepost.traces.files.schema import schema_error
 
 FORMAT = "fencepost-known-failures"
 VERSION = 1

@@ -22,7 +22,7 @@ from fencepost.model.table.table import LEVELS
 from fencepost.properties.mutants import catalogue
 from fencepost.properties.oracle.fingerprint import broken_rule
 from fencepost.traces.files.bad_input import BadInputError
-from fencepost.traces.files.schemas import schema_error
+from fencepost.traces.files.schema import schema_error
 from fencepost.traces.files.trace_file import TraceFile
 
 if TYPE_CHECKING:

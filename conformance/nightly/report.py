@@ -28,7 +28,7 @@ from fencepost.conformance.nightly.nightly import FAILED, UNAVAILABLE, Night, Ta
 from fencepost.conformance.runtime.errors import EXIT_UNAVAILABLE
 from fencepost.conformance.runtime.versions import own_version
 from fencepost.properties.oracle.fingerprint import Bug
-from fencepost.traces.files.schemas import schema_error
+from fencepost.traces.files.schema import schema_error
 from fencepost.traces.files.trace_file import TraceFile, TraceFileError
 from fencepost.traces.page.nightly_page import nightly_page
 from fencepost.traces.page.trace_data import ShownTrace

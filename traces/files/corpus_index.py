@@ -17,7 +17,7 @@ from typing import Any, Self
 from fencepost.properties.mutants.catalogue import find_revision
 from fencepost.properties.oracle.fingerprint import Bug, Fingerprint, bug_of, fingerprint_of
 from fencepost.traces.files.causes import known_cause
-from fencepost.traces.files.schemas import schema_error
+from fencepost.traces.files.schema import schema_error
 from fencepost.traces.files.trace_file import TraceFile, TraceFileError, read_document
 from fencepost.traces.text.words import with_names
 

@@ -26,7 +26,7 @@ from fencepost.properties.mutants import catalogue
 from fencepost.properties.oracle import oracle
 from fencepost.properties.oracle.verdict import Verdict
 from fencepost.traces.files.bad_input import BadInputError
-from fencepost.traces.files.schemas import schema_error
+from fencepost.traces.files.schema import schema_error
 
 FORMAT = "fencepost-trace"
 VERSION = 1
