@@ -127,11 +127,11 @@ def machine_against(
             """Fails with the shortest program that is answered wrongly."""
             __tracebackhide__ = True
             chosen = settings or hypothesis_settings()
-            with ProgramRunner(target, judge, level=level, coverage=self.coverage) as court:
-                look = search_quickly if court.is_quick else search_side_by_side
-                searched: Searched = look(court, chosen, doings)
+            with ProgramRunner(target, judge, level=level, coverage=self.coverage) as runner:
+                look = search_quickly if runner.is_quick else search_side_by_side
+                searched: Searched = look(runner, chosen, doings)
                 said = self.coverage.text(judge)
-                report = _report(court, searched.found, traces) if searched.found else ""
+                report = _report(runner, searched.found, traces) if searched.found else ""
             print(said)  # noqa: T201  (pytest shows it: -rP, or where the test fails)
             if report:
                 raise ViolationError(report)
@@ -152,10 +152,10 @@ def check_programs(
     Raises ViolationError for the first that fails.
     """
     __tracebackhide__ = True
-    with ProgramRunner(target_of(held), find_revision(revision), level=level) as court:
-        results = court.run(programs)
+    with ProgramRunner(target_of(held), find_revision(revision), level=level) as runner:
+        results = runner.run(programs)
         failing = next((ran for ran in results if ran.fails), None)
-        report = _report(court, failing, traces) if failing is not None else ""
+        report = _report(runner, failing, traces) if failing is not None else ""
     if report:
         raise ViolationError(report)
     return results
@@ -170,13 +170,13 @@ def target_of(held: Held) -> Target:
     return FactoryTarget(held)
 
 
-def _report(court: ProgramRunner, ran: ProgramRun, traces: Path) -> str:
-    lines = ["this program was answered wrongly:", "", court.report(ran), ""]
+def _report(runner: ProgramRunner, ran: ProgramRun, traces: Path) -> str:
+    lines = ["this program was answered wrongly:", "", runner.report(ran), ""]
     lines += ["As code:", f"    {ran.program.text}"]
-    trace = court.trace(ran)
+    trace = runner.trace(ran)
     if trace is not None:
         traces.mkdir(parents=True, exist_ok=True)
-        path = traces / f"{_slug(court.target.name)}.json"
+        path = traces / f"{_slug(runner.target.name)}.json"
         trace.write(path)
         lines += ["Judge it again:", f"    fencepost replay {path}"]
     return "\n".join(lines)

@@ -84,7 +84,7 @@ class ProgramRunner:
         self._suite: Future[OpenTarget] = Future()
         self._ended: asyncio.Event | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._thread = threading.Thread(target=self._live, name="fencepost court", daemon=True)
+        self._thread = threading.Thread(target=self._live, name="fencepost runner", daemon=True)
 
     def __enter__(self) -> Self:
         """Open the target.  Its event loop runs in a thread, so that its lag is always measured."""

@@ -42,7 +42,9 @@ class _FailureFoundError(AssertionError):
     """A program fails."""
 
 
-def search_quickly(court: ProgramRunner, chosen: settings, doings: Sequence[str] = ALL) -> Searched:
+def search_quickly(
+    runner: ProgramRunner, chosen: settings, doings: Sequence[str] = ALL
+) -> Searched:
     """Let Hypothesis search with long programs, one after the other, on a virtual clock."""
     failing: list[ProgramRun] = []
     tried = 0
@@ -50,7 +52,7 @@ def search_quickly(court: ProgramRunner, chosen: settings, doings: Sequence[str]
     def run(program: Program) -> ProgramRun:
         nonlocal tried
         tried += 1
-        return court.run([program])[0]
+        return runner.run([program])[0]
 
     @settings(
         chosen,
@@ -96,15 +98,15 @@ def _shrunk(first: ProgramRun, run: Callable[[Program], ProgramRun]) -> ProgramR
 
 
 def search_side_by_side(
-    court: ProgramRunner, chosen: settings, doings: Sequence[str] = ALL
+    runner: ProgramRunner, chosen: settings, doings: Sequence[str] = ALL
 ) -> Searched:
     """Search in batches, on a real clock, where a program takes seconds."""
     tried = 0
     for batch in _batches(chosen, doings):
-        ran = court.run(batch)
+        ran = runner.run(batch)
         tried += len(ran)
         if failing := [r for r in ran if r.fails]:
-            best, more = _shorter(court, min(failing, key=_size))
+            best, more = _shorter(runner, min(failing, key=_size))
             return Searched(best, tried + more)
     return Searched(None, tried)
 
@@ -144,12 +146,12 @@ def _drawn(
     return list(found)
 
 
-def _shorter(court: ProgramRunner, best: ProgramRun) -> tuple[ProgramRun, int]:
+def _shorter(runner: ProgramRunner, best: ProgramRun) -> tuple[ProgramRun, int]:
     """The shortest program that still fails, and how many were run."""
     tried = {best.program}
     while candidates := [p for p in dict.fromkeys(_below(best.program)) if p not in tried]:
         tried.update(candidates)
-        ran = court.run(candidates)
+        ran = runner.run(candidates)
         failing = [r for r in ran if r.fails and r.gravity <= best.gravity]
         if not failing:
             break

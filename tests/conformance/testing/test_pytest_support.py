@@ -142,8 +142,8 @@ def test_programs_over_a_group_of_no_name_are_listed_once() -> None:
 def test_side_by_side_finds_and_shortens_too() -> None:
     """What is done under a real clock; here against one that takes no time."""
     coverage = Coverage()
-    with ProgramRunner(FactoryTarget(never_fences), KAFKA_4, coverage=coverage) as court:
-        searched = search_side_by_side(court, settings(FEW, max_examples=60))
+    with ProgramRunner(FactoryTarget(never_fences), KAFKA_4, coverage=coverage) as runner:
+        searched = search_side_by_side(runner, settings(FEW, max_examples=60))
 
     assert searched.found is not None
     assert searched.found.fails
@@ -153,8 +153,8 @@ def test_side_by_side_finds_and_shortens_too() -> None:
 
 def test_the_same_profile_finds_the_same() -> None:
     def search() -> Sequence[object]:
-        with ProgramRunner(FactoryTarget(never_fences), KAFKA_4) as court:
-            searched = search_quickly(court, settings(FEW, max_examples=100))
+        with ProgramRunner(FactoryTarget(never_fences), KAFKA_4) as runner:
+            searched = search_quickly(runner, settings(FEW, max_examples=100))
         assert searched.found is not None
         return searched.found.program, searched.examples
 
@@ -166,8 +166,8 @@ def test_what_nobody_knows_is_refused_at_once() -> None:
         machine_against("nothing")
 
 
-def test_a_court_that_is_not_open_says_so() -> None:
-    with pytest.raises(RuntimeError, match="use it in `with`"):
+def test_a_runner_that_is_not_open_says_so() -> None:
+    with pytest.raises(RuntimeError, match="use ProgramRunner in `with`"):
         ProgramRunner(target_of("model"), KAFKA_4).run([TWO_PROCESSES])
 
 
