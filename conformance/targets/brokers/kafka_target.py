@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import AsyncExitStack
 from pathlib import Path
 
 from fencepost.conformance.targets.brokers.kafka_broker import QUICK_FAILOVER, KafkaBroker
 from fencepost.conformance.targets.brokers.kafka_version import KafkaVersion
-from fencepost.conformance.targets.brokers.started import FIRST, BrokerVariant, StartedTarget
+from fencepost.conformance.targets.brokers.started import FIRST, BrokerPlace, StartedTarget
 from fencepost.conformance.targets.tcp.failovers import Failovers
 from fencepost.conformance.targets.tcp.tcp import TcpTarget
 from fencepost.model.coordinator import CONFIG_DEFAULTS
@@ -41,36 +40,22 @@ class KafkaTarget(StartedTarget):
         kind = "new" if self.version.has_new_coordinator else "old"
         return frozenset({f"kafka+{kind}"})
 
-    async def start_broker(
-        self,
-        kind: BrokerVariant,
-        stack: AsyncExitStack,
-        folder: Path,
-        log: Path,
-        working: Mapping[str, tuple[int, int]] | None,
-    ) -> TcpTarget:
+    async def start_broker(self, place: BrokerPlace) -> TcpTarget:
         """A broker, and its ZooKeeper where it needs one.  Raises TargetUnavailableError."""
+        kind, stack = place.kind, place.stack
         quick = QUICK_FAILOVER if kind.restarts else {}
         properties = quick | self._properties | kind.properties()
         request_log = self._request_log if kind == FIRST else None
-        broker = KafkaBroker(self.version, folder, log, properties, request_log=request_log)
+        broker = KafkaBroker(
+            self.version, place.folder, place.log, properties, request_log=request_log
+        )
         stack.push_async_callback(broker.end)
         await broker.start()
         failovers = None
         if kind.restarts:
             failovers = Failovers(broker.kill, broker.run_again)
             stack.push_async_callback(failovers.close)
-        tcp = TcpTarget(
-            broker.address,
-            name=self.name,
-            implementation=IMPLEMENTATION,
-            version=str(self.version),
-            deadlines=self.deadlines,
-            probe=working is None,
-            working=working,
-            capacity=self.capacity,
-            features=_FEATURES,
-            failovers=failovers,
-            temporary=True,
+        version, options = str(self.version), {"features": _FEATURES, "failovers": failovers}
+        return await self.connected(
+            place, broker.address, implementation=IMPLEMENTATION, version=version, **options
         )
-        return await stack.enter_async_context(tcp)

@@ -11,14 +11,13 @@ import re
 import shutil
 import time
 from collections.abc import Mapping
-from contextlib import AsyncExitStack
 from pathlib import Path
 
 from fencepost.conformance.runtime.errors import TargetUnavailableError
 from fencepost.conformance.runtime.toolchain.cache import cached
 from fencepost.conformance.runtime.toolchain.child import Child, free_ports
 from fencepost.conformance.runtime.toolchain.tools import find_tool, run_tool
-from fencepost.conformance.targets.brokers.started import BrokerVariant, StartedTarget
+from fencepost.conformance.targets.brokers.started import BrokerPlace, StartedTarget
 from fencepost.conformance.targets.tcp.address import Address
 from fencepost.conformance.targets.tcp.admin import Admin, AdminError, Deadlines
 from fencepost.conformance.targets.tcp.tcp import TcpTarget
@@ -72,35 +71,18 @@ class KfakeTarget(StartedTarget):
     ) -> None:
         super().__init__("kfake", _OURS | dict(properties or {}), logs, capacity)
 
-    async def start_broker(
-        self,
-        kind: BrokerVariant,
-        stack: AsyncExitStack,
-        folder: Path,
-        log: Path,
-        working: Mapping[str, tuple[int, int]] | None,
-    ) -> TcpTarget:
+    async def start_broker(self, place: BrokerPlace) -> TcpTarget:
         """Build it if need be, and start it.  Raises TargetUnavailableError."""
         program = await built()
         port = free_ports(1)[0]
-        properties = self._properties | kind.properties()
+        properties = self._properties | place.kind.properties()
         configs = [f"{key}={value}" for key, value in properties.items()]
-        child = await Child.start([str(program), str(port), *configs], log, folder=folder)
-        stack.push_async_callback(child.end)
+        command = [str(program), str(port), *configs]
+        child = await Child.start(command, place.log, folder=place.folder)
+        place.stack.push_async_callback(child.end)
         await _ready(child, Address(_HOST, port))
-        tcp = TcpTarget(
-            f"{_HOST}:{port}",
-            name=self.name,
-            settings=_UNTOLD,
-            implementation="kfake",
-            version=locked_version(),
-            deadlines=self.deadlines,
-            probe=working is None,
-            working=working,
-            capacity=self.capacity,
-            temporary=True,
-        )
-        return await stack.enter_async_context(tcp)
+        told = {"settings": _UNTOLD, "implementation": "kfake", "version": locked_version()}
+        return await self.connected(place, f"{_HOST}:{port}", **told)
 
 
 async def _ready(child: Child, address: Address) -> None:

@@ -27,14 +27,18 @@ import importlib.util
 import sys
 import tempfile
 from collections.abc import AsyncIterator, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
-from typing import Self
+from contextlib import asynccontextmanager
 
 from fencepost.conformance.runtime.errors import TargetUnavailableError
-from fencepost.conformance.targets.target import Hints, Provenance, Target
+from fencepost.conformance.targets.brokers.started import (
+    FIRST,
+    BrokerPlace,
+    BrokerVariant,
+    StartedTarget,
+)
+from fencepost.conformance.targets.target import Hints, ScopeNeeds
 from fencepost.conformance.targets.tcp.admin import DEADLINES, Deadlines
 from fencepost.conformance.targets.tcp.tcp import TcpTarget
-from fencepost.model.coordinator import AsyncCoordinator
 
 SETTINGS: Mapping[str, int | None] = {
     "group.initial.rebalance.delay.ms": 3000,
@@ -120,32 +124,17 @@ async def _end(process: asyncio.subprocess.Process) -> None:
             raise
 
 
-class MockTarget(Target):
+class MockTarget(StartedTarget):
     """The mock cluster; a scope that asks for it gets a mock of its own."""
 
-    name = "mock"
     hints = Hints(session_ms=6000, patience_ms=7000, tick_ms=1000)
     """A rebalance lasts for the session timeout less a second, so that must be short; whose session
     is over is looked at once a second."""
+    settable: frozenset[str] = frozenset()
+    fragile = True
 
     def __init__(self, deadlines: Deadlines = DEADLINES, *, capacity: int = 8) -> None:
-        self.capacity = capacity
-        self._deadlines = deadlines
-        self._stack = AsyncExitStack()
-        self._tcp: TcpTarget | None = None
-        self._version = "unknown"
-
-    @property
-    def tcp(self) -> TcpTarget:
-        """The broker behind it: `settings`, `working`, `broken`, `advertised`.  While open only."""
-        if self._tcp is None:
-            raise RuntimeError("the mock is not open: use it in `async with`")
-        return self._tcp
-
-    @property
-    def address(self) -> str:
-        """Where it listens, as `HOST:PORT`.  While open only."""
-        return str(self.tcp.address)
+        super().__init__("mock", None, None, capacity, deadlines)
 
     @property
     def settings(self) -> dict[str, int | None]:
@@ -153,68 +142,20 @@ class MockTarget(Target):
         return self.tcp.settings
 
     @property
-    def settings_source(self) -> dict[str, str]:
-        """Where each setting is from: all are `option`, known beforehand."""
-        return self.tcp.settings_source
-
-    @property
-    def advertised(self) -> dict[str, tuple[int, int]]:
-        """The versions that the mock says it speaks."""
-        return self.tcp.advertised
-
-    @property
-    def working(self) -> dict[str, tuple[int, int]]:
-        """The versions that it speaks."""
-        return self.tcp.working
-
-    @property
     def broken(self) -> dict[str, dict[int, str]]:
         """Advertised but broken: API → version → why."""
         return self.tcp.broken
 
-    async def __aenter__(self) -> Self:
-        """Start it and learn its versions.  Raises TargetUnavailableError."""
-        try:
-            self._tcp = await self._start(self._stack, None)
-            _leave_out(self._tcp)
-        except BaseException:
-            await self._stack.aclose()
-            raise
-        return self
-
-    async def _start(
-        self, stack: AsyncExitStack, working: Mapping[str, tuple[int, int]] | None
-    ) -> TcpTarget:
-        address, self._version, _ = await stack.enter_async_context(mock_server())
-        return await stack.enter_async_context(
-            TcpTarget(
-                address,
-                name=self.name,
-                settings=SETTINGS,
-                implementation="librdkafka-mock",
-                version=self._version,
-                deadlines=self._deadlines,
-                probe=working is None,
-                working=working,
-                capacity=self.capacity,
-                temporary=True,
-            )
+    async def start_broker(self, place: BrokerPlace) -> TcpTarget:
+        """Start a mock; the first one's versions are tried."""
+        address, version, _ = await place.stack.enter_async_context(mock_server())
+        tcp = await self.connected(
+            place, address, settings=SETTINGS, implementation="librdkafka-mock", version=version
         )
+        if place.working is None:
+            _leave_out(tcp)
+        return tcp
 
-    async def __aexit__(self, *_: object) -> None:
-        """End the child process."""
-        await self._stack.aclose()
-
-    def provenance(self) -> Provenance:
-        """The mock and the version of its library."""
-        return self.tcp.provenance()
-
-    @asynccontextmanager
-    async def scope(
-        self, label: str, *, isolated: bool = False, restarts: bool = False
-    ) -> AsyncIterator[AsyncCoordinator]:
-        """A scope on the common mock, or (`isolated`) on one that ends with the scope."""
-        del restarts
-        async with AsyncExitStack() as stack:
-            target = await self._start(stack, self.working) if isolated else self.tcp
-            yield await stack.enter_async_context(target.scope(label))
+    def _kind(self, needed: ScopeNeeds) -> BrokerVariant:
+        del needed
+        return FIRST

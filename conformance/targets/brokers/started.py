@@ -15,7 +15,7 @@ from collections.abc import AsyncIterator, Collection, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 from fencepost.conformance.runtime.errors import TargetUnavailableError
 from fencepost.conformance.targets.target import NO_LIMIT, Hints, Provenance, ScopeNeeds, Target
@@ -51,8 +51,22 @@ class BrokerVariant:
 FIRST = BrokerVariant()
 
 
+@dataclass(frozen=True, slots=True)
+class BrokerPlace:
+    """Where a broker is started: which kind, who ends it, the folder for its data, its log.
+
+    `working`: the versions that work; None: they are to be tried.
+    """
+
+    kind: BrokerVariant
+    stack: AsyncExitStack
+    folder: Path
+    log: Path
+    working: Mapping[str, tuple[int, int]] | None
+
+
 class StartedTarget(Target):
-    """What Kafka and kfake have in common; see `KafkaTarget` and `KfakeTarget`.
+    """What Kafka, kfake and the mock have in common; see `KafkaTarget`, `KfakeTarget`.
 
     `properties`: what the user set; `logs`: a folder for the brokers' logs (None: thrown away).
     """
@@ -83,19 +97,22 @@ class StartedTarget(Target):
         self._starting = asyncio.Semaphore(_AT_ONCE)
 
     @abstractmethod
-    async def start_broker(
-        self,
-        kind: BrokerVariant,
-        stack: AsyncExitStack,
-        folder: Path,
-        log: Path,
-        working: Mapping[str, tuple[int, int]] | None,
-    ) -> TcpTarget:
-        """Start a broker with its data in a folder; the stack ends it.
+    async def start_broker(self, place: BrokerPlace) -> TcpTarget:
+        """Start a broker with its data in a folder.  Raises TargetUnavailableError."""
 
-        `working`: the versions that work; None: they are to be tried.  Raises
-        TargetUnavailableError.
-        """
+    async def connected(self, place: BrokerPlace, address: str, **options: Any) -> TcpTarget:
+        """Reach a broker that was started; `options`: further ones of TcpTarget."""
+        tcp = TcpTarget(
+            address,
+            name=self.name,
+            deadlines=self.deadlines,
+            probe=place.working is None,
+            working=place.working,
+            capacity=self.capacity,
+            temporary=True,
+            **options,
+        )
+        return await place.stack.enter_async_context(tcp)
 
     @property
     def tcp(self) -> TcpTarget:
@@ -145,7 +162,7 @@ class StartedTarget(Target):
         log = (self._logs or folder) / f"{self.name.replace(':', '-')}-{kind}.log"
         log.parent.mkdir(parents=True, exist_ok=True)
         working = None if self._tcp is None else self._tcp.working
-        return await self.start_broker(kind, stack, folder, log, working)
+        return await self.start_broker(BrokerPlace(kind, stack, folder, log, working))
 
     def provenance(self) -> Provenance:
         """The implementation and its version."""

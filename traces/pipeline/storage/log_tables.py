@@ -7,18 +7,41 @@ are JSON as the log has them.
 
 from __future__ import annotations
 
+from dataclasses import fields, is_dataclass
+from types import NoneType
+from typing import Any, get_args, get_origin, get_type_hints
+
 import pyarrow as pa
+
+from fencepost.traces.audit.judge.results import UnjudgedSegment
+from fencepost.traces.audit.operations import operator_rows as rows
+from fencepost.traces.audit.operations.operator_words import OperatorProblem
 
 FORMAT = "fencepost-log-audit"
 VERSION = 1
 
 _WORDS = pa.list_(pa.string())
 _COUNTS = pa.map_(pa.string(), pa.int64())
+_COLUMNS = {int: pa.int64(), bool: pa.bool_()}
 
 
 def table(*fields: tuple[str, pa.DataType]) -> pa.Schema:
     """Make a schema of this version."""
     return pa.schema(list(fields), metadata={FORMAT: str(VERSION)})
+
+
+def _columns(row: type) -> list[tuple[str, pa.DataType]]:
+    """The columns of a row that is a dataclass."""
+    hints = get_type_hints(row)
+    return [(field.name, _column(hints[field.name])) for field in fields(row)]
+
+
+def _column(hint: Any) -> pa.DataType:
+    if parts := [part for part in get_args(hint) if part not in {NoneType, ...}]:
+        return pa.list_(_column(parts[0])) if get_origin(hint) is tuple else _column(parts[0])
+    if is_dataclass(hint):
+        return pa.struct(_columns(hint))
+    return _COLUMNS.get(hint, pa.string())  # an Enum is its word
 
 
 LINES = table(
@@ -62,9 +85,7 @@ FILES = table(
 )
 """A file that was read; `lines` counts all of it, `exchanges` what is read of it."""
 
-_UNJUDGED = pa.struct(
-    [("reason", pa.string()), ("first", pa.string()), ("last", pa.string()), ("lines", pa.int64())]
-)
+_UNJUDGED = pa.struct(_columns(UnjudgedSegment))
 
 GROUPS = table(
     ("group", pa.string()),
@@ -107,77 +128,22 @@ VIOLATIONS = table(
 )
 """An answer that no state explains; the first twenty of a group."""
 
-PROCESS = pa.struct([("client_id", pa.string()), ("host", pa.string())])
-"""A client process, as a broker sees it."""
-
-LIFE_LINES = table(
-    ("group", pa.string()),
-    ("instance_id", pa.string()),
-    ("member_id", pa.string()),
-    ("process", PROCESS),
-    ("from_ms", pa.int64()),
-    ("begins", pa.bool_()),  # false: it was there before the log
-    ("until_ms", pa.int64()),
-    ("end", pa.string()),
-    ("by", PROCESS),  # who replaced or removed it
-    ("fenced_ms", pa.int64()),
-    ("place", pa.string()),
-)
+LIFE_LINES = table(*_columns(rows.LifeLine))
 """One member id that held an instance id."""
 
-REBALANCES = table(
-    ("group", pa.string()),
-    ("generation", pa.int64()),
-    ("start_ms", pa.int64()),
-    ("completed_ms", pa.int64()),
-    ("stable_ms", pa.int64()),
-    ("cause", pa.string()),
-    ("who", pa.string()),
-    ("also", _WORDS),
-    ("members_before", pa.int64()),
-    ("members_after", pa.int64()),
-    ("remedy", pa.string()),
-    ("away_ms", pa.int64()),
-    ("session_ms", pa.int64()),
-    ("place", pa.string()),
-    ("duration_ms", pa.int64()),
-)
+REBALANCES = table(*_columns(rows.Rebalance), ("duration_ms", pa.int64()))
 """A rebalance, up to the generation that it led to."""
 
-DEPLOYMENTS = table(
-    ("group", pa.string()),
-    ("from_ms", pa.int64()),
-    ("until_ms", pa.int64()),
-    ("restarts", pa.int64()),
-    ("processes", pa.int64()),
-    ("rebalances", pa.int64()),
-)
+DEPLOYMENTS = table(*_columns(rows.Deployment))
 """Restarts of a group's members that follow each other closely."""
 
-THROWN_OUT = table(
-    ("group", pa.string()),
-    ("instance_id", pa.string()),
-    ("member_id", pa.string()),
-    ("process", PROCESS),
-    ("at_ms", pa.int64()),
-    ("silent_ms", pa.int64()),
-    ("session_ms", pa.int64()),
-    ("place", pa.string()),
-)
+THROWN_OUT = table(*_columns(rows.ThrownOut))
 """A member's session expired, though its process was alive."""
 
 NEAR_TIMEOUTS = THROWN_OUT
 """A member that stayed, but was once silent for much of its session timeout."""
 
-PROBLEMS = table(
-    ("kind", pa.string()),  # ping-pong, self-fencing, static-leave, short-session
-    ("group", pa.string()),
-    ("instance_id", pa.string()),
-    ("names", _WORDS),
-    ("says", pa.string()),
-    ("remedy", pa.string()),
-    ("place", pa.string()),
-)
+PROBLEMS = table(*_columns(OperatorProblem))
 """Something that is wrong, in sentences."""
 
 TABLES = {

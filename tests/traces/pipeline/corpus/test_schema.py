@@ -33,3 +33,52 @@ def test_every_file_says_its_version(tmp_path: Path) -> None:
     file = tmp_path / "traces" / corpus.shards[0].file
     assert pq.read_schema(file).metadata[FORMAT.encode()] == b"1"
     assert pq.read_schema(file).equals(TRACES)
+
+
+@pytest.mark.parametrize(
+    ("name", "columns"),
+    [
+        (
+            "life_lines",
+            (
+                "group:string instance_id:string member_id:string"
+                " process:struct<client_id: string, host: string> from_ms:int64 begins:bool"
+                " until_ms:int64 end:string by:struct<client_id: string, host: string>"
+                " fenced_ms:int64 place:string"
+            ),
+        ),
+        (
+            "rebalances",
+            (
+                "group:string generation:int64 start_ms:int64 completed_ms:int64 stable_ms:int64"
+                " cause:string who:string also:list<item: string> members_before:int64"
+                " members_after:int64 remedy:string away_ms:int64 session_ms:int64 place:string"
+                " duration_ms:int64"
+            ),
+        ),
+        (
+            "deployments",
+            (
+                "group:string from_ms:int64 until_ms:int64 restarts:int64 processes:int64"
+                " rebalances:int64"
+            ),
+        ),
+        (
+            "thrown_out",
+            (
+                "group:string instance_id:string member_id:string"
+                " process:struct<client_id: string, host: string> at_ms:int64 silent_ms:int64"
+                " session_ms:int64 place:string"
+            ),
+        ),
+        (
+            "problems",
+            (
+                "kind:string group:string instance_id:string names:list<item: string> says:string"
+                " remedy:string place:string"
+            ),
+        ),
+    ],
+)
+def test_columns_made_from_records_are_those_of_version_1(name: str, columns: str) -> None:
+    assert " ".join(f"{field.name}:{field.type}" for field in TABLES[name]) == columns
