@@ -39,7 +39,7 @@ def _columns(row: type) -> list[tuple[str, pa.DataType]]:
 def _column(hint: Any) -> pa.DataType:
     if parts := [part for part in get_args(hint) if part not in {NoneType, ...}]:
         return pa.list_(_column(parts[0])) if get_origin(hint) is tuple else _column(parts[0])
-    if is_dataclass(hint):
+    if isinstance(hint, type) and is_dataclass(hint):
         return pa.struct(_columns(hint))
     return _COLUMNS.get(hint, pa.string())  # an Enum is its word
 
