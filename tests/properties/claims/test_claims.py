@@ -29,10 +29,8 @@ from fencepost.model.state.work import Emission, Incoming
 from fencepost.model.table.errors import Error
 from fencepost.model.table.vocabulary import Change, GroupState, Trigger
 from fencepost.properties.checking.checking import (
-    QUESTIONS,
     PropertyStatus,
     check_revision,
-    find_question,
 )
 from fencepost.properties.checking.evaluator import Evaluator, is_quiet
 from fencepost.properties.claims.registry import PROPERTIES
@@ -50,6 +48,7 @@ from fencepost.properties.mutants.catalogue import find_revision
 from fencepost.properties.worlds.abstract_event import AbstractEvent
 from fencepost.properties.worlds.abstraction import AbstractGroup, AbstractStep, evaluate
 from fencepost.properties.worlds.client import OFFERS
+from fencepost.properties.worlds.scopes import CHECK_SCOPES, find_check_scope
 from fencepost.properties.worlds.views import Event, StepView, WorldView
 from fencepost.properties.worlds.world import Worlds
 
@@ -98,7 +97,7 @@ def test_every_property_has_a_case_in_some_world() -> None:
 def test_a_premise_that_is_never_met_is_noticed() -> None:
     blind = [without_premise(one) for one in EXPLORED]
 
-    result = check_revision(revisions.find("kip-345"), blind, questions=QUESTIONS[:2])
+    result = check_revision(revisions.find("kip-345"), blind, questions=CHECK_SCOPES[:2])
 
     held = {r.property.id for r in result.results if r.finding is PropertyStatus.HOLDS}
     assert held == set()
@@ -235,7 +234,7 @@ def caught(one: Property) -> bool:
     name, question = LIARS[one.id]
     revision = find_revision(f"mutant:{name}")
     judging = Evaluator([one], revision)
-    worlds = Worlds(revision, find_question(question).scope, judging.judge)
+    worlds = Worlds(revision, find_check_scope(question).scope, judging.judge)
     found = explore(worlds, judging.checks(worlds), quiet=is_quiet, stop_at_first=True, max_depth=6)
     return one.id in found.violations
 

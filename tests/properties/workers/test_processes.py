@@ -74,10 +74,9 @@ def test_an_error_that_cannot_be_pickled_is_described() -> None:
 
 
 def test_an_error_of_a_group_is_named_with_its_place() -> None:
-    try:
+    with pytest.raises(ValueError, match="invalid literal") as caught:
         int("no number")
-    except ValueError as error:
-        failure = Failure.of(ExceptionGroup("several", [error]))
+    failure = Failure.of(ExceptionGroup("several", [caught.value]))
     assert isinstance(failure.error, ExceptionGroup)
     assert str(failure).startswith("ValueError: invalid literal")
     assert "(test_processes.py, line " in str(failure)
