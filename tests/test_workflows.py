@@ -89,4 +89,4 @@ def test_toxs_command_is_one_of_ours() -> None:
     given = [word.partition(":")[2].rpartition(":")[2].rstrip("}") or word for word in words[1:]]
     done = CliRunner().invoke(fencepost, given)
     assert done.exit_code == 0, done.output
-    assert "Search all night" in done.output
+    assert "Run every search" in done.output

@@ -251,7 +251,7 @@ def test_traces_are_judged_whole_by_whom_is_asked(tmp_path: Path) -> None:
     ("options", "says"),
     [
         (["--group", "nobody"], "no trace names the group 'nobody'"),
-        (["--lag", "9"], "--lag is about request logs"),
+        (["--lag", "9"], "--lag is for request logs"),
     ],
 )
 def test_what_does_not_fit_a_trace_is_refused(options: list[str], says: str) -> None:
