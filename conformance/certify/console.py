@@ -18,7 +18,6 @@ from fencepost.conformance.certify.known_failures import KNOWN, STALE
 from fencepost.conformance.certify.summary import (
     FAILED,
     broken_versions,
-    plural,
     spans,
     verdict_line,
 )
@@ -27,6 +26,7 @@ from fencepost.conformance.execution.outcome import CaseResult, Certificate, Out
 from fencepost.model.revision import Revision
 from fencepost.model.table.table import LEVELS
 from fencepost.properties.mutants import catalogue
+from fencepost.traces.text.words import plural
 
 _COLOURS = {
     Outcome.PASS: "green",

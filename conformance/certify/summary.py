@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from fencepost.conformance.execution.outcome import CaseResult, Certificate, Outcome, Overall
+from fencepost.traces.text.words import plural
 
 FAILED = (Outcome.FAIL, Outcome.STALE_KNOWN_FAILURE)
 
@@ -97,11 +98,6 @@ def verdict_line(certificate: Certificate) -> str:
     elif rest:
         said += f"; not certified: {rest}" if overall is Overall.HOLDS else f"; {rest}"
     return f"{subject(certificate)}: {said}"
-
-
-def plural(number: int, word: str) -> str:
-    """`1 case`, `2 cases`."""
-    return f"{number} {word}" if number == 1 else f"{number} {word}s"
 
 
 def _below(others: Iterable[CaseResult]) -> str:

@@ -13,7 +13,6 @@ from typing import Any
 
 import click
 
-from fencepost.conformance.certify.summary import plural
 from fencepost.conformance.cli.corpus import (
     engine_of,
     folder_argument,
@@ -28,6 +27,7 @@ from fencepost.conformance.runtime.signals import term_is_interrupt
 from fencepost.conformance.runtime.toolchain.maven import kafka_source
 from fencepost.traces.audit.judge.settings import LogOptions
 from fencepost.traces.logs.request_log import RequestLogError
+from fencepost.traces.text.words import plural
 
 
 @click.command("audit")

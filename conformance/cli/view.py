@@ -10,7 +10,6 @@ from typing import Any
 import click
 
 from fencepost.conformance.certify.report import certificate_from_folder, write_texts
-from fencepost.conformance.certify.summary import plural
 from fencepost.conformance.cli.options.common import files_argument
 from fencepost.conformance.fuzz.report import FORMAT, fuzz_index, traces_of
 from fencepost.traces.files.trace_file import TraceFile, TraceFileError
@@ -18,6 +17,7 @@ from fencepost.traces.page.certificate_data import is_certificate
 from fencepost.traces.page.certificate_page import certificate_page
 from fencepost.traces.page.trace_data import ShownTrace
 from fencepost.traces.page.trace_page import trace_page
+from fencepost.traces.text.words import plural
 
 TRACE, CERTIFICATE, FUZZ = "trace", "certificate", "fuzz run"
 

@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from fencepost.conformance.certify.summary import plural
 from fencepost.conformance.compare.answers import RequestOutcome
 from fencepost.conformance.compare.attribution import Known, Origin
 from fencepost.conformance.compare.compare import TargetComparison
@@ -23,7 +22,7 @@ from fencepost.conformance.execution.outcome import CaseResult
 from fencepost.conformance.plans.describe import step_text
 from fencepost.conformance.plans.plan import Await, RequestStep, Settle
 from fencepost.model.history import Sent
-from fencepost.traces.text.words import request_words
+from fencepost.traces.text.words import plural, request_words
 
 _MARK = "   ← they differ"
 _STEP = re.compile(r" \(step \d+\)")

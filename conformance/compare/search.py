@@ -12,7 +12,6 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from fencepost.conformance.certify.summary import plural
 from fencepost.conformance.compare.attribution import Known, Origin, Sources
 from fencepost.conformance.compare.difference import (
     Compared,
@@ -25,6 +24,7 @@ from fencepost.conformance.compare.differential import Both, TargetPair
 from fencepost.conformance.plans.order import asks_of
 from fencepost.conformance.plans.plan import Case
 from fencepost.model.revision import Revision
+from fencepost.traces.text.words import plural
 
 KINDS = 4
 """How many kinds of difference end the search, by default."""

@@ -22,6 +22,7 @@ from fencepost.traces.files.causes import cause_sentence, known_cause
 from fencepost.traces.files.trace_file import TraceFile
 from fencepost.traces.page.findings_page import FindingEntry, FindingSection, findings_page
 from fencepost.traces.page.trace_data import ShownTrace
+from fencepost.traces.text.words import times
 
 FORMAT = "fencepost-fuzz"
 VERSION = 1
@@ -186,9 +187,9 @@ def search_lines(fuzzed: FuzzResult) -> Iterator[str]:
     for why, plans in sorted(tally.unknown.items()):
         yield f"undecided, {plans}: {why}"
     for why, met in sorted(fuzzed.known.items()):
-        yield f"known, {_times(met)}: {why}"
+        yield f"known, {times(met)}: {why}"
     if tally.died:
-        yield f"the target died {_times(tally.died)}"
+        yield f"the target died {times(tally.died)}"
     if fuzzed.gave_up:
         yield fuzzed.gave_up
     if fuzzed.stopped:
@@ -206,7 +207,7 @@ def finding_lines(
         again = "not tried again"
     small = "" if finding.is_minimal else "; not minimal"
     yield ""
-    yield f"{kind} {number}: {finding.fingerprint} (seen {_times(finding.seen)}; {again}{small})"
+    yield f"{kind} {number}: {finding.fingerprint} (seen {times(finding.seen)}; {again}{small})"
     if why:
         yield f"Known: {why}."
     yield finding.sentence
@@ -215,10 +216,6 @@ def finding_lines(
         yield cause_sentence(cause)
     for step in finding.steps(revision):
         yield f"  {step}"
-
-
-def _times(count: int) -> str:
-    return "once" if count == 1 else f"{count} times"
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -293,7 +290,7 @@ def traces_of(document: Mapping[str, Any], folder: Path) -> dict[str, TraceFile]
 
 
 def _told(row: Mapping[str, Any]) -> FindingEntry:
-    seen = "seen once" if row["seen"] == 1 else f"seen {row['seen']} times"
+    seen = f"seen {times(row['seen'])}"
     if row["runs"]:
         seen += f"; failed in {row['failed']} of {row['runs']} more runs"
     sentence = row["message"] + (f" Known: {row['known']}." if row.get("known") else "")

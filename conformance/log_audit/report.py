@@ -12,7 +12,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from fencepost.conformance.certify.report import write_texts
-from fencepost.conformance.certify.summary import plural
 from fencepost.conformance.runtime.versions import own_version
 from fencepost.traces.audit.judge.results import (
     EXPLAINED,
@@ -27,6 +26,7 @@ from fencepost.traces.audit.run import ASSUMED, AuditRun
 from fencepost.traces.files.trace_file import TraceFile
 from fencepost.traces.page.audit_page import Judged, audit_page
 from fencepost.traces.page.trace_data import ShownTrace
+from fencepost.traces.text.words import plural
 
 _MOST = 20
 

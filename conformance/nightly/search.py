@@ -9,12 +9,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncIterator, Coroutine, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
-from typing import Any
 
 from fencepost.conformance.certify.known_failures import KnownFailure, aliases_of, load
 from fencepost.conformance.findings.findings import Finding
@@ -115,7 +114,7 @@ async def search_target(given: SearchTask, stop: Stop, tell: Tell) -> None:
     fuzzed: FuzzResult | None = None
     why = ""
     try:
-        fuzzed = await _until_stopped(fuzzing, stop)
+        fuzzed = await stop.cut(fuzzing, grace_s=_LAST_S)
     except* TargetUnavailableError as group:
         why = str(_first(group))
     if fuzzed is not None:
@@ -131,20 +130,6 @@ def _first(error: BaseException) -> BaseException:
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     return error
-
-
-async def _until_stopped(fuzzing: Coroutine[Any, Any, FuzzResult], stop: Stop) -> FuzzResult | None:
-    """The result of a run; None if it goes on for long after it was asked to stop."""
-    running = asyncio.create_task(fuzzing)
-    waiting = asyncio.create_task(stop.wait())
-    try:
-        await asyncio.wait({running, waiting}, return_when=asyncio.FIRST_COMPLETED)
-        await asyncio.wait({running}, timeout=_LAST_S)
-        return running.result() if running.done() else None
-    finally:
-        for task in (running, waiting):
-            task.cancel()
-        await asyncio.gather(running, waiting, return_exceptions=True)
 
 
 class _ShardReporter(FuzzListener):

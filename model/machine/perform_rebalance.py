@@ -155,21 +155,20 @@ def become_empty(work: Work) -> None:
 def park_join(work: Work) -> None:
     """Park the caller's join; what an earlier join of its own is answered is unspecified."""
     member = _caller(work)
-    if member.joining is not None:
-        work.emit(member.joining.request_id, None)
-    assert work.request is not None
-    parked = ParkedRequest(work.request.id, work.request.version)
-    work.group = work.group.with_member(replace(member, joining=parked))
+    work.group = work.group.with_member(replace(member, joining=_parked(work, member.joining)))
 
 
 def park_sync(work: Work) -> None:
     """Park the caller's sync; what an earlier sync of its own is answered is unspecified."""
     member = _caller(work)
-    if member.syncing is not None:
-        work.emit(member.syncing.request_id, None)
+    work.group = work.group.with_member(replace(member, syncing=_parked(work, member.syncing)))
+
+
+def _parked(work: Work, earlier: ParkedRequest | None) -> ParkedRequest:
+    if earlier is not None:
+        work.emit(earlier.request_id, None)
     assert work.request is not None
-    parked = ParkedRequest(work.request.id, work.request.version)
-    work.group = work.group.with_member(replace(member, syncing=parked))
+    return ParkedRequest(work.request.id, work.request.version)
 
 
 def answer_current(work: Work) -> None:

@@ -39,14 +39,19 @@ class Stop:
         finally:
             self._waiting.discard(future)
 
-    async def cut(self, work: Coroutine[Any, Any, _T]) -> _T | None:
-        """Run work and return its result; None if the end was asked for first: it is cancelled."""
-        if self.asked:
+    async def cut(self, work: Coroutine[Any, Any, _T], *, grace_s: float = 0) -> _T | None:
+        """Run work and return its result; None if the end was asked for first: it is cancelled.
+
+        `grace_s`: how long it may go on then, since it may have a result all the same.
+        """
+        if self.asked and not grace_s:
             work.close()
             return None
         running, stopping = asyncio.create_task(work), asyncio.create_task(self.wait())
         try:
             await asyncio.wait({running, stopping}, return_when=asyncio.FIRST_COMPLETED)
+            if grace_s:
+                await asyncio.wait({running}, timeout=grace_s)
             return running.result() if running.done() else None
         finally:
             for task in (running, stopping):

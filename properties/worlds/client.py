@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from fencepost.model.messages.draft_messages import (
     MEMBER_NAME,
@@ -135,10 +135,7 @@ def sync(seat: Seat, client: Client) -> Ask:
     """SyncGroup; a leader assigns something to everybody of its roster, in its own name."""
     version = seat.versions["SyncGroup"]
     message = SyncGroupRequest(
-        group_id=GROUP,
-        generation_id=client.generation,
-        member_id=client.member_id,
-        group_instance_id=_instance(seat, "SyncGroup", version),
+        **_member(seat, client, "SyncGroup"),
         protocol_type="consumer" if version >= 5 else None,
         protocol_name=client.protocol if version >= 5 else None,
         assignments=tuple(
@@ -150,28 +147,26 @@ def sync(seat: Seat, client: Client) -> Ask:
 
 def heartbeat(seat: Seat, client: Client) -> Ask:
     """Heartbeat."""
-    version = seat.versions["Heartbeat"]
-    message = HeartbeatRequest(
-        group_id=GROUP,
-        generation_id=client.generation,
-        member_id=client.member_id,
-        group_instance_id=_instance(seat, "Heartbeat", version),
-    )
-    return Ask("Heartbeat", version, message)
+    message = HeartbeatRequest(**_member(seat, client, "Heartbeat"))
+    return Ask("Heartbeat", seat.versions["Heartbeat"], message)
+
+
+def _member(seat: Seat, client: Client, api: str) -> dict[str, Any]:
+    """The fields by which a member says who it is."""
+    return {
+        "group_id": GROUP,
+        "generation_id": client.generation,
+        "member_id": client.member_id,
+        "group_instance_id": _instance(seat, api, seat.versions[api]),
+    }
 
 
 def commit(seat: Seat, client: Client) -> Ask:
     """OffsetCommit of one offset."""
-    version = seat.versions["OffsetCommit"]
     partition = CommitPartition(partition_index=0, committed_offset=1)
-    message = OffsetCommitRequest(
-        group_id=GROUP,
-        generation_id=client.generation,
-        member_id=client.member_id,
-        group_instance_id=_instance(seat, "OffsetCommit", version),
-        topics=(CommitTopic(name="t", partitions=(partition,)),),
-    )
-    return Ask("OffsetCommit", version, message)
+    topics = (CommitTopic(name="t", partitions=(partition,)),)
+    message = OffsetCommitRequest(**_member(seat, client, "OffsetCommit"), topics=topics)
+    return Ask("OffsetCommit", seat.versions["OffsetCommit"], message)
 
 
 def leave(seat: Seat, client: Client, *, by_instance: bool = False) -> Ask:

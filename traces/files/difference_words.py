@@ -19,6 +19,7 @@ from fencepost.properties.worlds.concretise import unfold
 from fencepost.properties.worlds.scopes import NamedScope
 from fencepost.traces.files.run_trace import RunStep, run_steps, run_trace
 from fencepost.traces.files.trace_file import TraceFile
+from fencepost.traces.text.words import plural
 
 _SILENT = "nothing"
 _BASE = "kafka-4"
@@ -172,17 +173,13 @@ def bounds_words(bounds: NamedScope) -> str:
     static = scope.clients - scope.dynamic
     who = []
     if static:
-        who.append(f"{_count(static, 'client')} of {_count(scope.instances, 'instance')}")
+        who.append(f"{plural(static, 'client')} of {plural(scope.instances, 'instance')}")
     if scope.dynamic:
-        who.append(_count(scope.dynamic, "dynamic client"))
+        who.append(plural(scope.dynamic, "dynamic client"))
     if scope.old:
         who.append(f"{scope.old} of them old")
     depth = "" if bounds.max_depth is None else f", up to {bounds.max_depth} steps"
     return f"{', '.join(who)} ({', '.join(scope.acts)}){depth}"
-
-
-def _count(number: int, thing: str) -> str:
-    return f"{number} {thing}" if number == 1 else f"{number} {thing}s"
 
 
 def _part(revision: Revision, telling: DifferenceSide, difference: Difference) -> RevisionPart:

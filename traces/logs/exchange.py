@@ -6,9 +6,11 @@ them until a message is asked for, since most lines of a log are heartbeats that
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
+
+import orjson
 
 from fencepost.model.messages.draft_messages import ALL_APIS
 from fencepost.model.messages.messages import groups_of
@@ -40,6 +42,19 @@ class LoggedExchange:
     response_body: Body
     _request: Message | None = field(default=None, init=False, repr=False, compare=False)
     _response: Message | None = field(default=None, init=False, repr=False, compare=False)
+
+    def columns(self) -> tuple[Any, ...]:
+        """Return what a table keeps beside source, line and broker; bodies are JSON."""
+        bodies = orjson.dumps(self.request_body), orjson.dumps(self.response_body)
+        times = self.arrived_ms, self.answered_ms
+        return (*times, self.connection, self.client_id, self.api, self.version, *bodies)
+
+    @classmethod
+    def from_columns(cls, source: str, line: int, broker: str, columns: Sequence[Any]) -> Self:
+        """Make it from what `columns` returned."""
+        arrived, answered, connection, client_id, api, version, *bodies = columns
+        head = (source, int(line), broker, int(arrived), int(answered))
+        return cls(*head, connection, client_id, api, int(version), *map(orjson.loads, bodies))
 
     @property
     def request(self) -> Message:

@@ -24,6 +24,16 @@ _MADE_UP = re.compile(r"(?:\x00|\\x00|\\u0000)[\w-]+")
 _DEFAULT_GROUP = "g"
 
 
+def plural(number: int, word: str) -> str:
+    """`1 case`, `2 cases`."""
+    return f"{number} {word}" if number == 1 else f"{number} {word}s"
+
+
+def times(number: int) -> str:
+    """`once`, `2 times`."""
+    return "once" if number == 1 else f"{number} times"
+
+
 def member(member_id: Any, names: Names) -> str:
     """Return the name of a member id, `a new id` for one to be chosen, else the id in quotes."""
     if isinstance(member_id, str) and member_id.startswith("\x00"):

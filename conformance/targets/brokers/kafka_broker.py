@@ -9,9 +9,7 @@ the versions that it was released with, and one binding for its log.
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
-import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -29,6 +27,7 @@ from fencepost.conformance.targets.brokers.kafka_properties import (
     zookeeper_properties,
 )
 from fencepost.conformance.targets.brokers.kafka_version import KafkaVersion
+from fencepost.conformance.targets.brokers.started import until_ready
 from fencepost.conformance.targets.tcp.address import Address
 from fencepost.conformance.targets.tcp.admin import Admin, AdminError, Deadlines
 from fencepost.model.table.errors import Error
@@ -36,7 +35,6 @@ from fencepost.model.table.errors import Error
 READY_S = 90.0
 _LOGGING = "org.slf4j:slf4j-reload4j:1.7.36"
 _FORMAT_S = 60.0
-_PAUSE_S = 0.05
 _ATTEMPTS = 5
 _JVM = ("-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Djava.awt.headless=true")
 _ZOOKEEPER = ("org.apache.zookeeper.server.quorum.QuorumPeerMain",)
@@ -163,25 +161,13 @@ class KafkaBroker:
 
     async def _run(self, ready_s: float) -> None:
         self._broker = await self._child(["kafka.Kafka", str(self._server_file)])
-        problem = "it did not open its port"
-        end = time.monotonic() + ready_s
-        while time.monotonic() < end:
-            if self._broker.ended:
-                raise TargetUnavailableError(
-                    f"Kafka {self.version} ended while it started: "
-                    f"{self._broker.last_line(_is_trouble)}; its log is {self.log}"
-                )
-            try:
-                async with asyncio.timeout_at(end):
-                    await self._ask_ready()
-            except (AdminError, OSError, TimeoutError) as error:
-                problem = str(error) or problem
-                await asyncio.sleep(_PAUSE_S)
-            else:
-                return
-        raise TargetUnavailableError(
-            f"Kafka {self.version} was not ready within {ready_s:g} s: {problem}; "
-            f"its log is {self.log}"
+        await until_ready(
+            self._broker,
+            self._ask_ready,
+            f"Kafka {self.version}",
+            ready_s,
+            interesting=_is_trouble,
+            hint=f"; its log is {self.log}",
         )
 
     async def _ask_ready(self) -> None:

@@ -6,20 +6,17 @@ Some of its settings it does not report: they are listed here.
 
 from __future__ import annotations
 
-import asyncio
 import re
 import shutil
-import time
 from collections.abc import Mapping
 from pathlib import Path
 
-from fencepost.conformance.runtime.errors import TargetUnavailableError
 from fencepost.conformance.runtime.toolchain.cache import cached
 from fencepost.conformance.runtime.toolchain.child import Child, free_ports
 from fencepost.conformance.runtime.toolchain.tools import find_tool, run_tool
-from fencepost.conformance.targets.brokers.started import BrokerPlace, StartedTarget
+from fencepost.conformance.targets.brokers.started import BrokerPlace, StartedTarget, until_ready
 from fencepost.conformance.targets.tcp.address import Address
-from fencepost.conformance.targets.tcp.admin import Admin, AdminError, Deadlines
+from fencepost.conformance.targets.tcp.admin import Admin, Deadlines
 from fencepost.conformance.targets.tcp.tcp import TcpTarget
 from fencepost.model.coordinator import CONFIG_DEFAULTS
 
@@ -27,7 +24,6 @@ SOURCE = Path(__file__).with_name("kfake_program")
 _HOST = "127.0.0.1"
 _BUILD_S = 600.0
 _READY_S = 15.0
-_PAUSE_S = 0.02
 _REMEDY = "install Go 1.26 or later (Debian: golang), or fill the cache on another machine"
 _OURS = {"group.min.session.timeout.ms": "100"}
 _UNTOLD: Mapping[str, int | None] = {"group.initial.rebalance.delay.ms": 0}
@@ -80,24 +76,8 @@ class KfakeTarget(StartedTarget):
         command = [str(program), str(port), *configs]
         child = await Child.start(command, place.log, folder=place.folder)
         place.stack.push_async_callback(child.end)
-        await _ready(child, Address(_HOST, port))
+        patience = Deadlines(connect_s=1.0, answer_s=2.0)
+        admin = Admin(Address(_HOST, port), remote=False, deadlines=patience)
+        await until_ready(child, admin.open, self.name, _READY_S)
         told = {"settings": _UNTOLD, "implementation": "kfake", "version": locked_version()}
         return await self.connected(place, f"{_HOST}:{port}", **told)
-
-
-async def _ready(child: Child, address: Address) -> None:
-    """Wait until it answers.  Raises TargetUnavailableError."""
-    end = time.monotonic() + _READY_S
-    patience = Deadlines(connect_s=1.0, answer_s=2.0)
-    problem = "it did not open its port"
-    while time.monotonic() < end:
-        if child.ended:
-            raise TargetUnavailableError(f"kfake ended while it started: {child.last_line()}")
-        try:
-            await Admin(address, remote=False, deadlines=patience).open()
-        except AdminError as error:
-            problem = str(error)
-            await asyncio.sleep(_PAUSE_S)
-        else:
-            return
-    raise TargetUnavailableError(f"kfake was not ready within {_READY_S:g} s: {problem}")

@@ -10,16 +10,18 @@ from __future__ import annotations
 
 import asyncio
 import tempfile
+import time
 from abc import abstractmethod
-from collections.abc import AsyncIterator, Collection, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
 from fencepost.conformance.runtime.errors import TargetUnavailableError
+from fencepost.conformance.runtime.toolchain.child import Child
 from fencepost.conformance.targets.target import NO_LIMIT, Hints, Provenance, ScopeNeeds, Target
-from fencepost.conformance.targets.tcp.admin import DEADLINES, Deadlines
+from fencepost.conformance.targets.tcp.admin import DEADLINES, AdminError, Deadlines
 from fencepost.conformance.targets.tcp.tcp import TcpTarget
 from fencepost.model.coordinator import AsyncCoordinator, CoordinatorFailure
 
@@ -27,6 +29,7 @@ _DELAY = "group.initial.rebalance.delay.ms"
 _LONGEST_DELAY_MS = 10_000
 """A case that waits for minutes is for virtual clocks."""
 
+_PAUSE_S = 0.05
 _AT_ONCE = 2
 """Brokers that start side by side: each keeps a processor busy for seconds."""
 
@@ -63,6 +66,36 @@ class BrokerPlace:
     folder: Path
     log: Path
     working: Mapping[str, tuple[int, int]] | None
+
+
+async def until_ready(
+    child: Child,
+    ask: Callable[[], Awaitable[None]],
+    name: str,
+    within_s: float,
+    *,
+    interesting: Callable[[str], bool] = lambda _: True,
+    hint: str = "",
+) -> None:
+    """Ask a broker of ours until it answers.  Raises TargetUnavailableError.
+
+    `interesting`: which lines of its log may say why it ended; `hint`: an end for the sentence.
+    """
+    problem = "it did not open its port"
+    end = time.monotonic() + within_s
+    while time.monotonic() < end:
+        if child.ended:
+            last = child.last_line(interesting)
+            raise TargetUnavailableError(f"{name} ended while it started: {last}{hint}")
+        try:
+            async with asyncio.timeout_at(end):
+                await ask()
+        except (AdminError, OSError, TimeoutError) as error:
+            problem = str(error) or problem
+            await asyncio.sleep(_PAUSE_S)
+        else:
+            return
+    raise TargetUnavailableError(f"{name} was not ready within {within_s:g} s: {problem}{hint}")
 
 
 class StartedTarget(Target):

@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import orjson
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -154,21 +153,7 @@ class _Lines:
 
     def add(self, part: int, until_ms: int, x: LoggedExchange) -> None:
         self.counts[part] += 1
-        self._waiting.setdefault(part, []).append(
-            (
-                part,
-                x.line,
-                until_ms,
-                x.arrived_ms,
-                x.answered_ms,
-                x.connection,
-                x.client_id,
-                x.api,
-                x.version,
-                orjson.dumps(x.request_body),
-                orjson.dumps(x.response_body),
-            )
-        )
+        self._waiting.setdefault(part, []).append((part, x.line, until_ms, *x.columns()))
         self._held += 1
         if self._held >= _AT_ONCE:
             self.flush()
@@ -205,24 +190,9 @@ def lines_of(
             mine = [g for g in range(groups) if _part(table, g) == part]
             for batch in table.iter_batches(5_000, row_groups=mine):
                 for row in zip(*(column.to_pylist() for column in batch.columns), strict=True):
-                    (
-                        _,
-                        line,
-                        until_ms,
-                        arrived,
-                        answered,
-                        connection,
-                        client,
-                        api,
-                        version,
-                        *bodies,
-                    ) = row
+                    _, line, until_ms, *columns = row
                     cursor.at[broker] = number, line
-                    request, response = map(orjson.loads, bodies)
-                    head = (name, line, broker, arrived, answered)
-                    exchange = LoggedExchange(
-                        *head, connection, client, api, version, request, response
-                    )
+                    exchange = LoggedExchange.from_columns(name, line, broker, columns)
                     yield max(before_ms, until_ms), exchange
         (last_ms,) = audit.place.read(file_table("files", number), ["until_ms"])[0].to_pylist()
         before_ms = max(before_ms, last_ms or 0)

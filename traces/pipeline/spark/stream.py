@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import orjson
 import pandas as pd
 import pyarrow as pa
 
@@ -126,22 +125,7 @@ def parsed(
     for x in (made,) if whole else parts(made):
         group = x.request_body["groupId"] if whole else x.request_body["groups"][0]
         if not options.groups or group in options.groups:
-            yield (
-                str(group),
-                False,
-                broker,
-                source,
-                line,
-                until[source],
-                x.arrived_ms,
-                x.answered_ms,
-                x.connection,
-                x.client_id,
-                x.api,
-                x.version,
-                orjson.dumps(x.request_body),
-                orjson.dumps(x.response_body),
-            )
+            yield (str(group), False, broker, source, line, until[source], *x.columns())
 
 
 def _auditing(options: LogOptions) -> Callable[..., Iterator[pd.DataFrame]]:
@@ -183,23 +167,8 @@ def _order(row: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def _exchange(row: tuple[Any, ...]) -> LoggedExchange:
-    _, _, broker, source, line, _, arrived, answered, connection, client, api, version, *bodies = (
-        row
-    )
-    request, response = map(orjson.loads, bodies)
-    times = (int(arrived), int(answered))
-    return LoggedExchange(
-        source,
-        int(line),
-        broker,
-        *times,
-        connection,
-        client,
-        api,
-        int(version),
-        request,
-        response,
-    )
+    _, _, broker, source, line, _, *columns = row
+    return LoggedExchange.from_columns(source, line, broker, columns)
 
 
 @dataclass(frozen=True)
