@@ -1,4 +1,5 @@
 """Certify: run suites of cases against a target, and report the certificate.
 
-Also the lists of known failures, and the replay of a recorded trace.
+`report` writes certificate.json, `console` prints, `junit` is for CI; the HTML page is made in
+`fencepost.traces.page`.  Also the lists of known failures, and the replay of a recorded trace.
 """

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from fencepost.model.coordinator import CONFIG_DEFAULTS, Config
-from fencepost.model.machine import answers, classify
+from fencepost.model.machine import answers, features
 from fencepost.model.machine import perform_members as members
 from fencepost.model.machine import perform_rebalance as phases
 from fencepost.model.machine.translate import translate
@@ -124,27 +124,27 @@ class Machine:
             case JoinGroupRequest():
                 works = self._join(group, request, message, span, here)
             case SyncGroupRequest():
-                point = classify.sync_point(group, message, request.version, here)
+                point = features.sync_point(group, message, request.version, here)
                 works = self._simple("SyncGroup", point, group, request, span)
             case HeartbeatRequest():
-                point = classify.member_point(group, message, here)
+                point = features.member_point(group, message, here)
                 works = self._simple("Heartbeat", point, group, request, span)
             case LeaveGroupRequest():
                 works = self._leave(group, request, message, span, here)
             case OffsetCommitRequest():
                 works = self._commit(group, request, message, span, here)
             case OffsetFetchRequest():
-                point = (request.version, classify.group_id(group_id), here, classify.state(group))
+                point = (request.version, features.group_id(group_id), here, features.state(group))
                 rule = self._tables["OffsetFetch"].decide(point)
                 answer = answers.fetched(group, message, request.version, group_id, rule)
                 return self._distorted(_unchanged(group, request, answer, rule))
             case DescribeGroupsRequest():
-                point = (request.version, here, classify.state(group))
+                point = (request.version, here, features.state(group))
                 rule = self._tables["DescribeGroups"].decide(point)
                 row = answers.described(group, group_id, rule)
                 return self._distorted(_unchanged(group, request, row, rule))
             case ListGroupsRequest():
-                point = (request.version, here, classify.state(group))
+                point = (request.version, here, features.state(group))
                 rule = self._tables["ListGroups"].decide(point)
                 rows = answers.listed(group, message, group_id, rule)
                 return self._distorted(_unchanged(group, request, rows, rule))
@@ -161,20 +161,20 @@ class Machine:
         if timer.kind == SESSION:
             work.caller = timer.subject
             rule = self._tables["session timeout"].decide(
-                classify.session_point(group, timer.subject)
+                features.session_point(group, timer.subject)
             )
         elif timer.kind == JOIN:
-            point = classify.join_phase_point(group, Trigger.EXPIRY)
+            point = features.join_phase_point(group, Trigger.EXPIRY)
             rule = self._tables["join phase"].decide(point)
         else:
-            rule = self._tables["sync phase"].decide(classify.sync_phase_point(group))
+            rule = self._tables["sync phase"].decide(features.sync_phase_point(group))
         works = self._perform(work, rule)
         settled = (w for done in works for w in self._settle(done, group))
         return self._distorted(tuple(w.outcome() for w in settled))
 
     def failover(self, group: Group | None, span: Span) -> tuple[Outcome, ...]:
         """Let another coordinator load what was stored; parked requests get NOT_COORDINATOR."""
-        rule = self._tables["failover"].decide((classify.stored(group),))
+        rule = self._tables["failover"].decide((features.stored(group),))
         if group is None:
             return (Outcome(None, (), (rule.id,)),)
         work = Work(group, span)
@@ -213,7 +213,7 @@ class Machine:
         works: list[Work] = []
         if message.group_instance_id == "" and self.revision.empty_instance_is_none:
             message = replace(message, group_instance_id=None)
-        for point in classify.join_points(group, message, request.version, self.config, here):
+        for point in features.join_points(group, message, request.version, self.config, here):
             rule = self._tables["JoinGroup"].decide(point)
             work = Work(group, span, request)
             work.caller = message.member_id
@@ -248,7 +248,7 @@ class Machine:
         point = (
             request.version,
             not known.topics and bool(message.topics),
-            *classify.member_point(group, message, here),
+            *features.member_point(group, message, here),
         )
         rule = self._tables["OffsetCommit"].decide(point)
         answer = answers.committed(message, rule, missing)
@@ -276,7 +276,7 @@ class Machine:
         span: Span,
         here: Availability,
     ) -> Iterable[Work]:
-        point = (request.version, classify.group_id(message.group_id), here, classify.state(group))
+        point = (request.version, features.group_id(message.group_id), here, features.state(group))
         rule = self._tables["LeaveGroup"].decide(point)
         rows = message.rows(request.version)
         if group is None or Do.ANSWER_ROWS not in rule.effect:
@@ -309,7 +309,7 @@ class Machine:
                 before.caller = row.member_id
                 before.instance = row.group_instance_id
                 row_rule = table.decide(
-                    classify.leaving_point(before.group, row.member_id, row.group_instance_id)
+                    features.leaving_point(before.group, row.member_id, row.group_instance_id)
                 )
                 assert row_rule.answer is not None
                 wants_rebalance |= Do.REBALANCE in row_rule.effect
@@ -348,7 +348,7 @@ class Machine:
         if work.group.state is not GroupState.PREPARING or work.group is before:
             return [work]
         rule = self._tables["join phase"].decide(
-            classify.join_phase_point(work.group, Trigger.CHECK)
+            features.join_phase_point(work.group, Trigger.CHECK)
         )
         return self._perform(work, rule)
 

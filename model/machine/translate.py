@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from fencepost.model.machine import classify
+from fencepost.model.machine import features
 from fencepost.model.messages.draft_messages import (
     DraftLeaveGroupResponse,
     MemberNameJoinGroupRequest,
@@ -118,8 +118,8 @@ def _batch_point(
     """Make the point of the batch; the features are those of `draft_leave.BATCH`, in order."""
     kinds = [
         (
-            classify.mid(group, row.member_id),
-            classify.inst(group, row.group_instance_id, row.member_id),
+            features.mid(group, row.member_id),
+            features.inst(group, row.group_instance_id, row.member_id),
         )
         for row in rows
     ]

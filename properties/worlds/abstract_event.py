@@ -10,7 +10,7 @@ from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from fencepost.model.machine import classify
+from fencepost.model.machine import features
 from fencepost.model.messages.draft_messages import (
     MemberNameJoinGroupRequest,
     TupleListLeaveGroupRequest,
@@ -157,12 +157,12 @@ def _offered(
     if (
         not isinstance(message, JoinGroupRequest)
         or group.state is not GroupState.STABLE
-        or classify.mid(group, member_id) is not Mid.EMPTY
-        or classify.inst(group, instance, member_id) is not Inst.OTHER
-        or classify.offer(group, message) is not Offer.SUPPORTED
+        or features.mid(group, member_id) is not Mid.EMPTY
+        or features.inst(group, instance, member_id) is not Inst.OTHER
+        or features.offer(group, message) is not Offer.SUPPORTED
     ):
         return Change.MEANINGLESS, Change.MEANINGLESS
-    changes = classify.selections(group, message)
+    changes = features.selections(group, message)
     kept = changes == (Change.UNCHANGED,)
     return Change.UNCHANGED if kept else Change.CHANGED, Change.MEANINGLESS
 
