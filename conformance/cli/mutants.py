@@ -15,7 +15,7 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from fencepost.conformance.certify.report import ReportError
-from fencepost.conformance.cli.options.common import console, json_option, report_option
+from fencepost.conformance.cli.options.common import console, echo_json, json_option, report_option
 from fencepost.conformance.kill_matrix.render import matrix_json, print_matrix, print_one
 from fencepost.conformance.kill_matrix.suites import ENGINES
 from fencepost.conformance.kill_matrix.workers import rows
@@ -106,7 +106,7 @@ def _make(folder: Path) -> None:
 
 def _list(found: list[Mutant], *, alone: bool, as_json: bool) -> None:
     if as_json:
-        click.echo(json.dumps([_mutant_json(m) for m in found], indent=2, ensure_ascii=False))
+        echo_json([_mutant_json(m) for m in found])
     elif alone:
         _print_one(found[0])
     else:

@@ -6,7 +6,6 @@ whose report is in the same folder.
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from datetime import UTC, datetime
@@ -15,7 +14,7 @@ from pathlib import Path
 import click
 
 from fencepost.conformance.certify.report import write_texts
-from fencepost.conformance.cli.options.common import json_option
+from fencepost.conformance.cli.options.common import echo_json, json_option
 from fencepost.conformance.nightly.dedup import NEW, OPEN, NightlyBug
 from fencepost.conformance.nightly.nightly import Night, NightOptions, NightPart, run_night
 from fencepost.conformance.nightly.plan import TARGETS, WEIGHTS, targets_of, weights_of
@@ -152,7 +151,7 @@ def nightly_command(
     told = NightReport.of(run_until_told(searched), earlier)
     told.write(report)
     if as_json:
-        click.echo(json.dumps(told.to_json(), indent=2, ensure_ascii=False))
+        echo_json(told.to_json())
     else:
         _echo(told, report)
     return told.exit_code()
