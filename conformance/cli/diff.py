@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from fencepost.conformance.certify.report import ReportError
+from fencepost.conformance.certify.report import make_folder
 from fencepost.conformance.cli.options.common import echo_json, json_option, report_option
 from fencepost.conformance.cli.options.scope import scope_options
 from fencepost.conformance.execution.outcome import EXIT_CODES, Overall
@@ -125,11 +125,7 @@ def _json(
 
 def _write(found: Comparison, stories: list[DifferenceStory], folder: Path) -> None:
     """Two trace files for each difference, named after its number and the revision."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        problem = f"can't be made ({error.strerror})"
-        raise ReportError(f"{folder} {problem}; choose another folder") from error
+    make_folder(folder)
     for number, difference in enumerate(found.differences, start=1):
         told = stories[number - 1]
         for part, trace in zip(told.parts, difference_traces(found, difference), strict=True):
