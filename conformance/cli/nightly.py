@@ -25,7 +25,7 @@ from fencepost.properties.workers.cancellation import Stop
 from fencepost.traces.files.causes import cause_sentence
 from fencepost.traces.files.corpus_index import CorpusFolder
 from fencepost.traces.page.nightly_page import SURE_WORDS
-from fencepost.traces.text.words import times
+from fencepost.traces.text.words import how_often
 
 _MINUTES = 60.0
 _SOME = 20
@@ -189,4 +189,4 @@ def _echo(told: NightReport, report: Path) -> None:
 def _how(entry: NightlyBug) -> str:
     if not entry.seen:
         return f"not seen tonight, last on {entry.last_night}"
-    return f"seen {times(entry.seen)}; {SURE_WORDS[entry.sure]}"
+    return f"seen {how_often(entry.seen)}; {SURE_WORDS[entry.sure]}"
