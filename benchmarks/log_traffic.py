@@ -161,10 +161,7 @@ class Traffic:
             for m in client.members
         ]
         body = {
-            "groupId": client.group_id,
-            "generationId": client.generation_id,
-            "memberId": client.member_id,
-            "groupInstanceId": client.instance,
+            **_member(client),
             "protocolType": "consumer",
             "protocolName": client.waiting,
             "assignments": rows,
@@ -175,13 +172,7 @@ class Traffic:
         """Send a heartbeat, if still alive and at rest."""
         if client.life != life or client.state != "stable":
             return
-        body = {
-            "groupId": client.group_id,
-            "generationId": client.generation_id,
-            "memberId": client.member_id,
-            "groupInstanceId": client.instance,
-        }
-        self.ask(client, "Heartbeat", body)
+        self.ask(client, "Heartbeat", _member(client))
 
     def commit(self, client: Client, life: int) -> None:
         """Commit an offset, if still alive and at rest."""
@@ -384,6 +375,16 @@ class Traffic:
 
     def _new_id(self, name: str, number: int) -> str:
         return f"{name}-{self.random.getrandbits(64):016x}-{number}"
+
+
+def _member(client: Client) -> dict[str, Any]:
+    """The fields by which a member says who it is."""
+    return {
+        "groupId": client.group_id,
+        "generationId": client.generation_id,
+        "memberId": client.member_id,
+        "groupInstanceId": client.instance,
+    }
 
 
 def hash_of(text: str) -> int:

@@ -88,10 +88,7 @@ class _Life:
             for m in self.group.members
         )
         message = SyncGroupRequest(
-            group_id="g",
-            generation_id=self.group.generation_id,
-            member_id=self.holder(instance),
-            group_instance_id=instance,
+            **self.member(instance),
             protocol_type="consumer",
             protocol_name="range",
             assignments=given,
@@ -99,14 +96,16 @@ class _Life:
         self.ask("SyncGroup", 5, message)
 
     def beat(self, instance: str) -> None:
+        self.ask("Heartbeat", 4, HeartbeatRequest(**self.member(instance)))
+
+    def member(self, instance: str) -> dict[str, Any]:
         assert self.group is not None
-        message = HeartbeatRequest(
-            group_id="g",
-            generation_id=self.group.generation_id,
-            member_id=self.holder(instance),
-            group_instance_id=instance,
-        )
-        self.ask("Heartbeat", 4, message)
+        return {
+            "group_id": "g",
+            "generation_id": self.group.generation_id,
+            "member_id": self.holder(instance),
+            "group_instance_id": instance,
+        }
 
     def live(self) -> None:
         """Heartbeats, a restart, heartbeats, the leader's rejoin, and a new generation."""

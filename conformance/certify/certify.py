@@ -13,12 +13,12 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 from fencepost.conformance.catalogue.registry import Entry, as_entry
 from fencepost.conformance.execution.coverage import coverage_of
@@ -47,6 +47,7 @@ from fencepost.model.revision import Revision
 from fencepost.model.table.table import Level
 from fencepost.properties.oracle.verdict import Verdict
 
+_T = TypeVar("_T")
 _ATTEMPTS = 3
 _LAST_PATIENCE_MS = 15_000
 _SPIKE_MS = 3000
@@ -180,12 +181,7 @@ class OpenTarget:
             await self._target.prepare(
                 [_needed(self._written(e, self.config), self._wanted_config(e)) for e in wanted]
             )
-        async with asyncio.TaskGroup() as group:
-            tasks = [
-                group.create_task(self._case(entry, number * STAGGER_S))
-                for number, entry in enumerate(entries)
-            ]
-        return [task.result() for task in tasks]
+        return await _staggered(self._case, entries)
 
     def with_options(self, options: Options) -> OpenTarget:
         """The same target with other options; it runs no more cases side by side than before."""
@@ -196,12 +192,7 @@ class OpenTarget:
     async def try_cases(self, cases: Sequence[Case]) -> list[CaseResult]:
         """Run and judge written cases side by side, once each, without retries."""
         await self.prepare(cases)
-        async with asyncio.TaskGroup() as group:
-            tasks = [
-                group.create_task(self.try_case(case, number * STAGGER_S))
-                for number, case in enumerate(cases)
-            ]
-        return [task.result() for task in tasks]
+        return await _staggered(self.try_case, cases)
 
     async def prepare(self, cases: Iterable[Case]) -> None:
         """Make ready what written cases need.  Raises TargetUnavailableError."""
@@ -390,3 +381,14 @@ def _needed(case: Case, wanted: Config) -> ScopeNeeds:
 
 def _unsupported(case: Case, lacks: str) -> CaseResult:
     return CaseResult(case, Outcome.UNSUPPORTED, case.level, f"the target lacks {lacks}")
+
+
+async def _staggered(
+    run: Callable[[_T, float], Coroutine[Any, Any, CaseResult]], cases: Iterable[_T]
+) -> list[CaseResult]:
+    """Run cases side by side, each beginning a little after the one before it."""
+    async with asyncio.TaskGroup() as group:
+        tasks = [
+            group.create_task(run(case, number * STAGGER_S)) for number, case in enumerate(cases)
+        ]
+    return [task.result() for task in tasks]

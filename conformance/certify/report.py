@@ -177,6 +177,15 @@ def write_texts(texts: Mapping[str, str], directory: Path, option: str) -> None:
             ) from error
 
 
+def make_folder(folder: Path) -> None:
+    """Make a folder, if it is missing.  Raises ReportError."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        problem = f"can't be made ({error.strerror})"
+        raise ReportError(f"{folder} {problem}; choose another folder") from error
+
+
 def _has_trace(result: CaseResult) -> bool:
     return result.recording is not None and result.outcome in _TRACED
 

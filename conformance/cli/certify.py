@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,7 +20,7 @@ from fencepost.conformance.certify.report import (
     write_report,
 )
 from fencepost.conformance.certify.run import certificate_of, matching_entries, skipped
-from fencepost.conformance.cli.options.common import console, json_option, report_option
+from fencepost.conformance.cli.options.common import console, echo_json, json_option, report_option
 from fencepost.conformance.cli.options.target import (
     jobs_option,
     known_failures_options,
@@ -106,7 +105,7 @@ def certify_command(
     if report is not None:
         write_report(certificate, report)
     if as_json:
-        click.echo(json.dumps(certificate_json(certificate), indent=2, ensure_ascii=False))
+        echo_json(certificate_json(certificate))
     else:
         print_certificate(certificate, console())
         if report is not None:
@@ -169,7 +168,7 @@ def replay_command(
         rejudge(trace) if target is None else run(replay_trace(trace, find_target(target, told)))
     )
     if as_json:
-        click.echo(json.dumps(result.to_json(), indent=2, ensure_ascii=False))
+        echo_json(result.to_json())
     else:
         click.echo(result.text())
     return result.exit_code()

@@ -12,7 +12,7 @@ from fencepost.conformance.catalogue.suites import CATALOGUE, NAMES, find_suite
 from fencepost.conformance.certify.replay import sound_trace
 from fencepost.conformance.certify.report import write_texts
 from fencepost.conformance.certify.run import matching_entries
-from fencepost.conformance.cli.options.common import json_option, report_option
+from fencepost.conformance.cli.options.common import echo_json, json_option, report_option
 from fencepost.conformance.cli.options.target import jobs_option, target_options
 from fencepost.conformance.compare.compare import TargetComparison, compare
 from fencepost.conformance.compare.confirm import Confirmed
@@ -118,7 +118,7 @@ def compare_command(
     if report is not None:
         write_texts(_files(found), report, "--report")
     if as_json:
-        click.echo(json.dumps(compare_json(found), indent=2, ensure_ascii=False))
+        echo_json(compare_json(found))
     else:
         click.echo("\n".join(text(found)))
     return found.exit_code()

@@ -16,7 +16,7 @@ from fencepost.conformance.findings.shrink_property import shrink_property
 from fencepost.conformance.runtime.signals import run
 from fencepost.conformance.targets.registry import TargetOptions, find_target
 from fencepost.properties.claims.registry import find_property
-from fencepost.traces.files.trace_file import TraceFileError
+from fencepost.traces.files.trace_file import write_file
 from fencepost.traces.forms.formats import TRACE_FORMATS, read_trace
 
 _PROPERTY = "property:"
@@ -116,9 +116,4 @@ def _write(text: str, output: Path | None) -> None:
     if output is None:
         click.echo(text, nl=False)
         return
-    try:
-        output.write_text(text, encoding="utf-8", newline="\n")
-    except OSError as error:
-        raise TraceFileError(
-            str(output), "file", f"can't be written ({error.strerror})", "choose another folder"
-        ) from error
+    write_file(output, text)

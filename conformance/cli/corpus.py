@@ -5,7 +5,6 @@ The pipeline itself is `fencepost.traces.pipeline`; it does the same with both e
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,7 +14,7 @@ import click
 from rich.text import Text
 
 from fencepost.conformance.cli.lazy_group import LazyGroup, Stub
-from fencepost.conformance.cli.options.common import console, json_option
+from fencepost.conformance.cli.options.common import console, echo_json, json_option
 from fencepost.conformance.cli.options.scope import scope_options
 from fencepost.conformance.execution.outcome import EXIT_CODES, Overall
 from fencepost.conformance.runtime.errors import TargetUnavailableError
@@ -351,7 +350,7 @@ def _ran_json(ran: ShardsDone) -> dict[str, Any]:
 def say(told: Any, *, as_json: bool) -> None:
     """Print what a command came to."""
     if as_json:
-        click.echo(json.dumps(told, indent=2, ensure_ascii=False))
+        echo_json(told)
         return
     for name, value in told.items():
         click.echo(f"{name.replace('_', ' ')}: {_shown(value)}")

@@ -5,15 +5,14 @@ Where there is none, it says what was compared, and whether the search was compl
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import click
 
-from fencepost.conformance.certify.report import ReportError
-from fencepost.conformance.cli.options.common import json_option, report_option
+from fencepost.conformance.certify.report import make_folder
+from fencepost.conformance.cli.options.common import echo_json, json_option, report_option
 from fencepost.conformance.cli.options.scope import scope_options
 from fencepost.conformance.execution.outcome import EXIT_CODES, Overall
 from fencepost.conformance.targets.registry import find_revision
@@ -58,7 +57,7 @@ def diff_command(
     if report is not None:
         _write(found, stories, report)
     if as_json:
-        click.echo(json.dumps(_json(found, stories, bounds), indent=2, ensure_ascii=False))
+        echo_json(_json(found, stories, bounds))
     else:
         click.echo("\n".join(_text(found, stories, bounds)))
     return EXIT_CODES[Overall.HOLDS if found.same else Overall.VIOLATED]
@@ -126,11 +125,7 @@ def _json(
 
 def _write(found: Comparison, stories: list[DifferenceStory], folder: Path) -> None:
     """Two trace files for each difference, named after its number and the revision."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        problem = f"can't be made ({error.strerror})"
-        raise ReportError(f"{folder} {problem}; choose another folder") from error
+    make_folder(folder)
     for number, difference in enumerate(found.differences, start=1):
         told = stories[number - 1]
         for part, trace in zip(told.parts, difference_traces(found, difference), strict=True):

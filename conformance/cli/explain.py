@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import click
@@ -14,6 +13,7 @@ from fencepost.conformance.catalogue.registry import Entry
 from fencepost.conformance.catalogue.suites import CATALOGUE, NAMES, find_suite
 from fencepost.conformance.cli.options.common import (
     console,
+    echo_json,
     json_option,
     revision_option,
 )
@@ -44,15 +44,11 @@ def cases_command(pattern: str, suite: str, as_json: bool) -> None:
     levels = _levels(revision)
     cases = [entry.case(levels, delayed=True) for entry in found]
     if as_json:
-        click.echo(
-            json.dumps(
-                [
-                    {"id": c.id, "level": c.level.value, "rules": list(c.rules), "about": c.about}
-                    for c in cases
-                ],
-                indent=2,
-                ensure_ascii=False,
-            )
+        echo_json(
+            [
+                {"id": c.id, "level": c.level.value, "rules": list(c.rules), "about": c.about}
+                for c in cases
+            ]
         )
         return
     screen = console()

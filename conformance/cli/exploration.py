@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fencepost.conformance.certify.report import ReportError
+from fencepost.conformance.certify.report import ReportError, make_folder
 from fencepost.model.revision import Revision
 from fencepost.properties.checking.checking import Checked, PropertyStatus, expected_finding
 from fencepost.properties.checking.evaluator import EXCUSED, Evaluator, is_quiet
@@ -205,12 +205,7 @@ def scope_json(scope: Scope) -> dict[str, Any]:
 def write_traces(told: Iterable[Told], folder: Path) -> list[Path]:
     """A trace file for each violation, named after its property.  Raises ReportError."""
     written = []
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise ReportError(
-            f"{folder}: can't be made ({error.strerror}); choose another folder"
-        ) from error
+    make_folder(folder)
     for one in told:
         if one.run is None or one.worlds is None:
             continue

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +22,7 @@ from fencepost.conformance.cli.exploration import (
 )
 from fencepost.conformance.cli.options.common import (
     console,
+    echo_json,
     json_option,
     report_option,
     revision_option,
@@ -122,7 +122,7 @@ def explore_command(
     if report is not None:
         write_traces(explored.told, report)
     if as_json:
-        click.echo(json.dumps(exploration_json(explored), indent=2, ensure_ascii=False))
+        echo_json(exploration_json(explored))
     else:
         _print_exploration(console(), exploration_json(explored), explored.told)
     if any(told.finding in _WRONG for told in explored.told):
@@ -200,7 +200,7 @@ def check_command(
     if report is not None:
         write_traces(told, report)
     if as_json:
-        click.echo(json.dumps(check_json(checked, told), indent=2, ensure_ascii=False))
+        echo_json(check_json(checked, told))
     else:
         _print_check(console(), checked, told)
     if not checked.holds:
@@ -240,7 +240,7 @@ def properties_command(*, as_json: bool) -> None:
     """List the properties, and what checks each."""
     rows = [property_json(one) for one in PROPERTIES.values()]
     if as_json:
-        click.echo(json.dumps(rows, indent=2, ensure_ascii=False))
+        echo_json(rows)
         return
     screen = console()
     grid = Grid(box=None, pad_edge=False)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 import time
 from collections.abc import Coroutine, Iterable, Sequence
@@ -13,7 +12,7 @@ from typing import Any
 import click
 
 from fencepost.conformance.certify.known_failures import KnownFailure, aliases_of, load
-from fencepost.conformance.cli.options.common import json_option, report_option
+from fencepost.conformance.cli.options.common import echo_json, json_option, report_option
 from fencepost.conformance.cli.options.target import (
     known_failures_options,
     revision_of_target_option,
@@ -142,7 +141,7 @@ def fuzz_command(
     if report is not None:
         write_report(fuzzed, report)
     if as_json:
-        click.echo(json.dumps(fuzz_json(fuzzed), indent=2, ensure_ascii=False))
+        echo_json(fuzz_json(fuzzed))
     else:
         _echo(verdict_lines(fuzzed))
     return fuzzed.exit_code()

@@ -14,8 +14,8 @@ import click
 from rich.table import Table as Grid
 from rich.text import Text
 
-from fencepost.conformance.certify.report import ReportError
-from fencepost.conformance.cli.options.common import console, json_option, report_option
+from fencepost.conformance.certify.report import make_folder
+from fencepost.conformance.cli.options.common import console, echo_json, json_option, report_option
 from fencepost.conformance.kill_matrix.render import matrix_json, print_matrix, print_one
 from fencepost.conformance.kill_matrix.suites import ENGINES
 from fencepost.conformance.kill_matrix.workers import rows
@@ -69,7 +69,7 @@ def mutants_command(
         return 0
     chosen = [engine for engine in ENGINES if engine in (engines or ENGINES)]
     if report is not None:
-        _make(report)
+        make_folder(report)
     made, seconds = rows(
         [mutant.name for mutant in found],
         chosen,
@@ -96,17 +96,9 @@ def _progress(row: Row) -> None:
     click.echo(f"{row.mutant.name}: {'killed by ' + str(by) if by else 'SURVIVES'}", err=True)
 
 
-def _make(folder: Path) -> None:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        problem = f"can't be made ({error.strerror})"
-        raise ReportError(f"{folder} {problem}; choose another folder") from error
-
-
 def _list(found: list[Mutant], *, alone: bool, as_json: bool) -> None:
     if as_json:
-        click.echo(json.dumps([_mutant_json(m) for m in found], indent=2, ensure_ascii=False))
+        echo_json([_mutant_json(m) for m in found])
     elif alone:
         _print_one(found[0])
     else:

@@ -6,7 +6,6 @@ whose report is in the same folder.
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from datetime import UTC, datetime
@@ -15,7 +14,7 @@ from pathlib import Path
 import click
 
 from fencepost.conformance.certify.report import write_texts
-from fencepost.conformance.cli.options.common import json_option
+from fencepost.conformance.cli.options.common import echo_json, json_option
 from fencepost.conformance.nightly.dedup import NEW, OPEN, NightlyBug
 from fencepost.conformance.nightly.nightly import Night, NightOptions, NightPart, run_night
 from fencepost.conformance.nightly.plan import TARGETS, WEIGHTS, targets_of, weights_of
@@ -26,7 +25,7 @@ from fencepost.properties.workers.cancellation import Stop
 from fencepost.traces.files.causes import cause_sentence
 from fencepost.traces.files.corpus_index import CorpusFolder
 from fencepost.traces.page.nightly_page import SURE_WORDS
-from fencepost.traces.text.words import times
+from fencepost.traces.text.words import how_often
 
 _MINUTES = 60.0
 _SOME = 20
@@ -152,7 +151,7 @@ def nightly_command(
     told = NightReport.of(run_until_told(searched), earlier)
     told.write(report)
     if as_json:
-        click.echo(json.dumps(told.to_json(), indent=2, ensure_ascii=False))
+        echo_json(told.to_json())
     else:
         _echo(told, report)
     return told.exit_code()
@@ -190,4 +189,4 @@ def _echo(told: NightReport, report: Path) -> None:
 def _how(entry: NightlyBug) -> str:
     if not entry.seen:
         return f"not seen tonight, last on {entry.last_night}"
-    return f"seen {times(entry.seen)}; {SURE_WORDS[entry.sure]}"
+    return f"seen {how_often(entry.seen)}; {SURE_WORDS[entry.sure]}"

@@ -7,7 +7,6 @@ command says how to install it.
 from __future__ import annotations
 
 import importlib.util
-import json
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +14,12 @@ import click
 from rich.table import Table as Grid
 from rich.text import Text
 
-from fencepost.conformance.cli.options.common import console, json_option, revision_option
+from fencepost.conformance.cli.options.common import (
+    console,
+    echo_json,
+    json_option,
+    revision_option,
+)
 from fencepost.conformance.runtime.errors import TargetUnavailableError
 from fencepost.conformance.targets.registry import find_revision
 from fencepost.model.revision import Revision
@@ -67,7 +71,7 @@ def prove_command(revision: str, names: tuple[str, ...], as_json: bool) -> int:
     runs = _runs(found, proof)
     if as_json:
         said = {**proof.to_json(), "runs": [runs[one] for one in sorted(runs)]}
-        click.echo(json.dumps(said, indent=2, ensure_ascii=False))
+        echo_json(said)
     else:
         _show(proof, seconds, runs)
     if proof.failures:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator
 from itertools import zip_longest
 from textwrap import wrap
@@ -11,7 +10,12 @@ from typing import Any
 import click
 from rich.text import Text
 
-from fencepost.conformance.cli.options.common import console, json_option, revision_option
+from fencepost.conformance.cli.options.common import (
+    console,
+    echo_json,
+    json_option,
+    revision_option,
+)
 from fencepost.conformance.targets.registry import find_revision
 from fencepost.model.revision import DropRule, Revision
 from fencepost.model.revisions import revisions
@@ -43,10 +47,6 @@ def _rules(revision: Revision) -> Iterator[dict[str, Any]]:
             yield _rule_json(table, row.rule, row.place)
 
 
-def _echo_json(value: object) -> None:
-    click.echo(json.dumps(value, indent=2, ensure_ascii=False))
-
-
 @click.command("table")
 @revision_option
 @json_option
@@ -54,7 +54,7 @@ def table_command(revision: str, as_json: bool) -> None:
     """Print the decision table: checks in order, then rows."""
     chosen = find_revision(revision)
     if as_json:
-        _echo_json(list(_rules(chosen)))
+        echo_json(list(_rules(chosen)))
         return
     screen = console()
     for table in chosen.tables.values():
@@ -98,7 +98,7 @@ def revisions_command(name: str | None, as_json: bool) -> None:
     names = revisions.NAMES if name is None else (name,)
     found = [find_revision(n) for n in names]
     if as_json:
-        _echo_json([_revision_json(r) for r in found])
+        echo_json([_revision_json(r) for r in found])
         return
     screen = console()
     for revision in found:

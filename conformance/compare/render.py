@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from fencepost.conformance.compare.answers import RequestOutcome
@@ -276,10 +276,4 @@ def _difference_json(found: TargetComparison, confirmed: Confirmed) -> dict[str,
 
 
 def _origin_json(origin: Origin) -> dict[str, str]:
-    return {
-        "known": origin.known.value,
-        "about": origin.about,
-        "link": origin.link,
-        "since": origin.since,
-        "profile": origin.profile,
-    }
+    return {**asdict(origin), "known": origin.known.value}

@@ -79,21 +79,8 @@ class Examination:
     @asynccontextmanager
     async def limited(self) -> AsyncIterator[None]:
         """While the body runs, its time limit does, and a request to stop is noticed."""
-
-        async def listen() -> None:
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(self._seconds):
-                    await self._outer_stop.wait()
-            self._stop.ask()
-
-        if self._outer_stop.asked:
-            self._stop.ask()
-        listening = asyncio.create_task(listen())
-        try:
+        async with self._stop.following(self._outer_stop, self._seconds):
             yield
-        finally:
-            listening.cancel()
-            await asyncio.gather(listening, return_exceptions=True)
 
     @asynccontextmanager
     async def turn(self) -> AsyncIterator[bool]:

@@ -22,7 +22,7 @@ from fencepost.traces.files.causes import cause_sentence, known_cause
 from fencepost.traces.files.trace_file import TraceFile
 from fencepost.traces.page.findings_page import FindingEntry, FindingSection, findings_page
 from fencepost.traces.page.trace_data import ShownTrace
-from fencepost.traces.text.words import times
+from fencepost.traces.text.words import how_often
 
 FORMAT = "fencepost-fuzz"
 VERSION = 1
@@ -187,9 +187,9 @@ def search_lines(fuzzed: FuzzResult) -> Iterator[str]:
     for why, plans in sorted(tally.unknown.items()):
         yield f"undecided, {plans}: {why}"
     for why, met in sorted(fuzzed.known.items()):
-        yield f"known, {times(met)}: {why}"
+        yield f"known, {how_often(met)}: {why}"
     if tally.died:
-        yield f"the target died {times(tally.died)}"
+        yield f"the target died {how_often(tally.died)}"
     if fuzzed.gave_up:
         yield fuzzed.gave_up
     if fuzzed.stopped:
@@ -207,7 +207,7 @@ def finding_lines(
         again = "not tried again"
     small = "" if finding.is_minimal else "; not minimal"
     yield ""
-    yield f"{kind} {number}: {finding.fingerprint} (seen {times(finding.seen)}; {again}{small})"
+    yield f"{kind} {number}: {finding.fingerprint} (seen {how_often(finding.seen)}; {again}{small})"
     if why:
         yield f"Known: {why}."
     yield finding.sentence
@@ -290,7 +290,7 @@ def traces_of(document: Mapping[str, Any], folder: Path) -> dict[str, TraceFile]
 
 
 def _told(row: Mapping[str, Any]) -> FindingEntry:
-    seen = f"seen {times(row['seen'])}"
+    seen = f"seen {how_often(row['seen'])}"
     if row["runs"]:
         seen += f"; failed in {row['failed']} of {row['runs']} more runs"
     sentence = row["message"] + (f" Known: {row['known']}." if row.get("known") else "")

@@ -6,11 +6,8 @@ whether the mutant was found, and after how many requests; it ends there, since 
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
 import time
-from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
@@ -290,7 +287,8 @@ async def _search_once(before: MutantResult, seed: int, budget: Budget, stop: St
     """Search once more for a mutant."""
     target = PREFIX + before.mutant
     began = time.monotonic()
-    async with _stopped_by(stop) as mine:
+    mine = Stop()
+    async with mine.following(stop):
 
         def found(tally: Tally) -> None:
             if tally.failures:
@@ -307,21 +305,3 @@ async def _search_once(before: MutantResult, seed: int, budget: Budget, stop: St
         requests=before.requests + tally.requests,
         seconds=before.seconds + time.monotonic() - began,
     )
-
-
-@asynccontextmanager
-async def _stopped_by(stop: Stop) -> AsyncIterator[Stop]:
-    """A stop of its own, which this one sets, too."""
-    mine = Stop()
-
-    async def pass_on() -> None:
-        await stop.wait()
-        mine.ask()
-
-    passing = asyncio.create_task(pass_on())
-    try:
-        yield mine
-    finally:
-        passing.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await passing

@@ -67,13 +67,11 @@ from fencepost.properties.logic.signature import (
 )
 
 _EVERY_STEP = "every request, row of a leave, timer and failover, on every group"
-_FAILS_OVER = is_now(EVENT, FAILOVER)
-_JOINS = is_now(EVENT, JOIN_GROUP)
+FAILS_OVER = is_now(EVENT, FAILOVER)
+JOINS = is_now(EVENT, JOIN_GROUP)
 _LEAVES = is_now(EVENT, LEAVE_ROW, "LeaveGroup")
 _JOIN_PHASE = is_now(EVENT, JOIN_PHASE)
-_MAPPED = all_of(INST_GIVEN.now(), exists(X, HOLDS.now(INST, X)))
-_GOES = all_of(MEMBER.now(X), negate(MEMBER.then(X)))
-_COMES = all_of(MEMBER.then(X), negate(MEMBER.now(X)))
+MAPPED = all_of(INST_GIVEN.now(), exists(X, HOLDS.now(INST, X)))
 GENERATION_STAYS = all_of(
     AtMost(GENERATION, When.NOW, 0, GENERATION, When.THEN),
     AtMost(GENERATION, When.THEN, 0, GENERATION, When.NOW),
@@ -104,7 +102,7 @@ def step_property(
     )
 
 
-_REVIVED = all_of(_FAILS_OVER, STORED_MEMBER.now(X))
+_REVIVED = all_of(FAILS_OVER, STORED_MEMBER.now(X))
 RETIRED_ID = step_property(
     "retired-id-stays-invalid",
     "An id that is neither a member's nor pending becomes so only as the fresh id of this step, or "
@@ -122,7 +120,7 @@ FAILOVER_AS_STORED = step_property(
     "failover-finds-what-was-stored",
     "After a failover exactly the stored members are there, as they were stored, and the offsets.",
     implies(
-        _FAILS_OVER,
+        FAILS_OVER,
         all_of(
             for_all(X, iff(MEMBER.then(X), STORED_MEMBER.now(X))),
             for_all(X, I, iff(SEAT.then(X, I), STORED_SEAT.now(X, I))),
@@ -130,20 +128,20 @@ FAILOVER_AS_STORED = step_property(
             implies(OFFSETS.now(), OFFSETS.then()),
         ),
     ),
-    all_of(_FAILS_OVER, exists(X, STORED_MEMBER.now(X))),
+    all_of(FAILS_OVER, exists(X, STORED_MEMBER.now(X))),
     src.KIP_FAULT,
     "failovers",
 )
 FRESH_ID_FOR_ONE = step_property(
     "fresh-id-for-one",
     "The id that an answer to a join tells is the fresh one or the one that the client sent.",
-    implies(_JOINS, for_all(X, implies(CALLER.then(X), any_of(same(X, FRESH), is_mid(X))))),
-    all_of(_JOINS, CALLER.then(FRESH)),
+    implies(JOINS, for_all(X, implies(CALLER.then(X), any_of(same(X, FRESH), is_mid(X))))),
+    all_of(JOINS, CALLER.then(FRESH)),
     src.KIP_JOIN,
     "JoinGroup; that fresh ids never repeat is assumed",
 )
 
-_REPLACED = all_of(_JOINS, negate(MID_GIVEN.now()), is_inst(I), HOLDS.then(I, FRESH))
+_REPLACED = all_of(JOINS, negate(MID_GIVEN.now()), is_inst(I), HOLDS.then(I, FRESH))
 STATIC_GOES_ONLY = step_property(
     "static-goes-only-by-session-leave-replacement",
     "A static member goes only by its session timeout, by a leave that names it, or by a join that "
@@ -157,7 +155,7 @@ STATIC_GOES_ONLY = step_property(
                 all_of(is_now(EVENT, SESSION_END), same(X, SUBJECT)),
                 all_of(_LEAVES, NAMED.now(X)),
                 _REPLACED,
-                all_of(_FAILS_OVER, negate(STORED_MEMBER.now(X))),
+                all_of(FAILS_OVER, negate(STORED_MEMBER.now(X))),
             ),
         ),
     ),
@@ -190,9 +188,9 @@ STATIC_STAYS = step_property(
     "the end of the wait for joins",
 )
 _RESTART = all_of(
-    _JOINS,
+    JOINS,
     negate(MID_GIVEN.now()),
-    _MAPPED,
+    MAPPED,
     is_now(STATE, GroupState.STABLE),
     is_now(SELECTION, Change.UNCHANGED),
 )
@@ -222,9 +220,9 @@ GENERATION_NEVER_FALLS = step_property(
     "generation-never-falls",
     "The generation never falls; after a failover it is the stored one, 0 if none was stored.",
     all_of(
-        implies(negate(_FAILS_OVER), AtMost(GENERATION, When.NOW, 0, GENERATION, When.THEN)),
+        implies(negate(FAILS_OVER), AtMost(GENERATION, When.NOW, 0, GENERATION, When.THEN)),
         implies(
-            _FAILS_OVER,
+            FAILS_OVER,
             all_of(
                 AtMost(GENERATION, When.THEN, 0, STORED_GENERATION, When.NOW),
                 AtMost(STORED_GENERATION, When.NOW, 0, GENERATION, When.THEN),

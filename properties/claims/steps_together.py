@@ -9,7 +9,13 @@ from __future__ import annotations
 
 from fencepost.model.rules import sources as src
 from fencepost.model.table.vocabulary import STATE, SUBSCRIPTION, Change, GroupState
-from fencepost.properties.claims.steps import GENERATION_STAYS, ONE_BY_ONE, step_property
+from fencepost.properties.claims.steps import (
+    FAILS_OVER,
+    GENERATION_STAYS,
+    JOINS,
+    ONE_BY_ONE,
+    step_property,
+)
 from fencepost.properties.claims.steps_zombie import ZOMBIES
 from fencepost.properties.logic.logic import (
     all_of,
@@ -26,12 +32,10 @@ from fencepost.properties.logic.logic import (
 from fencepost.properties.logic.signature import (
     DEFERRED,
     EVENT,
-    FAILOVER,
     FRESH,
     HOLDS,
     INST,
     INST_GIVEN,
-    JOIN_GROUP,
     JOIN_PHASE,
     LEADS,
     MEMBER,
@@ -51,8 +55,6 @@ from fencepost.properties.logic.signature import (
     is_static,
 )
 
-_FAILS_OVER = is_now(EVENT, FAILOVER)
-_JOINS = is_now(EVENT, JOIN_GROUP)
 _GOES = all_of(MEMBER.now(X), negate(MEMBER.then(X)))
 _COMES = all_of(MEMBER.then(X), negate(MEMBER.now(X)))
 _STAYS_STATIC = implies(SEAT.now(X, I), all_of(MEMBER.then(X), SEAT.then(X, I)))
@@ -65,7 +67,7 @@ ONLY_THE_NAMED_GO = step_property(
         X,
         implies(
             _GOES,
-            any_of(NAMED.now(X), is_now(EVENT, JOIN_PHASE, SYNC_PHASE), _FAILS_OVER),
+            any_of(NAMED.now(X), is_now(EVENT, JOIN_PHASE, SYNC_PHASE), FAILS_OVER),
         ),
     ),
     exists(X, all_of(_GOES, NAMED.now(X))),
@@ -78,7 +80,7 @@ ONLY_THE_INVITED_COME = step_property(
         X,
         implies(
             _COMES,
-            any_of(same(X, FRESH), all_of(PENDING.now(X), is_mid(X), _JOINS), _FAILS_OVER),
+            any_of(same(X, FRESH), all_of(PENDING.now(X), is_mid(X), JOINS), FAILS_OVER),
         ),
     ),
     exists(X, _COMES),
@@ -91,11 +93,11 @@ SEATS_STAY = step_property(
         X,
         I,
         implies(
-            all_of(MEMBER.now(X), MEMBER.then(X), negate(_FAILS_OVER)),
+            all_of(MEMBER.now(X), MEMBER.then(X), negate(FAILS_OVER)),
             iff(SEAT.then(X, I), SEAT.now(X, I)),
         ),
     ),
-    exists(X, I, all_of(SEAT.now(X, I), SEAT.then(X, I), _JOINS)),
+    exists(X, I, all_of(SEAT.now(X, I), SEAT.then(X, I), JOINS)),
     src.KIP_SWITCH,
     "every step but a failover, which has a property of its own",
 )
@@ -104,7 +106,7 @@ PENDING_STAYS = step_property(
     "A pending id stays until it is used, given back or times out.",
     for_all(
         X,
-        implies(all_of(PENDING.now(X), negate(PENDING.then(X))), any_of(NAMED.now(X), _FAILS_OVER)),
+        implies(all_of(PENDING.now(X), negate(PENDING.then(X))), any_of(NAMED.now(X), FAILS_OVER)),
     ),
     exists(X, all_of(PENDING.now(X), negate(PENDING.then(X)))),
     src.KIP_394,
@@ -116,7 +118,7 @@ LEAD_STAYS = step_property(
         X,
         implies(
             all_of(LEADS.now(X), MEMBER.then(X), negate(LEADS.then(X))),
-            any_of(all_of(negate(PARKED.now(X)), negate(GENERATION_STAYS)), _FAILS_OVER),
+            any_of(all_of(negate(PARKED.now(X)), negate(GENERATION_STAYS)), FAILS_OVER),
         ),
     ),
     exists(X, all_of(LEADS.now(X), negate(LEADS.then(X)))),
@@ -168,7 +170,7 @@ STATIC_SPARES_DYNAMIC = step_property(
 _BEGINS = any_of(
     all_of(
         negate(is_now(STATE, GroupState.PREPARING)),
-        negate(_FAILS_OVER),
+        negate(FAILS_OVER),
         any_of(is_then(STATE, GroupState.PREPARING), negate(GENERATION_STAYS)),
     ),
     all_of(negate(DEFERRED.now()), DEFERRED.then()),
@@ -177,16 +179,16 @@ _HAD_A_HOLDER = exists(I, Y, all_of(SEAT.then(X, I), HOLDS.now(I, Y)))
 _HAS_A_HOLDER = exists(I, Y, all_of(SEAT.now(X, I), HOLDS.then(I, Y)))
 _NEWCOMER = exists(X, all_of(_COMES, negate(_HAD_A_HOLDER)))
 _LEAVER = exists(X, all_of(_GOES, negate(_HAS_A_HOLDER)))
-_LEADER_REJOINS = all_of(_JOINS, MID_GIVEN.now(), LEADS.now(MID))
+_LEADER_REJOINS = all_of(JOINS, MID_GIVEN.now(), LEADS.now(MID))
 _DYNAMIC_CHANGES = all_of(
-    _JOINS,
+    JOINS,
     MID_GIVEN.now(),
     MEMBER.now(MID),
     negate(INST_GIVEN.now()),
     is_now(SUBSCRIPTION, Change.CHANGED),
 )
 _REPLACED_TOO_EARLY = all_of(
-    is_now(STATE, GroupState.COMPLETING), _JOINS, INST_GIVEN.now(), HOLDS.then(INST, FRESH)
+    is_now(STATE, GroupState.COMPLETING), JOINS, INST_GIVEN.now(), HOLDS.then(INST, FRESH)
 )
 CAUSES = step_property(
     "rebalance-has-a-cause",

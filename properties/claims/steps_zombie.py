@@ -8,11 +8,10 @@ from __future__ import annotations
 from fencepost.model.rules import sources as src
 from fencepost.model.table.errors import Error
 from fencepost.model.table.vocabulary import STATE, GroupState
-from fencepost.properties.claims.steps import GENERATION_STAYS, step_property
+from fencepost.properties.claims.steps import GENERATION_STAYS, MAPPED, step_property
 from fencepost.properties.logic.logic import (
     all_of,
     any_of,
-    exists,
     for_all,
     iff,
     implies,
@@ -37,7 +36,6 @@ from fencepost.properties.logic.signature import (
     X,
 )
 
-_MAPPED = all_of(INST_GIVEN.now(), exists(X, HOLDS.now(INST, X)))
 _ZOMBIE = all_of(
     negate(is_now(STATE, GroupState.ABSENT)),
     MID_GIVEN.now(),
@@ -59,7 +57,7 @@ ZOMBIE_CHANGES_NOTHING = step_property(
     "A request with an instance and a member id that is not its holder's leaves members, pending "
     "ids, the map, the leader, parked joins, state and generation as they are.",
     implies(_ZOMBIE, _NOTHING_CHANGES),
-    all_of(_ZOMBIE, _MAPPED),
+    all_of(_ZOMBIE, MAPPED),
     src.KIP_JOIN,
     "requests to a group that exists; offsets are set by an administrator where nobody is a member",
 )
@@ -93,11 +91,11 @@ ZOMBIE_IS_TOLD = step_property(
     implies(
         all_of(_ZOMBIE, negate(is_now(RULE, *ANSWERED_BEFORE_FENCING))),
         any_of(
-            all_of(_MAPPED, is_now(ANSWER, Error.FENCED_INSTANCE_ID)),
-            all_of(negate(_MAPPED), is_now(ANSWER, Error.UNKNOWN_MEMBER_ID)),
+            all_of(MAPPED, is_now(ANSWER, Error.FENCED_INSTANCE_ID)),
+            all_of(negate(MAPPED), is_now(ANSWER, Error.UNKNOWN_MEMBER_ID)),
         ),
     ),
-    all_of(_ZOMBIE, _MAPPED, is_now(ANSWER, Error.FENCED_INSTANCE_ID)),
+    all_of(_ZOMBIE, MAPPED, is_now(ANSWER, Error.FENCED_INSTANCE_ID)),
     src.KAFKA_VALIDATE,
     "requests to a group that exists; first come the checks of group id, coordinator, session "
     "timeout, size, protocols, topics, and commits by hand to a group without members",

@@ -7,7 +7,9 @@ so it must keep its results somewhere else.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
+import contextlib
+from collections.abc import AsyncIterator, Coroutine
+from contextlib import asynccontextmanager
 from typing import Any, TypeVar
 
 _T = TypeVar("_T")
@@ -28,16 +30,35 @@ class Stop:
             if not future.done():
                 future.set_result(None)
 
-    async def wait(self) -> None:
-        """Wait until the end is asked for."""
+    async def wait(self, seconds: float | None = None) -> None:
+        """Wait until the end is asked for, or so long."""
         if self.asked:
             return
         future = asyncio.get_running_loop().create_future()
         self._waiting.add(future)
         try:
-            await future
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(seconds):
+                    await future
         finally:
             self._waiting.discard(future)
+
+    @asynccontextmanager
+    async def following(self, other: Stop, seconds: float | None = None) -> AsyncIterator[None]:
+        """While the body runs, ask for the end when the other does, or when the time is over."""
+
+        async def follow() -> None:
+            await other.wait(seconds)
+            self.ask()
+
+        if other.asked:
+            self.ask()
+        waiting = asyncio.create_task(follow())
+        try:
+            yield
+        finally:
+            waiting.cancel()
+            await asyncio.gather(waiting, return_exceptions=True)
 
     async def cut(self, work: Coroutine[Any, Any, _T], *, grace_s: float = 0) -> _T | None:
         """Run work and return its result; None if the end was asked for first: it is cancelled.

@@ -121,9 +121,7 @@ def run_side_by_side(
 
 async def _ask_to_stop(worker: Worker, stop: Stop, seconds: float | None) -> None:
     """Ask a task to stop, when its time is over or somebody asks for it."""
-    with contextlib.suppress(TimeoutError):
-        async with asyncio.timeout(seconds):
-            await stop.wait()
+    await stop.wait(seconds)
     with contextlib.suppress(OSError):
         worker.pipe.send(_STOP)
 

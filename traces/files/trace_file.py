@@ -118,12 +118,7 @@ class TraceFile:
 
     def write(self, path: Path) -> None:
         """Write the file; its folder must exist.  Raises TraceFileError."""
-        try:
-            path.write_text(self.text(), encoding="utf-8", newline="\n")
-        except OSError as error:
-            raise TraceFileError(
-                str(path), "file", f"can't be written ({error.strerror})", "choose another folder"
-            ) from error
+        write_file(path, self.text())
 
     @classmethod
     def read(cls, path: Path) -> Self:
@@ -248,6 +243,16 @@ class TraceFile:
                 return {"step": number, "do": "handled", "at_ms": [event.at_ms] * 2}
             case Passed():
                 return {"step": number, "do": "passed", "at_ms": [event.at_ms] * 2}
+
+
+def write_file(path: Path, text: str) -> None:
+    """Write a text; its folder must exist.  Raises TraceFileError."""
+    try:
+        path.write_text(text, encoding="utf-8", newline="\n")
+    except OSError as error:
+        raise TraceFileError(
+            str(path), "file", f"can't be written ({error.strerror})", "choose another folder"
+        ) from error
 
 
 def read_document(path: Path) -> Any:

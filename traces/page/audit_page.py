@@ -13,9 +13,8 @@ from fencepost.traces.audit.operations.operator_report import OperatorReport
 from fencepost.traces.audit.operations.operator_rows import Cause, Rebalance, Remedy
 from fencepost.traces.audit.operations.operator_words import at, operator_problems, seconds, times
 from fencepost.traces.page.life_picture import life_picture
-from fencepost.traces.page.render import page
 from fencepost.traces.page.trace_data import ShownTrace
-from fencepost.traces.page.trace_page import links, traces_data
+from fencepost.traces.page.trace_page import page_with_traces
 
 _ROWS = 200
 
@@ -36,17 +35,14 @@ def audit_page(
     traces: Mapping[str, ShownTrace] | None = None,
 ) -> str:
     """Make the page.  `judged`: every group; `traces`: of violated ones, by name."""
-    shown = dict(traces or {})
-    data = traces_data(list(shown.values()))
     counts = {word: sum(1 for g in judged if g.outcome == word) for word in _OUTCOMES}
     found = operator_problems(report)
     rebalances = report.rebalances.rows[:_ROWS]
     (day, moments), (file, lines) = _moments(rebalances), _lines(rebalances)
-    return page(
+    return page_with_traces(
         "audit.html",
         _heading(report, counts, len(found)),
-        {**data, "index": True},
-        heading=_heading(report, counts, len(found)),
+        traces or {},
         outcome=_worst(counts, len(found)),
         facts=_facts(report, counts if judged else {}),
         judged=[g for g in judged if g.outcome != "explained"][:_ROWS],
@@ -72,8 +68,6 @@ def audit_page(
         seconds=seconds,
         times=times,
         saved=_saved,
-        links=links(data, shown),
-        traces=data["traces"],
     )
 
 

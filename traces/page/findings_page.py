@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from fencepost.traces.page.render import page
 from fencepost.traces.page.trace_data import ShownTrace
-from fencepost.traces.page.trace_page import links, traces_data
+from fencepost.traces.page.trace_page import page_with_traces
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,15 +41,11 @@ def findings_page(
     traces: Mapping[str, ShownTrace],
 ) -> str:
     """Make the page.  `outcome`: of all, `holds`, `violated` or `unknown`; `traces`: by name."""
-    data = traces_data(list(traces.values()))
-    return page(
+    return page_with_traces(
         "findings.html",
         heading,
-        {**data, "index": True},
-        heading=heading,
+        traces,
         outcome=outcome,
         facts=facts,
         groups=[group for group in groups if group.findings],
-        links=links(data, traces),
-        traces=data["traces"],
     )

@@ -12,9 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from fencepost.traces.files.causes import cause_sentence
-from fencepost.traces.page.render import page
 from fencepost.traces.page.trace_data import ShownTrace
-from fencepost.traces.page.trace_page import links, traces_data
+from fencepost.traces.page.trace_page import page_with_traces
 
 _OUTCOMES = {0: "holds", 1: "violated"}
 _STATUSES = {
@@ -81,18 +80,16 @@ _GROUPS = (
 
 def nightly_page(document: Mapping[str, Any], shown: Mapping[str, ShownTrace]) -> str:
     """Make the page of a report.  `shown`: its traces, by the names that entries use."""
-    data = traces_data(list(shown.values()))
     entries = document["entries"]
     groups = [
         BugSection(title, colour, note, folded, [_told(e) for e in entries if _kind(e) == status])
         for status, title, colour, note, folded in _GROUPS
     ]
     heading = f"Night of {document['night']}: {document['summary']}"
-    return page(
+    return page_with_traces(
         "nightly.html",
         heading,
-        {**data, "index": True},
-        heading=heading,
+        shown,
         outcome=_OUTCOMES.get(document["exit_code"], "unknown"),
         facts=_facts(document),
         groups=[group for group in groups if group.findings],
@@ -104,8 +101,6 @@ def nightly_page(document: Mapping[str, Any], shown: Mapping[str, ShownTrace]) -
         mutants=document["mutants"],
         duration=_duration,
         change=_change,
-        links=links(data, shown),
-        traces=data["traces"],
     )
 
 

@@ -49,7 +49,16 @@ def traces_data(shown: Sequence[ShownTrace]) -> dict[str, Any]:
     }
 
 
-def links(data: Mapping[str, Any], names: Iterable[str]) -> dict[str, str]:
+def page_with_traces(
+    template: str, heading: str, shown: Mapping[str, ShownTrace], **values: Any
+) -> str:
+    """Make a page that links to traces by their names.  `values`: see `page`."""
+    data = traces_data(list(shown.values()))
+    more = {"links": _links(data, shown), "traces": data["traces"], **values}
+    return page(template, heading, {**data, "index": True}, heading=heading, **more)
+
+
+def _links(data: Mapping[str, Any], names: Iterable[str]) -> dict[str, str]:
     """Return the links of traces in their page, by these names."""
     return {name: f"#{trace['key']}" for name, trace in zip(names, data["traces"], strict=True)}
 

@@ -29,7 +29,7 @@ def plural(number: int, word: str) -> str:
     return f"{number} {word}" if number == 1 else f"{number} {word}s"
 
 
-def times(number: int) -> str:
+def how_often(number: int) -> str:
     """`once`, `2 times`."""
     return "once" if number == 1 else f"{number} times"
 

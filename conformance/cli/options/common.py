@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -46,6 +47,11 @@ def files_argument(name: str, metavar: str) -> Callable[[Any], Any]:
 json_option = click.option(
     "--json", "as_json", is_flag=True, help="Print JSON on stdout and nothing else."
 )
+
+
+def echo_json(value: Any) -> None:
+    """Print a value as `--json` has it."""
+    click.echo(json.dumps(value, indent=2, ensure_ascii=False))
 
 
 def console() -> Console:

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from fencepost.model.coordinator import Answer, Send
 from fencepost.model.history import Answered, Disconnected, Event, Sent
 from fencepost.model.messages.draft_messages import ALL_APIS
 from fencepost.model.messages.shapes import Message, ShapeError
-from fencepost.model.state.group import Timer
-from fencepost.model.state.work import Incoming, Outcome, Span
+from fencepost.model.state.work import Incoming, Outcome
 from fencepost.model.table.table import Level
 from fencepost.model.table.vocabulary import GroupState
 from fencepost.properties.oracle.answer_match import FRESH, Match, first_difference
@@ -142,21 +142,12 @@ class OrderedSearch(Search):
         return [s for s in steps if s.request_id is None] + (offered or [urgent])
 
     def became(
-        self,
-        candidate: Candidate,
-        group_id: str,
-        outcome: Outcome,
-        span: Span,
-        *,
-        incoming: Incoming | None = None,
-        timer: Timer | None = None,
+        self, candidate: Candidate, group_id: str, outcome: Outcome, *given: Any, **more: Any
     ) -> Candidate:
-        """Return the candidate after an outcome for one of its groups."""
+        """See Search; note whether the group was ever Empty."""
         if outcome.group is not None and outcome.group.state is GroupState.EMPTY:
             self.was_empty = True
-        return super(OrderedSearch, self).became(
-            candidate, group_id, outcome, span, incoming=incoming, timer=timer
-        )
+        return super(OrderedSearch, self).became(candidate, group_id, outcome, *given, **more)
 
 
 class SegmentOracle(Oracle):

@@ -13,7 +13,7 @@ on one host.  Two processes that both take the id back share it by mistake.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from fencepost.traces.audit.operations.membership import LogMember
 from fencepost.traces.audit.operations.operator_rows import (
@@ -256,16 +256,7 @@ class LifeLines:
 
 def _parked(fenced: Fenced) -> LogMember:
     """Return the member of a join that was fenced while it waited."""
-    return LogMember(
-        fenced.member_id,
-        fenced.instance_id,
-        fenced.process,
-        fenced.arrived_ms,
-        begins=True,
-        heard_ms=fenced.arrived_ms,
-        place=fenced.place,
-        fenced_ms=fenced.answered_ms,
-    )
+    return replace(_stranger(fenced), begins=True, fenced_ms=fenced.answered_ms)
 
 
 def _stranger(fenced: Fenced) -> LogMember:

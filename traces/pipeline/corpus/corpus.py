@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any, Self
 
 from fencepost.model.revision import Revision
@@ -107,16 +107,7 @@ class Recipe:
 
     def to_json(self) -> dict[str, Any]:
         """Return the content of `corpus.json`."""
-        return {
-            "format": FORMAT,
-            "version": VERSION,
-            "seed": self.seed,
-            "traces": self.traces,
-            "models": list(self.models),
-            "per_shard": self.per_shard,
-            "made_by": self.made_by,
-            "part": self.part,
-        }
+        return {"format": FORMAT, "version": VERSION, **asdict(self)}
 
     def text(self) -> str:
         """Return the text of `corpus.json`."""

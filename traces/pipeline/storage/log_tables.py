@@ -30,7 +30,7 @@ def table(*fields: tuple[str, pa.DataType]) -> pa.Schema:
     return pa.schema(list(fields), metadata={FORMAT: str(VERSION)})
 
 
-def _columns(row: type) -> list[tuple[str, pa.DataType]]:
+def _columns(row: Any) -> list[tuple[str, pa.DataType]]:
     """The columns of a row that is a dataclass."""
     hints = get_type_hints(row)
     return [(field.name, _column(hints[field.name])) for field in fields(row)]
