@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from fencepost.conformance.catalogue.registry import Registry
-from fencepost.conformance.catalogue.script import Script
+from fencepost.conformance.catalogue.script import NOBODY, Script
 from fencepost.conformance.plans.plan import IdOf
 
 CASES = Registry()
 case = CASES.case
 
-_NOBODY = "nobody-00000000-0000-0000-0000-000000000000"
 _V3 = (("LeaveGroup", 3),)
 
 
@@ -46,9 +45,9 @@ def every_kind_of_row(s: Script) -> None:
     s.leave(
         "admin",
         ("", "X"),
-        (_NOBODY, "X"),
-        (_NOBODY, "B"),
-        (_NOBODY, None),
+        (NOBODY, "X"),
+        (NOBODY, "B"),
+        (NOBODY, None),
         (IdOf("n"), None),
         ("", "B"),
         (IdOf("C1"), "C"),
@@ -86,7 +85,7 @@ def same_static_member_by_different_ids(s: Script) -> None:
 def one_bad_row_stops_nobody(s: Script) -> None:
     """A fenced row doesn't keep the others of its request from being done."""
     s.stable("a", "B1", "C1")
-    s.leave("admin", (_NOBODY, "B"), (IdOf("C1"), "C"))
+    s.leave("admin", (NOBODY, "B"), (IdOf("C1"), "C"))
     s.beat("B1", "C1")
     s.join("a", "B1", wait=("a", "B1"))
 
@@ -123,7 +122,7 @@ def legacy_leaves(s: Script) -> None:
 def legacy_unknown(s: Script) -> None:
     """Up to version 2 an unknown or an empty id is refused at top level."""
     s.stable("a")
-    s.leave_legacy("a", member_id=_NOBODY, version=1)
+    s.leave_legacy("a", member_id=NOBODY, version=1)
     s.leave_legacy("a", member_id="", version=1)
     s.beat("a")
 

@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 from fencepost.conformance.catalogue.registry import Registry
-from fencepost.conformance.catalogue.script import Script
+from fencepost.conformance.catalogue.script import NOBODY, Script
 from fencepost.conformance.plans.plan import GenerationOf, IdOf
 
 CASES = Registry()
 case = CASES.case
 
-_NOBODY = "nobody-00000000-0000-0000-0000-000000000000"
-
 
 @case("HEARTBEAT-GROUP-ID-INVALID")
 def no_group_name(s: Script) -> None:
     """A group id of "" is refused."""
-    s.beat("a", group="", member_id=_NOBODY, generation=1)
+    s.beat("a", group="", member_id=NOBODY, generation=1)
 
 
 @case("HEARTBEAT-GROUP-ABSENT")
 def no_group(s: Script) -> None:
     """In a group that doesn't exist nobody is a member, with an instance or without."""
-    s.beat("a", "A1", member_id=_NOBODY, generation=1)
+    s.beat("a", "A1", member_id=NOBODY, generation=1)
 
 
 @case("HEARTBEAT-INSTANCE-UNMAPPED", "HEARTBEAT-STABLE")
@@ -38,7 +36,7 @@ def instance_of_another(s: Script) -> None:
     """A wrong or unknown id with a held instance is fenced, whatever generation it names."""
     s.stable("A1", "b")
     s.beat("b", instance="A")
-    s.beat("b", instance="A", member_id=_NOBODY)
+    s.beat("b", instance="A", member_id=NOBODY)
     s.beat("b", instance="A", member_id="")
     s.beat("b", instance="A", generation=GenerationOf("b", plus=4))
     s.beat("A1", "b")
@@ -60,9 +58,9 @@ def zombie_in_every_state(s: Script) -> None:
 def unknown_members(s: Script) -> None:
     """Unknown, empty and pending ids are of no member, whatever generation they name."""
     s.stable("a")
-    s.beat("a", member_id=_NOBODY)
+    s.beat("a", member_id=NOBODY)
     s.beat("a", member_id="")
-    s.beat("a", member_id=_NOBODY, generation=GenerationOf("a", plus=1))
+    s.beat("a", member_id=NOBODY, generation=GenerationOf("a", plus=1))
     s.join("n", member_id="", wait=True)
     s.beat("a", member_id=IdOf("n"))
     s.beat("n", generation=-1)

@@ -7,7 +7,14 @@ and what a pending id delays.
 from __future__ import annotations
 
 from fencepost.conformance.catalogue.registry import Registry
-from fencepost.conformance.catalogue.script import BOTH, RANGE, ROUNDROBIN, Script, subscription
+from fencepost.conformance.catalogue.script import (
+    BOTH,
+    NOBODY,
+    RANGE,
+    ROUNDROBIN,
+    Script,
+    subscription,
+)
 from fencepost.conformance.plans.plan import Ms
 
 STICKY = (("sticky", subscription("t")),)
@@ -16,21 +23,20 @@ case = CASES.case
 
 _ABOVE_ANY_MAXIMUM = 2**31 - 1
 _BELOW_ANY_MINIMUM = 0
-_NOBODY = "nobody-00000000-0000-0000-0000-000000000000"
 
 
 @case("JOIN-GROUP-ID-INVALID")
 def no_group_name(s: Script) -> None:
     """A group id of "" is refused before anything else is looked at."""
     s.join("A1", group="", wait=True)
-    s.join("a", group="", member_id=_NOBODY, session=_ABOVE_ANY_MAXIMUM, wait=True)
+    s.join("a", group="", member_id=NOBODY, session=_ABOVE_ANY_MAXIMUM, wait=True)
 
 
 @case("JOIN-SESSION-TIMEOUT-INVALID")
 def session_timeout_above_the_maximum(s: Script) -> None:
     """A session timeout above group.max.session.timeout.ms is refused."""
     s.join("A1", session=_ABOVE_ANY_MAXIMUM, wait=True)
-    s.join("a", session=_ABOVE_ANY_MAXIMUM, member_id=_NOBODY, wait=True)
+    s.join("a", session=_ABOVE_ANY_MAXIMUM, member_id=NOBODY, wait=True)
 
 
 @case("JOIN-SESSION-TIMEOUT-INVALID")
@@ -50,7 +56,7 @@ def restart_with_a_bad_session_timeout(s: Script) -> None:
 @case("JOIN-GROUP-ABSENT")
 def member_id_without_a_group(s: Script) -> None:
     """A member id that is given to a group that doesn't exist is unknown, with an instance too."""
-    s.join("a", "A1", member_id=_NOBODY, wait=True)
+    s.join("a", "A1", member_id=NOBODY, wait=True)
     s.stable("A1")
 
 
@@ -232,7 +238,7 @@ def version_0_rebalances_within_its_session_timeout(s: Script) -> None:
 def unknown_member_id(s: Script) -> None:
     """An id that nobody handed out is refused."""
     s.stable("a")
-    s.join("b", member_id=_NOBODY, wait=True)
+    s.join("b", member_id=NOBODY, wait=True)
     s.beat("a")
 
 
@@ -258,7 +264,7 @@ def dynamic_member_never_becomes_static(s: Script) -> None:
 def unknown_member_id_with_a_new_instance(s: Script) -> None:
     """An unknown id with an instance that nobody holds is refused; it adds no member."""
     s.stable("a")
-    s.join("X1", member_id=_NOBODY, wait=True)
+    s.join("X1", member_id=NOBODY, wait=True)
     s.beat("a")
 
 
@@ -266,7 +272,7 @@ def unknown_member_id_with_a_new_instance(s: Script) -> None:
 def unknown_member_id_with_a_held_instance(s: Script) -> None:
     """An unknown id with a mapped instance is fenced; it replaces nobody."""
     s.stable("A1", "b")
-    s.join("A2", member_id=_NOBODY, wait=True)
+    s.join("A2", member_id=NOBODY, wait=True)
     s.beat("A1")
 
 

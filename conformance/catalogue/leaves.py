@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from fencepost.conformance.catalogue.registry import Registry
-from fencepost.conformance.catalogue.script import Script
+from fencepost.conformance.catalogue.script import NOBODY, Script
 from fencepost.conformance.plans.plan import IdOf
 
 CASES = Registry()
 case = CASES.case
 
-_NOBODY = "nobody-00000000-0000-0000-0000-000000000000"
 _V3 = (("LeaveGroup", 3),)
 _LEGACY = (("LeaveGroup", 2),)
 
@@ -17,26 +16,26 @@ _LEGACY = (("LeaveGroup", 2),)
 @case("LEAVE-GROUP-ID-INVALID", apis=_V3)
 def no_group_name(s: Script) -> None:
     """A group id of "" is refused at top level; no row is answered."""
-    s.leave("a", (_NOBODY, None), ("", "A"), group="")
+    s.leave("a", (NOBODY, None), ("", "A"), group="")
 
 
 @case("LEAVE-GROUP-ID-INVALID", apis=_LEGACY)
 def no_group_name_legacy(s: Script) -> None:
     """The same up to version 2."""
-    s.leave_legacy("a", member_id=_NOBODY, group="")
+    s.leave_legacy("a", member_id=NOBODY, group="")
 
 
 @case("LEAVE-GROUP-ABSENT", apis=_V3)
 def no_group(s: Script) -> None:
     """In a group that doesn't exist every row fails on its own."""
-    s.leave("a", (_NOBODY, None), ("", "A"), (_NOBODY, "A"))
+    s.leave("a", (NOBODY, None), ("", "A"), (NOBODY, "A"))
 
 
 @case("LEAVE-GROUP-ABSENT-LEGACY", apis=(("LeaveGroup", 0), ("LeaveGroup", 2)))
 def no_group_legacy(s: Script) -> None:
     """The same up to version 2, at top level."""
-    s.leave_legacy("a", member_id=_NOBODY)
-    s.leave_legacy("a", member_id=_NOBODY, version=0)
+    s.leave_legacy("a", member_id=NOBODY)
+    s.leave_legacy("a", member_id=NOBODY, version=0)
 
 
 @case("LEAVE-MEMBER-NOBODY", "HEARTBEAT-STABLE", apis=_V3)
@@ -116,7 +115,7 @@ def instance_that_nobody_holds(s: Script) -> None:
     s.stable("a", "B1")
     s.leave("a", (IdOf("a"), "X"))
     s.leave("a", (IdOf("B1"), "X"))
-    s.leave("a", (_NOBODY, "X"))
+    s.leave("a", (NOBODY, "X"))
     s.beat("a", "B1")
 
 
@@ -124,7 +123,7 @@ def instance_that_nobody_holds(s: Script) -> None:
 def wrong_id_evicts_nobody(s: Script) -> None:
     """A row with a held instance and another's or nobody's id evicts neither (kfake, 2026)."""
     s.stable("a", "B1", "C1")
-    s.leave("a", (_NOBODY, "B"))
+    s.leave("a", (NOBODY, "B"))
     s.leave("a", (IdOf("a"), "B"))
     s.leave("a", (IdOf("C1"), "B"))
     s.beat("a", "B1", "C1")
@@ -134,7 +133,7 @@ def wrong_id_evicts_nobody(s: Script) -> None:
 def unknown_id(s: Script) -> None:
     """A row with an unknown id removes nobody."""
     s.stable("a")
-    s.leave("a", (_NOBODY, None))
+    s.leave("a", (NOBODY, None))
     s.beat("a")
 
 

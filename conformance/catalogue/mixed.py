@@ -21,8 +21,7 @@ def rolling_restart_without_a_rebalance(s: Script) -> None:
         s.sync(new, wait=True)
         s.beat(old)
         s.beat(new)
-    for name in ("A2", "B2", "C3"):
-        s.beat(name)
+    s.beat("A2", "B2", "C3")
 
 
 @case("JOIN-DYNAMIC-EMPTY", "LEAVE-MEMBER", "JOIN-PHASE-ALL-JOINED", apis=_V3)

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from fencepost.conformance.catalogue.registry import Registry
-from fencepost.conformance.catalogue.script import Script
+from fencepost.conformance.catalogue.script import NOBODY, Script
 from fencepost.conformance.plans.plan import GenerationOf, IdOf
 
 CASES = Registry()
 case = CASES.case
-
-_NOBODY = "nobody-00000000-0000-0000-0000-000000000000"
 
 
 def by_hand(s: Script, offset: int = 1) -> None:
@@ -29,16 +27,16 @@ def missing_topic(s: Script) -> None:
 @case("COMMIT-GROUP-ABSENT-GENERATION", "FETCH-ANYBODY")
 def generation_without_a_group(s: Script) -> None:
     """A group that doesn't exist has no generation: a member of long ago can't commit."""
-    s.commit("a", member_id=_NOBODY, generation=3, version=7)
-    s.commit("A1", member_id=_NOBODY, generation=0, version=7)
+    s.commit("a", member_id=NOBODY, generation=3, version=7)
+    s.commit("A1", member_id=NOBODY, generation=0, version=7)
     s.fetch("a")
 
 
 @case("COMMIT-GROUP-NOT-FOUND", apis=(("OffsetCommit", 9),))
 def group_that_is_not_found(s: Script) -> None:
     """From version 9 on a member of long ago is told that its group is gone."""
-    s.commit("a", member_id=_NOBODY, generation=3, version=9)
-    s.commit("A1", member_id=_NOBODY, generation=0, version=9)
+    s.commit("a", member_id=NOBODY, generation=3, version=9)
+    s.commit("A1", member_id=NOBODY, generation=0, version=9)
 
 
 @case("COMMIT-GROUP-ABSENT", "FETCH-ANYBODY")
@@ -87,7 +85,7 @@ def instance_of_another(s: Script) -> None:
     s.stable("A1", "b")
     s.commit("A1", offset=4)
     s.commit("b", offset=5, instance="A")
-    s.commit("b", offset=6, instance="A", member_id=_NOBODY)
+    s.commit("b", offset=6, instance="A", member_id=NOBODY)
     s.commit("b", offset=7, instance="A", member_id="", generation=-1)
     s.commit("b", offset=8, instance="A", generation=GenerationOf("b", plus=9))
     s.fetch("b")
@@ -112,10 +110,10 @@ def unknown_members(s: Script) -> None:
     """Unknown, empty and pending ids can't commit, whatever generation they name."""
     s.stable("a")
     s.commit("a", offset=4)
-    s.commit("a", offset=5, member_id=_NOBODY)
+    s.commit("a", offset=5, member_id=NOBODY)
     s.commit("a", offset=6, member_id="")
-    s.commit("a", offset=7, member_id=_NOBODY, generation=-1)
-    s.commit("a", offset=8, member_id=_NOBODY, generation=GenerationOf("a", plus=1))
+    s.commit("a", offset=7, member_id=NOBODY, generation=-1)
+    s.commit("a", offset=8, member_id=NOBODY, generation=GenerationOf("a", plus=1))
     s.join("n", member_id="", wait=True)
     s.commit("a", offset=9, member_id=IdOf("n"))
     s.fetch("a")
@@ -163,7 +161,7 @@ def between_join_and_sync(s: Script) -> None:
 def errors_between_join_and_sync(s: Script) -> None:
     """Between join and sync a wrong id or generation is told so, and nothing else (KAFKA-8487)."""
     s.completing("a", "B1")
-    s.commit("a", member_id=_NOBODY)
+    s.commit("a", member_id=NOBODY)
     s.commit("a", generation=GenerationOf("a", plus=1))
     s.commit("B1", generation=-1)
     s.commit("a", instance="B")

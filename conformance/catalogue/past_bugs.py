@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from fencepost.conformance.catalogue.registry import Registry
-from fencepost.conformance.catalogue.script import Script
+from fencepost.conformance.catalogue.script import NOBODY, Script
 from fencepost.conformance.plans.plan import GenerationOf, IdOf, Ms
 
 CASES = Registry()
 case = CASES.case
-
-_NOBODY = "nobody-00000000-0000-0000-0000-000000000000"
 
 
 @case("JOIN-STATIC-EMPTY-PREPARING", "JOIN-PHASE-WAIT")
@@ -37,7 +35,7 @@ def two_restarts_without_a_change_of_state(s: Script) -> None:
 def commit_errors_hidden_by_a_rebalance(s: Script) -> None:
     """KAFKA-8487: between join and sync REBALANCE_IN_PROGRESS hid a commit's own error."""
     s.completing("A1", "b")
-    s.commit("A1", member_id=_NOBODY, instance=None)
+    s.commit("A1", member_id=NOBODY, instance=None)
     s.commit("b", generation=GenerationOf("b", plus=-1))
     s.commit("b")
 

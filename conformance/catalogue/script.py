@@ -55,6 +55,10 @@ ROUNDROBIN = (("roundrobin", subscription("t")),)
 BOTH = (*RANGE, *ROUNDROBIN)
 
 
+NOBODY = "nobody-00000000-0000-0000-0000-000000000000"
+"""A member id that was never handed out."""
+
+
 class Script:
     """Collects the steps of one case.
 

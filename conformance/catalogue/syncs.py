@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from fencepost.conformance.catalogue.registry import Registry
-from fencepost.conformance.catalogue.script import Script
+from fencepost.conformance.catalogue.script import NOBODY, Script
 from fencepost.conformance.plans.plan import GenerationOf, IdOf
 
 CASES = Registry()
 case = CASES.case
 
-_NOBODY = "nobody-00000000-0000-0000-0000-000000000000"
 _V5 = (("SyncGroup", 5),)
 
 
@@ -38,7 +37,7 @@ def no_group_name(s: Script) -> None:
 @case("SYNC-GROUP-ABSENT")
 def no_group(s: Script) -> None:
     """In a group that doesn't exist nobody is a member, with an instance or without."""
-    s.sync("a", "A1", member_id=_NOBODY, generation=1, at_most=4, wait=True)
+    s.sync("a", "A1", member_id=NOBODY, generation=1, at_most=4, wait=True)
 
 
 @case("SYNC-INSTANCE-UNMAPPED")
@@ -55,7 +54,7 @@ def fenced_before_anything_else(s: Script) -> None:
     """A wrong or unknown id with a held instance is fenced, whatever generation it names."""
     s.completing("A1", "b")
     s.sync("b", instance="A", wait=True)
-    s.sync("b", instance="A", member_id=_NOBODY, wait=True)
+    s.sync("b", instance="A", member_id=NOBODY, wait=True)
     s.sync("b", instance="A", generation=GenerationOf("b", plus=5), wait=True)
     s.synced("A1", "b")
 
@@ -64,9 +63,9 @@ def fenced_before_anything_else(s: Script) -> None:
 def unknown_members(s: Script) -> None:
     """Unknown, empty and pending ids are of no member, whatever generation they name."""
     s.stable("a")
-    s.sync("a", member_id=_NOBODY, wait=True)
+    s.sync("a", member_id=NOBODY, wait=True)
     s.sync("a", member_id="", wait=True)
-    s.sync("a", member_id=_NOBODY, generation=GenerationOf("a", plus=1), wait=True)
+    s.sync("a", member_id=NOBODY, generation=GenerationOf("a", plus=1), wait=True)
     s.join("n", member_id="", wait=True)
     s.sync("a", member_id=IdOf("n"), wait=True)
 

@@ -43,6 +43,12 @@ def error(view: StepView, request_id: str) -> int | str | None:
     return None
 
 
+def _told(view: StepView) -> int | str | None:
+    found = _calling(view)
+    assert found is not None
+    return error(view, found[1])
+
+
 def stranger(view: StepView) -> bool:
     """Return whether an id that is no member's asks, without an instance."""
     found = _calling(view)
@@ -59,9 +65,7 @@ def stranger_told(view: StepView) -> str | None:
     """Check that a stranger is answered UNKNOWN_MEMBER_ID."""
     if not stranger(view):
         return None
-    found = _calling(view)
-    assert found is not None
-    told = error(view, found[1])
+    told = _told(view)
     if told != Error.UNKNOWN_MEMBER_ID.value:
         return f"an id that is no member's was answered {told} instead of UNKNOWN_MEMBER_ID"
     return None
@@ -85,9 +89,7 @@ def late_told(view: StepView) -> str | None:
     """Check that another generation is answered ILLEGAL_GENERATION, and nothing changes."""
     if not late(view):
         return None
-    found = _calling(view)
-    assert found is not None
-    told = error(view, found[1])
+    told = _told(view)
     if told != Error.ILLEGAL_GENERATION.value:
         return f"another generation was answered {told} instead of ILLEGAL_GENERATION"
     if view.after != view.before:

@@ -32,14 +32,15 @@ from fencepost.properties.mutants.operators import afterwards
 
 _COME_IN = (Do.REBALANCE, Do.PARK_JOIN)
 _REJOIN = (Do.UPDATE_MEMBER, *_COME_IN)
-_TAKE_OVER = (Do.REPLACE_HOLDER, *_COME_IN)
+TAKE_OVER = (Do.REPLACE_HOLDER, *_COME_IN)
 _AS_STATIC = (Do.REMOVE_PENDING, Do.ADD_STATIC_AS_SENT, *_COME_IN)
 _ZOMBIE = all_of(MID.among(Mid.UNKNOWN), INST.among(Inst.OTHER))
 _UPGRADE = all_of(MID.among(Mid.MEMBER), INST.among(Inst.UNMAPPED))
 _PENDING_STATIC = all_of(MID.among(Mid.PENDING), INST.among(Inst.UNMAPPED))
 
 
-def _starts_no_timer(_: Group, work: Work) -> None:
+def starts_no_timer(_: Group, work: Work) -> None:
+    """For `afterwards`: the caller has no session timer."""
     work.group = work.group.without_timer(SESSION, work.caller)
 
 
@@ -66,7 +67,7 @@ JOIN: tuple[Mutant, ...] = (
         "a join with a replaced id takes its instance back: two processes fence each other",
         GUARD,
         only("JOIN-INSTANCE-FENCED", negate(_ZOMBIE)),
-        added("JOIN-STATIC-EMPTY-NEW", Rule("JOIN-ZOMBIE", _ZOMBIE, _TAKE_OVER)),
+        added("JOIN-STATIC-EMPTY-NEW", Rule("JOIN-ZOMBIE", _ZOMBIE, TAKE_OVER)),
     ),
     mutant(
         "zombie-join-unknown",
@@ -186,6 +187,6 @@ JOIN: tuple[Mutant, ...] = (
         "pending-without-timer",
         "an id that was handed out and never used is never taken back",
         TIMER,
-        twists={Do.HAND_OUT_PENDING: afterwards(_starts_no_timer)},
+        twists={Do.HAND_OUT_PENDING: afterwards(starts_no_timer)},
     ),
 )

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from fencepost.model.messages.shapes import Message
 from fencepost.model.revisions.base import RULES
-from fencepost.model.state.work import Emission, Work
 from fencepost.model.table.effects import Do
 from fencepost.model.table.errors import Error
 from fencepost.model.table.expr import all_of, negate
@@ -25,16 +23,12 @@ from fencepost.properties.mutants.mutant import (
     only,
     without,
 )
-from fencepost.properties.mutants.operators import retold
+from fencepost.properties.mutants.operators import retold, unanswered
 
 _STORED = (Do.STORE_OFFSETS,)
 _OWN = INST.among(Inst.OWN)
 _LEAVING = ("LEAVE-MEMBER", "LEAVE-MEMBER-PREPARING")
 _BY_INSTANCE = ("LEAVE-MEMBER-BY-INSTANCE", "LEAVE-MEMBER-BY-INSTANCE-PREPARING")
-
-
-def _unanswered(_: Work, __: Emission) -> Message | None:
-    return None
 
 
 HEARTBEATS: tuple[Mutant, ...] = (
@@ -146,8 +140,8 @@ LEAVES: tuple[Mutant, ...] = (
         "the waiting requests of a member that is removed are never answered",
         EFFECT,
         twists={
-            Do.REMOVE_MEMBER: retold(_unanswered),
-            Do.REMOVE_HOLDER: retold(_unanswered),
+            Do.REMOVE_MEMBER: retold(unanswered),
+            Do.REMOVE_HOLDER: retold(unanswered),
         },
     ),
     mutant(

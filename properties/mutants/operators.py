@@ -112,6 +112,17 @@ def changed_members(work: Work, change: Callable[[Member], Member]) -> None:
     work.group = replace(work.group, members=tuple(change(m) for m in work.group.members))
 
 
+def unanswered(_: Work, __: Emission) -> Message | None:
+    """For `retold`: nothing is said."""
+    return None
+
+
+def vacant(before: Group, work: Work) -> None:
+    """For `afterwards`: a leader that is gone leaves its chair empty."""
+    if before.leader is not None and work.group.member(before.leader) is None:
+        work.group = replace(work.group, leader=None)
+
+
 def in_turn(*twists: Twist) -> Twist:
     """Apply several twists to one effect, the first innermost."""
 

@@ -26,6 +26,7 @@ from fencepost.properties.mutants.operators import (
     one_only,
     retold,
     unless,
+    vacant,
 )
 
 _MEMBER = MID.among(Mid.MEMBER)
@@ -57,12 +58,6 @@ def _no_first_timer(before: Group, work: Work) -> None:
 
 def _before_version_9(request: Incoming, _: Work) -> Incoming:
     return replace(request, version=min(request.version, 8))
-
-
-def _vacant(before: Group, work: Work) -> None:
-    """A leader that is gone leaves the group without a leader."""
-    if before.leader is not None and work.group.member(before.leader) is None:
-        work.group = replace(work.group, leader=None)
 
 
 def _everybody_leads(own: Effect) -> Effect:
@@ -190,8 +185,8 @@ HISTORY: tuple[Mutant, ...] = (
         "after the leader left, every survivor is told that it leads",
         "kfake",
         twists={
-            Do.REMOVE_MEMBER: in_turn(one_only, afterwards(_vacant)),
-            Do.REMOVE_HOLDER: in_turn(one_only, afterwards(_vacant)),
+            Do.REMOVE_MEMBER: in_turn(one_only, afterwards(vacant)),
+            Do.REMOVE_HOLDER: in_turn(one_only, afterwards(vacant)),
             Do.COMPLETE_JOIN: _everybody_leads,
         },
     ),

@@ -44,6 +44,7 @@ from fencepost.properties.mutants.operators import (
     one_only,
     retold,
     unless,
+    vacant,
 )
 
 _COMPLETE = (Do.COMPLETE_JOIN, Do.START_SYNC_TIMER)
@@ -169,11 +170,6 @@ def _by_name(own: Effect) -> Effect:
     return effect
 
 
-def _vacant(before: Group, work: Work) -> None:
-    if before.leader is not None and work.group.member(before.leader) is None:
-        work.group = replace(work.group, leader=None)
-
-
 _EXTENDABLE = DELAY.among(Waiting.EXTENDABLE)
 _SOMEBODY_JOINED = all_of(LEFT.among(Left.SOMEBODY), PARKED.among(Parked.SOME, Parked.ALL))
 
@@ -276,8 +272,8 @@ REBALANCES: tuple[Mutant, ...] = (
         "when the leader leaves nobody is elected, and the next one to come leads",
         ELECTION,
         twists={
-            Do.REMOVE_MEMBER: in_turn(one_only, afterwards(_vacant)),
-            Do.REMOVE_HOLDER: in_turn(one_only, afterwards(_vacant)),
+            Do.REMOVE_MEMBER: in_turn(one_only, afterwards(vacant)),
+            Do.REMOVE_HOLDER: in_turn(one_only, afterwards(vacant)),
         },
     ),
     mutant(

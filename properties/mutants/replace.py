@@ -12,6 +12,7 @@ from fencepost.model.state.group import SESSION, Group
 from fencepost.model.state.work import Emission, Work
 from fencepost.model.table.effects import Do
 from fencepost.model.table.errors import Error
+from fencepost.properties.mutants.join import TAKE_OVER, starts_no_timer
 from fencepost.properties.mutants.mutant import (
     ADDED,
     ANSWER,
@@ -26,10 +27,8 @@ from fencepost.properties.mutants.mutant import (
     but,
     mutant,
 )
-from fencepost.properties.mutants.operators import afterwards, changed_member, retold
+from fencepost.properties.mutants.operators import afterwards, changed_member, retold, unanswered
 
-_COME_IN = (Do.REBALANCE, Do.PARK_JOIN)
-_TAKE_OVER = (Do.REPLACE_HOLDER, *_COME_IN)
 _RESTART = RULES["JOIN-STATIC-EMPTY-STABLE"].effect
 
 
@@ -51,10 +50,6 @@ def _keeps_timer(before: Group, work: Work) -> None:
             work.group = work.group.with_timer(SESSION, work.caller, timer.earliest, timer.latest)
 
 
-def _starts_no_timer(_: Group, work: Work) -> None:
-    work.group = work.group.without_timer(SESSION, work.caller)
-
-
 def _keeps_protocols(before: Group, work: Work) -> None:
     old = before.member(_replaced(before, work))
     assert old is not None
@@ -67,10 +62,6 @@ def _forgets_leader(before: Group, work: Work) -> None:
 
 def _counts_up(_: Group, work: Work) -> None:
     work.group = replace(work.group, generation_id=work.group.generation_id + 1)
-
-
-def _unanswered(_: Work, __: Emission) -> Message | None:
-    return None
 
 
 def _as_unknown(_: Work, emission: Emission) -> Message | None:
@@ -102,7 +93,7 @@ REPLACED: tuple[Mutant, ...] = (
         "restart-rebalances",
         "a static member that restarts in a stable group starts a rebalance",
         ADDED,
-        but("JOIN-STATIC-EMPTY-STABLE", effect=_TAKE_OVER),
+        but("JOIN-STATIC-EMPTY-STABLE", effect=TAKE_OVER),
     ),
     mutant(
         "restart-ignores-selection",
@@ -145,7 +136,7 @@ REPLACED: tuple[Mutant, ...] = (
         "replace-starts-no-timer",
         "a process that restarts and falls silent is never missed",
         TIMER,
-        twists={Do.REPLACE_HOLDER: afterwards(_starts_no_timer)},
+        twists={Do.REPLACE_HOLDER: afterwards(starts_no_timer)},
     ),
     mutant(
         "replace-keeps-protocols",
@@ -169,7 +160,7 @@ REPLACED: tuple[Mutant, ...] = (
         "replaced-told-nothing",
         "the waiting requests of a replaced process are never answered",
         EFFECT,
-        twists={Do.REPLACE_HOLDER: retold(_unanswered)},
+        twists={Do.REPLACE_HOLDER: retold(unanswered)},
     ),
     mutant(
         "replaced-told-new-id",

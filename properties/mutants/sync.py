@@ -24,11 +24,7 @@ from fencepost.properties.mutants.mutant import (
     only,
     without,
 )
-from fencepost.properties.mutants.operators import afterwards, changed_members, retold
-
-
-def _nothing(_: Work, __: Emission) -> Message | None:
-    return None
+from fencepost.properties.mutants.operators import afterwards, changed_members, retold, unanswered
 
 
 def _left_out_keep(before: Group, work: Work) -> None:
@@ -66,7 +62,7 @@ SYNCS: tuple[Mutant, ...] = (
         "waiting-syncs-forgotten",
         "syncs that wait when a rebalance begins are never answered",
         EFFECT,
-        twists={Do.REBALANCE: retold(_nothing)},
+        twists={Do.REBALANCE: retold(unanswered)},
     ),
     mutant(
         "follower-assigns",

@@ -35,10 +35,11 @@ class Allowed:
 
 def nearest(allowed: Sequence[Allowed]) -> Allowed | None:
     """Return the allowed answer that is nearest to the observed one: by error code first."""
-    return min(allowed, key=_distance, default=None)
+    return min(allowed, key=distance, default=None)
 
 
-def _distance(allowed: Allowed) -> tuple[bool, str, str]:
+def distance(allowed: Allowed) -> tuple[bool, str, str]:
+    """Sort right answers: those with the same error code first."""
     return allowed.difference.startswith("errorCode"), allowed.difference, allowed.rule
 
 

@@ -11,7 +11,7 @@ from xdist.scheduler import LoadFileScheduling
 DOCUMENTS = "tests/test_docs.py::test_what_is_shown_is_so["
 
 LONGEST = (
-    f"{DOCUMENTS}docs/cover.md:",
+    f"{DOCUMENTS}docs/brokers/certify.md:",
     "tests/properties/claims/test_claims.py",
     "tests/properties/proofs/test_proofs.py",
 )

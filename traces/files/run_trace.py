@@ -16,7 +16,7 @@ from fencepost.model.history import Answered, Disconnected, Sent
 from fencepost.model.revision import Revision
 from fencepost.model.table.errors import Error
 from fencepost.properties.oracle.oracle import judge
-from fencepost.properties.oracle.verdict import Allowed, Verdict
+from fencepost.properties.oracle.verdict import Verdict, distance
 from fencepost.properties.worlds.client import TICK_MS
 from fencepost.properties.worlds.concretise import Run, Turn
 from fencepost.properties.worlds.world import Worlds
@@ -163,7 +163,7 @@ def to_trace_verdict(verdict: Verdict, revision: Revision, message: str = "") ->
         holds = verdict.unknown is None
         sentence = message or verdict.unknown or f"Every answer is one that {revision.name} gives."
         return TraceVerdict("holds" if holds else "unknown", message=sentence)
-    allowed = sorted(violation.allowed, key=_distance)
+    allowed = sorted(violation.allowed, key=distance)
     rules = {rule.id: rule for _, rule in revision.rules()}
     ids = (*(a.rule for a in allowed[:1]), *violation.decided_by)
     rule = next((rules[r] for r in ids if r in rules), None)
@@ -179,11 +179,6 @@ def to_trace_verdict(verdict: Verdict, revision: Revision, message: str = "") ->
         because="" if rule is None else rule.because,
         message=message or f"{violation.request_id}: {violation.detail}",
     )
-
-
-def _distance(allowed: Allowed) -> tuple[bool, str, str]:
-    """Sort right answers: those with the same error code first."""
-    return allowed.difference.startswith("errorCode"), allowed.difference, allowed.rule
 
 
 # The words.

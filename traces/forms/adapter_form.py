@@ -15,7 +15,7 @@ from typing import Any
 from fencepost.model.coordinator import Answer, Send
 from fencepost.model.history import Answered, Disconnected, Event, Handled, Passed, Restarted, Sent
 from fencepost.traces.files.trace_file import TraceFile
-from fencepost.traces.text.words import with_names
+from fencepost.traces.text.words import one_line, with_names
 
 PROTOCOL = 1
 _Json = dict[str, Any]
@@ -27,8 +27,8 @@ def to_adapter(trace: TraceFile) -> str:
 
 
 def _lines(trace: TraceFile) -> Iterator[str]:
-    yield f"# {_one_line(trace.case or trace.revision)}: {trace.verdict.outcome}"
-    yield f"# {_one_line(with_names(trace.verdict.message, trace.names))}"
+    yield f"# {one_line(trace.case or trace.revision)}: {trace.verdict.outcome}"
+    yield f"# {one_line(with_names(trace.verdict.message, trace.names))}"
     yield f"→ {_text({'cmd': 'hello', 'protocol': PROTOCOL})}"
     yield "# the reply to hello is not recorded"
     config = dict(sorted(trace.config.items()))
@@ -127,7 +127,3 @@ def _answer(answer: Answer) -> _Json:
 
 def _text(message: _Json) -> str:
     return json.dumps(message, separators=(",", ":"))
-
-
-def _one_line(text: str) -> str:
-    return " ".join(text.split())

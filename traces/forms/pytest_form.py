@@ -22,7 +22,7 @@ from fencepost.model.table.errors import Error
 from fencepost.traces.files.model_states import ModelState, model_states
 from fencepost.traces.files.trace_file import TraceFile, TraceFileError
 from fencepost.traces.forms.pytest_literals import Literals, snake
-from fencepost.traces.text.words import answer_words, request_words, with_names
+from fencepost.traces.text.words import answer_words, one_line, request_words, with_names
 
 _PRELUDE = Path(__file__).with_name("pytest_prelude.py")
 _SLACK_MS = 300
@@ -127,7 +127,7 @@ class _Test:
     def _sent(self, request: Send) -> Iterator[str]:
         who = self._trace.senders.get(request.id) or request.connection
         said = request_words(request.api, request.version, request.body, self._trace.names)
-        yield f"# {who} {_one_line(said)}"
+        yield f"# {who} {one_line(said)}"
         fields = "".join(
             f", {snake(k)}={self._literals.code(k, v)}" for k, v in request.body.items()
         )
@@ -165,7 +165,7 @@ class _Test:
 
     def _answered(self, event: Answered) -> Iterator[str]:
         request = self._asked[event.answer.id]
-        yield f"# {_one_line(answer_words(request.api, event.answer.body, self._trace.names))}"
+        yield f"# {one_line(answer_words(request.api, event.answer.body, self._trace.names))}"
         if event.answer.body is None:
             yield f"broker.close({request.connection!r})"
             return
@@ -189,7 +189,7 @@ class _Test:
             bodies = [mended or body]
             how = "answers" if mended else "answers_otherwise"
         words = answer_words(request.api, bodies[0], self._trace.names)
-        yield f"# {wrong}{'' if how == 'answers' else ' anything but'}: {_one_line(words)}"
+        yield f"# {wrong}{'' if how == 'answers' else ' anything but'}: {one_line(words)}"
         late = "" if verdict.wrong != "SILENCE" else f", late={self._late_s(at_ms, index):g}"
         yield self._answers(request, at_ms, how, bodies, late)
 
@@ -247,7 +247,3 @@ def _mended(body: Mapping[str, Any], difference: str) -> dict[str, Any] | None:
         except (ValueError, SyntaxError):
             return None
     return {**body, found["place"]: want}
-
-
-def _one_line(text: str) -> str:
-    return " ".join(text.split())

@@ -29,6 +29,11 @@ def plural(number: int, word: str) -> str:
     return f"{number} {word}" if number == 1 else f"{number} {word}s"
 
 
+def one_line(text: str) -> str:
+    """The words of a text with single spaces between them."""
+    return " ".join(text.split())
+
+
 def how_often(number: int) -> str:
     """`once`, `2 times`."""
     return "once" if number == 1 else f"{number} times"

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from fencepost.properties.oracle.verdict import Allowed, Violation, Wrong
+from fencepost.properties.oracle.verdict import Allowed, Violation, Wrong, distance
 from fencepost.traces.audit.judge.facts import Fact, Facts
 from fencepost.traces.audit.judge.ordered_search import EXHAUSTIVE, SegmentOracle
 from fencepost.traces.audit.judge.possible_errors import PossibleAnswers
@@ -196,9 +196,7 @@ def _at(segment: Segment, violation: Violation) -> LoggedExchange:
 def _found(
     exchange: LoggedExchange, violation: Violation, right: Sequence[Allowed]
 ) -> AuditViolation:
-    allowed = sorted(
-        right, key=lambda a: (a.difference.startswith("errorCode"), a.difference, a.rule)
-    )
+    allowed = sorted(right, key=distance)
     rule = allowed[0].rule if allowed else next(iter(violation.decided_by), None)
     first = allowed[0].difference if allowed else ""
     says = f"wrongly: {first}" if first else "what no run of the model answers"
