@@ -15,25 +15,26 @@ The rooms, from the top down; each may use those behind it:
 - `messages`: requests and answers, and the shape of every version.
 - `table`: the language of the rules: features, guards, effects, errors.
 
-What is named here is the public API; it is loaded when it is first used.  Example:
+What is named here is the public API; it is loaded when it is first used.
 
->>> from fencepost.model import Incoming, JoinGroupRequest, JoinProtocol, Machine, Span
->>> from fencepost.model import find_revision
->>> join = JoinGroupRequest(
-...     group_id="orders",
-...     session_timeout_ms=10_000,
-...     rebalance_timeout_ms=60_000,
-...     member_id="",
-...     group_instance_id="instance-1",
-...     protocol_type="consumer",
-...     protocols=(JoinProtocol(name="range", metadata=b""),),
-... )
->>> request = Incoming("r-1", "client-1", "JoinGroup", 9, join, fresh_id="member-1")
->>> [outcome] = Machine(find_revision("kafka-4")).handle(None, request, Span(0, 0))
->>> outcome.rules
-('JOIN-STATIC-EMPTY-NEW', 'JOIN-PHASE-WAIT')
->>> outcome.group.state
-<GroupState.PREPARING: 'PreparingRebalance'>
+Examples:
+    >>> from fencepost.model import Incoming, JoinGroupRequest, JoinProtocol, Machine, Span
+    >>> from fencepost.model import find_revision
+    >>> join = JoinGroupRequest(
+    ...     group_id="orders",
+    ...     session_timeout_ms=10_000,
+    ...     rebalance_timeout_ms=60_000,
+    ...     member_id="",
+    ...     group_instance_id="instance-1",
+    ...     protocol_type="consumer",
+    ...     protocols=(JoinProtocol(name="range", metadata=b""),),
+    ... )
+    >>> request = Incoming("r-1", "client-1", "JoinGroup", 9, join, fresh_id="member-1")
+    >>> [outcome] = Machine(find_revision("kafka-4")).handle(None, request, Span(0, 0))
+    >>> outcome.rules
+    ('JOIN-STATIC-EMPTY-NEW', 'JOIN-PHASE-WAIT')
+    >>> outcome.group.state
+    <GroupState.PREPARING: 'PreparingRebalance'>
 """
 
 from __future__ import annotations
