@@ -51,11 +51,11 @@ def audit_command(
     """Check recordings: Kafka's request logs, or traces.
 
     Each group of a log gets one of three results.  Explained: some run of the model gives every
-    answer.  Violated: with the first line that no run gives.  Unknown: with the reason.  A log may
-    begin at any time.
+    answer.  Violated: with the first line that no run gives.  Unknown: with the reason.  A log
+    need not start when the group did.
 
-    Each broker has its own folder of files, or its own name before .log.  A trace is judged as a
-    whole, by the revision that it names or by --revision.
+    Put each broker's files in a folder of their own, or name them BROKER.log.  A trace is judged as
+    a whole, by the revision that it names or by --revision.
 
     Exit code 0: all groups are explained; 1: one is violated; 2: none is violated, but one is
     unknown.

@@ -72,7 +72,7 @@ _SECTIONS = {
         Stub(
             "revisions",
             "show:revisions_command",
-            "List the revisions, or the differences of one to its base.",
+            "List the revisions, or how one differs from its base.",
         ),
         Stub(
             "cases", "explain:cases_command", "List the cases of the catalogue or of another suite."
@@ -112,11 +112,13 @@ _SECTIONS = {
 @click.group(
     cls=LazyGroup,
     sections=_SECTIONS,
+    help="Test whether a Kafka group coordinator keeps to the protocol, above all to static "
+    "membership (KIP-345).",
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @click.version_option(package_name="fencepost", prog_name="fencepost")
 def fencepost() -> None:
-    """Test Kafka's group protocol: static membership (KIP-345), one decision table."""
+    """Run one of the commands."""
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -78,7 +78,11 @@ def engine_of(name: str, master: str | None) -> Iterator[JobEngine]:
 
 
 _LOGS = (
-    Stub("audit", "corpus_logs:audit_logs_command", "Check Kafka's request logs into tables."),
+    Stub(
+        "audit",
+        "corpus_logs:audit_logs_command",
+        "Audit many request logs and write the results as tables.",
+    ),
     Stub("watch", "corpus_logs:watch_command", "Audit logs as they grow, on Spark."),
     Stub("metrics", "corpus_logs:metrics_command", "Draw the figures of an audit: metrics.html."),
 )

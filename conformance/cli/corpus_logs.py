@@ -48,7 +48,7 @@ def audit_logs_command(
     master: str | None,
     as_json: bool,
 ) -> None:
-    """Check Kafka's request logs into tables.
+    """Audit many request logs and write the results as tables.
 
     Each log is checked as by `fencepost audit`.  DIR gets tables of groups, violations, rebalances,
     life lines of instance ids, deployments and problems.  A second run does what is missing.

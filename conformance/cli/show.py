@@ -94,7 +94,7 @@ def _beside(cells: Iterable[str], widths: list[int]) -> Iterator[str]:
 @click.argument("name", metavar="[R]", required=False)
 @json_option
 def revisions_command(name: str | None, as_json: bool) -> None:
-    """List the revisions, or the differences of one to its base."""
+    """List the revisions, or how one differs from its base."""
     names = revisions.NAMES if name is None else (name,)
     found = [find_revision(n) for n in names]
     if as_json:

@@ -72,8 +72,8 @@ settings_option = click.option(
     multiple=True,
     callback=_settings,
     metavar="KEY=VALUE",
-    help="A group setting, if the target does not report it.  For a broker that is started here: "
-    "any setting.",
+    help="Set group.max.size and the like for a target that does not report them; for a broker "
+    "started here: any setting.",
 )
 
 
