@@ -320,6 +320,38 @@ def test_a_link_to_nowhere_is_caught(tmp_path: Path) -> None:
     assert dead_ends(page) == ["docs/nonesuch.md"]
 
 
+MADE_LATER = frozenset({"traces/corpus/adopted/"})
+
+
+def missing_places(text: str, root: Path) -> list[str]:
+    """The paths and modules that a text names in backticks and that the checkout doesn't have."""
+    paths = re.findall(
+        r"`((?:model|properties|traces|conformance|benchmarks|tests)/[^`*=\s]*)`", text
+    )
+    modules = re.findall(r"\bfencepost((?:\.\w+){2,})", text)
+    lost = [path for path in paths if path not in MADE_LATER and not (root / path).exists()]
+    for name in modules:
+        *folders, last = name.strip(".").split(".")
+        place = root.joinpath(*folders)
+        if not ((place / last).is_dir() or (place / f"{last}.py").is_file()) and not (
+            place.with_suffix(".py").is_file() or (place / "__init__.py").is_file()
+        ):
+            lost.append(f"fencepost{name}")
+    return lost
+
+
+@pytest.mark.parametrize("path", documents(ROOT), ids=lambda path: str(path.relative_to(ROOT)))
+def test_places_that_are_named_are_there(path: Path) -> None:
+    assert missing_places(path.read_text("utf-8"), ROOT) == []
+
+
+def test_a_place_that_is_gone_is_caught() -> None:
+    text = (
+        "`model/rules/join.py`, `model/gone.py`, fencepost.model.rules.join, fencepost.gone.rules.x"
+    )
+    assert missing_places(text, ROOT) == ["model/gone.py", "fencepost.gone.rules.x"]
+
+
 def shown_files(text: str) -> dict[str, str]:
     """What the blocks of a Markdown text say of files that they name in their titles."""
     fences = re.finditer(
