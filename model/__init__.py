@@ -6,7 +6,8 @@ are steps from a closed list.  A revision is a set of tables; the machine carrie
 The rooms, from the top down; each may use those behind it:
 
 - `revisions`: every revision of the protocol by name, from KIP-345's drafts to Kafka 4.
-- `machine`: the step function, from a group and a request to every allowed outcome.
+- `machine`: the step function, from a group and a request to every allowed outcome; what a guard
+  sees of them (is the group full for this member?) is in `machine/features.py`.
 - `rules`: the decision table, a module for each API.
 - `revision`: what a revision is, and how one is made from another.
 - `state`: a group, and the work of one step on it.
