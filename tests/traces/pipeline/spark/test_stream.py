@@ -144,7 +144,7 @@ def test_a_folder_is_of_one_source_and_its_checkpoint(tmp_path: Path) -> None:
     with pytest.raises(CorpusError, match="another source"):
         LogWatch(place, StreamSource(topic="t", bootstrap="h:1")).claim()
     stream.Sink(place).write([alert("a")], 0)
-    with pytest.raises(CorpusError, match="has alerts and no checkpoint"):
+    with pytest.raises(CorpusError, match="has alerts but no checkpoint"):
         given.claim()
     with pytest.raises(CorpusError, match="not empty"):
         LogWatch(Place(str(tmp_path)), StreamSource(folder="/logs")).claim()
