@@ -103,7 +103,7 @@ def compare_command(
     judge = find_revision(revision or revision_for_both(one, other))
     if requests is None and minutes is None:
         requests = _REQUESTS
-    wish = CompareOptions(
+    options = CompareOptions(
         judge,
         _stages(suite, cases, judge, seed),
         requests,
@@ -114,7 +114,7 @@ def compare_command(
         None if cases else LINGER_S,
         _progress,
     )
-    found = run(compare(find_target(one, told), find_target(other, told), wish))
+    found = run(compare(find_target(one, told), find_target(other, told), options))
     if report is not None:
         write_texts(_files(found), report, "--report")
     if as_json:

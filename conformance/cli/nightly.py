@@ -120,7 +120,7 @@ def nightly_command(
     folder = corpus_folder or CorpusFolder.around(Path.cwd())
     earlier = _before(before, report)
     write_texts({}, report, "--report")
-    wish = NightOptions(
+    options = NightOptions(
         began=began,
         seed=number,
         seconds=minutes * 60,
@@ -145,8 +145,8 @@ def nightly_command(
 
     async def searched(stop: Stop) -> Night:
         compared = "no earlier one" if earlier is None else f"that of {earlier.night}"
-        say(f"night of {wish.tonight}, seed {number}, {minutes:g} minutes, after {compared}")
-        return await run_night(wish, stop, heard)
+        say(f"night of {options.tonight}, seed {number}, {minutes:g} minutes, after {compared}")
+        return await run_night(options, stop, heard)
 
     told = NightReport.of(run_until_told(searched), earlier)
     told.write(report)
