@@ -16,6 +16,7 @@ from fencepost.conformance.catalogue.script import (
     subscription,
 )
 from fencepost.conformance.plans.plan import Ms
+from fencepost.model.table.table import Level
 
 STICKY = (("sticky", subscription("t")),)
 CASES = Registry()
@@ -94,7 +95,7 @@ def change_to_no_protocol_in_common(s: Script) -> None:
     s.beat("A1", "B1")
 
 
-@case("JOIN-PHASE-ALL-JOINED", "JOIN-MEMBER-PREPARING", isolated=True)
+@case("JOIN-PHASE-ALL-JOINED", "JOIN-MEMBER-PREPARING", isolated=True, level=Level.SHOULD)
 def protocol_offered_twice(s: Script) -> None:
     """A member that names a protocol twice supports it as others do, and shuts nobody out."""
     s.stable("a")

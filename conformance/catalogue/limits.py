@@ -1,9 +1,13 @@
-"""group.max.size: who is refused when a group is full, and who is not."""
+"""group.max.size: who is refused when a group is full, and who is not.
+
+KIP-345 says nothing of a group's size, so that a restart needs no place is a SHOULD.
+"""
 
 from __future__ import annotations
 
 from fencepost.conformance.catalogue.registry import Registry
 from fencepost.conformance.catalogue.script import RENEWED, Script
+from fencepost.model.table.table import Level
 
 CASES = Registry()
 case = CASES.case
@@ -29,7 +33,7 @@ def full_group_between_join_and_sync(s: Script) -> None:
     s.synced("A1", "b")
 
 
-@case("JOIN-STATIC-EMPTY-STABLE", "JOIN-GROUP-FULL", config=_TWO)
+@case("JOIN-STATIC-EMPTY-STABLE", "JOIN-GROUP-FULL", config=_TWO, level=Level.SHOULD)
 def restart_in_a_full_group(s: Script) -> None:
     """A restart of a static member adds nobody; it is let in."""
     s.stable("A1", "B1")
@@ -37,7 +41,7 @@ def restart_in_a_full_group(s: Script) -> None:
     s.beat("B2")
 
 
-@case("JOIN-STATIC-EMPTY-COMPLETING", config=_TWO)
+@case("JOIN-STATIC-EMPTY-COMPLETING", config=_TWO, level=Level.SHOULD)
 def restart_in_a_full_group_between_join_and_sync(s: Script) -> None:
     """A restart between join and sync is let in, too."""
     s.completing("A1", "B1")
@@ -45,7 +49,7 @@ def restart_in_a_full_group_between_join_and_sync(s: Script) -> None:
     s.join("A1", wait=("A1", "B2"))
 
 
-@case("JOIN-STATIC-EMPTY-PREPARING", config=_TWO)
+@case("JOIN-STATIC-EMPTY-PREPARING", config=_TWO, level=Level.SHOULD)
 def restart_in_a_full_group_that_rebalances(s: Script) -> None:
     """A process that replaces one whose join waits takes that one's place."""
     s.stable("A1")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from fencepost.conformance.catalogue.registry import Registry
 from fencepost.conformance.catalogue.script import NOBODY, Script
 from fencepost.conformance.plans.plan import GenerationOf, IdOf, Ms
+from fencepost.model.table.table import Level
 
 CASES = Registry()
 case = CASES.case
@@ -173,7 +174,7 @@ def evicted_instance_is_forgotten(s: Script) -> None:
     s.beat("B2")
 
 
-@case("JOIN-STATIC-EMPTY-STABLE", "SESSION-EXPIRED")
+@case("JOIN-STATIC-EMPTY-STABLE", "SESSION-EXPIRED", level=Level.SHOULD)
 def timeouts_of_a_restart(s: Script) -> None:
     """In Redpanda, 2024, a restart took over the new protocols, but not the new timeouts."""
     s.stable("A1", "B1")

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from fencepost.conformance.catalogue.script import Script
 from fencepost.conformance.plans.plan import Case, Needs
 from fencepost.model.table.table import LEVELS, Level
-from fencepost.properties.oracle.candidate import worst
 
 Write = Callable[[Script], None]
 
@@ -36,11 +35,12 @@ class Entry:
     def case(self, levels: Mapping[str, Level], *, delayed: bool, at_once: bool = True) -> Case:
         """The case, for a target with or without an initial delay, and joins at once.
 
-        Its level is that of its most binding rule, unless it names its own.
+        Its level is that of the rule that it is about, its first, unless it has its own.  A failure
+        has the level of the rule that was broken, whichever case meets it.
         """
         script = Script(delayed=delayed, at_once=at_once)
         self.write(script)
-        level = self.level or worst([levels.get(rule, LEVELS[0]) for rule in self.rules])
+        level = self.level or next((levels[r] for r in self.rules if r in levels), LEVELS[0])
         return Case(
             self.id,
             self.about,
@@ -77,17 +77,22 @@ class Registry:
         config: Mapping[str, int | None] | None = None,
         isolated: bool = False,
         level: Level | None = None,
+        named: str | None = None,
         delayed: bool | None = None,
     ) -> Callable[[Write], Write]:
-        """Register the decorated function; its docstring says what the case is about."""
+        """Register the decorated function; its docstring says what the case is about.
+
+        `level`: of what it asks, if that is less grave than its first rule; `named`: the rule that
+        its id begins with, if that is no longer the first.
+        """
 
         def register(write: Write) -> Write:
             about = " ".join((write.__doc__ or "").split())
             words = write.__name__.replace("_", "-")
             needs = Needs(apis, frozenset(features), config or {})
-            self.entries.append(
-                Entry(f"{rules[0]}/{words}", about, rules, needs, isolated, level, delayed, write)
-            )
+            case_id = f"{named or rules[0]}/{words}"
+            entry = Entry(case_id, about, rules, needs, isolated, level, delayed, write)
+            self.entries.append(entry)
             return write
 
         return register

@@ -8,6 +8,7 @@ from __future__ import annotations
 from fencepost.conformance.catalogue.registry import Registry
 from fencepost.conformance.catalogue.script import RENEWED, Script
 from fencepost.conformance.plans.plan import Ms
+from fencepost.model.table.table import Level
 
 CASES = Registry()
 case = CASES.case
@@ -179,7 +180,7 @@ def restart_keeps_alive(s: Script) -> None:
     s.beat("B2", "a")
 
 
-@case("SESSION-EXPIRED", "JOIN-STATIC-EMPTY-STABLE")
+@case("SESSION-EXPIRED", "JOIN-STATIC-EMPTY-STABLE", level=Level.SHOULD)
 def session_of_a_restart_is_shorter(s: Script) -> None:
     """The session timeout that a restart brings is the one that counts (Redpanda, 2024)."""
     s.says("B2", session=SHORT)
@@ -189,7 +190,7 @@ def session_of_a_restart_is_shorter(s: Script) -> None:
     s.beat("a", "B2")
 
 
-@case("JOIN-STATIC-EMPTY-STABLE", "HEARTBEAT-STABLE")
+@case("JOIN-STATIC-EMPTY-STABLE", "HEARTBEAT-STABLE", level=Level.SHOULD)
 def session_of_a_restart_is_longer(s: Script) -> None:
     """A restart may bring a longer session timeout; the old one is over."""
     s.says("B1", session=SHORT)
@@ -298,7 +299,13 @@ def first_join_waits_longer_than_a_session(s: Script) -> None:
     s.synced("a", "N1")
 
 
-@case("SESSION-EXPIRED-PREPARING", config=_TEN_MINUTES, delayed=True, isolated=True)
+@case(
+    "SESSION-EXPIRED-NEW",
+    named="SESSION-EXPIRED-PREPARING",
+    config=_TEN_MINUTES,
+    delayed=True,
+    isolated=True,
+)
 def first_join_waits_for_minutes(s: Script) -> None:
     """A member whose first join waits is removed after five minutes."""
     s.join("A1", rebalance=_LONGER, wait=True)

@@ -45,6 +45,7 @@ from fencepost.model.coordinator import (
 )
 from fencepost.model.revision import Revision
 from fencepost.model.table.table import Level
+from fencepost.properties.mutants.fault_level import graded
 from fencepost.properties.oracle.verdict import Verdict
 
 _T = TypeVar("_T")
@@ -337,7 +338,11 @@ class OpenTarget:
             if self._meter is None
             else partial(verdict_of, recording, self._revision, self._meter)
         )
-        verdict, judged_s = timed(judge) if run.judged_at_once else await aside(judge)
+
+        def judged() -> Verdict:
+            return graded(judge(), self._revision, config, recording.history, recording.lag_ms)
+
+        verdict, judged_s = timed(judged) if run.judged_at_once else await aside(judged)
         return replace(self._result(case, recording, verdict), judged_s=judged_s)
 
     def _result(self, case: Case, recording: Recording, verdict: Verdict) -> CaseResult:

@@ -21,6 +21,7 @@ from fencepost.conformance.cli.options.target import suite_option
 from fencepost.conformance.plans.describe import step_text
 from fencepost.conformance.targets.registry import DEFAULT_REVISION, find_revision
 from fencepost.model.revision import Revision
+from fencepost.model.rules.binding import basis_of
 from fencepost.model.table.table import Level, Rule, Table
 from fencepost.properties.claims.registry import PROPERTIES
 from fencepost.properties.logic.property import Engine, Property
@@ -98,6 +99,7 @@ def _explain_rule(screen: Console, table: Table, rule: Rule) -> None:
         ("answer", rule.answer.name if rule.answer else "as the effect says"),
         ("because", rule.because),
         ("source", rule.source),
+        *(("must", str(basis)) for basis in basis_of(rule)),
     ]
     if rule.defensive:
         lines.append(("unreachable", rule.defensive))

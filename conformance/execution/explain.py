@@ -105,7 +105,7 @@ def _sentence(
     who = recording.senders.get(violation.request_id, request.connection)
     at = f" (step {number})" if number else ""
     subject = f"{who}'s {request.api} v{request.version}{at}"
-    why = _why(rule)
+    why = _why(rule, violation)
     should, came = _should(violation, request, names), _came(violation, recording, request, names)
     source = f" Source: {rule.source}." if rule is not None and rule.source else ""
     twice = _twice(violation)
@@ -120,11 +120,11 @@ def _twice(violation: Violation) -> str:
     return f" These are two live members of instance {', '.join(double)}." if double else ""
 
 
-def _why(rule: Rule | None) -> str:
+def _why(rule: Rule | None, violation: Violation) -> str:
     if rule is None:
         return ""
     because = f": {rule.because}" if rule.because else ""
-    return f"{because} (rule {rule.id}, {rule.level.value})"
+    return f"{because} (rule {rule.id}, {violation.level.value})"
 
 
 def _should(violation: Violation, request: Send, names: Mapping[str, str]) -> str:

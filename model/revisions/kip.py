@@ -21,7 +21,7 @@ from fencepost.model.table.cells import (
 from fencepost.model.table.effects import Do
 from fencepost.model.table.errors import Error
 from fencepost.model.table.expr import all_of, any_of
-from fencepost.model.table.table import Rule
+from fencepost.model.table.table import Level, Rule
 from fencepost.model.table.vocabulary import Late
 
 _J = "JoinGroup"
@@ -42,6 +42,7 @@ KIP_345 = derive(
             _J,
             RULES["JOIN-STATIC-EMPTY-STABLE-SELECTION"].but(
                 effect=RULES["JOIN-STATIC-EMPTY-STABLE"].effect,
+                level=Level.MUST,
                 because="a static member that restarts in a stable group causes no rebalance",
             ),
             f"{src.KIP_JOIN}: the reply is immediate when the group is stable",
@@ -94,6 +95,7 @@ KIP_345 = derive(
             RULES["LEAVE-GROUP-ABSENT"].but(
                 effect=(),
                 answer=Error.INVALID_GROUP_ID,
+                level=Level.MUST,
                 source=src.KIP_COMMAND,
                 because="the consumer group does not exist",
             ),

@@ -62,6 +62,7 @@ GATES = (
                 RULES["HEARTBEAT-COMPLETING"].but(
                     effect=(),
                     answer=Error.REBALANCE_IN_PROGRESS,
+                    level=Level.SHOULD,
                     because="a rebalance is in progress until the leader has assigned",
                 ),
                 src.KAFKA_10134,

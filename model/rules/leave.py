@@ -24,7 +24,7 @@ from fencepost.model.table.cells import (
 )
 from fencepost.model.table.effects import Do
 from fencepost.model.table.errors import Error
-from fencepost.model.table.table import Rule, Table
+from fencepost.model.table.table import Level, Rule, Table
 from fencepost.model.table.vocabulary import (
     COORDINATOR,
     GROUP_ID,
@@ -43,6 +43,7 @@ CHECKS = (
         "LEAVE-GROUP-ABSENT-LEGACY",
         when(state=ABSENT, version=VERSION.below(3)),
         answer=Error.UNKNOWN_MEMBER_ID,
+        level=Level.SHOULD,
         source=src.KAFKA_CHECKS,
         because="a group that doesn't exist has no members",
     ),
@@ -51,6 +52,7 @@ CHECKS = (
         when(state=ABSENT, version=VERSION.at_least(3)),
         (Do.ANSWER_ROWS_UNKNOWN,),
         Error.NONE,
+        level=Level.SHOULD,
         source=src.KAFKA_CHECKS,
         because="a group that doesn't exist has no members, so each row fails on its own",
     ),

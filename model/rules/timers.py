@@ -45,17 +45,25 @@ SESSION = Table(
         ),
         Rule(
             "SESSION-EXPIRED",
-            when(subject=(Subject.NEW, Subject.IDLE), state=(COMPLETING, STABLE)),
+            when(subject=Subject.IDLE, state=(COMPLETING, STABLE)),
             (Do.REMOVE_MEMBER, Do.REBALANCE),
             source=src.KIP_ROLLING,
             because="a member that is silent for its session timeout is removed, static or not",
         ),
         Rule(
             "SESSION-EXPIRED-PREPARING",
-            when(subject=(Subject.NEW, Subject.IDLE), state=PREPARING),
+            when(subject=Subject.IDLE, state=PREPARING),
             (Do.REMOVE_MEMBER,),
             source=src.KIP_ROLLING,
             because="a member that is silent for its session timeout is removed, static or not",
+        ),
+        Rule(
+            "SESSION-EXPIRED-NEW",
+            when(subject=Subject.NEW),
+            (Do.REMOVE_MEMBER,),
+            level=Level.MAY,
+            source=src.KAFKA_TIMERS,
+            because="a member whose first join is not answered within five minutes is removed",
         ),
     ),
 )

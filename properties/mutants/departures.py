@@ -20,6 +20,7 @@ from fencepost.model.state.fast_replace import replace
 from fencepost.model.state.group import SESSION, Group, Member
 from fencepost.model.state.work import Effect, Emission, Work
 from fencepost.model.table.effects import Do
+from fencepost.model.table.table import Level
 from fencepost.model.table.vocabulary import GroupState
 from fencepost.properties.mutants.operators import (
     afterwards,
@@ -35,11 +36,16 @@ _TOGETHER = 2
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Departure:
-    """A known departure.  `about`: its title; `twists`: the effects that it changes."""
+    """A known departure.
+
+    `about`: its title; `twists`: the effects that it changes; `level`: how grave it is at most,
+    whichever rule it is met at.
+    """
 
     name: str
     about: str
     twists: Mapping[Do, Twist]
+    level: Level = Level.MUST
 
 
 def departed(base: Revision, departures: Iterable[Departure]) -> Revision:
@@ -160,6 +166,7 @@ DEPARTURES: Mapping[str, Departure] = {
                 Do.START_SYNC_TIMER: _only_after_a_generation,
                 Do.ANSWER_RESTARTED: _restart_fails_without_candidates,
             },
+            Level.SHOULD,  # robustness: the KIP is silent, and no client sends such a list
         ),
         Departure(
             "pending-leave",
@@ -180,6 +187,7 @@ DEPARTURES: Mapping[str, Departure] = {
             "restart-session",
             "after a restart the first session timer runs for the old process's timeout",
             {Do.REPLACE_HOLDER: afterwards(_old_session)},
+            Level.SHOULD,  # a session ends, but the KIP doesn't say which process's counts
         ),
         Departure(
             "restart-in-first-join",

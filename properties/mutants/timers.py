@@ -7,24 +7,17 @@ from dataclasses import replace
 from fencepost.model.state.group import SESSION, Group
 from fencepost.model.state.work import Work
 from fencepost.model.table.effects import Do
-from fencepost.model.table.expr import negate
-from fencepost.model.table.table import Rule
-from fencepost.model.table.vocabulary import SUBJECT, Subject
 from fencepost.properties.mutants.mutant import (
     ADDED,
     EFFECT,
     GUARD,
     TIMER,
     Mutant,
-    added,
     but,
     mutant,
-    only,
     without,
 )
 from fencepost.properties.mutants.operators import afterwards
-
-_NEW = SUBJECT.among(Subject.NEW)
 
 
 def _impatient(_: Group, work: Work) -> None:
@@ -79,9 +72,7 @@ TIMERS: tuple[Mutant, ...] = (
         "new-member-never-expires",
         "a member whose first join waits is never removed, however long that takes",
         GUARD,
-        only("SESSION-EXPIRED-PREPARING", negate(_NEW)),
-        only("SESSION-EXPIRED", negate(_NEW)),
-        added("SESSION-WAITING", Rule("SESSION-NEW", _NEW)),
+        without("SESSION-EXPIRED-NEW", Do.REMOVE_MEMBER),
     ),
     mutant(
         "assignment-not-stored",

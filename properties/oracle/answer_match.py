@@ -30,7 +30,7 @@ from fencepost.model.messages.messages import (
 from fencepost.model.messages.shapes import Message
 from fencepost.model.state.fast_replace import replace
 from fencepost.model.table.errors import Error, error_name
-from fencepost.model.table.table import Level
+from fencepost.model.table.table import LEVELS, Level
 
 _REQUIRED = Error.MEMBER_ID_REQUIRED.value
 FRESH = "\x00"
@@ -94,7 +94,8 @@ class _Matcher:
 
     def nearly(self, name: str, expected: Any, observed: Any, level: Level) -> None:
         if expected != observed:
-            self.match.deviations.append(Deviation(level, name, expected, observed))
+            lesser = max(level, self.level, key=LEVELS.index)  # never graver than the rule
+            self.match.deviations.append(Deviation(lesser, name, expected, observed))
 
     def member_id(self, name: str, expected: str, observed: str) -> None:
         """Compare ids: the same, or a made-up one that now gets its real one, which must be new."""

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, TypeVar
 from fencepost.model.messages.shapes import Message
 from fencepost.model.state.fast_replace import replace
 from fencepost.model.state.group import Group, Timer
-from fencepost.model.table.table import LEVELS, Level
+from fencepost.model.table.table import LEVELS
 from fencepost.properties.oracle.answer_match import Deviation, renamed
 from fencepost.properties.oracle.provenance import Happened, Learned, Past
 
@@ -161,11 +161,6 @@ def merged(candidates: list[Candidate]) -> list[Candidate]:
         twin = kept.get(key)
         kept[key] = candidate if twin is None else twin.joined(candidate)
     return list(kept.values())
-
-
-def worst(levels: list[Level]) -> Level:
-    """Return the most binding of these levels."""
-    return min(levels, key=LEVELS.index)
 
 
 def counted(thing: Counted, since: int, by: int) -> Counted:

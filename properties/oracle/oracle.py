@@ -65,6 +65,7 @@ from fencepost.properties.oracle.answer_match import (
     told_ids,
 )
 from fencepost.properties.oracle.candidate import Candidate, Emitted, merged
+from fencepost.properties.oracle.fingerprint import broken_rule
 from fencepost.properties.oracle.search import Request, Search, TooManyError
 from fencepost.properties.oracle.verdict import Allowed, Verdict, Violation, Wrong
 
@@ -375,11 +376,9 @@ class Oracle:
             allowed.setdefault(
                 f"{emitted.rule} {expected}", Allowed(expected, emitted.rule, difference)
             )
-        rules = {a.rule for a in allowed.values()} or self._search.decided.get(request_id, set())
-        level = min((self._levels[r] for r in rules), key=list(Level).index, default=Level.MUST)
-        self.violation = Violation(
+        found = Violation(
             wrong,
-            level,
+            Level.MUST,
             request_id,
             at_ms,
             body,
@@ -387,6 +386,8 @@ class Oracle:
             tuple(sorted(self._search.decided.get(request_id, ()))),
             detail,
         )
+        rule = broken_rule(found, self.machine.revision)
+        self.violation = found if rule is None else replace(found, level=rule.level)
 
 
 def judge(

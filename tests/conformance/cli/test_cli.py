@@ -25,7 +25,7 @@ from fencepost.conformance.cli.cli import main
 
 LIARS = TESTS / "conformance" / "stdio_liars"
 ZOMBIE = "JOIN-INSTANCE-FENCED/zombie-joins"
-SHOULD_CASE = "JOIN-PENDING-INSTANCE/pending-id-with-an-instance"
+SHOULD_CASE = "LEAVE-GROUP-ABSENT/no-group"
 
 
 # certify

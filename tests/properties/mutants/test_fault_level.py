@@ -1,0 +1,97 @@
+"""One fault has one level: none is graver than the rule that was broken, or than its departure."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from support.runs import LEVELS as OF_RULES
+
+from fencepost.conformance.catalogue import ENTRIES, entry
+from fencepost.conformance.catalogue.registry import Entry
+from fencepost.conformance.certify.certify import Options, certify
+from fencepost.conformance.execution.outcome import CaseResult, Outcome
+from fencepost.conformance.targets.in_process import InProcessTarget
+from fencepost.model.revision import Revision
+from fencepost.model.revisions.base import KAFKA_4
+from fencepost.model.table.table import LEVELS, Level
+from fencepost.properties.mutants import fault_level
+from fencepost.properties.mutants.catalogue import MUTANTS
+from fencepost.properties.mutants.departures import DEPARTURES, Departure, departed
+from fencepost.properties.oracle.fingerprint import broken_rule
+
+_KILLS = Path(__file__).with_name("mutant_kills.txt").read_text(encoding="utf-8").splitlines()
+KILLS = dict(line.split(" ", 1) for line in _KILLS)
+
+
+def failures(revision: Revision, entries: tuple[Entry, ...]) -> list[CaseResult]:
+    """What fails of these cases against a revision, as `certify` judges it."""
+    target = InProcessTarget("model:wrong", revision, "0")
+    done = asyncio.run(certify(target, KAFKA_4, entries, Options()))
+    return [result for result in done.results if result.outcome is Outcome.FAIL]
+
+
+def too_grave(result: CaseResult) -> str:
+    """What is wrong with the level of a failure; "" where it is right."""
+    violation = result.violation
+    if violation is None:  # the target itself failed
+        return ""
+    rule = broken_rule(violation, KAFKA_4)
+    if rule is None:
+        return f"{result.case.id}: no rule was broken"
+    if LEVELS.index(result.level) < LEVELS.index(rule.level):
+        return f"{result.case.id}: {result.level.value}, but {rule.id} is {rule.level.value}"
+    if result.level is not violation.level or f"{rule.id}, {result.level.value})" not in (
+        result.message
+    ):
+        return f"{result.case.id}: {result.level.value} is not what is said: {result.message}"
+    return ""
+
+
+@pytest.mark.parametrize("case", ENTRIES, ids=[case.id for case in ENTRIES])
+def test_a_case_is_no_graver_than_the_rule_that_it_is_about(case: Entry) -> None:
+    level = case.case(OF_RULES, delayed=case.delayed is True).level
+    assert LEVELS.index(level) >= LEVELS.index(OF_RULES[case.rules[0]])
+
+
+@pytest.mark.parametrize("name", MUTANTS)
+def test_a_mutant_is_no_graver_than_the_rule_that_it_breaks(name: str) -> None:
+    (result,) = failures(MUTANTS[name].revision, (entry(KILLS[name]),))
+    assert too_grave(result) == ""
+
+
+@pytest.mark.parametrize("departure", DEPARTURES.values(), ids=DEPARTURES)
+def test_a_departure_has_one_level_wherever_it_is_met(departure: Departure) -> None:
+    found = failures(departed(KAFKA_4, (departure,)), ENTRIES)
+    assert found
+    assert {result.level for result in found} == {departure.level}
+    assert [said for said in map(too_grave, found) if said] == []
+
+
+def test_two_faults_at_once_are_as_grave_as_the_graver_one() -> None:
+    twice, session = DEPARTURES["protocol-twice"], DEPARTURES["restart-session"]
+    assert twice.level is session.level is Level.SHOULD
+    both = departed(KAFKA_4, (twice, session))
+    assert {result.level for result in failures(both, ENTRIES)} == {Level.SHOULD}
+
+
+def test_a_graver_fault_beside_a_lesser_one_is_as_grave_as_ever() -> None:
+    """A departure lowers only what it explains wholly."""
+    session = DEPARTURES["restart-session"]
+    worse = departed(MUTANTS["crabka-static-never-expires"].revision, (session,))
+    case = entry("SESSION-EXPIRED/silent-static-member")
+    (result,) = failures(worse, (case,))
+    assert result.level is Level.MUST
+
+
+def test_a_level_is_lowered_by_departures_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With no departure to explain it the same failure has the level of its rule."""
+    revision = departed(KAFKA_4, (DEPARTURES["restart-session"],))
+    grave = {n: replace(d, level=Level.MUST) for n, d in DEPARTURES.items()}
+    monkeypatch.setattr(fault_level, "DEPARTURES", grave)
+    (result,) = failures(
+        revision, (entry("JOIN-STATIC-EMPTY-STABLE/session-of-a-restart-is-longer"),)
+    )
+    assert result.level is Level.MUST
