@@ -9,7 +9,6 @@ targets are compared.
 
 from __future__ import annotations
 
-import json
 import operator
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -22,6 +21,7 @@ from fencepost.conformance.execution.outcome import CaseResult, Outcome
 from fencepost.model.revision import Revision
 from fencepost.properties.oracle.fingerprint import Fingerprint, without_names
 from fencepost.traces.files.bad_input import BadInputError
+from fencepost.traces.files.bounded import DocumentError, read_json
 from fencepost.traces.files.causes import departures_in
 from fencepost.traces.files.schema import schema_error
 
@@ -146,13 +146,10 @@ def aliases_of(target: object) -> frozenset[str]:
 def read(path: Path) -> list[KnownFailure]:
     """All entries of a file.  Raises KnownFailuresError."""
     try:
-        document = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        raise KnownFailuresError(f"{path}: can't be read ({error}); check its name") from error
-    except json.JSONDecodeError as error:
+        document = read_json(path)
+    except DocumentError as error:
         raise KnownFailuresError(
-            f"{path}: line {error.lineno}, column {error.colno}: isn't JSON ({error.msg}); "
-            "a list is one JSON object, see known-failures-1.schema.json"
+            f"{error}; a list is one JSON object, see known-failures-1.schema.json"
         ) from error
     wrong = schema_error(document, SCHEMA_FILE)
     if wrong is not None:

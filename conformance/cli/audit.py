@@ -23,6 +23,7 @@ _OF_LOGS = {
     "config": "--config",
     "skew": "--skew",
     "date_pattern": "--date-pattern",
+    "line_limit": "--line-limit",
     "timezone": "--timezone",
 }
 
@@ -63,7 +64,9 @@ def audit_command(
     if form == TRACE:
         return _traces(files, told.groups, as_json=as_json, report=report)
     try:
-        log = RequestLog(files, dates=told.dates(), skew=dict(told.skew))
+        log = RequestLog(
+            files, dates=told.dates(), skew=dict(told.skew), line_limit=told.line_limit
+        )
         run = audit_log(log, told.settings(), frozenset(told.groups))
     except RequestLogError as error:
         raise click.UsageError(str(error)) from error

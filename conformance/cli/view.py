@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ import click
 from fencepost.conformance.certify.report import certificate_from_folder, write_texts
 from fencepost.conformance.cli.options.common import files_argument
 from fencepost.conformance.fuzz.report import FORMAT, fuzz_index, traces_of
+from fencepost.traces.files.bounded import DocumentError, read_json
 from fencepost.traces.files.trace_file import TraceFile, TraceFileError
 from fencepost.traces.page.certificate_data import is_certificate
 from fencepost.traces.page.certificate_page import certificate_page
@@ -62,11 +62,10 @@ def _kind(document: Any) -> str:
 
 def _json(path: Path) -> Any:
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except (UnicodeDecodeError, json.JSONDecodeError) as error:
-        raise TraceFileError(
-            str(path), "the file", f"isn't JSON ({error})", "give a trace or a certificate"
-        ) from error
+        return read_json(path)
+    except DocumentError as error:
+        remedy = "give a trace or a certificate"
+        raise TraceFileError(str(path), error.place, error.problem, remedy) from error
 
 
 def _traces(documents: Sequence[tuple[Path, Any]]) -> str:

@@ -17,6 +17,7 @@ from typing import Any
 
 from fencepost.conformance.execution.outcome import Outcome
 from fencepost.conformance.targets.brokers.kafka_version import parse_kafka_version
+from fencepost.traces.files.bounded import read_json
 
 _KEPT = ("target", "implementation", "version", "revision", "verdict", "config", "apis")
 AREAS: Mapping[str, tuple[str, ...]] = {
@@ -117,7 +118,7 @@ def write(folder: Path, certificate: Mapping[str, Any]) -> Path:
 
 def read_all(folder: Path) -> list[dict[str, Any]]:
     """The certificates of a folder: Kafka by version, then the others."""
-    found = [json.loads(path.read_text(encoding="utf-8")) for path in folder.glob("*.json")]
+    found = [read_json(path) for path in folder.glob("*.json")]
     return sorted(found, key=lambda c: _order(c["target"]))
 
 

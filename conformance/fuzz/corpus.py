@@ -13,6 +13,7 @@ from pathlib import Path
 from fencepost.conformance.certify.report import write_texts
 from fencepost.conformance.plans.json_form import PlanError, case_from_json, case_json
 from fencepost.conformance.plans.plan import Case
+from fencepost.traces.files.bounded import read_json
 
 
 def read_corpus(directory: Path) -> list[Case]:
@@ -25,8 +26,8 @@ def read_corpus(directory: Path) -> list[Case]:
 
 def _read(path: Path) -> Case:
     try:
-        return case_from_json(json.loads(path.read_text(encoding="utf-8")))
-    except (OSError, ValueError) as error:
+        return case_from_json(read_json(path))
+    except ValueError as error:
         remedy = "a corpus holds plans that `fencepost fuzz --corpus` wrote; take the file away"
         raise PlanError(str(path), f"{error}; {remedy}") from error
 

@@ -28,6 +28,7 @@ from fencepost.conformance.nightly.nightly import FAILED, UNAVAILABLE, Night, Ta
 from fencepost.conformance.runtime.errors import EXIT_UNAVAILABLE
 from fencepost.conformance.runtime.versions import own_version
 from fencepost.properties.oracle.fingerprint import Bug
+from fencepost.traces.files.bounded import DocumentError, read_json
 from fencepost.traces.files.schema import schema_error
 from fencepost.traces.files.trace_file import TraceFile, TraceFileError
 from fencepost.traces.page.nightly_page import nightly_page
@@ -61,11 +62,9 @@ class Before:
     def read(cls, path: Path) -> Self:
         """From its report.  Raises ReportError."""
         try:
-            document = json.loads(path.read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
-            raise ReportError(
-                f"{path}: can't be read ({error}); name the {NAME} of an earlier night"
-            ) from error
+            document = read_json(path)
+        except DocumentError as error:
+            raise ReportError(f"{error}; name the {NAME} of an earlier night") from error
         wrong = schema_error(document, SCHEMA_FILE)
         if wrong is not None:
             raise ReportError(

@@ -16,7 +16,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, BinaryIO
 
 from fencepost.conformance.targets.stdio.json_lines import (
-    LINE_LIMIT,
     LineError,
     decode_line,
     encode_line,
@@ -41,6 +40,7 @@ from fencepost.model.coordinator import (
 from fencepost.model.messages.draft_messages import ALL_APIS
 from fencepost.model.messages.messages import Api
 from fencepost.model.messages.shapes import ShapeError
+from fencepost.traces.files.bounded import LINE_LIMIT, bounded_lines, is_too_long
 
 Json = dict[str, Any]
 
@@ -225,10 +225,5 @@ def _answer(answer: Answer) -> Json:
 
 def _lines(commands: BinaryIO) -> Iterator[bytes | None]:
     """The lines of the input; None for one over the limit, which is read to its end, not kept."""
-    while line := commands.readline(LINE_LIMIT + 1):
-        if line.endswith(b"\n") or len(line) <= LINE_LIMIT:
-            yield line
-            continue
-        while line and not line.endswith(b"\n"):
-            line = commands.readline(LINE_LIMIT)
-        yield None
+    for line in bounded_lines(commands):
+        yield None if is_too_long(line) else line

@@ -19,12 +19,18 @@ from fencepost.traces.audit.judge.segment import Segment
 from fencepost.traces.audit.judge.settings import AuditSettings, Gaps
 from fencepost.traces.audit.operations.operator_json import operator_json
 from fencepost.traces.audit.operations.operator_report import OperatorAudit, OperatorReport
-from fencepost.traces.logs.request_log import BAD_JSON, BROKEN_FILE, NO_REQUEST, RequestLog
+from fencepost.traces.logs.request_log import (
+    BAD_JSON,
+    BROKEN_FILE,
+    NO_REQUEST,
+    TOO_LONG,
+    RequestLog,
+)
 
 FORMAT = "fencepost-audit"
 VERSION = 1
 SCHEMA_FILE = Path(__file__).with_name("audit-1.schema.json")
-DAMAGE = frozenset({BAD_JSON, BROKEN_FILE, NO_REQUEST})
+DAMAGE = frozenset({BAD_JSON, BROKEN_FILE, NO_REQUEST, TOO_LONG})
 OUTCOMES = (VIOLATED, UNKNOWN, EXPLAINED)
 
 ASSUMED = {

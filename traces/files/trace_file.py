@@ -26,6 +26,7 @@ from fencepost.properties.mutants import catalogue
 from fencepost.properties.oracle import oracle
 from fencepost.properties.oracle.verdict import Verdict
 from fencepost.traces.files.bad_input import BadInputError
+from fencepost.traces.files.bounded import DocumentError, read_json
 from fencepost.traces.files.schema import schema_error
 
 FORMAT = "fencepost-trace"
@@ -258,21 +259,10 @@ def write_file(path: Path, text: str) -> None:
 def read_document(path: Path) -> Any:
     """Read the JSON in a file.  Raises TraceFileError."""
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        problem = f"can't be read ({error.strerror})"
-        raise TraceFileError(str(path), "file", problem, "check its name") from error
-    except UnicodeDecodeError as error:
-        raise TraceFileError(
-            str(path), f"byte {error.start}", "isn't UTF-8", "give a file that fencepost wrote"
-        ) from error
-    except json.JSONDecodeError as error:
-        raise TraceFileError(
-            str(path),
-            f"line {error.lineno}, column {error.colno}",
-            f"isn't JSON ({error.msg})",
-            "a trace is one JSON object; was it cut short?",
-        ) from error
+        return read_json(path)
+    except DocumentError as error:
+        remedy = "check its name; a trace is one JSON object that fencepost wrote"
+        raise TraceFileError(str(path), error.place, error.problem, remedy) from error
 
 
 class _StepError(ValueError):

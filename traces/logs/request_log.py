@@ -17,12 +17,21 @@ import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import IO
 
 import orjson
 
 from fencepost.model.messages.messages import APIS
+from fencepost.traces.files.bounded import (
+    DEPTH_LIMIT,
+    LINE_LIMIT,
+    TooDeepError,
+    bounded_lines,
+    is_too_long,
+    refuse_deep,
+)
 from fencepost.traces.logs.exchange import LoggedExchange, by_name
 from fencepost.traces.logs.log_dates import LogDates
 
@@ -30,6 +39,8 @@ MARK = b"Completed request:"
 _KEY = re.compile(rb'"requestApiKey":\s*(\d+)')
 _NAMES = {str(api.key).encode(): api.name for api in APIS.values()}
 _FIRST_LINES = 2000
+_LONGEST_MS = 2**48
+"""No request takes longer: a time that is out of range is no evidence."""
 _BY_ID = 10
 """The version of OffsetCommit that says topics by id, and is else as the one before."""
 
@@ -68,13 +79,15 @@ NO_DATE = "no date at the start of the line"
 TEXT_FORMAT = "not JSON (Kafka before 2.8)"
 NO_REQUEST = "lacks a part that every line has"
 OTHER_VERSION = "a version that the model does not have"
+TOO_LONG = "longer than a line may be (--line-limit)"
 BROKEN_FILE = "the rest of a compressed file that is cut off or damaged"
 
 
 class RequestLog:
     """Log files as one stream of exchanges.
 
-    `skew`: broker → ms that its clock is ahead; `brokers`: the log's brokers, with their files.
+    `skew`: broker → ms that its clock is ahead; `brokers`: the log's brokers, with their files;
+    `line_limit`: bytes; a line with more is passed over.
     Raises RequestLogError for a file that can't be opened, or a skew of no broker.
     """
 
@@ -84,9 +97,11 @@ class RequestLog:
         *,
         dates: LogDates | None = None,
         skew: Mapping[str, int] | None = None,
+        line_limit: int = LINE_LIMIT,
     ) -> None:
         self.dates = dates or LogDates()
         self.skew = dict(skew or {})
+        self.line_limit = line_limit
         self.skipped = Skipped()
         self.brokers = _by_broker(paths)
         if unknown := sorted(set(self.skew) - set(self.brokers)):
@@ -117,7 +132,7 @@ class RequestLog:
         skipped, skew = self.skipped, self.skew.get(broker, 0)
         number = last_ms = 0
         try:
-            for number, line in enumerate(lines, start=1):
+            for number, line in enumerate(bounded_lines(lines, self.line_limit), start=1):
                 skipped.lines += 1
                 made = self.of_line(broker, source, number, line, skew)
                 if isinstance(made, str):
@@ -132,29 +147,42 @@ class RequestLog:
         self, broker: str, source: str, number: int, line: bytes, skew: int
     ) -> LoggedExchange | str:
         """Read the exchange of a line; return the reason if there is none."""
+        cut = is_too_long(line, self.line_limit)
         start = line.find(MARK)
         if start < 0:
-            return OTHER_LINE
+            return TOO_LONG if cut else OTHER_LINE
         begin = start + len(MARK)
         if line[begin : begin + 1] != b"{":
             return TEXT_FORMAT if line[begin : begin + 7] == b"Request" else BAD_JSON
         key = _KEY.search(line, begin)
         api = None if key is None else _NAMES.get(key[1])
         if api is None:
-            return BAD_JSON if key is None else OTHER_API
+            return OTHER_API if key is not None else TOO_LONG if cut else BAD_JSON
+        if cut:
+            return TOO_LONG
         answered_ms = self.dates.read(line[:start])
         if answered_ms is None:
             return NO_DATE
         try:
             record = orjson.loads(line[begin : line.rfind(b"}") + 1])
-        except orjson.JSONDecodeError:
+            if line.count(b"{") + line.count(b"[") > DEPTH_LIMIT:
+                refuse_deep(record)
+        except (orjson.JSONDecodeError, TooDeepError):
             return BAD_JSON
         try:
             header = record["requestHeader"]
             version = header["requestApiVersion"]
             request, response = record["request"], record["response"]
             took_ms = record["totalTimeMs"]
-            if type(request) is not dict or type(response) is not dict:
+            connection, client_id = record["connection"], header["clientId"] or ""
+            if not (
+                isinstance(request, dict)
+                and isinstance(response, dict)
+                and isinstance(connection, str)
+                and isinstance(client_id, str)
+                and type(version) is int
+                and -_LONGEST_MS < took_ms < _LONGEST_MS
+            ):
                 return NO_REQUEST
             if api == "OffsetCommit" and version == _BY_ID:
                 version -= 1
@@ -169,8 +197,8 @@ class RequestLog:
                 broker,
                 int(answered_ms - took_ms),
                 answered_ms,
-                record["connection"],
-                header["clientId"] or "",
+                connection,
+                client_id,
                 api,
                 version,
                 request,
@@ -183,7 +211,7 @@ class RequestLog:
         """Return the first date of a file; a far time if it has none."""
         with _opened(path) as lines:
             try:
-                for line, _ in zip(lines, range(_FIRST_LINES), strict=False):
+                for line in islice(bounded_lines(lines, self.line_limit), _FIRST_LINES):
                     start = line.find(MARK)
                     if start >= 0 and (at_ms := self.dates.read(line[:start])) is not None:
                         return at_ms

@@ -11,6 +11,7 @@ import click
 from fencepost.conformance.targets.registry import DEFAULT_REVISION, find_revision
 from fencepost.traces.audit.judge.results import UNKNOWN, VIOLATED
 from fencepost.traces.audit.judge.settings import Gaps, LogOptions
+from fencepost.traces.files.bounded import LINE_LIMIT
 from fencepost.traces.logs.log_dates import DEFAULT_PATTERN, DatePatternError
 
 EXITS = {VIOLATED: 1, UNKNOWN: 2}
@@ -62,6 +63,13 @@ _OPTIONS = (
     click.option(
         "--timezone", default="UTC", show_default=True, help="The time zone of the log's dates."
     ),
+    click.option(
+        "--line-limit",
+        type=click.IntRange(min=1),
+        default=LINE_LIMIT,
+        show_default=True,
+        help="Pass over lines of more bytes.",
+    ),
 )
 
 
@@ -79,11 +87,13 @@ def log_options(command: Callable[..., Any]) -> Callable[..., Any]:
         skew: tuple[str, ...],
         date_pattern: str,
         timezone: str,
+        line_limit: int,
         **options: Any,
     ) -> Any:
         find_revision(revision)
         numbers = dict(_pairs("--config", config)), dict(_pairs("--skew", skew))
-        told = LogOptions(revision, gaps, lag_ms, *numbers, date_pattern, timezone, groups)
+        dates = date_pattern, timezone
+        told = LogOptions(revision, gaps, lag_ms, *numbers, *dates, groups, line_limit)
         try:
             told.dates()
         except DatePatternError as error:

@@ -17,6 +17,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Self
 
+from fencepost.traces.files.bounded import last_bytes
+
 _KEEPER = Path(__file__).with_name("keeper.py")
 _END_S = 10.0
 _PORTS = range(10_000, 30_000)
@@ -94,7 +96,7 @@ class Child:
 
     def last_line(self, interesting: Callable[[str], bool] = lambda _: True) -> str:
         """The last line of the log that says something; "no output" where there is none."""
-        text = self.log.read_text(encoding="utf-8", errors="replace")
+        text = last_bytes(self.log)
         lines = [line.strip() for line in text.splitlines() if line.strip() and interesting(line)]
         return lines[-1] if lines else "no output"
 

@@ -18,6 +18,7 @@ import click
 
 from fencepost.conformance.runtime.errors import TargetUnavailableError
 from fencepost.conformance.runtime.toolchain.child import Child
+from fencepost.traces.files.bounded import last_bytes
 
 _VERSION_S = 30.0
 _LINES = 3
@@ -74,7 +75,7 @@ async def run_tool(
             ) from None
         finally:
             await asyncio.shield(child.end())
-        said = click.unstyle(log.read_text(encoding="utf-8", errors="replace")).strip()
+        said = click.unstyle(last_bytes(log)).strip()
     if code:
         lines = said.splitlines()
         errors = [line for line in lines if line.startswith("[ERROR]")]  # Maven ends with advice

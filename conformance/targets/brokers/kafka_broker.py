@@ -31,6 +31,7 @@ from fencepost.conformance.targets.brokers.started import until_ready
 from fencepost.conformance.targets.tcp.address import Address
 from fencepost.conformance.targets.tcp.admin import Admin, AdminError, Deadlines
 from fencepost.model.table.errors import Error
+from fencepost.traces.files.bounded import last_bytes
 
 READY_S = 90.0
 _LOGGING = "org.slf4j:slf4j-reload4j:1.7.36"
@@ -182,7 +183,7 @@ class KafkaBroker:
 
     def _says(self, words: str) -> bool:
         with contextlib.suppress(OSError):
-            return words in self.log.read_text(encoding="utf-8", errors="replace")
+            return words in last_bytes(self.log)
         return False
 
 

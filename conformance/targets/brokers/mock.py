@@ -103,8 +103,8 @@ async def _first_line(process: asyncio.subprocess.Process, start_s: float) -> st
         return None
     try:
         async with asyncio.timeout(start_s):
-            line = await process.stdout.readline()
-    except TimeoutError:
+            line = await process.stdout.readuntil()
+    except (TimeoutError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
         return None
     return line.decode().strip() or None
 

@@ -10,8 +10,7 @@ from __future__ import annotations
 import json
 from typing import Any, NoReturn
 
-LINE_LIMIT = 16 * 1024 * 1024
-"""Bytes that a line may have, its newline not counted."""
+from fencepost.traces.files.bounded import LINE_LIMIT, TooDeepError, refuse_deep
 
 _SHORT = 240
 
@@ -24,9 +23,10 @@ def decode_line(line: bytes) -> dict[str, Any]:
     """The object that a line says.  Raises LineError."""
     try:
         value = json.loads(line.decode(), parse_constant=_refuse)
+        refuse_deep(value)
     except UnicodeDecodeError as error:
         raise LineError(f"is not UTF-8 ({error.reason} at byte {error.start})") from None
-    except RecursionError:
+    except (RecursionError, TooDeepError):
         raise LineError("is nested too deeply") from None
     except ValueError as error:
         raise LineError(f"is not JSON ({error})") from None

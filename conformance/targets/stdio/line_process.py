@@ -18,7 +18,8 @@ from collections import deque
 from collections.abc import Sequence
 from typing import cast
 
-from fencepost.conformance.targets.stdio.json_lines import LINE_LIMIT, shortened
+from fencepost.conformance.targets.stdio.json_lines import shortened
+from fencepost.traces.files.bounded import LINE_LIMIT
 
 STDERR_LINES = 50
 _STDERR_BYTES = 16 * 1024

@@ -22,11 +22,12 @@ from fencepost.conformance.targets.tcp.address import Address
 from fencepost.conformance.targets.tcp.security import tls_problem
 from fencepost.conformance.targets.tcp.wire import Decoded, decode_message, decode_response
 from fencepost.model.messages.messages import APIS
+from fencepost.traces.files.bounded import LINE_LIMIT
 
 _MOST_IDLE = 2000
 """So many lie idle at one broker; it closes them when it likes."""
 
-MAX_FRAME = 16 * 1024 * 1024
+MAX_FRAME = LINE_LIMIT
 """Bytes of one frame; a broker that announces more is hung up on."""
 
 _TLS_ALERT = b"\x15\x03"

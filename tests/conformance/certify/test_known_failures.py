@@ -221,7 +221,7 @@ def test_a_bad_entry_is_named(tmp_path: Path, changes: dict[str, str], said: str
 
 @pytest.mark.parametrize(
     ("data", "said"),
-    [(b"{", "line 1, column 2"), (b"[]", "the whole: "), (b"\xff", "can't be read")],
+    [(b"{", "line 1, column 2"), (b"[]", "the whole: "), (b"\xff", "byte 0: isn't UTF-8")],
 )
 def test_a_bad_file_is_named(tmp_path: Path, data: bytes, said: str) -> None:
     path = tmp_path / "mine.json"

@@ -113,7 +113,7 @@ def test_bad_input_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     page = str(tmp_path / "page.html")
     bad = tmp_path / "bad.json"
     bad.write_text("{")
-    assert f"{bad}: the file: isn't JSON" in refused(capsys, str(bad), "-o", page)
+    assert f"{bad}: line 1, column 2: isn't JSON" in refused(capsys, str(bad), "-o", page)
     bad.write_text("{}")
     assert "isn't 'fencepost-trace'" in refused(capsys, str(bad), "-o", page)
     kfake = str(DOCS / "certificates" / "kfake.json")

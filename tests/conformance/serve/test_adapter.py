@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 
 from fencepost.conformance.serve.adapter import serve
-from fencepost.conformance.targets.stdio.json_lines import LINE_LIMIT
 from fencepost.conformance.targets.stdio.protocol_schemas import check_command, check_reply
 from fencepost.model.coordinator import (
     CONFIG_DEFAULTS,
@@ -26,6 +25,7 @@ from fencepost.model.coordinator import (
     Send,
     UnsupportedError,
 )
+from fencepost.traces.files.bounded import LINE_LIMIT
 
 LINES = Path(__file__).with_name("adapter-protocol-1.transcript").read_text(encoding="utf-8")
 COMMANDS = [line.removeprefix("→ ") for line in LINES.splitlines() if line.startswith("→ ")]

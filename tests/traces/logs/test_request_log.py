@@ -18,9 +18,11 @@ from fencepost.traces.logs.log_dates import DatePatternError, LogDates
 from fencepost.traces.logs.request_log import (
     BAD_JSON,
     BROKEN_FILE,
+    NO_REQUEST,
     OTHER_API,
     OTHER_LINE,
     TEXT_FORMAT,
+    TOO_LONG,
     RequestLog,
     RequestLogError,
 )
@@ -68,6 +70,68 @@ def test_what_is_no_evidence_is_counted_with_its_reason(tmp_path: Path) -> None:
     assert [e.line for e in exchanges] == [6]
     assert dict(log.skipped.counts) == {OTHER_LINE: 3, OTHER_API: 1, TEXT_FORMAT: 1, BAD_JSON: 1}
     assert log.skipped.first[BAD_JSON] == "kafka-request.log:7"
+
+
+def test_a_line_without_end_is_passed_over_in_bounded_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Lengths of lines that bombs have; each read is at most a limit long."""
+    path = tmp_path / "kafka-request.log.gz"
+    bomb = b"x" * 3_000_000
+    whole = beat(NOON + 7)
+    padded = whole.replace(b'"memberId":"m"', b'"memberId":"%s"' % bomb)
+    other = padded.replace(b'"requestApiKey":12', b'"requestApiKey":1')
+    path.write_bytes(gzip.compress(bomb + b"\n" + whole + padded + other + bomb))
+    asked: list[int] = []
+    really = gzip.GzipFile.readline
+
+    def readline(file: gzip.GzipFile, size: int | None = -1) -> bytes:
+        asked.append(-1 if size is None else size)
+        return really(file, size)
+
+    monkeypatch.setattr(gzip.GzipFile, "readline", readline)
+    log, exchanges = read(path, line_limit=10_000)
+    assert [e.line for e in exchanges] == [2]
+    assert dict(log.skipped.counts) == {TOO_LONG: 3, OTHER_API: 1}
+    assert log.skipped.first[TOO_LONG] == "kafka-request.log.gz:1"
+    assert log.skipped.lines == 5
+    assert 0 < min(asked) <= max(asked) <= 1 << 20
+
+
+def test_a_line_of_the_greatest_length_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "kafka-request.log"
+    path.write_bytes(2 * beat(NOON))
+    length = len(beat(NOON)) - 1
+    assert len(read(path, line_limit=length)[1]) == 2
+    assert read(path, line_limit=length - 1)[0].skipped.counts == {TOO_LONG: 2}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "reason"),
+    [
+        (b'"memberId":"m"', b'"memberId":' + b"[" * 200 + b"]" * 200, BAD_JSON),
+        (b'"memberId":"m"', b'"memberId":' + b"[" * 5_000 + b"]" * 5_000, BAD_JSON),
+        (b'"totalTimeMs":1.5', b'"totalTimeMs":1e300', NO_REQUEST),
+        (b'"totalTimeMs":1.5', b'"totalTimeMs":-1e300', NO_REQUEST),
+        (b'"totalTimeMs":1.5', b'"totalTimeMs":1e999', None),
+        (b'"totalTimeMs":1.5', b'"totalTimeMs":"1"', NO_REQUEST),
+        (b'"requestApiVersion":4', b'"requestApiVersion":4.5', NO_REQUEST),
+        (b'"requestApiVersion":4', b'"requestApiVersion":[4]', NO_REQUEST),
+        (b'"clientId":"c"', b'"clientId":{"a":1}', NO_REQUEST),
+        (b'"connection":"', b'"connection":7,"x":"', NO_REQUEST),
+    ],
+)
+def test_odd_values_are_counted_and_nothing_breaks(
+    tmp_path: Path, old: bytes, new: bytes, reason: str | None
+) -> None:
+    path = tmp_path / "kafka-request.log"
+    line = beat(NOON)
+    assert old in line
+    path.write_bytes(line.replace(old, new) + line)
+    log, exchanges = read(path)
+    assert [e.line for e in exchanges] == [2]
+    assert [e.columns() for e in exchanges]
+    assert reason is None or log.skipped.counts == {reason: 1}
 
 
 def test_rotated_and_gzipped_files_are_one_broker_s_in_order_of_time(tmp_path: Path) -> None:

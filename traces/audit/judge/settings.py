@@ -10,6 +10,7 @@ from fencepost.model.coordinator import Config
 from fencepost.model.revision import Revision
 from fencepost.model.revisions.base import KAFKA_4
 from fencepost.properties.mutants.catalogue import find_revision
+from fencepost.traces.files.bounded import LINE_LIMIT
 from fencepost.traces.logs.log_dates import DEFAULT_PATTERN, LogDates
 
 DELAY = "group.initial.rebalance.delay.ms"
@@ -70,6 +71,7 @@ class LogOptions:
     date_pattern: str = DEFAULT_PATTERN
     timezone: str = "UTC"
     groups: tuple[str, ...] = ()
+    line_limit: int = LINE_LIMIT
 
     def settings(self) -> AuditSettings:
         """Return the settings of the audit.  Raises KeyError for an unknown revision."""

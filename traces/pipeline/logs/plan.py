@@ -62,8 +62,12 @@ class LogAudit:
         cls, place: Place, paths: list[Path], options: LogOptions, parts: int = PARTS
     ) -> LogAudit:
         """Plan an audit of these files.  Raises RequestLogError and DatePatternError."""
-        skew = dict(options.skew)
-        log = RequestLog([path.resolve() for path in paths], dates=options.dates(), skew=skew)
+        log = RequestLog(
+            [path.resolve() for path in paths],
+            dates=options.dates(),
+            skew=dict(options.skew),
+            line_limit=options.line_limit,
+        )
         files = tuple(
             LogFile(str(path), broker, path.stat().st_size)
             for broker, own in log.brokers.items()

@@ -27,6 +27,8 @@ from fencepost.traces.pipeline.storage.log_tables import CONNECTIONS, FILES, LIN
 
 _AT_ONCE = 60_000
 """The number of rows that are buffered before they are written."""
+_BYTES_AT_ONCE = 1 << 28
+"""The bytes of bodies that are buffered, where lines are long."""
 
 Row = tuple[Any, ...]
 
@@ -48,7 +50,7 @@ class ReadLog:
         audit, file = self.audit, self.audit.files[number]
         options, place = audit.options, audit.place
         skew = {b: ms for b, ms in options.skew.items() if b == file.broker}
-        log = RequestLog([], dates=options.dates())
+        log = RequestLog([], dates=options.dates(), line_limit=options.line_limit)
         log.skew.update(skew)
         damaged: list[dict[str, int]] = []
 
@@ -149,13 +151,15 @@ class _Lines:
         self.counts = [0] * parts_
         self._buffer = _Buffer(writer, LINES)
         self._waiting: dict[int, list[Row]] = {}
-        self._held = 0
+        self._held = self._bytes = 0
 
     def add(self, part: int, until_ms: int, x: LoggedExchange) -> None:
+        columns = x.columns()
         self.counts[part] += 1
-        self._waiting.setdefault(part, []).append((part, x.line, until_ms, *x.columns()))
+        self._waiting.setdefault(part, []).append((part, x.line, until_ms, *columns))
         self._held += 1
-        if self._held >= _AT_ONCE:
+        self._bytes += len(columns[-1]) + len(columns[-2])
+        if self._held >= _AT_ONCE or self._bytes >= _BYTES_AT_ONCE:
             self.flush()
 
     def flush(self) -> None:
@@ -164,7 +168,7 @@ class _Lines:
                 self._buffer.add(row)
             self._buffer.flush()
         self._waiting.clear()
-        self._held = 0
+        self._held = self._bytes = 0
 
 
 @dataclass

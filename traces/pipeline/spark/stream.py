@@ -88,7 +88,7 @@ def _parsing(
     options: LogOptions,
 ) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     def parse(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        log = RequestLog([], dates=options.dates())
+        log = RequestLog([], dates=options.dates(), line_limit=options.line_limit)
         until: dict[str, int] = {}
         for batch in batches:
             rows: list[tuple[Any, ...]] = []

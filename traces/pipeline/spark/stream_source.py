@@ -16,6 +16,7 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMaxRows
 
+from fencepost.traces.files.bounded import LINE_LIMIT, bounded_lines
 from fencepost.traces.pipeline.storage.ddl import ddl
 
 NAME = "fencepost-logs"
@@ -31,13 +32,15 @@ RAW = pa.schema(
 
 LINES_AT_ONCE = 200_000
 _BYTES_AT_ONCE = 1 << 20
+_BATCH_BYTES = 1 << 24
+"""A batch ends with the line that takes it over so many."""
 _COMPRESSED = (".gz", ".zip", ".zst", ".bz2")
 
 Offsets = dict[str, dict[str, int]]
 
 
 class LogFolder(DataSource):  # type: ignore[misc]  # PySpark is not followed
-    """The option `path` names the folder."""
+    """The options: `path` names the folder; `lineLimit`: a line of more bytes comes cut."""
 
     @classmethod
     def name(cls) -> str:
@@ -50,7 +53,7 @@ class LogFolder(DataSource):  # type: ignore[misc]  # PySpark is not followed
 
     def streamReader(self, schema: Any) -> GrowingLogs:  # noqa: ARG002, N802  (PySpark's)
         """Return the reader."""
-        return GrowingLogs(Path(self.options["path"]))
+        return GrowingLogs(Path(self.options["path"]), int(self.options["lineLimit"]))
 
 
 @dataclass(frozen=True)
@@ -67,8 +70,9 @@ class FileRange(InputPartition):  # type: ignore[misc]
 class GrowingLogs(DataSourceStreamReader):  # type: ignore[misc]
     """Reads the lines that were added."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, line_limit: int = LINE_LIMIT) -> None:
         self._folder = folder
+        self._line_limit = line_limit
 
     def initialOffset(self) -> Offsets:  # noqa: N802
         """Return the offset at which nothing was read."""
@@ -114,17 +118,20 @@ class GrowingLogs(DataSourceStreamReader):  # type: ignore[misc]
     def read(self, partition: FileRange) -> Iterator[pa.RecordBatch]:
         """Yield the lines of a range."""
         rows: list[tuple[str, str, int, bytes]] = []
+        held = 0
         source = Path(partition.path).name
         with Path(partition.path).open("rb") as file:
             file.seek(partition.begin)
-            number, left = partition.line, partition.end - partition.begin
-            while left > 0 and (text := file.readline()):
-                left -= len(text)
+            lines = bounded_lines(file, self._line_limit)
+            number = partition.line
+            while file.tell() < partition.end and (text := next(lines, b"")):
                 number += 1
                 rows.append((partition.broker, source, number, text))
-                if len(rows) == 5_000:
+                held += len(text)
+                if len(rows) == 5_000 or held > _BATCH_BYTES:
                     yield _batch(rows)
                     rows.clear()
+                    held = 0
         if rows:
             yield _batch(rows)
 
@@ -145,17 +152,18 @@ def _batch(rows: list[tuple[str, str, int, bytes]]) -> pa.RecordBatch:
 
 def _whole_lines(path: Path, begin: int, most: int) -> tuple[int, int]:
     """Return how many bytes from there on are whole lines, at most so many, and how many lines."""
-    size = lines = held = 0
+    size = lines = 0
     with path.open("rb") as file:
         file.seek(begin)
         while lines < most and (data := file.read(_BYTES_AT_ONCE)):
             count = data.count(b"\n")
+            before = file.tell() - begin - len(data)
             if lines + count > most:
+                held = 0
                 for _ in range(most - lines):
                     held = data.index(b"\n", held) + 1
-                return size + held, most
+                return before + held, most
             lines += count
-            if b"\n" in data:
-                whole = file.tell() - begin
-                size = whole - (len(data) - data.rindex(b"\n") - 1)
+            if count:
+                size = before + data.rindex(b"\n") + 1
     return size, lines

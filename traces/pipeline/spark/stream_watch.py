@@ -43,11 +43,12 @@ class StreamSource:
     topic: str | None = None
     bootstrap: str | None = None
 
-    def lines(self, session: SparkSession) -> DataFrame:
-        """Read its lines, as `stream_source.RAW` describes."""
+    def lines(self, session: SparkSession, line_limit: int) -> DataFrame:
+        """Read its lines, as `stream_source.RAW` describes; of a folder's no more bytes than so."""
         if self.folder is not None:
             session.dataSource.register(LogFolder)
-            return session.readStream.format(NAME).option("path", self.folder).load()
+            read = session.readStream.format(NAME).option("path", self.folder)
+            return read.option("lineLimit", line_limit).load()
         read = session.readStream.format("kafka").options(
             **{
                 "kafka.bootstrap.servers": self.bootstrap,
@@ -116,7 +117,9 @@ def watch_logs(
         {"availableNow": True} if every_s is None else {"processingTime": f"{every_s} seconds"}
     )
     sink = stream.Sink(given.place, told)
-    query = stream.start(given.source.lines(session), sink, given.options, **trigger)
+    query = stream.start(
+        given.source.lines(session, given.options.line_limit), sink, given.options, **trigger
+    )
     try:
         while not query.awaitTermination(_LOOK_S):
             pass

@@ -55,10 +55,23 @@ class Place:
         return posixpath.join(self.uri if "://" in self.uri else self._opened[1], name)
 
     def read(self, name: str, columns: list[str] | None = None) -> pa.Table:
-        """Read a table.  Raises OSError if there is none."""
+        """Read a table.  Raises OSError if there is none, CorpusError for a damaged one."""
         system, root = self._opened
-        with system.open_input_file(posixpath.join(root, name)) as file:
+        with self._whole(name), system.open_input_file(posixpath.join(root, name)) as file:
             return pq.read_table(file, columns=columns)
+
+    @contextmanager
+    def _whole(self, name: str) -> Iterator[None]:
+        """Turn what Arrow says of a damaged file into CorpusError."""
+        try:
+            yield
+        except (pa.ArrowException, OSError) as error:
+            if isinstance(error, OSError) and error.errno is not None:
+                raise  # the system's, not Arrow's
+            raise CorpusError(
+                f"{self.full(name)} is no whole Parquet file ({str(error).splitlines()[0]}); "
+                "remove it, and run the command again"
+            ) from error
 
     def write(self, name: str, table: pa.Table) -> None:
         """Write a table, whole or not at all.  Raises CorpusError."""
@@ -68,9 +81,12 @@ class Place:
 
     @contextmanager
     def opened(self, name: str) -> Iterator[pq.ParquetFile]:
-        """Open a table, to read parts of it.  Raises OSError if there is none."""
+        """Open a table, to read parts of it.
+
+        Raises OSError if there is none, CorpusError for a damaged one.
+        """
         system, root = self._opened
-        with system.open_input_file(posixpath.join(root, name)) as file:
+        with self._whole(name), system.open_input_file(posixpath.join(root, name)) as file:
             yield pq.ParquetFile(file)
 
     @contextmanager

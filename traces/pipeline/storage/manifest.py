@@ -5,10 +5,10 @@ A file of another kind or version is refused.
 
 from __future__ import annotations
 
-import json
 from typing import Any, NamedTuple
 
 from fencepost.traces.files.bad_input import BadInputError
+from fencepost.traces.files.bounded import BadJsonError, parse_json
 
 
 class CorpusError(BadInputError):
@@ -31,9 +31,9 @@ class ManifestKind(NamedTuple):
 def manifest(text: str, where: str, kind: ManifestKind) -> dict[str, Any]:
     """Read such a file.  Raises CorpusError."""
     try:
-        said = json.loads(text)
-    except json.JSONDecodeError as error:
-        raise CorpusError(f"{where} isn't JSON ({error.msg}); {kind.anew}") from error
+        said = parse_json(text)
+    except BadJsonError as error:
+        raise CorpusError(f"{where}: {error}; {kind.anew}") from error
     if not isinstance(said, dict) or said.get("format") != kind.format:
         raise CorpusError(f"{where} is of no {kind.noun}; {kind.other}")
     if said.get("version") != kind.version:

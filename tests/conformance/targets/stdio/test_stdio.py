@@ -12,7 +12,6 @@ import pytest
 from support.places import ROOT, TESTS
 
 from fencepost.conformance.runtime.errors import TargetUnavailableError
-from fencepost.conformance.targets.stdio.json_lines import LINE_LIMIT
 from fencepost.conformance.targets.stdio.line_process import LineProcess
 from fencepost.conformance.targets.stdio.stdio import ExecTarget
 from fencepost.model.coordinator import (
@@ -25,6 +24,7 @@ from fencepost.model.coordinator import (
     Send,
     UnsupportedError,
 )
+from fencepost.traces.files.bounded import LINE_LIMIT
 
 LIARS = TESTS / "conformance" / "stdio_liars"
 TOY = ROOT / "examples" / "toy-coordinator.mjs"

@@ -49,6 +49,39 @@ def test_a_line_is_read_once_and_only_when_its_end_is_there(tmp_path: Path) -> N
     assert [(row["line"], row["text"]) for row in rows] == [(3, b"three\n"), (4, b"four\n")]
 
 
+def test_a_line_without_end_comes_cut_and_the_next_is_whole(tmp_path: Path) -> None:
+    (tmp_path / "a.log").write_bytes(b"one\n" + b"x" * 3_000_000 + b"\ntwo\n" + b"y" * 50 + b"\n")
+    logs, seen = GrowingLogs(tmp_path, 9), []
+    at: dict[str, Any] = {}
+    for _ in range(4):  # a range that ends with a long line holds no line of the next
+        end = logs.latestOffset(at, ReadMaxRows(1))
+        seen.append([(row["line"], row["text"]) for row in read(logs, at, end)])
+        at = end
+    assert seen == [[(1, b"one\n")], [(2, b"x" * 10)], [(3, b"two\n")], [(4, b"y" * 10)]]
+    log = RequestLog([], line_limit=9)
+    (row,) = stream.parsed(log, LogOptions(line_limit=9), {}, "a", "a.log", 2, b"x" * 10)
+    assert row[:5] == ("", True, "a", "a.log", 2)
+
+
+def test_a_range_ends_with_a_line_wherever_the_file_is_cut_for_reading(tmp_path: Path) -> None:
+    """The file is looked at a mebibyte at a time, and lines lie across that."""
+    lines = [b"%d" % n + b"x" * (n % 1_000) + b"\n" for n in range(5_000)]
+    (tmp_path / "a.log").write_bytes(b"".join(lines))
+    logs, seen = GrowingLogs(tmp_path), []
+    at: dict[str, Any] = {}
+    while (end := logs.latestOffset(at, ReadMaxRows(2_300))) != at:
+        seen += [row["text"] for row in read(logs, at, end)]
+        at = end
+    assert seen == lines
+
+
+def test_a_batch_of_long_lines_is_small(tmp_path: Path) -> None:
+    (tmp_path / "a.log").write_bytes((b"x" * 5_000_000 + b"\n") * 8)
+    logs = GrowingLogs(tmp_path)
+    (part,) = logs.partitions({}, logs.latestOffset({}, ALL))
+    assert [batch.num_rows for batch in logs.read(part)] == [4, 4]
+
+
 def test_no_more_lines_than_asked_for_are_read_at_once(tmp_path: Path) -> None:
     (tmp_path / "a.log").write_bytes(b"".join(b"%d\n" % n for n in range(10)))
     logs, seen = GrowingLogs(tmp_path), []

@@ -1,0 +1,133 @@
+"""Read what somebody else wrote without more memory than the limits here allow.
+
+A file, a pipe or a socket may hold a line without end, or brackets a million deep.  Every reader of
+the project takes its limits from here.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Protocol
+
+from fencepost.traces.files.bad_input import BadInputError
+
+LINE_LIMIT = 16 * 1024 * 1024
+"""Bytes that a line, or a frame of a socket, may have; the newline is not counted."""
+
+FILE_LIMIT = 64 * 1024 * 1024
+"""Bytes that a file of one JSON document may have."""
+
+DEPTH_LIMIT = 100
+"""How many arrays and objects may lie in each other: far from where Python's recursion ends."""
+
+_AT_ONCE = 1 << 20
+
+
+class DocumentError(BadInputError):
+    """A file holds no JSON document that can be read; `path`, `place` in it, and `problem`."""
+
+    def __init__(self, path: Path, place: str, problem: str) -> None:
+        super().__init__(f"{path}: {place}: {problem}")
+        self.path = path
+        self.place = place
+        self.problem = problem
+
+
+class BadJsonError(ValueError):
+    """A text is no JSON that can be read; `place` in it, and `problem`."""
+
+    def __init__(self, place: str, problem: str) -> None:
+        super().__init__(f"{place}: {problem}")
+        self.place = place
+        self.problem = problem
+
+
+class TooDeepError(ValueError):
+    """A JSON value is nested deeper than `DEPTH_LIMIT`."""
+
+    def __init__(self) -> None:
+        super().__init__(f"it is nested deeper than {DEPTH_LIMIT} levels")
+
+
+class HasLines(Protocol):
+    """A stream of bytes."""
+
+    def readline(self, size: int, /) -> bytes:
+        """Read a line, or as many bytes of it."""
+        ...
+
+
+def bounded_lines(stream: HasLines, limit: int = LINE_LIMIT) -> Iterator[bytes]:
+    """Yield the lines of a stream, each with its newline, in bounded memory.
+
+    A line that is too long comes as its first `limit + 1` bytes (`is_too_long` holds); the rest is
+    read and thrown away.
+    """
+    while line := stream.readline(limit + 1):
+        if is_too_long(line, limit):
+            while (rest := stream.readline(_AT_ONCE)) and not rest.endswith(b"\n"):
+                pass
+        yield line
+
+
+def is_too_long(line: bytes, limit: int = LINE_LIMIT) -> bool:
+    """Return whether the line has more than `limit` bytes before its newline."""
+    return len(line) > limit and not (len(line) == limit + 1 and line.endswith(b"\n"))
+
+
+def last_bytes(path: Path, most: int = _AT_ONCE) -> str:
+    """Return the end of a text file, such as the log of a broker that wrote on and on."""
+    with path.open("rb") as file:
+        file.seek(max(0, path.stat().st_size - most))
+        return file.read(most).decode(errors="replace")
+
+
+def refuse_deep(value: Any) -> None:
+    """Check that a JSON value is at most `DEPTH_LIMIT` levels deep.  Raises TooDeepError."""
+    level = [value]
+    for _ in range(DEPTH_LIMIT + 1):
+        level = [
+            child
+            for outer in level
+            if isinstance(outer, dict | list)
+            for child in (outer.values() if isinstance(outer, dict) else outer)
+        ]
+        if not level:
+            return
+    raise TooDeepError
+
+
+def parse_json(text: str) -> Any:
+    """Read JSON that somebody else wrote.  Raises BadJsonError."""
+    try:
+        value = json.loads(text)
+        refuse_deep(value)
+    except json.JSONDecodeError as error:
+        raise BadJsonError(
+            f"line {error.lineno}, column {error.colno}", f"isn't JSON ({error.msg})"
+        ) from None
+    except (RecursionError, TooDeepError):
+        raise BadJsonError("the file", f"is nested deeper than {DEPTH_LIMIT} levels") from None
+    except ValueError as error:  # a number of thousands of digits
+        raise BadJsonError("the file", f"can't be read ({error})") from None
+    return value
+
+
+def read_json(path: Path, limit: int = FILE_LIMIT) -> Any:
+    """Read the JSON document in a file.  Raises DocumentError."""
+    try:
+        with path.open("rb") as file:
+            data = file.read(limit + 1)
+    except OSError as error:
+        problem = f"can't be read ({error.strerror or error})"
+        raise DocumentError(path, "file", problem) from None
+    if len(data) > limit:
+        raise DocumentError(path, "the file", f"has more than {limit} bytes")
+    try:
+        return parse_json(data.decode())
+    except UnicodeDecodeError as error:
+        raise DocumentError(path, f"byte {error.start}", "isn't UTF-8") from None
+    except BadJsonError as error:
+        raise DocumentError(path, error.place, error.problem) from None
