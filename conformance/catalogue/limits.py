@@ -82,6 +82,32 @@ def places_are_taken_while_rebalancing(s: Script) -> None:
     s.beat("A1")
 
 
+@case("JOIN-GROUP-FULL-PENDING", "JOIN-PHASE-ALL-JOINED", config=_TWO)
+def refused_id_is_waited_for_no_more(s: Script) -> None:
+    """All members have joined and an id is pending; once it is refused, the rebalance is over."""
+    s.stable("A1")
+    s.join("m", member_id="", wait=True)
+    s.join("B1", settle=True)
+    s.join("A1", settle=True)
+    s.join("m", wait=True)
+    s.wait("A1", "B1")
+
+
+@case(
+    "JOIN-GROUP-FULL-PENDING",
+    "LEAVE-MEMBER-UNKNOWN",
+    "HEARTBEAT-STABLE",
+    config={"group.max.size": 1},
+)
+def refused_id_is_forgotten(s: Script) -> None:
+    """An id that was handed out and then refused is nobody's: it can't be given back."""
+    s.join("m", member_id="", wait=True)
+    s.stable("A1")
+    s.join("m", wait=True)
+    s.leave("m")
+    s.beat("A1")
+
+
 @case("JOIN-DYNAMIC-EMPTY", "JOIN-PENDING", "LEAVE-MEMBER-PENDING", config=_TWO)
 def pending_ids_take_no_place(s: Script) -> None:
     """Ids that were handed out and not used don't count."""

@@ -71,6 +71,16 @@ CHECKS = (
         because="only an empty member id creates a group; any other id is of a member that is gone",
     ),
     Rule(
+        "JOIN-GROUP-FULL-PENDING",
+        when(room=Room.FULL, mid=PENDING),
+        (Do.REMOVE_PENDING,),
+        Error.GROUP_MAX_SIZE_REACHED,
+        level=Level.SHOULD,
+        source=src.KIP_389,
+        because="the group has group.max.size members, so the id is taken back",
+        echo=Echo.EMPTY,
+    ),
+    Rule(
         "JOIN-GROUP-FULL",
         when(room=Room.FULL),
         (Do.REMOVE_CALLER,),

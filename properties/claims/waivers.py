@@ -47,12 +47,18 @@ _STATIC_GOES = _in(
 _ZOMBIE_CHANGES = {
     **_in(
         _ALL_BUT_STRICT,
-        f"{_GIVES_BACK}; a full group removes a member that it refuses, before it looks at the "
-        "instance",
+        f"{_GIVES_BACK}; a full group removes a member and takes back a pending id that it "
+        "refuses, before it looks at the instance",
         "LEAVE-MEMBER-PENDING",
         "JOIN-GROUP-FULL",
+        "JOIN-GROUP-FULL-PENDING",
     ),
-    **_in(("kip-345",), _GIVES_BACK, "LEAVE-MEMBER-PENDING"),
+    **_in(
+        ("kip-345",),
+        f"{_GIVES_BACK}; a full group takes back a pending id that it refuses",
+        "LEAVE-MEMBER-PENDING",
+        "JOIN-GROUP-FULL-PENDING",
+    ),
 }
 _ZOMBIE_TOLD = {
     **_in(

@@ -164,12 +164,19 @@ JOIN: tuple[Mutant, ...] = (
         "group.max.size is not looked at",
         GUARD,
         dropped("JOIN-GROUP-FULL"),
+        dropped("JOIN-GROUP-FULL-PENDING"),
     ),
     mutant(
         "refused-by-size-stays",
         "a member that is refused because the group is full stays a member",
         EFFECT,
         without("JOIN-GROUP-FULL", Do.REMOVE_CALLER),
+    ),
+    mutant(
+        "refused-by-size-stays-pending",
+        "an id that is refused because the group is full stays pending, and blocks the join phase",
+        EFFECT,
+        without("JOIN-GROUP-FULL-PENDING", Do.REMOVE_PENDING),
     ),
     mutant(
         "member-protocols-unchecked",
