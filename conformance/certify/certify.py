@@ -73,7 +73,7 @@ class Options:
     `jobs` None: as many cases side by side as the target takes.  `attempts`: how often a case that
     stays unknown is tried on a real clock.  `persists`: run a plan to its end even after a
     violation.  `eager`: judge every plan while it runs on a real clock too, so that it can end at
-    once.
+    once.  `follows`: go on behind a violation that known departures explain.
     """
 
     level: Level = Level.SHOULD
@@ -84,6 +84,7 @@ class Options:
     attempts: int = _ATTEMPTS
     persists: bool = False
     eager: bool = False
+    follows: bool = False
 
 
 @asynccontextmanager
@@ -327,6 +328,7 @@ class OpenTarget:
             hints,
             persists=self.options.persists,
             eager=self.options.eager,
+            follows=self.options.follows,
         )
         try:
             recording = await run.run()

@@ -2,9 +2,12 @@
 
 A failure is the listed one if target, version, case and signature (`CaseResult.observed`) are the
 same.  A case that is listed but passes, or fails in another way, is stale: the list is wrong, and
-that counts as much as a failure.  A fault that depends on the target's timers may be seen in any
-case; such an entry is found by its fingerprint.  So are all entries where random plans are run or
-targets are compared.
+that counts as much as a failure.
+
+An entry with a `cause` covers what that departure explains, in any case or random plan, and nothing
+that merely looks like it.  An entry without one covers its own case alone.  Where a fault depends
+on the target's timers and may be seen in any case, its entry says so (`anywhere`): it covers what
+has its look and no known cause, in the cases of the catalogue.
 """
 
 from __future__ import annotations
@@ -19,10 +22,10 @@ from typing import Any, Self
 
 from fencepost.conformance.execution.outcome import CaseResult, Outcome
 from fencepost.model.revision import Revision
-from fencepost.properties.oracle.fingerprint import Fingerprint, without_names
+from fencepost.properties.mutants.attribution import departures_in
+from fencepost.properties.oracle.fingerprint import Fingerprint, broken_rule, without_names
 from fencepost.traces.files.bad_input import BadInputError
 from fencepost.traces.files.bounded import DocumentError, read_json
-from fencepost.traces.files.causes import departures_in
 from fencepost.traces.files.schema import schema_error
 
 FORMAT = "fencepost-known-failures"
@@ -59,7 +62,7 @@ class KnownFailure:
     `versions`: comparisons such as `>=2.16,<2.17`, or `*`.  `intermittent`: the failure depends on
     something that no case can control (`why` says what), so a pass is not stale.  `anywhere`: the
     failure depends on when the target's timers fire, so it may be seen in any case, and is known in
-    all.  `cause`: the known departure that explains it, or "".
+    all.  `cause`: the known departure that explains it, in any case or plan, or "".
     """
 
     target: str
@@ -88,26 +91,19 @@ class KnownFailure:
 
 @dataclass(frozen=True, slots=True)
 class KnownReasons:
-    """The reasons of known failures, for plans that are no cases of the catalogue.
+    """The reasons of known failures by departure, for plans that are no cases of the catalogue."""
 
-    `by_observed`: reason by fingerprint (`Fingerprint.by_observed`); `by_cause`: reason by
-    departure.
-    """
-
-    by_observed: Mapping[tuple[str, str], str] = field(default_factory=dict)
     by_cause: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def of(cls, entries: Iterable[KnownFailure]) -> Self:
-        """Make it from entries; several reasons for one fingerprint are joined."""
-        reasons: dict[tuple[str, str], dict[str, None]] = {}
+        """Make it from entries; entries without a cause say nothing of other plans."""
         by_cause: dict[str, str] = {}
         for entry in entries:
-            reasons.setdefault(entry.fingerprint.by_observed, {})[entry.why] = None
             if entry.cause:  # the shortest reason: others say more of their case than of the cause
                 why = by_cause.get(entry.cause, entry.why)
                 by_cause[entry.cause] = min(why, entry.why, key=len)
-        return cls({key: "; or ".join(whys) for key, whys in reasons.items()}, by_cause)
+        return cls(by_cause)
 
     def of_cause(self, cause: str) -> str:
         """The reasons of all departures of a cause; "" where it has none, or one isn't listed."""
@@ -172,14 +168,22 @@ def apply(
     by_case: dict[str, list[KnownFailure]] = {}
     for entry in known:
         by_case.setdefault(entry.case, []).append(entry)
+    by_cause = {entry.cause: entry for entry in reversed(known) if entry.cause}
     anywhere = {e.fingerprint.by_observed: e for e in reversed(known) if e.anywhere}
 
     def applied(result: CaseResult) -> CaseResult:
         entries = by_case.get(result.case.id, [])
-        if result.outcome is Outcome.FAIL and not any(e.shows_as(result.observed) for e in entries):
-            fingerprint = result.fingerprint(revision)
-            general = anywhere.get(fingerprint.by_observed) if fingerprint is not None else None
-            if general is not None:
+        if result.outcome is Outcome.FAIL and result.violation is not None:
+            names = departures_in(result.attribution(revision).cause)
+            if names and all(name in by_cause for name in names):
+                own = (e for e in entries if e.cause in names)
+                return _as_known(result, next(own, by_cause[names[0]]))
+            # What no listed departure explains is none of theirs, whatever it looks like.
+            entries = [e for e in entries if not e.cause or not e.shows_as(result.observed)]
+            rule = broken_rule(result.violation, revision)
+            look = (rule.id if rule is not None else "", without_names(result.observed))
+            general = anywhere.get(look) if not names else None
+            if general is not None and not any(e.shows_as(result.observed) for e in entries):
                 return _as_known(result, general)
         return _applied(result, entries)
 

@@ -173,7 +173,7 @@ class _News(FuzzListener):
         if self._report is not None and trace is not None:
             write_trace(finding.case.id, trace, self._report)
         if self._is_shown:
-            _echo(finding_lines(self._number, finding, why, self._revision, trace))
+            _echo(finding_lines(self._number, finding, why, self._revision))
 
 
 class _Progress:

@@ -3,7 +3,7 @@
 This concerns a side that is wrong.  A target that has a profile of its own is judged by that, too.
 If the profile does as the target does, a later release made the change: the one without which the
 profile would do otherwise.  If not, the target's list of known failures may have the failure, by
-its case, or by its fingerprint in another case.  Otherwise it is new.
+the departure that explains it, or by its case.  Otherwise it is new.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from fencepost.conformance.targets.registry import find_revision, kafka_version,
 from fencepost.conformance.targets.target import Provenance, Target
 from fencepost.model.revision import Gate, Release, Revision
 from fencepost.model.revisions.releases import gates_ahead, release
+from fencepost.properties.mutants.attribution import departures_in
 from fencepost.properties.oracle.oracle import judge
 from fencepost.properties.oracle.verdict import Verdict
 
@@ -123,14 +124,15 @@ class _Side:
         return Origin(Known.LISTED, entry.why, entry.link, profile=profile)
 
     def _listed(self, own: CaseResult) -> KnownFailure | None:
+        if own.violation is not None:
+            names = departures_in(own.attribution(self.profile).cause)
+            listed = {entry.cause: entry for entry in reversed(self.entries) if entry.cause}
+            if names and all(name in listed for name in names):
+                return listed[names[0]]
         for entry in self.entries:
-            if entry.case == own.case.id and entry.shows_as(own.observed):
+            if entry.case == own.case.id and not entry.cause and entry.shows_as(own.observed):
                 return entry
-        found = own.fingerprint(self.profile)
-        if found is None:
-            return None
-        alike = (e for e in self.entries if e.fingerprint.by_observed == found.by_observed)
-        return next(alike, None)
+        return None
 
     def _change(self, recording: Recording, wrong: int) -> Origin:
         """The changes without which the profile would do otherwise."""

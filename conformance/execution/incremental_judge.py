@@ -4,6 +4,9 @@ A case of a suite ends at its first violation, so the oracle hears each event at
 run by the thousand on a real clock, and most of them hold.  Each is judged at its end anyway, so
 the oracle hears of it earlier only where an answer is long in coming: then the run does not wait
 for an answer that never comes.
+
+A run may go on behind a violation that known departures explain (`follows`): from there on the
+model with these departures says what is due, and what it can't explain either ends the run.
 """
 
 from __future__ import annotations
@@ -13,7 +16,8 @@ from collections import deque
 
 from fencepost.conformance.runtime.event_loop import aside
 from fencepost.model.history import Event, Passed
-from fencepost.properties.oracle.oracle import Oracle
+from fencepost.properties.mutants.attribution import attributed, departed_by
+from fencepost.properties.oracle.oracle import Oracle, judge
 from fencepost.properties.oracle.verdict import Verdict
 
 SELDOM_S = 5.0
@@ -21,10 +25,16 @@ SELDOM_S = 5.0
 
 
 class Listener:
-    """An oracle that may hear of events late; with `every_s` 0 it hears of each at once."""
+    """An oracle that may hear of events late; with `every_s` 0 it hears of each at once.
 
-    def __init__(self, oracle: Oracle, every_s: float) -> None:
+    `follows`: go on with an oracle that has the known departures that explain a violation.
+    """
+
+    def __init__(self, oracle: Oracle, every_s: float, *, follows: bool = False) -> None:
+        self._first = oracle
         self._oracle = oracle
+        self._follows = follows
+        self._told: list[Event] = []
         self._every_s = every_s
         self._heard = time.monotonic()
         self._untold: deque[Event] = deque()
@@ -37,7 +47,7 @@ class Listener:
     def observe(self, event: Event) -> None:
         """Take in an event."""
         if self.at_once:
-            self._oracle.observe(event)
+            self._tell(event)
             return
         if not isinstance(event, Passed):
             self._heard = time.monotonic()
@@ -61,11 +71,25 @@ class Listener:
         return self._oracle.next_deadline_ms(after_ms)
 
     def verdict(self) -> Verdict:
-        """The oracle's verdict on all that happened."""
+        """The verdict on all that happened: of the first oracle, without any departure."""
         self._catch_up()
-        return self._oracle.verdict()
+        return self._first.verdict()
 
     def _catch_up(self) -> None:
         while self._untold:
-            self._oracle.observe(self._untold.popleft())
+            self._tell(self._untold.popleft())
         self._heard = time.monotonic()
+
+    def _tell(self, event: Event) -> None:
+        was_open = self._oracle.open()
+        self._oracle.observe(event)
+        if not self._follows:
+            return
+        self._told.append(event)
+        if was_open and self._oracle.violation is not None:
+            first = self._first
+            config, lag_ms = first.machine.config, first.lag_ms
+            found = attributed(first.revision, config, self._told, lag_ms=lag_ms)
+            if found.cause:
+                departed = departed_by(first.revision, found.cause)
+                self._oracle = judge(departed, config, self._told, lag_ms=lag_ms)

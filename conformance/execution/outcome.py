@@ -8,12 +8,14 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
+from fencepost.conformance.execution.answer_diff import signature
 from fencepost.conformance.execution.runner import Recording
 from fencepost.conformance.plans.plan import Case
 from fencepost.conformance.targets.target import Provenance
 from fencepost.model.coordinator import Config
 from fencepost.model.revision import Revision
 from fencepost.model.table.table import LEVELS, Level
+from fencepost.properties.mutants.attribution import Attribution, attributed
 from fencepost.properties.oracle.fingerprint import (
     TARGET_FAILED,
     Fingerprint,
@@ -76,10 +78,19 @@ class CaseResult:
         """The violation that the oracle found, whatever the outcome is."""
         return self.verdict.violation if self.verdict is not None else None
 
+    @property
+    def remaining(self) -> Violation | None:
+        """The violation that known departures leave, once the failure is attributed."""
+        found = None if self.recording is None else self.recording.attribution
+        if found is not None and found.behind:
+            return found.verdict.violation
+        return self.violation
+
     def fingerprint(self, revision: Revision) -> Fingerprint | None:
         """The fingerprint of the failure, for the revision that judged; None where nothing failed.
 
-        A known failure has one, too.
+        A known failure has one, too.  Where known departures explain only the first of what is
+        wrong, it is the fingerprint of what remains.
         """
         if self.outcome not in _FAILED:
             return None
@@ -87,7 +98,21 @@ class CaseResult:
             return Fingerprint(wrong=TARGET_FAILED, observed=without_names(self.observed))
         if self.violation is None:
             return None
-        return fingerprint_of(self.violation, revision, self.recording.history, self.observed)
+        found = self.attribution(revision)
+        remaining = self.remaining or self.violation
+        observed = signature(found.verdict, self.recording) if found.behind else self.observed
+        return fingerprint_of(remaining, revision, self.recording.history, observed, found.cause)
+
+    def attribution(self, revision: Revision) -> Attribution:
+        """What is known of the failure; it is looked for once.  Raises ValueError without one."""
+        recording = self.recording
+        if recording is None or self.violation is None:
+            raise ValueError(f"{self.case.id} shows no failure that could be attributed")
+        if recording.attribution is None:
+            recording.attribution = attributed(
+                revision, recording.config, recording.history, lag_ms=recording.lag_ms
+            )
+        return recording.attribution
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,6 +35,7 @@ from fencepost.model.messages.messages import LeaveGroupRequest, LeavingMember
 from fencepost.model.messages.shapes import Message, ShapeError, wire_fields
 from fencepost.model.revision import Revision
 from fencepost.model.state.fast_replace import replace
+from fencepost.properties.mutants.attribution import Attribution
 from fencepost.properties.oracle.oracle import Oracle
 from fencepost.properties.oracle.verdict import Verdict
 
@@ -75,6 +76,8 @@ class Recording:
     written_for_ms: int = 0
     step_ends: list[int] = field(default_factory=list)
     """When each step of the plan that was taken was over."""
+    attribution: Attribution | None = field(default=None, init=False, repr=False, compare=False)
+    """What is known of its failure, once it was looked for."""
 
 
 class CaseRun:
@@ -83,7 +86,8 @@ class CaseRun:
     `lag_ms`: differences in time that the target's clock can't show, by which waits are scaled; 0
     for a virtual clock.  `hints`: how to send requests to this target.  `persists`: run the plan to
     its end even after a violation, to see what else happens.  `eager`: judge the plan while it
-    runs, even if it is about no rule.
+    runs, even if it is about no rule.  `follows`: go on behind a violation that known departures
+    explain.
     """
 
     def __init__(
@@ -98,6 +102,7 @@ class CaseRun:
         *,
         persists: bool = False,
         eager: bool = False,
+        follows: bool = False,
     ) -> None:
         self._persists = persists
         self._case = case
@@ -111,7 +116,8 @@ class CaseRun:
         self._knowledge = Knowledge(self._times)
         patience = 0 if self._virtual else max(lag, hints.patience_ms)
         every_s = 0.0 if self._virtual or case.rules or eager else SELDOM_S
-        self._oracle = Listener(Oracle(revision, config, lag_ms=patience), every_s)
+        oracle = Oracle(revision, config, lag_ms=patience)
+        self._oracle = Listener(oracle, every_s, follows=follows)
         timers = self._times.session + self._times.rebalance
         self._unjudged_cap = timers if self._virtual else patience
         self._now = 0

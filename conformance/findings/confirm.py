@@ -1,5 +1,8 @@
 """Confirm and shrink failures: run smaller and smaller plans against the target.
 
+A smaller plan is taken only if it fails with the same fingerprint, and so with the same cause: one
+that no known departure explains never becomes one that a departure explains, nor the other way.
+
 A violation ends its plan, so a smaller plan that still fails takes hardly longer than the one
 before.  A run that takes much longer is given up, and is run to its end only if nothing else is
 left to try.  On a real clock a smaller plan must not have more races between requests than the plan
@@ -66,7 +69,6 @@ class Examination:
         self.suite = suite
         self.revision = suite.revision
         self._virtual = suite.hello.clock == "virtual"
-        self._eager = suite.with_options(replace(suite.options, eager=True))
         self._tries = tries
         self._seconds = None if self._virtual else seconds
         self._stop = Stop()
@@ -146,7 +148,7 @@ class Examination:
             for times in (CONFIRMATIONS, _FLAKY_RUNS - CONFIRMATIONS):
                 if failed < runs or not runs:
                     async with asyncio.timeout(most):
-                        results = await self._run([case] * times, None)
+                        results = await self._run([case] * times, None, fingerprint)
                     failed += sum(
                         result.fingerprint(self.revision) == fingerprint for result in results
                     )
@@ -164,20 +166,25 @@ class Examination:
         """The first of some runs, if all fail so.  Raises GivenUpError after `most_s`."""
         if fingerprint.api and fingerprint.api not in {ask.api for ask in asks_of(case.steps)}:
             return None
-        results = await self._run([case] * times, most_s)
+        results = await self._run([case] * times, most_s, fingerprint)
         same = all(result.fingerprint(self.revision) == fingerprint for result in results)
         return results[0] if same else None
 
-    async def _run(self, cases: Sequence[Case], most_s: float | None) -> list[CaseResult]:
-        return list(await asyncio.gather(*(self._one(case, most_s) for case in cases)))
+    async def _run(
+        self, cases: Sequence[Case], most_s: float | None, shown: Fingerprint
+    ) -> list[CaseResult]:
+        # Only what no departure explains may lie behind one; all else ends a run.
+        options = replace(self.suite.options, eager=True, follows=not shown.cause)
+        suite = self.suite.with_options(options)
+        return list(await asyncio.gather(*(self._one(suite, case, most_s) for case in cases)))
 
-    async def _one(self, case: Case, most_s: float | None) -> CaseResult:
+    async def _one(self, suite: OpenTarget, case: Case, most_s: float | None) -> CaseResult:
         async with self._places:
             if not self._virtual:
                 await self._begun()
             try:
                 async with asyncio.timeout(most_s):
-                    (result,) = await self._eager.try_cases([case])
+                    (result,) = await suite.try_cases([case])
             except TimeoutError:
                 raise GivenUpError from None
         return result
@@ -192,7 +199,7 @@ class Examination:
 
 def _seen_after(failure: CaseResult) -> float:
     """How many seconds after its start a plan showed the failure."""
-    violation = failure.violation
+    violation = failure.remaining
     return failure.seconds if violation is None else violation.at_ms / 1000
 
 
@@ -225,7 +232,7 @@ def beginnings(case: Case, failure: CaseResult) -> list[Case]:
 
 def _head(case: Case, failure: CaseResult) -> Case:
     """The plan up to the step in which the failure was seen, with a wait for the wrong answer."""
-    violation = failure.violation
+    violation = failure.remaining
     recording = failure.recording
     if violation is None or recording is None:
         return case

@@ -1,9 +1,9 @@
 """From failures to findings: one for each fault, shrunk, confirmed and explained.
 
-Failures with one fingerprint are one finding, and the simplest of them is shrunk against the
-target.  The result is run again.  A finding that does not fail each time is reported as flaky, with
-its rate, since the cause may be the load or the network.  A finding for which no time was left is
-reported as unconfirmed.  Known fingerprints are only counted.
+Failures with one fingerprint, and so with one cause, are one finding, and the simplest of them is
+shrunk against the target.  The result is run again.  A finding that does not fail each time is
+reported as flaky, with its rate, since the cause may be the load or the network.  A finding for
+which no time was left is reported as unconfirmed.  Known fingerprints are only counted.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 
 from fencepost.conformance.certify.certify import OpenTarget
 from fencepost.conformance.certify.replay import sound_trace
-from fencepost.conformance.execution.explain import explained
+from fencepost.conformance.execution.explain import explained, sentence
 from fencepost.conformance.execution.outcome import CaseResult
 from fencepost.conformance.findings.confirm import CONFIRMATIONS, Examination
 from fencepost.conformance.plans.order import steps_digest, weight
@@ -85,10 +85,6 @@ class Findings:
         """All of them, the surest first."""
         return (*self.findings, *self.flaky, *self.unconfirmed)
 
-    def without(self, others: Collection[Finding]) -> Findings:
-        """All but these."""
-        return _sorted([f for f in self.all if f not in others], self.known)
-
 
 OnFinding = Callable[[Finding], None]
 
@@ -114,7 +110,7 @@ async def findings_from(
     async def examined(fingerprint: Fingerprint, results: Sequence[CaseResult]) -> Finding:
         async with examination.turn() as has_time:
             if not has_time:
-                return _unconfirmed(fingerprint, results)
+                return _unconfirmed(fingerprint, results, suite.revision)
             finding = await finding_of(fingerprint, results, examination)
         if on_finding is not None and finding.runs:
             on_finding(finding)
@@ -133,7 +129,7 @@ async def findings_from(
 def unexamined(failures: Sequence[CaseResult], suite: OpenTarget, level: Level) -> Findings:
     """The distinct faults among failed cases, neither shrunk nor confirmed."""
     grouped = _by_fingerprint(failures, suite, level)
-    return _sorted([_unconfirmed(one, alike) for one, alike in grouped.items()])
+    return _sorted([_unconfirmed(one, alike, suite.revision) for one, alike in grouped.items()])
 
 
 def _sorted(found: Sequence[Finding], known: Mapping[Fingerprint, int] | None = None) -> Findings:
@@ -173,7 +169,7 @@ async def finding_of(
         minimal = await examination.minimised(first, times=CONFIRMATIONS)
         failed, runs = await examination.confirmed(*_again(minimal, fingerprint))
     return Finding(
-        result=_named(minimal.shown.run, minimal.shown.case, fingerprint),
+        result=_named(minimal.shown.run, minimal.shown.case, fingerprint, examination.revision),
         fingerprint=fingerprint,
         seen=len(results),
         first=first.case.id,
@@ -190,11 +186,13 @@ def _again(
     return minimal.shown.case, fingerprint, minimal.shown.run.seconds
 
 
-def _unconfirmed(fingerprint: Fingerprint, results: Sequence[CaseResult]) -> Finding:
+def _unconfirmed(
+    fingerprint: Fingerprint, results: Sequence[CaseResult], revision: Revision
+) -> Finding:
     """A finding as it was seen: neither shrunk nor confirmed."""
     first = results[0]
     return Finding(
-        result=_named(first, first.case, fingerprint),
+        result=_named(first, first.case, fingerprint, revision),
         fingerprint=fingerprint,
         seen=len(results),
         first=first.case.id,
@@ -205,10 +203,24 @@ def _unconfirmed(fingerprint: Fingerprint, results: Sequence[CaseResult]) -> Fin
     )
 
 
-def _named(result: CaseResult, case: Case, fingerprint: Fingerprint) -> CaseResult:
+def _named(
+    result: CaseResult, case: Case, fingerprint: Fingerprint, revision: Revision
+) -> CaseResult:
     """The result of a shrunk case, under an id that depends on its steps alone."""
     name = f"found/{steps_digest(case.steps)}-{fingerprint.rule or fingerprint.wrong}"
-    return under(result, replace(case, id=name, about=str(fingerprint)))
+    said = replace(result, message=_message(result, revision))
+    return under(said, replace(case, id=name, about=str(fingerprint)))
+
+
+def _message(result: CaseResult, revision: Revision) -> str:
+    """The sentence of a failure; of one behind known departures, what these leave."""
+    if result.recording is None or result.violation is None:
+        return result.message
+    found = result.attribution(revision)
+    if not found.behind:
+        return result.message
+    said = sentence(found.verdict, result.recording, revision)
+    return f"{said} Before that the plan meets {found.behind}, which is known."
 
 
 def under(result: CaseResult, case: Case) -> CaseResult:

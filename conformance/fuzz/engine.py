@@ -15,6 +15,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from functools import partial
 
 from fencepost.conformance.certify.certify import OpenTarget
 from fencepost.conformance.execution.link_faults import is_cut_off
@@ -23,7 +24,7 @@ from fencepost.conformance.fuzz.dry_run import PlanCoverage
 from fencepost.conformance.fuzz.plans import SETTINGS, Plan, PlanContext, Planner
 from fencepost.conformance.plans.plan import Case, RequestStep
 from fencepost.conformance.runtime.cpu_time import started_s
-from fencepost.conformance.runtime.event_loop import kept_up
+from fencepost.conformance.runtime.event_loop import aside, kept_up
 from fencepost.conformance.targets.target import Target
 from fencepost.model.coordinator import (
     AsyncCoordinator,
@@ -49,6 +50,9 @@ WORK = ("drawing plans", "judging", "sending and reading")
 """The purposes by which our own processor time is counted."""
 
 OnTally = Callable[["Tally"], None]
+
+FailureKey = tuple[str, str, str]
+"""The known departures that explain a failure, or ""; its rule, and its observed words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +80,7 @@ class Tally:
     outcomes: Counter[Outcome] = field(default_factory=Counter)
     covered: PlanCoverage = field(default_factory=PlanCoverage)
     novel: list[Case] = field(default_factory=list)
-    failures: dict[tuple[str, str], list[CaseResult]] = field(default_factory=dict)
+    failures: dict[FailureKey, list[CaseResult]] = field(default_factory=dict)
     unknown: Counter[str] = field(default_factory=Counter)
     died: int = 0
     seconds: float = 0.0
@@ -84,7 +88,7 @@ class Tally:
     theirs: float | None = None
     lived: float = 0.0
 
-    def add(self, plan: Plan, result: CaseResult, seen_as: tuple[str, str] | None) -> None:
+    def add(self, plan: Plan, result: CaseResult, seen_as: FailureKey | None) -> None:
         """Count one more plan; `seen_as`: the key of its failure, None if it didn't fail."""
         self.plans += 1
         self.outcomes[result.outcome] += 1
@@ -125,11 +129,11 @@ class Tally:
             for result in results:
                 self.keep(seen_as, result)
 
-    def keep(self, seen_as: tuple[str, str], result: CaseResult) -> None:
+    def keep(self, seen_as: FailureKey, result: CaseResult) -> None:
         """Keep a failure, if it is one of the shortest with its key."""
         alike = self.failures.setdefault(seen_as, [])
         alike.append(result)
-        alike.sort(key=_length)
+        alike.sort(key=length)
         del alike[_KEPT_EACH:]
 
 
@@ -139,7 +143,8 @@ def _sent(result: CaseResult) -> int:
     return sum(isinstance(event, Sent) for event in result.recording.history)
 
 
-def _length(result: CaseResult) -> tuple[int, str]:
+def length(result: CaseResult) -> tuple[int, str]:
+    """How long the plan of a result is, to sort by."""
     return sum(isinstance(step, RequestStep) for step in result.case.steps), result.case.id
 
 
@@ -152,7 +157,7 @@ class Fuzzer:
         suite: OpenTarget,
         planner: Planner,
         tally: Tally,
-        key_of: Callable[[CaseResult], tuple[str, str] | None],
+        key_of: Callable[[CaseResult], FailureKey | None],
         on_tally: OnTally | None = None,
     ) -> None:
         self._target = target
@@ -242,6 +247,12 @@ class Fuzzer:
             self._dead = True
             self._victims.append(result)
             return
+        if result.violation is not None:
+            if self._suite.hello.clock == "real":
+                _, spent = await aside(partial(result.attribution, self._suite.revision))
+                self._tally.spent["judging"] += spent
+            else:
+                result.attribution(self._suite.revision)
         self._results[number] = plan, result
         self._account()
 

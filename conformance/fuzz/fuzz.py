@@ -1,15 +1,14 @@
 """Fuzz: run random plans against one target until the budget is spent.
 
-Steps: open the target, run plans, open the target again if it died, then shrink and confirm each
-failure.  Of known failures one for each reason is examined; it is reported as known and does not
-fail the run.  The same holds for a failure with the known cause of a listed one.  Whatever ends a
-run early, the failures so far are reported.
+Steps: open the target, run plans, attribute each failure, open the target again if it died, then
+shrink and confirm each failure, with its cause.  A failure is known if a departure explains it that
+is the cause of a listed one: of these, one for each reason is examined, and is reported as known.
+Whatever ends a run early, the failures so far are reported.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -32,7 +31,6 @@ from fencepost.conformance.plans.plan import Case
 from fencepost.conformance.runtime.errors import TargetUnavailableError
 from fencepost.conformance.targets.target import Provenance, Target
 from fencepost.model.revision import Revision
-from fencepost.traces.files.causes import known_cause
 from fencepost.traces.files.trace_file import TraceFile
 
 _DEATHS = 5
@@ -50,7 +48,7 @@ class FuzzResult:
     """The result of a fuzz run.
 
     `known`: how often known failures were seen, by their reason; `listed`: findings that are known,
-    one for each reason and those that have a known cause, with the reason; `unreachable`: rules
+    one for each reason, with the reason; `unreachable`: rules
     that can't be reached on this target, with the reason; `traces`: of each finding; `gave_up`: why
     the search ended early, or ""; `stopped`: the user stopped it.
     """
@@ -119,7 +117,7 @@ async def fuzz(
     while suspects is not None:
         target = open_target()
         try:
-            async with opened(target, options.revision, Options(attempts=1)) as suite:
+            async with opened(target, options.revision, Options(attempts=1, follows=True)) as suite:
                 fuzzed, suspects = await _session(progress, target, suite, suspects, listener)
         except TargetUnavailableError as error:
             if fuzzed is None:
@@ -185,14 +183,11 @@ async def _examined(
     listed = progress.listed()
     alike = {result.case.id: why for why, result in listed.items()}
     traces: dict[str, TraceFile] = {}
-    reasons: dict[str, str] = {}
 
     def tell(finding: Finding, why: str = "") -> None:
         trace = trace_of_finding(finding, suite, seed=options.seed)
         if trace is not None:
             traces[finding.case.id] = trace
-            why = progress.known.of_cause(known_cause(trace)) or why
-        reasons[finding.case.id] = why
         listener.found(finding, why, trace)
 
     async def of_listed() -> list[Finding]:
@@ -213,21 +208,16 @@ async def _examined(
 
     failures = progress.failures()
     fingerprints = {result.fingerprint(suite.revision) for result in failures}
-    passed = {one for one in fingerprints if one and str(one) in options.passed_over}
+    passed = {f for f in fingerprints if f and (f.cause or str(f)) in options.passed_over}
     async with examination.limited():
         new, old = await asyncio.gather(
             findings_from(failures, examination, known=passed, level=LEVEL, on_finding=tell),
             of_listed(),
         )
-    caused = [finding for finding in new.all if reasons[finding.case.id]]
-    known = Counter(progress.known_counts)
-    for finding in caused:
-        known[reasons[finding.case.id]] += finding.seen
     return replace(
         fuzzed,
-        findings=new.without(caused),
-        known=known,
-        listed=[(reasons[finding.case.id], finding) for finding in (*old, *caused)],
+        findings=new,
+        listed=[(alike[finding.first], finding) for finding in old],
         traces={f.case.id: traces[f.case.id] for f in (*new.all, *old) if f.case.id in traces},
     )
 

@@ -129,7 +129,7 @@ async def _fuzz(given: Assignment, stop: Stop, tell: Tell) -> None:
     )
     progress = FuzzProgress(options)
     target = find_target(given.target, given.target_options)
-    async with opened(target, options.revision, Options(attempts=1)) as suite:
+    async with opened(target, options.revision, Options(attempts=1, follows=True)) as suite:
         suspects_found = await progress.searched(
             target, suite, await progress.arrived(target, suite)
         )

@@ -1,7 +1,7 @@
 """The state of a fuzz run, which is kept while targets are closed and opened again.
 
-A failure whose level is below SHOULD is not counted, and known failures with the same reason are
-one.
+A failure whose level is below SHOULD is not counted.  Each failure is attributed, and kept by its
+cause and its look, so that a new one is not lost among known ones that it looks like.
 """
 
 from __future__ import annotations
@@ -13,7 +13,15 @@ from dataclasses import dataclass, field
 from fencepost.conformance.certify.certify import OpenTarget
 from fencepost.conformance.certify.known_failures import KnownFailure, KnownReasons
 from fencepost.conformance.execution.outcome import CaseResult, Outcome
-from fencepost.conformance.fuzz.engine import Budget, Fuzzer, OnTally, Tally, plan_context_of
+from fencepost.conformance.fuzz.engine import (
+    Budget,
+    FailureKey,
+    Fuzzer,
+    OnTally,
+    Tally,
+    length,
+    plan_context_of,
+)
 from fencepost.conformance.fuzz.plans import PlanContext, Planner
 from fencepost.conformance.plans.plan import Case
 from fencepost.conformance.targets.registry import TargetOptions
@@ -24,9 +32,6 @@ from fencepost.properties.workers.cancellation import Stop
 
 LEVEL = Level.SHOULD
 """The least binding level that counts."""
-
-LISTED = "listed"
-"""In a key, instead of a rule: what follows is the reason of a known failure."""
 
 ListOf = Callable[[Target], Sequence[KnownFailure]]
 
@@ -39,8 +44,8 @@ class FuzzOptions:
     called with the tally as it grows.  `jobs`: processes that search; with more than one, `target`
     and `target_options` say what the others open.  `examine_s`: how long failures are examined on a
     real clock; None: in proportion to the search.  `stop`: ends the search, and then the
-    examination.  `passed_over`: fingerprints, in words, that are only counted; `examines_listed`:
-    whether known failures are shrunk and confirmed, too.
+    examination.  `passed_over`: causes, or fingerprints in words, that are only counted;
+    `examines_listed`: whether known failures are shrunk and confirmed, too.
     """
 
     revision: Revision
@@ -68,11 +73,8 @@ class FuzzProgress:
     known: KnownReasons = field(default_factory=KnownReasons)
     known_counts: Counter[str] = field(default_factory=Counter)
 
-    def key_of(self, result: CaseResult) -> tuple[str, str] | None:
-        """The key by which a failure is counted: rule and observed words, or LISTED and the reason.
-
-        None for what is no failure.
-        """
+    def key_of(self, result: CaseResult) -> FailureKey | None:
+        """The key by which a failure is counted; None for what is no failure."""
         if result.outcome is not Outcome.FAIL:
             return None
         if LEVELS.index(result.level) > LEVELS.index(LEVEL):
@@ -80,25 +82,26 @@ class FuzzProgress:
         fingerprint = result.fingerprint(self.options.revision)
         if fingerprint is None:
             return None
-        if (why := self.known.by_observed.get(fingerprint.by_observed)) is not None:
+        if why := self.known.of_cause(fingerprint.cause):
             self.known_counts[why] += 1
-            return LISTED, why
-        return fingerprint.by_observed
+        return fingerprint.cause, *fingerprint.by_observed
 
     def failures(self) -> list[CaseResult]:
         """The new failures."""
         return [
             result
-            for (rule, _), alike in self.tally.failures.items()
-            if rule != LISTED
+            for (cause, _, _), alike in self.tally.failures.items()
+            if not self.known.of_cause(cause)
             for result in alike
         ]
 
     def listed(self) -> dict[str, CaseResult]:
         """The simplest failure for each reason of a known one."""
-        return {
-            why: alike[0] for (rule, why), alike in self.tally.failures.items() if rule == LISTED
-        }
+        found: dict[str, CaseResult] = {}
+        for (cause, _, _), alike in self.tally.failures.items():
+            if why := self.known.of_cause(cause):
+                found[why] = min(found.get(why, alike[0]), alike[0], key=length)
+        return found
 
     def budget(self) -> Budget:
         """The rest of the budget."""

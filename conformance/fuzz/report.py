@@ -18,7 +18,7 @@ from fencepost.conformance.findings.findings import Finding
 from fencepost.conformance.fuzz.engine import Tally
 from fencepost.conformance.fuzz.fuzz import FuzzResult
 from fencepost.model.revision import Revision
-from fencepost.traces.files.causes import cause_sentence, known_cause
+from fencepost.traces.files.causes import cause_sentence
 from fencepost.traces.files.trace_file import TraceFile
 from fencepost.traces.page.findings_page import FindingEntry, FindingSection, findings_page
 from fencepost.traces.page.trace_data import ShownTrace
@@ -83,7 +83,7 @@ def _finding(finding: Finding, fuzzed: FuzzResult) -> dict[str, Any]:
         "level": finding.result.level.value,
         "shape": str(finding.fingerprint),
         "message": finding.sentence,
-        "cause": _cause(fuzzed.traces.get(finding.case.id)),
+        "cause": finding.fingerprint.cause,
         "seen": finding.seen,
         "first": finding.first,
         "failed": finding.failed,
@@ -92,11 +92,6 @@ def _finding(finding: Finding, fuzzed: FuzzResult) -> dict[str, Any]:
         "is_minimal": finding.is_minimal,
         "trace": trace_name(finding.case.id) if finding.case.id in fuzzed.traces else None,
     }
-
-
-def _cause(trace: TraceFile | None) -> str:
-    """The known departures that explain a finding, or ""."""
-    return "" if trace is None else known_cause(trace)
 
 
 def rate(tally: Tally) -> float:
@@ -151,8 +146,7 @@ def lines(fuzzed: FuzzResult) -> Iterator[str]:
     yield from search_lines(fuzzed)
     found = [*(("", finding) for finding in fuzzed.found), *fuzzed.listed]
     for number, (why, finding) in enumerate(found, start=1):
-        trace = fuzzed.traces.get(finding.case.id)
-        yield from finding_lines(number, finding, why, fuzzed.revision, trace)
+        yield from finding_lines(number, finding, why, fuzzed.revision)
     yield from verdict_lines(fuzzed)
 
 
@@ -196,9 +190,7 @@ def search_lines(fuzzed: FuzzResult) -> Iterator[str]:
         yield "stopped early"
 
 
-def finding_lines(
-    number: int, finding: Finding, why: str, revision: Revision, trace: TraceFile | None
-) -> Iterator[str]:
+def finding_lines(number: int, finding: Finding, why: str, revision: Revision) -> Iterator[str]:
     """One finding; `why`: the reason why it is known, "" for a new one."""
     sure = ["flaky"] * finding.is_flaky + ["unconfirmed"] * (not finding.runs)
     kind = " ".join(["known"] * bool(why) + sure + ["finding"])
@@ -211,9 +203,8 @@ def finding_lines(
     if why:
         yield f"Known: {why}."
     yield finding.sentence
-    cause = _cause(trace)
-    if cause:
-        yield cause_sentence(cause)
+    if finding.fingerprint.cause:
+        yield cause_sentence(finding.fingerprint.cause)
     for step in finding.steps(revision):
         yield f"  {step}"
 

@@ -1,8 +1,8 @@
 """Merge what the night's shards found: the same bug found by eight of them is one entry.
 
 A bug is the known cause of a failure in one implementation (all versions of Kafka are one), or,
-where no cause is known, its fingerprint.  A failure without a trace belongs to the cause of another
-failure with its fingerprint.
+where no cause is known, its fingerprint.  What merely looks like the failures of a cause is a bug
+of its own.
 
 A bug is new unless it is listed as a known failure, is in the corpus, or was open after the night
 before.  A bug that was open and is not found tonight stays open, for a random search may miss it.
@@ -54,11 +54,6 @@ class ShardFinding:
     known: str = ""
     trace: str | None = None
     cause: str = ""
-
-    @property
-    def by_fingerprint(self) -> Bug:
-        """The bug as it is known by its fingerprint alone, whatever its cause."""
-        return bug_of(self.target, self.shape)
 
     @property
     def bug(self) -> Bug:
@@ -134,7 +129,7 @@ def entries_of(
     `corpus`: the bugs of its traces, with their names; `before`: the entries of the night before.
     """
     was_open = {e.bug: e for e in before if e.status in {NEW, OPEN}}
-    found = _by_bug(list(findings), before)
+    found = _by_bug(list(findings))
     entries = [_entry(bug, alike, tonight, corpus, was_open) for bug, alike in found.items()]
     explained = {bug for entry in entries if entry.cause for bug in entry.by_fingerprints}
     entries += [
@@ -145,22 +140,10 @@ def entries_of(
     return sorted(entries, key=_urgency)
 
 
-def _by_bug(
-    findings: Sequence[ShardFinding], before: Sequence[NightlyBug]
-) -> dict[Bug, list[ShardFinding]]:
-    """The findings of each bug.
-
-    A finding without a trace belongs to the bug of another with its fingerprint: one of tonight
-    rather than of an earlier night, and one without a known cause rather than one that has one.
-    """
-    bugs = {known: e.bug for e in before if e.cause for known in e.by_fingerprints}
-    traced = [finding for finding in findings if finding.trace is not None]
-    by_cause = sorted(traced, key=lambda s: s.cause, reverse=True)
-    bugs |= {s.by_fingerprint: s.bug for s in by_cause}
+def _by_bug(findings: Sequence[ShardFinding]) -> dict[Bug, list[ShardFinding]]:
     found: dict[Bug, list[ShardFinding]] = {}
     for finding in findings:
-        bug = finding.bug if finding.trace else bugs.get(finding.by_fingerprint, finding.bug)
-        found.setdefault(bug, []).append(finding)
+        found.setdefault(finding.bug, []).append(finding)
     return found
 
 

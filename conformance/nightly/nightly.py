@@ -83,7 +83,7 @@ class NightOptions:
         return self.began.date().isoformat()
 
     def known_well(self, target: str) -> frozenset[str]:
-        """The fingerprints of a target's bugs that need no examination tonight."""
+        """The causes, or fingerprints, of a target's bugs that need no examination tonight."""
         origin = origin_of(target)
         bugs = {*(self.corpus or {}), *self.open_bugs}
         return frozenset(what for whose, what in bugs if whose == origin)

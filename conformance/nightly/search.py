@@ -45,8 +45,8 @@ class SearchTask:
     """A search of a target, with its seed.
 
     `seconds`: for the search, and `examine_s`: to examine failures, on a real clock; `requests`:
-    the most, None: any number; `passed_over`: fingerprints, in words, that are only counted, since
-    they are known well; `logs`: a folder for the logs of what is started.
+    the most, None: any number; `passed_over`: causes, or fingerprints in words, that are only
+    counted, since they are known well; `logs`: a folder for the logs of what is started.
     """
 
     shard: str
@@ -200,6 +200,7 @@ def _finding(
         given.seed,
         why,
         None if trace is None else trace.text(),
+        finding.fingerprint.cause,
     )
 
 
@@ -217,6 +218,7 @@ def _counted(given: SearchTask, fuzzed: FuzzResult) -> Iterator[ShardFinding]:
             UNTRIED,
             given.shard,
             given.seed,
+            cause=fingerprint.cause,
         )
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from itertools import combinations
 
 from fencepost.model.machine.perform_rebalance import rebalance
 from fencepost.model.messages.messages import SyncGroupResponse
@@ -29,9 +28,6 @@ from fencepost.properties.mutants.operators import (
     in_turn,
     retold,
 )
-
-_TOGETHER = 2
-"""How many departures may be the cause of one failure together."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -57,12 +53,6 @@ def departed(base: Revision, departures: Iterable[Departure]) -> Revision:
         for do, twist in one.twists.items():
             twists[do] = in_turn(twists[do], twist) if do in twists else twist
     return replace(base, name=name, twists=twists)
-
-
-def causes() -> Iterable[tuple[Departure, ...]]:
-    """Yield the departures that may be the cause of a failure, the simplest first."""
-    for size in range(1, _TOGETHER + 1):
-        yield from combinations(DEPARTURES.values(), size)
 
 
 def _rebalances(_: Group, work: Work) -> None:

@@ -1,9 +1,9 @@
 """The fingerprint of a failure, and the three ways in which two failures are compared.
 
-Equal fingerprints (`==`): the same rule is broken by the same kind of request in the same way, and
-the answer is of the same kind.  A plan is made smaller, failures are grouped, and findings are
-confirmed by this.  Names, generations, numbers and times are left out, since they change with every
-step that is left out.
+Equal fingerprints (`==`): the same rule is broken by the same kind of request in the same way, the
+answer is of the same kind, and the same known departures explain it, or none do.  A plan is made
+smaller, failures are grouped, and findings are confirmed by this.  Names, generations, numbers and
+times are left out, since they change with every step that is left out.
 
 The same `by_observed`: the same rule, and the same observed words without names and numbers.  A
 list of known failures holds no more than these, so it is compared by them.
@@ -46,7 +46,8 @@ class Fingerprint:
 
     `rule`: the broken rule's id, "" for none; `api`: of the request; `wrong`: the name of a `Wrong`
     or another word for how it failed; `seen`: the kind of the answer, without names and numbers;
-    `observed`: the observed words without names and numbers, which `==` does not compare.
+    `observed`: the observed words without names and numbers, which `==` does not compare;
+    `cause`: the known departures that explain the failure, or "".
     """
 
     rule: str = ""
@@ -54,9 +55,10 @@ class Fingerprint:
     wrong: str = ""
     seen: str = ""
     observed: str = field(default="", compare=False)
+    cause: str = ""
 
     def __str__(self) -> str:
-        """In words, for a list."""
+        """In words, for a list; without the cause."""
         parts = (self.rule, self.api, self.wrong, self.seen)
         return " · ".join(part for part in parts if part)
 
@@ -74,8 +76,11 @@ def origin_of(target: str) -> str:
 def bug_of(target: str, fingerprint: Fingerprint | str, cause: str = "") -> Bug:
     """The bug that a failure of a target shows.
 
-    `fingerprint`: the record, or its words; `cause`: the known departures that explain it, or "".
+    `fingerprint`: the record, or its words; `cause`: the known departures that explain it, if the
+    words are given.
     """
+    if isinstance(fingerprint, Fingerprint):
+        cause = cause or fingerprint.cause
     return origin_of(target), cause or str(fingerprint)
 
 
@@ -99,11 +104,16 @@ def broken_rule(violation: Violation, revision: Revision) -> Rule | None:
 
 
 def fingerprint_of(
-    violation: Violation, revision: Revision, history: Iterable[Event], observed: str = ""
+    violation: Violation,
+    revision: Revision,
+    history: Iterable[Event],
+    observed: str = "",
+    cause: str = "",
 ) -> Fingerprint:
     """The fingerprint of a violation of a revision.
 
-    `history`: where the request is found; `observed`: the violation's observed words, if known.
+    `history`: where the request is found; `observed`: the violation's observed words, if known;
+    `cause`: the known departures that explain it.
     """
     rule = broken_rule(violation, revision)
     asked = (event.request for event in history if isinstance(event, Sent))
@@ -114,6 +124,7 @@ def fingerprint_of(
         violation.wrong.name,
         _seen(violation),
         without_names(observed),
+        cause,
     )
 
 

@@ -252,11 +252,11 @@ class Oracle:
         request_id = answer.id
         emitted = candidate.emission(request_id)
         assert emitted is not None
+        if emitted.message is None:
+            return [candidate]  # whenever it comes, and whatever the group would say later
         if answer.at_ms > emitted.latest + self.lag_ms:
             return []
         rest = candidate.without_emission(request_id)
-        if emitted.message is None:
-            return [rest]
         level = self._levels.get(emitted.rule, Level.MUST)
         expected = carried(emitted.message, self._search.requests[request_id].incoming.version)
         told = candidate.last_told(self._group_of(request_id))

@@ -1,22 +1,16 @@
-"""Find the known cause of a failure.
-
-A trace has a known departure as its cause if the trace's own revision can't explain the trace, and
-the same revision with that departure can explain all of it.  A trace that only two departures
-together explain has both as its cause.
-"""
+"""Find the known cause of a failure in a trace; see `fencepost.properties.mutants.attribution`."""
 
 from __future__ import annotations
 
 import json
 from functools import lru_cache
 
+from fencepost.properties.mutants.attribution import Attribution, attributed, departures_in
 from fencepost.properties.mutants.catalogue import find_revision
-from fencepost.properties.mutants.departures import DEPARTURES, causes, departed
-from fencepost.traces.files.trace_file import TraceFile
+from fencepost.properties.mutants.departures import DEPARTURES
+from fencepost.traces.files.trace_file import TraceFile, TraceFileError
 
-_AND = " + "
-_LIMIT = 2_000
-"""The most states for one event; a trace that needs more has no known cause."""
+__all__ = ["attribution_of", "cause_of_text", "cause_sentence", "departures_in", "known_cause"]
 
 
 def known_cause(trace: TraceFile) -> str:
@@ -24,12 +18,17 @@ def known_cause(trace: TraceFile) -> str:
 
     Raises TraceFileError for a revision that there isn't.
     """
-    return cause_of_text(trace.text())
+    return attribution_of(trace).cause
 
 
-def departures_in(cause: str) -> tuple[str, ...]:
-    """Return the names of the departures that a cause is made of."""
-    return tuple(cause.split(_AND)) if cause else ()
+def attribution_of(trace: TraceFile) -> Attribution:
+    """Attribute the failure of a trace.  Raises TraceFileError for a revision that there isn't."""
+    return _attribution_of_text(trace.text())
+
+
+def cause_of_text(text: str) -> str:
+    """Return the known cause of a trace, from the text of its file."""
+    return _attribution_of_text(text).cause
 
 
 def cause_sentence(cause: str) -> str:
@@ -40,14 +39,12 @@ def cause_sentence(cause: str) -> str:
 
 
 @lru_cache(maxsize=1_000)
-def cause_of_text(text: str) -> str:
-    """Do the same from the text of the trace's file."""
+def _attribution_of_text(text: str) -> Attribution:
     trace = TraceFile.from_json(json.loads(text), where="the trace")
-    if trace.judge(limit=_LIMIT).violation is None:
-        return ""
-    base = find_revision(trace.revision)
-    for together in causes():
-        verdict = trace.judge(limit=_LIMIT, revision=departed(base, together))
-        if verdict.violation is None and verdict.unknown is None:
-            return _AND.join(departure.name for departure in together)
-    return ""
+    try:
+        base = find_revision(trace.revision)
+    except KeyError as error:
+        raise TraceFileError(
+            "trace", "$.revision", str(error.args[0]), "name one of these"
+        ) from error
+    return attributed(base, trace.config, trace.events, lag_ms=trace.lag_ms)

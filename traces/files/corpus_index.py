@@ -16,7 +16,7 @@ from typing import Any, Self
 
 from fencepost.properties.mutants.catalogue import find_revision
 from fencepost.properties.oracle.fingerprint import Bug, Fingerprint, bug_of, fingerprint_of
-from fencepost.traces.files.causes import known_cause
+from fencepost.traces.files.causes import attribution_of
 from fencepost.traces.files.schema import schema_error
 from fencepost.traces.files.trace_file import TraceFile, TraceFileError, read_document
 from fencepost.traces.text.words import with_names
@@ -35,11 +35,18 @@ Row = dict[str, Any]
 
 
 def fingerprint_of_trace(trace: TraceFile) -> Fingerprint | None:
-    """Judge a trace and return the fingerprint of its failure; None if it has none."""
+    """Judge a trace and return the fingerprint of its failure, with its cause; None if it has none.
+
+    Where known departures explain only the first of it, it is that of what remains.
+    """
     violation = trace.judge().violation
     if violation is None:
         return None
-    return fingerprint_of(violation, find_revision(trace.revision), trace.events)
+    found = attribution_of(trace)
+    if found.behind and found.verdict.violation is not None:
+        violation = found.verdict.violation
+    revision = find_revision(trace.revision)
+    return fingerprint_of(violation, revision, trace.events, cause=found.cause)
 
 
 def bug_of_trace(trace: TraceFile) -> Bug:
@@ -48,7 +55,7 @@ def bug_of_trace(trace: TraceFile) -> Bug:
     if fingerprint is None:
         steps = json.dumps(trace.to_json()["steps"], sort_keys=True)
         return "", hashlib.sha256(steps.encode()).hexdigest()
-    return bug_of(str(trace.provenance.get("target")), fingerprint, known_cause(trace))
+    return bug_of(str(trace.provenance.get("target")), fingerprint)
 
 
 def row_of(

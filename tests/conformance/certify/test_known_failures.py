@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 from dataclasses import replace
@@ -11,6 +12,7 @@ from jsonschema import Draft202012Validator
 from support.runs import KAFKA_4, certificate, result_of
 
 from fencepost.conformance.catalogue import ENTRIES
+from fencepost.conformance.certify.certify import Options, opened
 from fencepost.conformance.certify.known_failures import (
     FOLDER,
     SCHEMA_FILE,
@@ -23,7 +25,14 @@ from fencepost.conformance.certify.known_failures import (
     read,
 )
 from fencepost.conformance.certify.report import certificate_json
-from fencepost.conformance.execution.outcome import Outcome
+from fencepost.conformance.execution.outcome import CaseResult, Outcome
+from fencepost.conformance.targets.in_process import InProcessTarget
+from fencepost.model.machine.perform_rebalance import rebalance
+from fencepost.model.state.group import Group
+from fencepost.model.state.work import Work
+from fencepost.model.table.effects import Do
+from fencepost.properties.mutants.departures import DEPARTURES, Departure, departed
+from fencepost.properties.mutants.operators import afterwards
 
 FOLLOWER = "JOIN-STATIC-EMPTY-STABLE/follower"
 FAILS = result_of(FOLLOWER, "comment-table-1")
@@ -106,6 +115,49 @@ def test_a_fault_that_may_come_anywhere_is_known_by_its_look() -> None:
     for wrong in (replace(general, rule="JOIN-LEADER-STABLE"), replace(general, observed="no")):
         assert apply([FAILS], [wrong], KAFKA_4) == (FAILS,)
     assert apply([PASSES], [general], KAFKA_4) == (PASSES,)
+
+
+def shown(case_id: str, *departures: Departure) -> CaseResult:
+    """A case of the catalogue, run on a model that has departures."""
+    target = InProcessTarget("departed", departed(KAFKA_4, departures), "0")
+    (found,) = (entry for entry in ENTRIES if entry.id == case_id)
+    levels = {rule.id: rule.level for _, rule in KAFKA_4.rules()}
+    case = found.case(levels, delayed=True, at_once=False)
+
+    async def run() -> CaseResult:
+        async with opened(target, KAFKA_4, Options()) as suite:
+            (result,) = await suite.try_cases([case])
+            return result
+
+    return asyncio.run(run())
+
+
+def test_an_entry_with_a_cause_covers_what_it_explains_and_nothing_that_looks_like_it() -> None:
+    def rebalances(_: Group, work: Work) -> None:
+        rebalance(work, 0)
+
+    fault = Departure("unlisted", "", {Do.STORE_OFFSETS: afterwards(rebalances, "COMMIT-STABLE")})
+    caused = shown("LEAVE-MEMBER-PENDING/pending-id", DEPARTURES["pending-leave"])
+    alike = shown("COMMIT-STABLE/commits-keep-alive", fault)
+    assert caused.observed == "A1 Heartbeat: REBALANCE_IN_PROGRESS"
+    assert alike.observed == "B1 Heartbeat: REBALANCE_IN_PROGRESS"
+    entry = listed(
+        case=caused.case.id,
+        rule="HEARTBEAT-STABLE",
+        observed=caused.observed,
+        cause="pending-leave",
+    )
+    other = replace(entry, case=alike.case.id, observed=alike.observed)
+    own, looks = apply([caused, alike], [entry, other], KAFKA_4)
+    assert (own.outcome, looks.outcome) == (Outcome.KNOWN_FAILURE, Outcome.FAIL)
+    # It covers any case, and any look; an entry of the case that has no cause covers its look.
+    elsewhere = replace(entry, case="X/y", observed="something else")
+    assert apply([caused], [elsewhere], KAFKA_4)[0].outcome is Outcome.KNOWN_FAILURE
+    assert apply([alike], [replace(other, cause="")], KAFKA_4)[0].outcome is Outcome.KNOWN_FAILURE
+    # What has a known cause that is not listed is not known anywhere by its look.
+    anywhere = replace(entry, case="X/y", cause="", anywhere=True)
+    assert apply([caused], [anywhere], KAFKA_4) == (caused,)
+    assert apply([alike], [anywhere], KAFKA_4)[0].outcome is Outcome.KNOWN_FAILURE
 
 
 def test_a_listed_case_that_passes_is_stale() -> None:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from dataclasses import replace
 
 import pytest
 
+from fencepost.conformance.catalogue import ENTRIES
+from fencepost.conformance.certify.certify import Options, opened
 from fencepost.conformance.certify.known_failures import (
     SCHEMA_FILE,
     KnownFailure,
@@ -15,14 +18,26 @@ from fencepost.conformance.certify.known_failures import (
     load,
 )
 from fencepost.conformance.certify.report import trace_name
-from fencepost.conformance.findings.findings import Finding
+from fencepost.conformance.findings.confirm import Examination
+from fencepost.conformance.findings.findings import Finding, findings_from
 from fencepost.conformance.fuzz.engine import Budget
 from fencepost.conformance.fuzz.fuzz import SILENT, FuzzListener, FuzzResult, fuzz
 from fencepost.conformance.fuzz.progress import FuzzOptions
 from fencepost.conformance.fuzz.report import fuzz_index, fuzz_json, lines
+from fencepost.conformance.plans.json_form import step_from_json, step_json
+from fencepost.conformance.plans.order import DELAY, asks_of
+from fencepost.conformance.plans.plan import Case, Needs, Step
 from fencepost.conformance.targets.in_process import InProcessTarget
+from fencepost.model.machine.perform_rebalance import rebalance
+from fencepost.model.revision import Revision
 from fencepost.model.revisions.base import KAFKA_4
-from fencepost.properties.mutants.departures import DEPARTURES, departed
+from fencepost.model.state.group import Group
+from fencepost.model.state.work import Work
+from fencepost.model.table.effects import Do
+from fencepost.model.table.vocabulary import GroupState
+from fencepost.properties.mutants.departures import DEPARTURES, Departure, departed
+from fencepost.properties.mutants.operators import afterwards
+from fencepost.traces.files.causes import known_cause
 from fencepost.traces.files.trace_file import TraceFile
 
 LEAVE = KnownFailure(
@@ -77,14 +92,87 @@ def test_what_has_the_cause_of_a_listed_failure_is_known_whatever_it_looks_like(
     assert searched("protocol-twice", elsewhere).exit_code() == 1
 
 
-def test_a_fingerprint_that_two_entries_share_has_the_reason_of_its_cause() -> None:
-    other = replace(LEAVE, why="another fault that looks like it", cause="")
+def test_an_entry_without_a_cause_says_nothing_of_other_plans() -> None:
+    other = replace(LEAVE, why="a fault that looks like it", cause="")
     listed = KnownReasons.of([other, LEAVE])
-    assert list(listed.by_observed.values()) == [f"{other.why}; or {LEAVE.why}"]
     assert listed.of_cause("pending-leave") == LEAVE.why
     assert listed.of_cause("pending-leave + parked-sync") == listed.of_cause("") == ""
     fuzzed = searched("pending-leave", other, LEAVE)
     assert {why for why, _ in fuzzed.listed} == {LEAVE.why}
+    assert searched("pending-leave", other).exit_code() == 1
+
+
+def _rebalances(_: Group, work: Work) -> None:
+    if work.group.state is GroupState.STABLE:
+        rebalance(work, 0)
+
+
+def unlisted(*, beside: str) -> Revision:
+    """A coordinator that has a departure, and a fault that nobody has listed.
+
+    A commit starts a rebalance, as the leave of a pending id does by a known departure.
+    """
+    fault = Departure("unlisted", "", {Do.STORE_OFFSETS: afterwards(_rebalances)})
+    return departed(KAFKA_4, [DEPARTURES[beside], fault])
+
+
+def written(case_id: str) -> Case:
+    levels = {rule.id: rule.level for _, rule in KAFKA_4.rules()}
+    (entry,) = (entry for entry in ENTRIES if entry.id == case_id)
+    case = entry.case(levels, delayed=False, at_once=False)
+    return replace(case, needs=Needs(config={DELAY: 0}))
+
+
+def in_another_group(case: Case) -> Case:
+    """The same with members of other names, in the group "h"."""
+
+    def moved(step: Step) -> Step:
+        text = re.sub(r'"(B1|B|a)(?=[ "])', r'"other \1', json.dumps(step_json(step)))
+        return step_from_json(json.loads(text.replace('"g"', '"h"')))
+
+    return replace(case, steps=tuple(map(moved, case.steps)))
+
+
+def test_a_fault_that_looks_like_a_listed_one_is_found_as_itself() -> None:
+    revision = unlisted(beside="pending-leave")
+    plans = [written(LEAVE.case), written("COMMIT-STABLE/commits-keep-alive")]
+    options = FuzzOptions(KAFKA_4, Budget(700), 1, known=lambda _: [LEAVE], corpus=plans)
+    fuzzed = asyncio.run(fuzz(lambda: InProcessTarget("departed", revision, "0"), options))
+    assert fuzzed.known[LEAVE.why]
+    assert fuzzed.exit_code() == 1
+    alike = ("HEARTBEAT-STABLE", "Heartbeat: REBALANCE_IN_PROGRESS")
+    assert alike in {finding.fingerprint.by_observed for _, finding in fuzzed.listed}
+    assert alike in {finding.fingerprint.by_observed for finding in fuzzed.found}
+    for finding in fuzzed.found:
+        # Shrunk, it still has no cause: it is the fault, and there is no leave in it.
+        assert finding.fingerprint.cause == known_cause(fuzzed.traces[finding.case.id]) == ""
+        assert "OffsetCommit" in {ask.api for ask in asks_of(finding.case.steps)}
+        assert "LeaveGroup" not in {ask.api for ask in asks_of(finding.case.steps)}
+    for _, finding in fuzzed.listed:
+        assert finding.fingerprint.cause == "pending-leave"
+        assert "LeaveGroup" in {ask.api for ask in asks_of(finding.case.steps)}
+    # Without a list each is shrunk to its own cause, too.
+    plain = asyncio.run(
+        fuzz(
+            lambda: InProcessTarget("departed", revision, "0"), replace(options, known=lambda _: ())
+        )
+    )
+    assert {finding.fingerprint.cause for finding in plain.found} >= {"", "pending-leave"}
+
+
+async def test_a_fault_behind_a_listed_one_is_found_as_itself() -> None:
+    first, then = written(LEAVE.case), written("COMMIT-STABLE/commits-keep-alive")
+    both = replace(first, steps=(*first.steps, *in_another_group(then).steps))
+    target = InProcessTarget("departed", unlisted(beside="pending-leave"), "0")
+    async with opened(target, KAFKA_4, Options(follows=True)) as suite:
+        (result,) = await suite.try_cases([both])
+        found = result.attribution(KAFKA_4)
+        assert (found.cause, found.behind) == ("", "pending-leave")
+        findings = await findings_from([result], Examination(suite))
+    (finding,) = findings.findings
+    assert finding.fingerprint == result.fingerprint(KAFKA_4)
+    assert "LeaveGroup" not in {ask.api for ask in asks_of(finding.case.steps)}
+    assert len(finding.case.steps) < len(then.steps)
 
 
 def test_lists_name_departures_that_there_are() -> None:

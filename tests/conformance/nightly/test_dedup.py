@@ -65,7 +65,9 @@ def test_looks_of_one_known_cause_are_one_entry() -> None:
     looks = [
         with_cause(shard_finding("a", shape="one look", target="kafka:4.3.0", trace=text)),
         with_cause(shard_finding("b", shape="another", target="kafka:4.1.1", trace=text)),
-        shard_finding("c", shape="another", target="kafka:4.1.1", sure=UNTRIED),
+        shard_finding(
+            "c", shape="another", target="kafka:4.1.1", sure=UNTRIED, cause="pending-leave"
+        ),
         shard_finding("d", shape="a third", target="kafka:4.1.1", sure=UNTRIED),
     ]
     caused, other = entries_of(looks, tonight=TONIGHT, corpus={}, before=())
@@ -78,7 +80,9 @@ def test_looks_of_one_known_cause_are_one_entry() -> None:
     assert trace_texts([caused, other], looks) == {"traces/kafka-pending-leave.json": text}
     corpus = {("kafka", "pending-leave"): "its-name"}
     assert statuses(*looks[:3], corpus=corpus) == [ADOPTED]
-    # One that has no trace goes to where its look went on the night before.
+    # What merely looks like it, and has another cause or none, is something else.
+    alike = replace(looks[2], cause="")
+    assert [e.cause for e in entries_of([alike], tonight=TONIGHT, corpus={}, before=())] == [""]
     (again,) = entries_of(looks[2:3], tonight=TONIGHT, corpus={}, before=[caused])
     assert (again.cause, again.status, again.sure) == ("pending-leave", OPEN, EACH_TIME)
     # A trace of that look that the cause doesn't explain is something else, and so it may be.
@@ -86,7 +90,7 @@ def test_looks_of_one_known_cause_are_one_entry() -> None:
         shard_finding("e", shape="another", target="kafka:4.1.1", trace=finding("full-group"))
     )
     whole = entries_of([*looks[:3], odd], tonight=TONIGHT, corpus={}, before=())
-    assert {entry.cause: entry.seen for entry in whole} == {"pending-leave": 2, "": 2}
+    assert {entry.cause: entry.seen for entry in whole} == {"pending-leave": 3, "": 1}
 
 
 def test_what_was_open_without_its_cause_is_not_open_beside_it() -> None:

@@ -4,7 +4,7 @@ import pytest
 from support.places import ROOT
 
 from fencepost.model.revisions import revisions
-from fencepost.properties.mutants.departures import DEPARTURES, causes, departed
+from fencepost.properties.mutants.departures import DEPARTURES, departed
 from fencepost.traces.files.trace_file import TraceFile
 
 FINDINGS = ROOT / "docs" / "findings"
@@ -42,10 +42,3 @@ def test_several_can_be_built_in_at_once() -> None:
     for name in (twice.name, absent.name):
         assert evidence(name).judge(revision=both).violation is None
     assert evidence("parked-sync").judge(revision=both).violation is not None
-
-
-def test_the_simplest_causes_come_first() -> None:
-    sizes = [len(together) for together in causes()]
-    assert sizes == sorted(sizes)
-    assert sizes.count(1) == len(DEPARTURES)
-    assert max(sizes) == 2

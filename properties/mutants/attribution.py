@@ -1,0 +1,127 @@
+"""Attribute a history that is wrong: which known departures explain it, and what they leave.
+
+A history has a known cause if the revision can't explain it, and the revision with one or more
+departures can explain all of it.  Departures are added one by one, as long as each explains more of
+the history than was explained before.  Where something wrong remains, there is no known cause, and
+what remains is the failure: the departures explain what was wrong before it.  So a fault that
+nobody has listed is not put down to a listed one that it looks like, or that came first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from fencepost.model.coordinator import Config
+from fencepost.model.history import Answered, Event
+from fencepost.model.revision import Revision
+from fencepost.properties.mutants.departures import DEPARTURES, Departure, departed
+from fencepost.properties.oracle.oracle import Oracle
+from fencepost.properties.oracle.verdict import Verdict, Wrong
+
+_AND = " + "
+_LIMIT = 20_000
+"""The most states for one event, as the oracle's; a history that needs more has no known cause."""
+
+_TOGETHER = 4
+"""How many departures may be met in one history."""
+
+_KEPT = 2
+"""How many sets of departures, of those that explain most, are added to."""
+
+
+@dataclass(frozen=True, slots=True)
+class Attribution:
+    """What is known of a failure.
+
+    `cause`: the departures that explain all of the history, `NAME` or `NAME + NAME`; "" if none do.
+    Then `behind` are the departures that explain it up to `verdict`'s violation, "" if none help.
+    """
+
+    cause: str
+    behind: str
+    verdict: Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class _Followed:
+    """How far a revision explains a history: up to this event, with this verdict."""
+
+    together: tuple[Departure, ...]
+    reach: int
+    verdict: Verdict
+
+    @property
+    def names(self) -> str:
+        return _AND.join(name for name in DEPARTURES if name in {d.name for d in self.together})
+
+    @property
+    def holds(self) -> bool:
+        return self.verdict.violation is None and self.verdict.unknown is None
+
+
+def departures_in(cause: str) -> tuple[str, ...]:
+    """Return the names of the departures that a cause is made of."""
+    return tuple(cause.split(_AND)) if cause else ()
+
+
+def departed_by(base: Revision, cause: str) -> Revision:
+    """Return the revision with the departures of a cause; raises KeyError for an unknown one."""
+    return departed(base, [DEPARTURES[name] for name in departures_in(cause)])
+
+
+def attributed(
+    base: Revision, config: Config, history: Sequence[Event], *, lag_ms: int
+) -> Attribution:
+    """Attribute a history under a group's settings.  `lag_ms`: as the oracle's."""
+
+    def followed(together: tuple[Departure, ...]) -> _Followed:
+        revision = departed(base, together)
+        oracle = Oracle(revision, config, lag_ms=lag_ms, limit=_LIMIT)
+        reach = len(history)
+        for place, event in enumerate(history):
+            oracle.observe(event)
+            if not oracle.open():
+                reach = place
+                break
+        verdict = oracle.verdict()
+        if verdict.violation is not None and verdict.violation.wrong is Wrong.DEVIATION:
+            reach = _answered_at(history, verdict.violation.request_id, reach)
+        return _Followed(together, reach, verdict)
+
+    plain = followed(())
+    if plain.verdict.violation is None:
+        return Attribution("", "", plain.verdict)
+    best, kept = plain, [plain]
+    for _ in range(_TOGETHER):
+        longer: dict[frozenset[str], _Followed] = {}
+        for start in kept:
+            for together in _with_one_more(start.together, longer):
+                one = followed(together)
+                if one.holds:
+                    return Attribution(one.names, "", one.verdict)
+                if one.verdict.violation is not None and one.reach > start.reach:
+                    longer[frozenset(d.name for d in together)] = one
+        if not longer:
+            break
+        kept = sorted(longer.values(), key=lambda f: -f.reach)[:_KEPT]
+        best = max(best, kept[0], key=lambda f: f.reach)
+    return Attribution("", best.names, best.verdict)
+
+
+def _with_one_more(
+    together: tuple[Departure, ...], known: Iterable[frozenset[str]]
+) -> Iterable[tuple[Departure, ...]]:
+    for departure in DEPARTURES.values():
+        more = (*together, departure)
+        if departure not in together and frozenset(d.name for d in more) not in set(known):
+            yield more
+
+
+def _answered_at(history: Sequence[Event], request_id: str, otherwise: int) -> int:
+    places = (
+        place
+        for place, event in enumerate(history)
+        if isinstance(event, Answered) and event.answer.id == request_id
+    )
+    return next(places, otherwise)
