@@ -12,8 +12,10 @@ import time
 from collections import deque
 
 from fencepost.conformance.runtime.event_loop import aside
+from fencepost.model.coordinator import Config
 from fencepost.model.history import Event, Passed
-from fencepost.properties.oracle.oracle import Oracle
+from fencepost.model.revision import Revision
+from fencepost.properties.oracle.oracle import Oracle, judge
 from fencepost.properties.oracle.verdict import Verdict
 
 SELDOM_S = 5.0
@@ -23,8 +25,10 @@ SELDOM_S = 5.0
 class Listener:
     """An oracle that may hear of events late; with `every_s` 0 it hears of each at once."""
 
-    def __init__(self, oracle: Oracle, every_s: float) -> None:
-        self._oracle = oracle
+    def __init__(self, revision: Revision, config: Config, lag_ms: int, every_s: float) -> None:
+        self._revision = revision
+        self._config = config
+        self._oracle = Oracle(revision, config, lag_ms=lag_ms)
         self._every_s = every_s
         self._heard = time.monotonic()
         self._untold: deque[Event] = deque()
@@ -48,6 +52,24 @@ class Listener:
     def open(self) -> bool:
         """Whether all that the oracle has heard is explained; this lets it hear nothing more."""
         return self._oracle.open()
+
+    @property
+    def is_violated(self) -> bool:
+        """Whether what the oracle has heard is wrong; then it stays so."""
+        return self._oracle.violation is not None
+
+    def relax(self, history: list[Event], lag_ms: int) -> None:
+        """Judge all that happened anew, with more lag, and go on with it."""
+        if lag_ms <= self._oracle.lag_ms:
+            return
+        self._oracle = judge(self._revision, self._config, history, lag_ms=lag_ms)
+        self._untold.clear()
+        self._heard = time.monotonic()
+
+    @property
+    def lag_ms(self) -> int:
+        """The lag that the oracle allows."""
+        return self._oracle.lag_ms
 
     async def still_open(self) -> bool:
         """The same while an answer is awaited; after a long silence the oracle catches up."""
