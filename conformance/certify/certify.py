@@ -1,39 +1,45 @@
 """Certify: run all cases against one target, side by side, and judge each with the oracle.
 
-A case passes only if every remaining explanation of its history used the rules that the case is
-about.  A violation counts at once if no lag can explain it.  One that depends on how late something
-was counts only while the control group shows that the target is quick; it counts as SHOULD at most
-if the answer itself was right.  What a bad network link causes too (lateness, a closed connection)
-must be seen several times at the same request.  Every other result is unknown and is retried; it is
-never a pass.
+A case passes only if its whole plan was run, every remaining explanation of its history used the
+rules that the case is about, and lag blurs nothing of it.  A violation counts at once if no lag can
+explain it.  One that depends on how late something was counts only while the control group shows
+that the target is quick; it counts as SHOULD at most if the answer itself was right.  What a bad
+network link causes too (lateness, a closed connection) must be seen several times at the same
+request.  Every other result is unknown and is retried; it is never a pass.
 """
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from copy import copy
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any, TypeVar
 
 from fencepost.conformance.catalogue.registry import Entry, as_entry
+from fencepost.conformance.execution.case_result import case_result
+from fencepost.conformance.execution.controls import Controls, Watched
 from fencepost.conformance.execution.coverage import coverage_of
-from fencepost.conformance.execution.explain import sentence, signature
-from fencepost.conformance.execution.latency_monitor import Control, LagMeter
-from fencepost.conformance.execution.link_faults import Suspicions, may_be_the_link
-from fencepost.conformance.execution.outcome import CaseResult, Certificate, Outcome
-from fencepost.conformance.execution.realtime_verdict import verdict_of
+from fencepost.conformance.execution.link_faults import (
+    Suspicions,
+    acquitted,
+    is_cut_off,
+    may_be_the_link,
+)
+from fencepost.conformance.execution.outcome import CaseResult, Certificate, Outcome, graded
+from fencepost.conformance.execution.realtime_verdict import (
+    lag_to_allow_ms,
+    rests_on_lateness,
+    verdict_of,
+)
 from fencepost.conformance.execution.runner import (
     CaseRun,
     CaseUnsupportedError,
-    Recording,
     unmet_need,
 )
-from fencepost.conformance.plans.plan import Case, Restart, times_for
+from fencepost.conformance.plans.plan import Case, Restart
 from fencepost.conformance.runtime.event_loop import aside, timed
 from fencepost.conformance.targets.target import Configurable, Provenance, ScopeNeeds, Target
 from fencepost.model.coordinator import (
@@ -45,7 +51,6 @@ from fencepost.model.coordinator import (
 )
 from fencepost.model.revision import Revision
 from fencepost.model.table.table import Level
-from fencepost.properties.mutants.fault_level import graded
 from fencepost.properties.oracle.verdict import Verdict
 
 _T = TypeVar("_T")
@@ -54,8 +59,11 @@ _LAST_PATIENCE_MS = 15_000
 _SPIKE_MS = 3000
 """A case allows for this much lag at most, since its waits grow with the lag, to minutes."""
 
-_TOO_LATE = 2
-"""With more than so many times the lag that its waits allow for, a case can't pass."""
+_SPIKE_S = 20.0
+"""What was late so shortly before a case is expected to be late again."""
+
+_PATIENCE_S = 5.0
+"""So much longer than it should take, a control is waited for to show whether timers fire."""
 
 STAGGER_S = 0.01
 """Cases that run side by side start this many seconds apart."""
@@ -97,10 +105,11 @@ async def opened(target: Target, revision: Revision, options: Options) -> AsyncI
         async with target.scope("hello") as coordinator:
             hello = await coordinator.hello()
             config = (await coordinator.reset({})).config
-        meter, lag_ms = None, 0
+        controls = watched = None
         if hello.clock == "real":
-            meter, lag_ms = await _start_control(target, hello, config, stack)
-        yield OpenTarget(target, revision, hello, config, options, meter, lag_ms)
+            controls = Controls(hello, config, stack)
+            watched = await controls.first(target)
+        yield OpenTarget(target, revision, hello, config, options, watched, controls)
 
 
 async def certify(
@@ -129,25 +138,6 @@ async def certify(
         )
 
 
-async def _start_control(
-    target: Target, hello: Hello, config: Config, stack: AsyncExitStack
-) -> tuple[LagMeter, int]:
-    quick = await stack.enter_async_context(target.scope("control"))
-    timed = await stack.enter_async_context(target.scope("control timers"))
-    session = times_for(config, lag_ms=1).short_session
-    control = Control(quick, timed, hello, session)
-    lag_ms = await control.warm_up()
-    measuring = asyncio.create_task(control.run())
-
-    async def stop() -> None:
-        measuring.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await measuring
-
-    stack.push_async_callback(stop)
-    return control.meter, lag_ms
-
-
 class OpenTarget:
     """A target that is open and runs cases side by side; made by `opened`."""
 
@@ -158,16 +148,17 @@ class OpenTarget:
         hello: Hello,
         config: Config,
         options: Options,
-        meter: LagMeter | None,
-        lag_ms: int,
+        watched: Watched | None,
+        controls: Controls | None = None,
     ) -> None:
         self._target = target
         self._revision = revision
         self.hello = hello
         self.config = config
-        self.lag_ms = lag_ms
+        self.lag_ms = 0 if watched is None else watched.lag_ms
         self.options = options
-        self._meter = meter
+        self._watched = watched
+        self._controls = controls
         self._levels = {rule.id: rule.level for _, rule in revision.rules()}
         self._idle = {r.id: r.defensive for _, r in revision.rules() if r.defensive is not None}
         self._places = asyncio.Semaphore(self.places)
@@ -203,7 +194,7 @@ class OpenTarget:
 
     async def try_case(self, case: Case, wait_s: float = 0) -> CaseResult:
         """Run one written case, on a real clock after a wait in seconds."""
-        if self._meter is not None:
+        if self._watched is not None:
             await asyncio.sleep(wait_s)
         async with self._places:
             began = time.monotonic()
@@ -236,7 +227,7 @@ class OpenTarget:
         return wanted
 
     async def _case(self, entry: Entry, wait_s: float) -> CaseResult:
-        if self._meter is not None:
+        if self._watched is not None:
             await asyncio.sleep(wait_s)
         async with self._places:
             result = await self._tried(entry)
@@ -262,7 +253,7 @@ class OpenTarget:
             last = attempt >= _ATTEMPTS and not suspicions.seen
             result = await self._attempt(entry, case, last=last)
             result = replace(result, attempts=attempt, seconds=time.monotonic() - began)
-            if self._meter is None:
+            if self._watched is None:
                 return result
             if may_be_the_link(result):
                 if suspicions.confirmed_by(result):
@@ -302,19 +293,37 @@ class OpenTarget:
                     return _unsupported(case, f"{wanted} (group.initial.rebalance.delay.ms)")
                 if (lacks := unmet_need(case, self.hello, config)) is not None:
                     return _unsupported(case, lacks)
-                return await self._judged(case, coordinator, config, last=last)
+                async with self._watching(case, coordinator) as watched:
+                    return await self._judged(case, coordinator, config, watched, last=last)
         except CoordinatorFailure as error:
-            return CaseResult(
-                case, Outcome.FAIL, case.level, f"the target failed: {error}", "the target failed"
-            )
+            return _failed(case, error)
+
+    @asynccontextmanager
+    async def _watching(
+        self, case: Case, coordinator: AsyncCoordinator
+    ) -> AsyncIterator[Watched | None]:
+        """The control of the server that a case runs on."""
+        if self._watched is None or self._controls is None:
+            yield self._watched
+            return
+        beside = self._controls.beside(coordinator, self._watched, alone=case.isolated)
+        async with beside as watched:
+            yield watched
 
     async def _judged(
-        self, case: Case, coordinator: AsyncCoordinator, config: Config, *, last: bool
+        self,
+        case: Case,
+        coordinator: AsyncCoordinator,
+        config: Config,
+        watched: Watched | None,
+        *,
+        last: bool,
     ) -> CaseResult:
-        now = time.monotonic()
-        lag = self.lag_ms
-        if self._meter is not None:
-            lag = max(lag, min(_SPIKE_MS, self._meter.lag_ms(now - 5, now)))
+        began = time.monotonic()
+        lag = 0
+        if watched is not None:
+            recent = watched.meter.lag_ms(began - _SPIKE_S, began)
+            lag = min(_SPIKE_MS, max(self.lag_ms, watched.lag_ms, recent))
         hints = self._target.hints
         if last:
             hints = replace(hints, patience_ms=max(hints.patience_ms, _LAST_PATIENCE_MS))
@@ -329,56 +338,35 @@ class OpenTarget:
             persists=self.options.persists,
             eager=self.options.eager,
             follows=self.options.follows,
+            lag_since=lambda since: _allowed_ms(watched, since),
         )
         try:
             recording = await run.run()
         except (CaseUnsupportedError, UnsupportedError) as error:
             return _unsupported(case, str(error))
+        except CoordinatorFailure as error:
+            result = _failed(case, error)
+            return result if watched is None else await acquitted(result, watched.meter, began)
         # On a virtual clock nothing is late, so the verdict of the oracle that listened is final.
-        judge = (
-            run.verdict
-            if self._meter is None
-            else partial(verdict_of, recording, self._revision, self._meter)
-        )
+        meter = None if watched is None else watched.meter
 
-        def judged() -> Verdict:
-            return graded(judge(), self._revision, config, recording.history, recording.lag_ms)
-
-        verdict, judged_s = timed(judged) if run.judged_at_once else await aside(judged)
-        return replace(self._result(case, recording, verdict), judged_s=judged_s)
-
-    def _result(self, case: Case, recording: Recording, verdict: Verdict) -> CaseResult:
-        common: dict[str, Any] = {
-            "case": case,
-            "verdict": verdict,
-            "recording": recording,
-            "notes": verdict.notes,
-        }
-        violation = verdict.violation
-        if violation is not None and not recording.moved:
-            return CaseResult(
-                outcome=Outcome.FAIL,
-                level=violation.level,
-                message=sentence(verdict, recording, self._revision),
-                observed=signature(verdict, recording),
-                **common,
+        def judge() -> Verdict:
+            recording.attribution = None  # it depends on the lag that is allowed
+            found = (
+                verdict_of(recording, self._revision, meter) if meter is not None else run.verdict()
             )
-        missing = sorted(set(case.rules) - verdict.used)
-        why = None
-        if recording.moved:
-            why = "the coordinator moved or was loading meanwhile"
-        elif verdict.unknown is not None:
-            why = verdict.unknown
-        elif recording.stopped is not None:
-            why = recording.stopped
-        elif recording.lag_ms > _TOO_LATE * recording.written_for_ms:
-            why = (
-                f"{recording.lag_ms} ms of lag had to be allowed, more than the case is written for"
-            )
-        elif missing:
-            why = f"the history can also be explained without {', '.join(missing)}"
-        outcome = Outcome.PASS if why is None else Outcome.UNKNOWN
-        return CaseResult(outcome=outcome, level=case.level, message=why or "", **common)
+            return graded(found, recording, self._revision)
+
+        verdict, judged_s = timed(judge) if run.judged_at_once else await aside(judge)
+        if watched is not None and rests_on_lateness(verdict):
+            # What shows whether it counts may be under way.
+            await watched.meter.timers_seen(recording.ended, watched.round_s + _PATIENCE_S)
+            verdict, again_s = await aside(judge)
+            judged_s += again_s
+        result = case_result(case, recording, verdict, self._revision)
+        if watched is not None and is_cut_off(result):
+            result = await acquitted(result, watched.meter, began)
+        return replace(result, judged_s=judged_s)
 
 
 def _needed(case: Case, wanted: Config) -> ScopeNeeds:
@@ -388,6 +376,17 @@ def _needed(case: Case, wanted: Config) -> ScopeNeeds:
 
 def _unsupported(case: Case, lacks: str) -> CaseResult:
     return CaseResult(case, Outcome.UNSUPPORTED, case.level, f"the target lacks {lacks}")
+
+
+def _failed(case: Case, error: CoordinatorFailure) -> CaseResult:
+    said = f"the target failed: {error}"
+    return CaseResult(case, Outcome.FAIL, case.level, said, "the target failed")
+
+
+def _allowed_ms(watched: Watched | None, since: float) -> int:
+    if watched is None:
+        return 0
+    return lag_to_allow_ms(watched.meter, since, time.monotonic())
 
 
 async def _staggered(

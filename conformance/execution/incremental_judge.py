@@ -15,7 +15,9 @@ import time
 from collections import deque
 
 from fencepost.conformance.runtime.event_loop import aside
+from fencepost.model.coordinator import Config
 from fencepost.model.history import Event, Passed
+from fencepost.model.revision import Revision
 from fencepost.properties.mutants.attribution import attributed, departed_by
 from fencepost.properties.oracle.oracle import Oracle, judge
 from fencepost.properties.oracle.verdict import Verdict
@@ -30,9 +32,18 @@ class Listener:
     `follows`: go on with an oracle that has the known departures that explain a violation.
     """
 
-    def __init__(self, oracle: Oracle, every_s: float, *, follows: bool = False) -> None:
-        self._first = oracle
-        self._oracle = oracle
+    def __init__(
+        self,
+        revision: Revision,
+        config: Config,
+        lag_ms: int,
+        every_s: float,
+        *,
+        follows: bool = False,
+    ) -> None:
+        self._revision = revision
+        self._config = config
+        self._first = self._oracle = Oracle(revision, config, lag_ms=lag_ms)
         self._follows = follows
         self._told: list[Event] = []
         self._every_s = every_s
@@ -59,6 +70,26 @@ class Listener:
         """Whether all that the oracle has heard is explained; this lets it hear nothing more."""
         return self._oracle.open()
 
+    @property
+    def is_violated(self) -> bool:
+        """Whether what the oracle has heard is wrong; then it stays so."""
+        return self._oracle.violation is not None
+
+    def relax(self, history: list[Event], lag_ms: int) -> None:
+        """Judge all that happened anew, with more lag, and go on with it."""
+        if lag_ms <= self.lag_ms:
+            return
+        self._first = self._oracle = judge(self._revision, self._config, history, lag_ms=lag_ms)
+        self._told = list(history) if self._follows else []
+        self._untold.clear()
+        self._heard = time.monotonic()
+        self._follow()
+
+    @property
+    def lag_ms(self) -> int:
+        """The lag that the oracle allows."""
+        return self._first.lag_ms
+
     async def still_open(self) -> bool:
         """The same while an answer is awaited; after a long silence the oracle catches up."""
         if self._untold and time.monotonic() - self._heard >= self._every_s:
@@ -83,13 +114,16 @@ class Listener:
     def _tell(self, event: Event) -> None:
         was_open = self._oracle.open()
         self._oracle.observe(event)
-        if not self._follows:
+        if self._follows:
+            self._told.append(event)
+            if was_open:
+                self._follow()
+
+    def _follow(self) -> None:
+        """Go on with the departures that explain what is wrong, if there are any."""
+        if not self._follows or self._oracle.violation is None:
             return
-        self._told.append(event)
-        if was_open and self._oracle.violation is not None:
-            first = self._first
-            config, lag_ms = first.machine.config, first.lag_ms
-            found = attributed(first.revision, config, self._told, lag_ms=lag_ms)
-            if found.cause:
-                departed = departed_by(first.revision, found.cause)
-                self._oracle = judge(departed, config, self._told, lag_ms=lag_ms)
+        found = attributed(self._revision, self._config, self._told, lag_ms=self.lag_ms)
+        if found.cause:
+            departed = departed_by(self._revision, found.cause)
+            self._oracle = judge(departed, self._config, self._told, lag_ms=self.lag_ms)

@@ -2,8 +2,9 @@
 
 One member of a group of our own sends heartbeats all the time, and another one falls silent again
 and again.  This shows how long a request takes, how late our own event loop is, and whether session
-timers fire.  A missing answer counts as a violation only while the control group's requests are
-quick and its timers fire.
+timers fire.  A missing answer counts as a violation only where this is *shown*: in the whole time
+of the case the control's requests were answered, and quickly, and its timers fired.  A control that
+fails, or is silent itself, shows nothing, so nothing late is held against the target then.
 """
 
 from __future__ import annotations
@@ -12,11 +13,12 @@ import asyncio
 import contextlib
 import itertools
 import time
-from bisect import bisect_left
-from collections.abc import Iterator
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from fencepost.conformance.plans.plan import LEAST_LAG_MS
 from fencepost.model.coordinator import (
     AsyncCoordinator,
     CoordinatorFailure,
@@ -31,24 +33,54 @@ from fencepost.model.messages.messages import (
     SyncGroupRequest,
 )
 
-LEAST_LAG_MS = 300
 _FACTOR = 3
+_SPARE_MS = 2000
+"""Beside a delay of more than a second, so much is allowed instead of `_FACTOR` times as much."""
+
 _BEAT_S = 0.05
+_LONGEST_REST_S = 1.0
+_GAP_S = 1.0
+"""A control that is silent for longer, and longer than its requests take, shows nothing."""
+
+_NEAR_S = 1.0
+"""What happened so shortly before or after counts, too."""
+
 _ANSWER_CAP_S = 30.0
+_LONGEST_LAG_S = 15.0
+_POLL_S = 0.1
 _UNKNOWN_MEMBER_ID = 25
+
+
+@dataclass(frozen=True, slots=True)
+class TimerRound:
+    """A member of the control that fell silent: when it joined and was looked for, in seconds.
+
+    `fired`: it had been removed by then.
+    """
+
+    began: float
+    ended: float
+    fired: bool
 
 
 @dataclass(slots=True)
 class LagMeter:
-    """Samples of latency, each with its time, in seconds of the monotonic clock.
+    """What the control saw, each with its time, in seconds of the monotonic clock.
 
-    `samples`: when something ended, and how long it took; `waiting`: the start of what is still
-    under way, which says as much about a target that stalls.
+    `samples`: when something ended, and how long it took; `answered`: when requests of the control
+    were answered; `lost`: when those that failed began and ended; `rounds`: of its timers, and
+    `failed_rounds`: how many came to no end; `waiting`: the start of what is still under way, which
+    says as much about a target that stalls.  `outages`: when the broker was down on purpose, which
+    is no evidence of anything.
     """
 
     samples: list[tuple[float, float]] = field(default_factory=list)
-    expiries: list[tuple[float, bool]] = field(default_factory=list)
+    answered: list[float] = field(default_factory=list)
+    rounds: list[TimerRound] = field(default_factory=list)
     waiting: list[float] = field(default_factory=list)
+    lost: list[tuple[float, float]] = field(default_factory=list)
+    failed_rounds: int = 0
+    outages: Sequence[tuple[float, float]] = ()
 
     def note(self, seconds: float) -> None:
         """Add a sample of so many seconds, which ends now."""
@@ -56,38 +88,131 @@ class LagMeter:
 
     @contextlib.contextmanager
     def measured(self) -> Iterator[None]:
-        """Add a sample of the time that the body takes; none if it fails."""
+        """Add a sample of the time that the body takes, and whether it failed."""
         begun = time.monotonic()
         self.waiting.append(begun)
         try:
             yield
-            self.note(time.monotonic() - begun)
+        except (CoordinatorFailure, UnsupportedError):
+            self.lost.append((begun, time.monotonic()))
+            raise
+        else:
+            self.answered.append(time.monotonic())
         finally:
+            self.note(time.monotonic() - begun)
             self.waiting.remove(begun)
 
     def worst_ms(self, began: float, ended: float) -> int:
         """The longest sample between two times, or just before and after, in ms."""
-        first = bisect_left(self.samples, (began - 1,))
-        near = [s for at, s in itertools.islice(self.samples, first, None) if at - s <= ended + 1]
+        first = bisect_left(self.samples, (began - _NEAR_S,))
+        near = [
+            s
+            for at, s in itertools.islice(self.samples, first, None)
+            if at - s <= ended + _NEAR_S and not self._was_down(at - s, at)
+        ]
         now = time.monotonic()
-        near += [now - begun for begun in self.waiting if begun <= ended + 1]
+        near += [
+            now - begun
+            for begun in self.waiting
+            if begun <= ended + _NEAR_S and not self._was_down(begun, now)
+        ]
         return int(max(near, default=0.0) * 1000)
 
     def lag_ms(self, began: float, ended: float) -> int:
         """The lag, in ms, to allow for what happened between two times."""
+        worst = self.worst_ms(began, ended)
+        return max(LEAST_LAG_MS, min(_FACTOR * worst, worst + _SPARE_MS))
+
+    def safe_lag_ms(self, began: float, ended: float) -> int:
+        """The lag, in ms, beyond which something counts as late, if the control was quick."""
         return max(LEAST_LAG_MS, _FACTOR * self.worst_ms(began, ended))
 
     def trustworthy(self, began: float, ended: float, lag_ms: int) -> bool:
-        """Whether the allowed lag was well above the control's latency, and its timers fired."""
-        fired = [fired for at, fired in self.expiries if at <= ended + 30]
-        return lag_ms >= _FACTOR * self.worst_ms(began, ended) and (not fired or any(fired))
+        """Whether the control was seen to be quick all the time, and its timers fired."""
+        return self.answers_throughout(began, ended, lag_ms) and self._timers_fired(began, ended)
+
+    def answers_throughout(self, began: float, ended: float, lag_ms: int) -> bool:
+        """Whether the control's requests were answered all the time, well within this lag."""
+        if lag_ms < _FACTOR * self.worst_ms(began, ended) or self.was_cut(began, ended):
+            return False
+        first = bisect_right(self.answered, began) - 1
+        if first < 0:
+            return False
+        after = bisect_left(self.answered, ended)
+        marks = [*self.answered[first : after + 1]]
+        if after == len(self.answered):
+            marks.append(ended)
+        longest = max(_GAP_S, lag_ms / 1000 / _FACTOR + 2 * _BEAT_S)
+        return all(
+            until - since <= longest or self._was_down(since, until)
+            for since, until in itertools.pairwise(marks)
+        )
+
+    def was_cut(self, began: float, ended: float) -> bool:
+        """Whether requests of the control failed between two times, or just before and after."""
+        return any(
+            begun <= ended + _NEAR_S and at >= began - _NEAR_S and not self._was_down(begun, at)
+            for begun, at in self.lost
+        )
+
+    def has_answered_since(self, moment: float) -> bool:
+        """Whether a request of the control was answered after a time."""
+        return bool(self.answered) and self.answered[-1] > moment
+
+    def _timers_fired(self, began: float, ended: float) -> bool:
+        """Whether all timers of the control fired that ran then, and some did.
+
+        Where they never could be tried, because the target refuses, they show nothing, and the
+        other requests must be enough.
+        """
+        if not self.rounds:
+            return self.failed_rounds > 0
+        then = [
+            r.fired
+            for r in self.rounds
+            if r.began <= ended + _NEAR_S
+            and r.ended >= began
+            and not self._was_down(r.began, r.ended)
+        ]
+        return bool(then) and all(then)
+
+    async def timers_seen(self, ended: float, within_s: float) -> None:
+        """Wait until timers were tried that ran at a time, but no longer than so many seconds."""
+        limit = time.monotonic() + within_s
+        failed = self.failed_rounds
+        while time.monotonic() < limit:
+            if any(r.ended >= ended for r in self.rounds[-2:]):
+                return
+            if not self.rounds and self.failed_rounds > failed:
+                return
+            await asyncio.sleep(_POLL_S)
+
+    async def recovers(self, within_s: float) -> bool:
+        """Wait until a request of the control is answered; False: none was, in so many seconds."""
+        begun = time.monotonic()
+        while not self.has_answered_since(begun):
+            if time.monotonic() - begun > within_s:
+                return False
+            await asyncio.sleep(_POLL_S)
+        return True
+
+    def _was_down(self, began: float, ended: float) -> bool:
+        return any(down <= ended and up >= began for down, up in self.outages)
 
 
 class Control:
-    """The control groups: one scope for requests that are answered at once, one for timers."""
+    """The control groups: one scope for requests that are answered at once, one for timers.
+
+    `outages`: when the broker is down on purpose; the list may grow meanwhile.
+    """
 
     def __init__(
-        self, quick: AsyncCoordinator, timed: AsyncCoordinator, hello: Hello, session_ms: int
+        self,
+        quick: AsyncCoordinator,
+        timed: AsyncCoordinator,
+        hello: Hello,
+        session_ms: int,
+        outages: Sequence[tuple[float, float]] = (),
     ) -> None:
         self._quick = _Asker(quick)
         self._timed = _Asker(timed)
@@ -95,19 +220,24 @@ class Control:
         self._sync_version = hello.apis["SyncGroup"][0]
         self._beat_version = hello.apis["Heartbeat"][0]
         self._session_ms = session_ms
-        self.meter = LagMeter()
+        self._rounds = itertools.count(1)
+        self.meter = LagMeter(outages=outages)
+
+    @property
+    def round_s(self) -> float:
+        """How long its timers take to be tried, in seconds, on a target that is quick."""
+        return (self._session_ms + LEAST_LAG_MS) / 1000
 
     async def run(self) -> None:
-        """Measure until cancelled; a target that fails here fails in the cases too."""
+        """Measure until cancelled.  What fails is noted, and tried again."""
         await asyncio.gather(self._watch_loop(), self._beat(), self._expire())
 
     async def warm_up(self, rounds: int = 10) -> int:
         """Take some first samples; returns the lag to allow, in ms."""
         began = time.monotonic()
-        with contextlib.suppress(CoordinatorFailure, UnsupportedError):
-            for _ in range(rounds):
-                await self._measured_beat()
-                await asyncio.sleep(0.01)
+        for _ in range(rounds):
+            await self._measured_beat()
+            await asyncio.sleep(0.01)
         return self.meter.lag_ms(began, time.monotonic())
 
     async def _watch_loop(self) -> None:
@@ -117,14 +247,20 @@ class Control:
             self.meter.note(max(0.0, time.monotonic() - begun - _BEAT_S))
 
     async def _beat(self) -> None:
-        with contextlib.suppress(CoordinatorFailure, UnsupportedError):
-            while True:
-                await self._measured_beat()
-                await asyncio.sleep(_BEAT_S)
+        rest_s = _BEAT_S
+        while True:
+            rest_s = _BEAT_S if await self._measured_beat() else min(2 * rest_s, _LONGEST_REST_S)
+            await asyncio.sleep(rest_s)
 
-    async def _measured_beat(self) -> None:
-        with self.meter.measured():
-            await self._heartbeat(self._quick, "control", "nobody", -1)
+    async def _measured_beat(self) -> bool:
+        """Whether a heartbeat was answered."""
+        try:
+            with self.meter.measured():
+                await self._heartbeat(self._quick, "control", "nobody", -1)
+        except (CoordinatorFailure, UnsupportedError):
+            await self._quick.hang_up()
+            return False
+        return True
 
     async def _expire(self) -> None:
         """A member joins, syncs, falls silent, and checks whether it was removed; again and again.
@@ -132,15 +268,29 @@ class Control:
         It syncs because a coordinator may have lost the timer that a join starts (KAFKA-9752).  A
         case finds that fault; here it would make all other results doubtful.
         """
-        with contextlib.suppress(CoordinatorFailure, UnsupportedError):
-            for number in itertools.count(1):
-                group = f"silent-{number}"
-                member_id = await self._join(group)
-                await self._sync(group, member_id)
-                await asyncio.sleep((self._session_ms + LEAST_LAG_MS) / 1000)
-                body = await self._heartbeat(self._timed, group, member_id, 1)
-                fired = body is not None and body["errorCode"] == _UNKNOWN_MEMBER_ID
-                self.meter.expiries.append((time.monotonic(), fired))
+        rest_s = _BEAT_S
+        while True:
+            try:
+                self.meter.rounds.append(await self._timer_round(f"silent-{next(self._rounds)}"))
+            except (CoordinatorFailure, UnsupportedError):
+                self.meter.failed_rounds += 1
+                await self._timed.hang_up()
+                rest_s = min(2 * rest_s, _LONGEST_REST_S)
+                await asyncio.sleep(rest_s)
+            else:
+                rest_s = _BEAT_S
+
+    async def _timer_round(self, group: str) -> TimerRound:
+        """Try a timer once.  Raises CoordinatorFailure, UnsupportedError."""
+        began = time.monotonic()
+        member_id = await self._join(group)
+        await self._sync(group, member_id)
+        await asyncio.sleep(self._session_ms / 1000)
+        lag_ms = self.meter.lag_ms(began, time.monotonic())
+        await asyncio.sleep(min(lag_ms / 1000, _LONGEST_LAG_S))
+        body = await self._heartbeat(self._timed, group, member_id, 1)
+        fired = body["errorCode"] == _UNKNOWN_MEMBER_ID
+        return TimerRound(began, time.monotonic(), fired)
 
     async def _join(self, group: str) -> str:
         message = JoinGroupRequest(
@@ -153,7 +303,9 @@ class Control:
         )
         version = self._join_version
         body = await self._timed.ask("JoinGroup", version, message.to_body(version))
-        return "" if body is None else str(body.get("memberId", ""))
+        if body["errorCode"] != 0:
+            raise CoordinatorFailure(f"the control's JoinGroup was refused: {body['errorCode']}")
+        return str(body.get("memberId", ""))
 
     async def _sync(self, group: str, member_id: str) -> None:
         message = SyncGroupRequest(group_id=group, generation_id=1, member_id=member_id)
@@ -162,28 +314,39 @@ class Control:
 
     async def _heartbeat(
         self, asker: _Asker, group: str, member_id: str, generation: int
-    ) -> dict[str, Any] | None:
+    ) -> dict[str, Any]:
         message = HeartbeatRequest(group_id=group, generation_id=generation, member_id=member_id)
         version = self._beat_version
         return await asker.ask("Heartbeat", version, message.to_body(version))
 
 
 class _Asker:
-    """Sends one request after the other on one connection."""
+    """Sends one request after the other on one connection; after a failure, on a new one."""
 
     def __init__(self, coordinator: AsyncCoordinator) -> None:
         self._coordinator = coordinator
         self._asked = itertools.count(1)
+        self._connections = itertools.count(1)
+        self._connection = "control"
 
-    async def ask(self, api: str, version: int, body: dict[str, Any]) -> dict[str, Any] | None:
-        """The answer; None if the connection ended.  Raises CoordinatorFailure on timeout."""
+    async def ask(self, api: str, version: int, body: dict[str, Any]) -> dict[str, Any]:
+        """The answer.  Raises CoordinatorFailure if there is none, or its connection ended."""
         request_id = f"control-{next(self._asked)}"
-        send = Send(request_id, "control", "fencepost", api, version, body)
+        send = Send(request_id, self._connection, "fencepost", api, version, body)
         answers = list(await self._coordinator.send(send))
         end = time.monotonic() + _ANSWER_CAP_S
         while time.monotonic() < end:
             for answer in answers:
-                if answer.id == request_id:
-                    return None if answer.body is None else dict(answer.body)
+                if answer.id != request_id:
+                    continue
+                if answer.body is None:
+                    raise CoordinatorFailure(f"the connection of the control's {api} was closed")
+                return dict(answer.body)
             answers = list(await self._coordinator.advance(1000))
         raise CoordinatorFailure(f"the control's {api} was not answered within {_ANSWER_CAP_S:g} s")
+
+    async def hang_up(self) -> None:
+        """End the connection; the next request takes another."""
+        with contextlib.suppress(CoordinatorFailure, UnsupportedError):
+            await self._coordinator.disconnect(self._connection)
+        self._connection = f"control {next(self._connections)}"

@@ -3,17 +3,22 @@
 A late answer or a closed connection may come from the link: a lost packet, a stall, a cut.  The
 control group can't show what happens to one connection alone.  But a faulty target fails at the
 same request again and again, and a bad link fails anywhere.  So such a failure counts when it was
-seen `SIGHTS` times at the same request, and no attempt passed.
+seen `SIGHTS` times at the same request, and no attempt passed.  Where the control was cut off, too,
+and could connect again, it doesn't count at all.
 """
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, field, replace
 
+from fencepost.conformance.execution.latency_monitor import LagMeter
 from fencepost.conformance.execution.outcome import CaseResult, Outcome
 from fencepost.properties.oracle.verdict import Wrong
 
 SIGHTS = 3
+_BACK_S = 5.0
+"""A target that answers nobody for so long is gone, which no link explains."""
 
 
 def may_be_the_link(result: CaseResult) -> bool:
@@ -29,6 +34,14 @@ def is_cut_off(result: CaseResult) -> bool:
     if result.outcome is not Outcome.FAIL:
         return False
     return result.violation is None or result.violation.wrong is Wrong.CLOSED
+
+
+async def acquitted(result: CaseResult, meter: LagMeter, began: float) -> CaseResult:
+    """A failure since a time as unknown, if the control was cut off, too, and is not any more."""
+    if not meter.was_cut(began, time.monotonic()) or not await meter.recovers(_BACK_S):
+        return result
+    why = f"the control was cut off, too, so the network link may be the cause: {result.message}"
+    return replace(result, outcome=Outcome.UNKNOWN, message=why, level=result.case.level)
 
 
 @dataclass(slots=True)

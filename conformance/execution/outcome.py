@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any
 
@@ -15,7 +15,8 @@ from fencepost.conformance.targets.target import Provenance
 from fencepost.model.coordinator import Config
 from fencepost.model.revision import Revision
 from fencepost.model.table.table import LEVELS, Level
-from fencepost.properties.mutants.attribution import Attribution, attributed
+from fencepost.properties.mutants.attribution import Attribution, attributed, departures_in
+from fencepost.properties.mutants.departures import DEPARTURES
 from fencepost.properties.oracle.fingerprint import (
     TARGET_FAILED,
     Fingerprint,
@@ -108,11 +109,32 @@ class CaseResult:
         recording = self.recording
         if recording is None or self.violation is None:
             raise ValueError(f"{self.case.id} shows no failure that could be attributed")
-        if recording.attribution is None:
-            recording.attribution = attributed(
-                revision, recording.config, recording.history, lag_ms=recording.lag_ms
-            )
-        return recording.attribution
+        return _attribution_of(recording, revision)
+
+
+def graded(verdict: Verdict, recording: Recording, revision: Revision) -> Verdict:
+    """The verdict with its violation as grave as its fault, which has one level wherever it shows.
+
+    A violation has the level of the rule that was broken.  Where known departures explain the whole
+    recording, they are the fault, and it is no graver than they are.
+    """
+    violation = verdict.violation
+    if violation is None:
+        return verdict
+    names = departures_in(_attribution_of(recording, revision).cause)
+    if not names:
+        return verdict
+    gravest = min((DEPARTURES[name].level for name in names), key=LEVELS.index)
+    level = max(violation.level, gravest, key=LEVELS.index)
+    return replace(verdict, violation=replace(violation, level=level))
+
+
+def _attribution_of(recording: Recording, revision: Revision) -> Attribution:
+    if recording.attribution is None:
+        recording.attribution = attributed(
+            revision, recording.config, recording.history, lag_ms=recording.lag_ms
+        )
+    return recording.attribution
 
 
 @dataclass(frozen=True, slots=True)

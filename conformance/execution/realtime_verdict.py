@@ -1,9 +1,10 @@
 """Judge what was recorded on a real clock, with more and more allowance for lateness.
 
 First the history is judged with the lag that was measured while it was recorded.  A violation that
-remains with any larger lag counts.  One that a larger lag explains counts only while the control
-group shows a quick target: as SHOULD at most if the target's own patience explains it, and at its
-rule's level if that is not enough, for an answer that is so late may as well never come.
+remains with any larger lag counts: with one as long as the whole history, nothing is late.  One
+that a larger lag explains counts only while the control group shows a quick target: as SHOULD at
+most if the target's own patience explains it, and at its rule's level if that is not enough, for an
+answer that is so late may as well never come.
 """
 
 from __future__ import annotations
@@ -17,7 +18,22 @@ from fencepost.model.table.table import LEVELS, Level
 from fencepost.properties.oracle.oracle import judge
 from fencepost.properties.oracle.verdict import Verdict, Violation
 
-_GENEROUS_MS = 30_000
+GENEROUS_MS = 30_000
+"""So much lag is allowed for at least where nothing is known of how late a target is."""
+
+
+_UNPROVEN = (
+    "the answer was late, and so was the control group, or it was not seen to be quick, or its "
+    "timers did not fire"
+)
+
+
+def lag_to_allow_ms(meter: LagMeter, began: float, ended: float) -> int:
+    """The lag, in ms, by which a run may be late, for all that the control has shown."""
+    lag_ms = meter.safe_lag_ms(began, ended)
+    if meter.answers_throughout(began, ended, lag_ms):
+        return lag_ms
+    return max(lag_ms, GENEROUS_MS)
 
 
 def verdict_of(recording: Recording, revision: Revision, meter: LagMeter) -> Verdict:
@@ -26,33 +42,45 @@ def verdict_of(recording: Recording, revision: Revision, meter: LagMeter) -> Ver
     Where the measured lag gives a violation, the history is judged with more and more lag.  What is
     wrong even then does not depend on lateness, and is what is reported.
     """
-    lag = max(recording.lag_ms, meter.lag_ms(recording.began, recording.ended))
+    lag = max(recording.written_for_ms, meter.lag_ms(recording.began, recording.ended))
     tight = _judge(recording, revision, lag)
     if tight.violation is None:
         recording.lag_ms = lag
         return tight
-    patient_lag = max(recording.patience_ms, lag)
+    safe_lag = meter.safe_lag_ms(recording.began, recording.ended)
+    patient_lag = max(recording.patience_ms, lag, safe_lag)
+    any_lag = max(GENEROUS_MS, 10 * lag, 2 * patient_lag, _length_ms(recording))
     patient = _judge(recording, revision, patient_lag)
     if patient.violation is not None:
         recording.lag_ms = patient_lag
         violation = _sharpened(patient.violation, tight.violation)
         patient = replace(patient, violation=violation)
-        if _judge(recording, revision, max(_GENEROUS_MS, 10 * lag)).violation is not None:
+        if _judge(recording, revision, any_lag).violation is not None:
             return patient
-        found = replace(patient, violation=replace(violation, late=True))
+        found, shown_by = replace(patient, violation=replace(violation, late=True)), patient_lag
     else:
-        recording.lag_ms = lag
+        recording.lag_ms = shown_by = lag
         slow = max((tight.violation.level, Level.SHOULD), key=LEVELS.index)
         found = replace(tight, violation=replace(tight.violation, late=True, level=slow))
-    if meter.trustworthy(recording.began, recording.ended, lag):
+    if meter.trustworthy(recording.began, recording.ended, shown_by):
         return found
-    recording.lag_ms = max(_GENEROUS_MS, 10 * lag)
-    why = "the answer was late, and so was the control group, or its timers did not fire"
-    return replace(found, violation=None, unknown=why, used=frozenset())
+    recording.lag_ms = any_lag
+    return replace(found, violation=None, unknown=_UNPROVEN, used=frozenset())
+
+
+def rests_on_lateness(verdict: Verdict) -> bool:
+    """Whether more evidence of how late the target is could change it."""
+    late = verdict.violation is not None and verdict.violation.late
+    return late or verdict.unknown == _UNPROVEN
 
 
 def _judge(recording: Recording, revision: Revision, lag_ms: int) -> Verdict:
     return judge(revision, recording.config, recording.history, lag_ms=lag_ms).verdict()
+
+
+def _length_ms(recording: Recording) -> int:
+    """With so much lag, nothing in the recording is late."""
+    return max((event.at_ms for event in recording.history), default=0) + 1
 
 
 def _sharpened(violation: Violation, tight: Violation) -> Violation:

@@ -13,8 +13,17 @@ from typing import Any
 
 from fencepost.model.table.table import Level
 
+LEAST_LAG_MS = 300
+"""A real clock is never trusted to show less."""
+
+_LONG_MS = 30_000
 _LONG_DELAY_MS = 2000
 _TICK_MS = 500
+_SPACE = 8
+"""Times that a case holds against each other differ by so many times the lag."""
+
+_LONGEST_MS = 110_000
+"""A case that had to wait for longer would not be worth it."""
 
 
 def instance_of(who: str) -> str | None:
@@ -197,8 +206,10 @@ def times_for(
 ) -> Times:
     """Times that a target's settings allow and its clock can show (`lag_ms` 0: a virtual clock).
 
-    A short rebalance always ends before a short session that began with it.  `session_ms`: the long
-    session timeout that is wanted on a real clock; `tick_ms`: how coarse the target's timers are.
+    A short rebalance always ends before a short session that began with it, and that before what is
+    long: as far as the settings allow, the long times grow with the lag, too; see `blurred`.
+    `session_ms`: the long session timeout that is wanted on a real clock; `tick_ms`: how coarse the
+    target's timers are.
     """
     least = config.get("group.min.session.timeout.ms") or 0
     most = config.get("group.max.session.timeout.ms") or 2**31 - 1
@@ -208,9 +219,12 @@ def times_for(
         session, long = min(20 * short + 4 * delay, most), 10 * short
         quick = min(2000, short // 2)
         return Times(session, short, long, quick, long, delay, 1, 0, 0, *_ticks(least, most, 0))
-    long, quick = 30_000, max(1000, 5 * lag_ms)
-    short = max(least, quick + 3 * lag_ms, delay + 3 * lag_ms)
-    session = max(min(most, session_ms), short)
+    space = _SPACE * lag_ms
+    quick = max(1000, 5 * lag_ms)
+    short = max(least, quick + space, delay + 3 * lag_ms)
+    long = max(_LONG_MS, min(short + space, _LONGEST_MS))
+    wanted = max(session_ms, long + space) if session_ms > _LONG_MS else session_ms
+    session = max(min(most, wanted), short)
     settle = max(20, lag_ms // 8)
     margin = 2 * lag_ms
     formation = delay if delay >= _LONG_DELAY_MS else long

@@ -7,7 +7,7 @@ nothing of it is left running.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from types import TracebackType
@@ -89,6 +89,30 @@ class ScopeNeeds:
     isolated: bool = False
     restarts: bool = False
     settings: Mapping[str, int | None] = field(default_factory=dict)
+
+
+@runtime_checkable
+class Place(Protocol):
+    """A server of a target; some targets have several."""
+
+    @property
+    def outages(self) -> Sequence[tuple[float, float]]:
+        """When it was down on purpose, in seconds of the monotonic clock."""
+        ...
+
+    def scope(self, label: str) -> AbstractAsyncContextManager[AsyncCoordinator]:
+        """A scope on this server."""
+        ...
+
+
+@runtime_checkable
+class Placed(Protocol):
+    """A scope that knows its server."""
+
+    @property
+    def place(self) -> Place:
+        """The server."""
+        ...
 
 
 @runtime_checkable

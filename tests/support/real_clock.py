@@ -1,7 +1,7 @@
 """A target with a real clock around the model, so that `certify` can be tested where time runs.
 
 Each scope is a model of its own, whose virtual clock follows the event loop's.  A target may lie,
-and its answers may be late in the cases, while its control is quick.
+and its answers may be late in the cases, while its control is quick; or it stands still as a whole.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Self
 
 from support.runs import KAFKA_4, Lie, honest
@@ -38,8 +38,29 @@ QUICK: dict[str, int | None] = {
 """Settings that let cases end soon."""
 
 
+@dataclass(frozen=True)
+class Stalls:
+    """A target that stands still now and then, as one that is stopped; times in ms of its life."""
+
+    first_ms: int
+    every_ms: int
+    for_ms: int
+
+    def until(self, now_ms: int) -> int:
+        """When it goes on, if it stands still; else now."""
+        within = (now_ms - self.first_ms) % self.every_ms
+        stands = now_ms >= self.first_ms and within < self.for_ms
+        return now_ms - within + self.for_ms if stands else now_ms
+
+
+NEVER = Stalls(0, 1, 0)
+
+
 class RealClockModel(AsyncCoordinator):
-    """The model on the event loop's clock.  `late_ms`: how long its answers are on their way."""
+    """The model on the event loop's clock.  `late_ms`: how long its answers are on their way.
+
+    `stalls`: when it handles nothing; they are counted from `since`, in seconds of the loop.
+    """
 
     def __init__(
         self,
@@ -48,7 +69,11 @@ class RealClockModel(AsyncCoordinator):
         *,
         late_ms: int = 0,
         lie: Lie = honest,
+        stalls: Stalls = NEVER,
+        since: float | None = None,
     ) -> None:
+        self._stalls = stalls
+        self._since = asyncio.get_running_loop().time() if since is None else since
         self._settings = dict(settings)
         self._late_ms = late_ms
         self._lie = lie
@@ -62,14 +87,24 @@ class RealClockModel(AsyncCoordinator):
         self._model_ms = 0
         self._sent: dict[str, Send] = {}
         self._way: list[tuple[int, Answer]] = []
+        self._unread: list[Send] = []
 
     def _now_ms(self) -> int:
         return int((self._clock() - self._begun) * 1000)
 
+    def _stands_still(self) -> bool:
+        life_ms = int((self._clock() - self._since) * 1000)
+        return self._stalls.until(life_ms) > life_ms
+
     def _catch_up(self) -> None:
+        if self._stands_still():
+            return
         now = self._now_ms()
         passed, self._model_ms = now - self._model_ms, now
         self._post(self._inner.advance(passed))
+        unread, self._unread = self._unread, []
+        for request in unread:
+            self._post(self._inner.send(request))
 
     def _post(self, answers: list[Answer]) -> None:
         for answer in answers:
@@ -79,6 +114,8 @@ class RealClockModel(AsyncCoordinator):
 
     def _arrived(self) -> list[Answer]:
         self._catch_up()
+        if self._stands_still():
+            return []
         there = [answer for at, answer in self._way if at <= self._model_ms]
         self._way = [(at, answer) for at, answer in self._way if at > self._model_ms]
         return there
@@ -96,9 +133,8 @@ class RealClockModel(AsyncCoordinator):
 
     async def send(self, request: Send) -> list[Answer]:
         """Handled now; answered when the answer has arrived."""
-        self._catch_up()
         self._sent[request.id] = request
-        self._post(self._inner.send(request))
+        self._unread.append(request)
         return self._arrived()
 
     async def advance(self, ms: int) -> list[Answer]:
@@ -114,7 +150,9 @@ class RealClockModel(AsyncCoordinator):
         """What is on its way to this connection is lost, too."""
         there = self._arrived()
         mine = {answer.id for _, answer in self._way}
+        mine |= {request.id for request in self._unread}
         mine = {r for r in mine if self._sent[r].connection == connection}
+        self._unread = [request for request in self._unread if request.id not in mine]
         self._way = [(at, answer) for at, answer in self._way if answer.id not in mine]
         dropped = self._inner.disconnect(connection).dropped
         return Dropped(tuple(there), (*dropped, *sorted(mine)))
@@ -140,7 +178,10 @@ class RealClockTarget:
         late_ms: int = 0,
         lie: Lie = honest,
         settings: Mapping[str, int | None] | None = None,
+        stalls: Stalls = NEVER,
     ) -> None:
+        self._stalls = stalls
+        self._since: float | None = None
         self.name = "real-clock"
         self.capacity = 100
         self.scopes: list[str] = []
@@ -168,9 +209,14 @@ class RealClockTarget:
     ) -> AsyncIterator[AsyncCoordinator]:
         del isolated, restarts
         self.scopes.append(label)
-        if "/" in label:
-            yield RealClockModel(
-                self._revision, self._settings, late_ms=self._late_ms, lie=self._lie
-            )
-        else:
-            yield RealClockModel(self._revision, self._settings)
+        if self._since is None:
+            self._since = asyncio.get_running_loop().time()
+        in_case = "/" in label
+        yield RealClockModel(
+            self._revision,
+            self._settings,
+            late_ms=self._late_ms if in_case else 0,
+            lie=self._lie if in_case else honest,
+            stalls=self._stalls,
+            since=self._since,
+        )

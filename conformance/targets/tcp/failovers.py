@@ -8,6 +8,7 @@ down waits until it is up.
 from __future__ import annotations
 
 import asyncio
+import math
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -39,6 +40,8 @@ class Failovers:
         self._changed = 0
         self._tasks: set[asyncio.Task[None]] = set()
         self.count = 0
+        self.outages: list[tuple[float, float]] = []
+        """When the broker was down, in s of the monotonic clock; one that lasts has no end."""
 
     @asynccontextmanager
     async def taking_part(self) -> AsyncIterator[None]:
@@ -93,12 +96,15 @@ class Failovers:
         for hang_up, _ in batch:
             hang_up()
         result: float | Exception
+        down = time.monotonic()
+        self.outages.append((down, math.inf))
         try:
             await self._end_broker()
             result = time.monotonic()
             await self._start_broker()
         except Exception as error:  # noqa: BLE001  (each of those that wait gets it)
             result = error
+        self.outages[-1] = (down, time.monotonic())
         self.count += 1
         self._up.set()
         for _, done in batch:

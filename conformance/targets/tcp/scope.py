@@ -14,6 +14,7 @@ import asyncio
 import math
 import time
 from collections.abc import Callable, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -57,6 +58,15 @@ class Cluster(Protocol):
     anchor: Address
     is_alone: bool
     may_refuse: bool
+
+    @property
+    def outages(self) -> Sequence[tuple[float, float]]:
+        """When it was down on purpose."""
+        ...
+
+    def scope(self, label: str) -> AbstractAsyncContextManager[AsyncCoordinator]:
+        """Another scope."""
+        ...
 
     def describe(self) -> Hello:
         """What the broker can do."""
@@ -108,6 +118,11 @@ class TcpScope(AsyncCoordinator):
         self.strays: list[str] = []
         """What the broker sent unasked, in sentences; each is a finding of the next answer too."""
         self._begun = self._clock()
+
+    @property
+    def place(self) -> Cluster:
+        """The broker, or the brokers, behind it."""
+        return self._cluster
 
     async def hello(self) -> Hello:
         """The versions that work; a TCP connection can be dropped, the broker not restarted."""

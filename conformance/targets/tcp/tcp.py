@@ -13,7 +13,7 @@ import asyncio
 import contextlib
 import itertools
 import secrets
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Self
 
@@ -243,6 +243,11 @@ class TcpTarget(Target):
             scope = TcpScope(self)
             stack.push_async_callback(scope.close)
             yield scope
+
+    @property
+    def outages(self) -> Sequence[tuple[float, float]]:
+        """When it was down on purpose, in seconds of the monotonic clock."""
+        return () if self._failovers is None else self._failovers.outages
 
     async def restart(self, hang_up: Callable[[], None]) -> float:
         """Let the broker fail over, together with all scopes that want it; when it had ended.

@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from support.control import meter_of
 from support.real_clock import QUICK, RealClockTarget
 from support.runs import KAFKA_4, Liar, Lie, about, honest
 from support.virtual_clock import at_once
@@ -19,10 +20,12 @@ from fencepost.conformance.catalogue.registry import Entry, Registry
 from fencepost.conformance.catalogue.script import Script
 from fencepost.conformance.certify import certify as certifying
 from fencepost.conformance.certify.certify import OpenTarget, Options, certify
-from fencepost.conformance.execution.latency_monitor import LEAST_LAG_MS, LagMeter
+from fencepost.conformance.execution.controls import Watched
+from fencepost.conformance.execution.latency_monitor import LagMeter
 from fencepost.conformance.execution.outcome import CaseResult, Certificate, Outcome, Overall
 from fencepost.conformance.execution.realtime_verdict import verdict_of
 from fencepost.conformance.execution.runner import Recording
+from fencepost.conformance.plans.plan import LEAST_LAG_MS
 from fencepost.conformance.targets.in_process import InProcessCoordinator, InProcessTarget
 from fencepost.model.coordinator import Answer, AsyncCoordinator, CoordinatorFailure, Hello, Send
 from fencepost.model.history import Answered, Event, Passed, Sent
@@ -189,13 +192,12 @@ def verdict_and_lag(
     samples: Sequence[float] = (0.01,),
     fired: Sequence[bool] = (True,),
 ) -> tuple[Any, int]:
-    meter = LagMeter([(10.5, s) for s in samples], [(10.5, f) for f in fired])
-    return verdict_of(recording, KAFKA_4, meter), recording.lag_ms
+    return verdict_of(recording, KAFKA_4, meter_of(samples, fired)), recording.lag_ms
 
 
 def suite_with(meter: LagMeter) -> OpenTarget:
     hello = Hello("a target", "0", "real", KAFKA_4.apis)
-    return OpenTarget(RealClockTarget(), KAFKA_4, hello, QUICK, Options(), meter, LEAST_LAG_MS)
+    return OpenTarget(RealClockTarget(), KAFKA_4, hello, QUICK, Options(), Watched(meter))
 
 
 def test_in_time() -> None:
@@ -233,6 +235,14 @@ def test_later_than_anybody_waits_is_as_bad_as_no_answer() -> None:
     assert lag_ms == 5000
 
 
+def test_minutes_of_lateness_are_held_against_no_target_whose_control_is_late_too() -> None:
+    for control in ({"samples": (30.0,)}, {"fired": (False,)}, {"fired": ()}):
+        verdict, _ = verdict_and_lag(heard(97_588, RIGHT), **control)
+        assert (verdict.violation, verdict.unknown is None) == (None, False)
+    verdict, _ = verdict_and_lag(heard(97_588, RIGHT))
+    assert verdict.violation.late is True
+
+
 def test_silence_rests_on_lateness() -> None:
     quick, _ = verdict_and_lag(heard(None, {}, passed_ms=11_000))
     assert quick.violation.late is True
@@ -244,7 +254,7 @@ def test_silence_rests_on_lateness() -> None:
 
 def test_silence_while_the_control_waits_too(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(time, "monotonic", lambda: 21.0)
-    stalled = LagMeter([(10.1, 0.01)], [(10.2, True)], waiting=[10.5])
+    stalled = meter_of(ended=10.5, waiting=[10.5])
     silent = replace(heard(None, {}, passed_ms=11_000), ended=21.0)
     assert verdict_of(silent, KAFKA_4, stalled).violation is None
 

@@ -11,7 +11,6 @@ from fencepost.model.coordinator import Answer, Send
 from fencepost.model.history import Answered, Passed, Sent
 from fencepost.model.messages.messages import HeartbeatRequest, HeartbeatResponse
 from fencepost.model.revisions.base import KAFKA_4
-from fencepost.properties.oracle.oracle import Oracle
 
 _ASKED = HeartbeatRequest(group_id="g", generation_id=1, member_id="nobody").to_body(4)
 _LIE = HeartbeatResponse(error_code=0).to_body(4)
@@ -31,7 +30,7 @@ def seconds(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
 
 def listener(every_s: float) -> Listener:
-    heard = Listener(Oracle(KAFKA_4, {}, lag_ms=0), every_s)
+    heard = Listener(KAFKA_4, {}, 0, every_s)
     for event in _EVENTS:
         heard.observe(event)
     return heard
@@ -71,3 +70,17 @@ def test_the_verdict_is_of_everything(seconds: list[float]) -> None:
     assert seconds == [0.0]
     assert listener(5).verdict() == listener(0).verdict()
     assert listener(5).verdict().violation is not None
+
+
+def test_with_more_lag_all_is_judged_anew() -> None:
+    late = (_EVENTS[0], Passed(2000))
+    heard = Listener(KAFKA_4, {}, 300, 0)
+    for event in late:
+        heard.observe(event)
+    assert heard.is_violated
+    heard.relax(list(late), 300)
+    assert heard.is_violated
+    heard.relax(list(late), 3000)
+    assert heard.open()
+    heard.observe(Passed(20_000))
+    assert heard.is_violated

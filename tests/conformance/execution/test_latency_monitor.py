@@ -6,13 +6,16 @@ import asyncio
 import contextlib
 import time
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
+from support.control import meter_of
 from support.real_clock import RealClockModel
 from support.virtual_clock import at_once
 
 from fencepost.conformance.execution import latency_monitor
-from fencepost.conformance.execution.latency_monitor import LEAST_LAG_MS, Control, LagMeter
+from fencepost.conformance.execution.latency_monitor import Control, LagMeter, TimerRound
+from fencepost.conformance.plans.plan import LEAST_LAG_MS
 from fencepost.conformance.targets.registry import find_revision
 from fencepost.model.coordinator import Answer, CoordinatorFailure, Send
 
@@ -29,10 +32,12 @@ PATIENCE_S = 60
         ([0.01], LEAST_LAG_MS),
         ([0.1], LEAST_LAG_MS),
         ([0.101], 303),
-        ([0.5, 0.01, 2.0, 0.3], 6000),
+        ([1.0], 3000),
+        ([1.01], 3010),
+        ([0.5, 0.01, 2.0, 0.3], 4000),
     ],
 )
-def test_three_times_the_worst_but_never_too_little(samples: list[float], lag_ms: int) -> None:
+def test_well_above_the_worst(samples: list[float], lag_ms: int) -> None:
     assert LagMeter([(10.5, seconds) for seconds in samples]).lag_ms(10, 11) == lag_ms
 
 
@@ -65,40 +70,113 @@ def test_what_is_still_waited_for_counts(monkeypatch: pytest.MonkeyPatch) -> Non
     assert meter.worst_ms(5, 8) == 0
 
 
-def test_what_failed_was_no_measure() -> None:
+def test_what_failed_is_bad_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [10.0]
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
     meter = LagMeter()
-    with pytest.raises(CoordinatorFailure), meter.measured():
+
+    def fall_over() -> None:
+        now[0] = 12.0
         raise CoordinatorFailure("it fell over")
-    assert (meter.waiting, meter.samples) == ([], [])
+
+    with pytest.raises(CoordinatorFailure), meter.measured():
+        fall_over()
+    assert (meter.waiting, meter.answered) == ([], [])
+    assert meter.samples == [(12.0, 2.0)]  # it took that long at least
+    assert meter.lost == [(10.0, 12.0)]
+    assert meter.was_cut(10.5, 11)
+    assert not meter.was_cut(5, 8)
 
 
-# Trust.
+# Trust: nothing is believed because nothing was seen.
+
+
+def trusted(meter: LagMeter, lag_ms: int = LEAST_LAG_MS) -> bool:
+    return meter.trustworthy(10, 11, lag_ms)
 
 
 @pytest.mark.parametrize(
-    ("worst", "lag_ms", "trusted"), [(0.1, 300, True), (0.101, 300, False), (0.101, 303, True)]
+    ("worst", "lag_ms", "believed"), [(0.1, 300, True), (0.101, 300, False), (0.101, 303, True)]
 )
 def test_a_lag_that_the_control_came_near_to_is_not_trusted(
-    worst: float, lag_ms: int, trusted: bool
+    worst: float, lag_ms: int, believed: bool
 ) -> None:
-    assert LagMeter([(10.5, worst)]).trustworthy(10, 11, lag_ms) is trusted
+    assert trusted(meter_of([worst]), lag_ms) is believed
+
+
+def test_a_control_that_never_was_answered_shows_nothing() -> None:
+    assert not trusted(meter_of(answered=[]))
+    assert not trusted(LagMeter())
 
 
 @pytest.mark.parametrize(
-    ("expiries", "trusted"),
+    ("until", "again", "believed"),
+    [(10.2, 10.9, True), (9.5, 10.6, False), (9.5, 99.0, False), (10.5, 99.0, True)],
+)
+def test_a_control_that_was_silent_meanwhile_shows_nothing(
+    until: float, again: float, believed: bool
+) -> None:
+    answered = [t for t in meter_of().answered if t <= until or t >= again]
+    assert trusted(meter_of(answered=answered)) is believed
+
+
+def test_a_control_that_failed_meanwhile_shows_nothing() -> None:
+    assert not trusted(meter_of(lost=[(10.4, 10.41)]))
+    assert trusted(meter_of(lost=[(5.0, 5.01)]))
+
+
+def test_a_broker_that_was_down_on_purpose_is_not_late() -> None:
+    answered = [t for t in meter_of().answered if t < 10.2 or t > 10.8]
+    meter = meter_of([0.6], at=10.7, answered=answered, lost=[(10.2, 10.3)], waiting=[10.25])
+    meter.rounds = [TimerRound(4, 10.4, fired=False), TimerRound(10.8, 17, fired=True)]
+    assert not trusted(meter)
+    meter.outages = [(10.15, 10.7)]
+    assert trusted(meter)
+
+
+@pytest.mark.parametrize(
+    ("rounds", "failed", "believed"),
     [
-        ([], True),
-        ([(10.5, True)], True),
-        ([(10.5, False)], False),
-        ([(9.0, False), (10.5, True)], True),
-        ([(10.5, False), (50.0, True)], False),
-        ([(50.0, False)], True),
+        ([], 0, False),  # not tried yet
+        ([], 1, True),  # it can't be tried: this target refuses
+        ([(4.5, 10.5, True)], 0, True),
+        ([(4.5, 10.5, False)], 0, False),
+        ([(4.5, 10.5, True), (10.5, 17.0, False)], 0, False),
+        ([(1.0, 7.0, True)], 5, False),  # before, and it failed since
+        ([(11.5, 17.0, True)], 0, True),
+        ([(12.5, 18.0, True)], 0, False),  # too late to say anything
+        ([(1.0, 7.0, False), (7.0, 12.0, True)], 0, True),
     ],
 )
-def test_timers_that_never_fire_are_not_trusted(
-    expiries: list[tuple[float, bool]], trusted: bool
+def test_timers_are_trusted_that_were_seen_to_fire_then(
+    rounds: list[tuple[float, float, bool]], failed: int, believed: bool
 ) -> None:
-    assert LagMeter(expiries=expiries).trustworthy(10, 11, LEAST_LAG_MS) is trusted
+    seen = [TimerRound(*each) for each in rounds]
+    assert trusted(meter_of(rounds=seen, failed_rounds=failed)) is believed
+
+
+@at_once
+async def test_a_verdict_waits_for_timers_that_run() -> None:
+    meter = meter_of(fired=())
+    waiting = asyncio.create_task(meter.timers_seen(50.0, 60))
+    await asyncio.sleep(1)
+    assert not waiting.done()
+    meter.rounds.append(TimerRound(45.0, 51.0, fired=True))
+    await waiting
+    begun = time.monotonic()
+    await meter.timers_seen(99.0, 7)
+    assert time.monotonic() - begun == pytest.approx(7, abs=0.2)
+
+
+@at_once
+async def test_a_cut_is_told_from_the_end_of_the_target() -> None:
+    measured = await control(RealClockModel())
+    task = asyncio.create_task(measured.run())
+    assert await measured.meter.recovers(5)
+    task.cancel()
+    with contextlib.suppress(asyncio.CancelledError):
+        await task
+    assert not await measured.meter.recovers(5)
 
 
 # The control.
@@ -139,8 +217,8 @@ async def test_a_late_target_is_allowed_more() -> None:
 
 @at_once
 async def test_timers_are_seen_to_fire() -> None:
-    meter = await running(await control(RealClockModel()), lambda meter: len(meter.expiries) > 1)
-    assert [fired for _, fired in meter.expiries] == [True] * len(meter.expiries)
+    meter = await running(await control(RealClockModel()), lambda meter: len(meter.rounds) > 1)
+    assert {each.fired for each in meter.rounds} == {True}
     assert meter.samples
 
 
@@ -148,8 +226,8 @@ async def test_timers_are_seen_to_fire() -> None:
 async def test_a_lost_first_timer_is_not_the_controls_business() -> None:
     forgetful = RealClockModel(find_revision("mutant:kafka-9752"))
     measured = await control(RealClockModel(), forgetful)
-    meter = await running(measured, lambda meter: meter.expiries)
-    assert {fired for _, fired in meter.expiries} == {True}
+    meter = await running(measured, lambda meter: meter.rounds)
+    assert {each.fired for each in meter.rounds} == {True}
 
 
 @at_once
@@ -162,9 +240,9 @@ async def test_timers_are_seen_not_to_fire() -> None:
     nap = asyncio.sleep
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(asyncio, "sleep", soon)
-        meter = await running(measured, lambda meter: meter.expiries)
-    assert {fired for _, fired in meter.expiries} == {False}
-    assert not meter.trustworthy(0, meter.expiries[-1][0], 10**6)
+        meter = await running(measured, lambda meter: meter.rounds)
+    assert {each.fired for each in meter.rounds} == {False}
+    assert not meter.trustworthy(0, meter.rounds[-1].ended, 10**6)
 
 
 class Silent(RealClockModel):
@@ -185,25 +263,47 @@ class Broken(RealClockModel):
 
 @pytest.mark.parametrize("kind", [Silent, Broken])
 @at_once
-async def test_a_target_that_fails_ends_the_control_quietly(
+async def test_a_control_that_fails_is_noted_and_tried_again(
     kind: type[RealClockModel], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(latency_monitor, "_ANSWER_CAP_S", 0.05)
     measured = await control(kind(), kind())
-    await measured.warm_up()
-    assert measured.meter.expiries == []
-    async with asyncio.timeout(PATIENCE_S):
-        await measured._beat()
-        await measured._expire()
-    assert measured.meter.expiries == []
-    await running(measured, lambda meter: meter.samples)  # our own loop is watched on
+    await measured.warm_up(rounds=1)
+    meter = await running(measured, lambda meter: len(meter.lost) > 3 and meter.failed_rounds > 1)
+    assert (meter.answered, meter.rounds) == ([], [])
+    assert len(meter.samples) > len(meter.lost)  # our own loop is watched on
+    assert not meter.trustworthy(meter.lost[0][0], meter.lost[-1][1], 10**6)
+
+
+def closed(_: Send, answer: Answer) -> Answer:
+    return Answer(answer.id, answer.at_ms, None)
 
 
 @at_once
-async def test_a_connection_that_is_closed_is_no_failure() -> None:
-    def closed(_: Send, answer: Answer) -> Answer:
-        return Answer(answer.id, answer.at_ms, None)
-
+async def test_a_connection_that_is_closed_is_a_failure() -> None:
     measured = await control(RealClockModel(lie=closed), RealClockModel(lie=closed))
-    meter = await running(measured, lambda meter: meter.expiries)
-    assert {fired for _, fired in meter.expiries} == {False}
+    meter = await running(measured, lambda meter: len(meter.lost) > 3)
+    assert (meter.answered, meter.rounds) == ([], [])
+
+
+@at_once
+async def test_after_a_cut_the_control_goes_on() -> None:
+    cuts = [True] * 3
+
+    def sometimes(send: Send, answer: Answer) -> Answer:
+        return closed(send, answer) if cuts and cuts.pop() else answer
+
+    measured = await control(RealClockModel(lie=sometimes))
+    meter = await running(measured, lambda meter: len(meter.answered) > 3)
+    assert len(meter.lost) == 3
+
+
+@at_once
+async def test_a_refused_member_shows_no_timer() -> None:
+    def refused(send: Send, answer: Answer) -> Answer:
+        body = {**(answer.body or {}), "errorCode": 26}
+        return replace(answer, body=body) if send.api == "JoinGroup" else answer
+
+    measured = await control(RealClockModel(), RealClockModel(lie=refused))
+    meter = await running(measured, lambda meter: meter.failed_rounds > 1)
+    assert meter.rounds == []

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+import itertools
+import time
 from dataclasses import replace
 from typing import Any
 
@@ -11,7 +14,14 @@ from support.runs import KAFKA_4, about, entry, honest, result_of
 from support.virtual_clock import at_once
 
 from fencepost.conformance.certify.certify import Options, certify
-from fencepost.conformance.execution.link_faults import SIGHTS, Suspicions, may_be_the_link
+from fencepost.conformance.execution import latency_monitor
+from fencepost.conformance.execution.latency_monitor import LagMeter
+from fencepost.conformance.execution.link_faults import (
+    SIGHTS,
+    Suspicions,
+    acquitted,
+    may_be_the_link,
+)
 from fencepost.conformance.execution.outcome import CaseResult, Outcome
 from fencepost.model.coordinator import Answer, Send
 from fencepost.properties.oracle.verdict import Wrong
@@ -93,6 +103,36 @@ class Cuts:
 async def attempted(lie: Any) -> CaseResult:
     certificate = await certify(RealClockTarget(lie=lie), KAFKA_4, [entry(CASE)], Options())
     return certificate.results[0]
+
+
+@pytest.mark.parametrize(
+    ("lost", "answered", "outcome"),
+    [
+        ([], [10.0, 99.0], Outcome.FAIL),
+        ([(10.5, 10.6)], [10.0, 99.0], Outcome.UNKNOWN),  # and it could connect again
+        ([(10.5, 10.6)], [10.0], Outcome.FAIL),  # the target is gone
+        ([(1.0, 1.1)], [10.0, 99.0], Outcome.FAIL),  # long before
+    ],
+)
+def test_a_cut_that_the_control_suffers_too_is_not_the_targets(
+    lost: list[tuple[float, float]],
+    answered: list[float],
+    outcome: Outcome,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    cut = failure(Wrong.CLOSED)
+    clock = itertools.count(11.0, 0.25)
+    monkeypatch.setattr(latency_monitor, "_POLL_S", 0)
+    meter = LagMeter(lost=lost, answered=answered)
+
+    async def weighed() -> CaseResult:
+        monkeypatch.setattr(time, "monotonic", lambda: next(clock))
+        return await acquitted(cut, meter, began=10.0)
+
+    try:
+        assert asyncio.run(weighed()).outcome is outcome
+    finally:
+        monkeypatch.undo()
 
 
 @pytest.mark.parametrize(

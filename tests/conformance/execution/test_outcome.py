@@ -4,26 +4,28 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
+from support.places import ROOT
 from support.runs import LEVELS as OF_RULES
 
 from fencepost.conformance.catalogue import ENTRIES, entry
 from fencepost.conformance.catalogue.registry import Entry
 from fencepost.conformance.certify.certify import Options, certify
+from fencepost.conformance.execution import outcome
 from fencepost.conformance.execution.outcome import CaseResult, Outcome
 from fencepost.conformance.targets.in_process import InProcessTarget
 from fencepost.model.revision import Revision
 from fencepost.model.revisions.base import KAFKA_4
 from fencepost.model.table.table import LEVELS, Level
-from fencepost.properties.mutants import fault_level
 from fencepost.properties.mutants.catalogue import MUTANTS
 from fencepost.properties.mutants.departures import DEPARTURES, Departure, departed
 from fencepost.properties.oracle.fingerprint import broken_rule
 
-_KILLS = Path(__file__).with_name("mutant_kills.txt").read_text(encoding="utf-8").splitlines()
-KILLS = dict(line.split(" ", 1) for line in _KILLS)
+_KILLS = ROOT / "tests/properties/mutants/mutant_kills.txt"
+    (ROOT / "tests/properties/mutants/mutant_kills.txt").read_text(encoding="utf-8").splitlines()
+)
+KILLS = dict(line.split(" ", 1) for line in _KILLS.read_text("utf-8").splitlines())
 
 
 def failures(revision: Revision, entries: tuple[Entry, ...]) -> list[CaseResult]:
@@ -90,7 +92,7 @@ def test_a_level_is_lowered_by_departures_alone(monkeypatch: pytest.MonkeyPatch)
     """With no departure to explain it the same failure has the level of its rule."""
     revision = departed(KAFKA_4, (DEPARTURES["restart-session"],))
     grave = {n: replace(d, level=Level.MUST) for n, d in DEPARTURES.items()}
-    monkeypatch.setattr(fault_level, "DEPARTURES", grave)
+    monkeypatch.setattr(outcome, "DEPARTURES", grave)
     (result,) = failures(
         revision, (entry("JOIN-STATIC-EMPTY-STABLE/session-of-a-restart-is-longer"),)
     )

@@ -1,0 +1,58 @@
+"""From a recording and its verdict to the result of a case: what a pass takes.
+
+A pass is never the lack of a failure.  The whole plan was run, the oracle explained all of it, each
+explanation used the rules that the case is about, and no lag that had to be allowed blurs what the
+plan holds against each other.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fencepost.conformance.execution.explain import sentence, signature
+from fencepost.conformance.execution.outcome import CaseResult, Outcome
+from fencepost.conformance.execution.runner import Recording
+from fencepost.conformance.plans.contrasts import blurred
+from fencepost.conformance.plans.plan import Case
+from fencepost.model.revision import Revision
+from fencepost.properties.oracle.verdict import Verdict
+
+
+def case_result(
+    case: Case, recording: Recording, verdict: Verdict, revision: Revision
+) -> CaseResult:
+    """The result of one run of a case."""
+    common: dict[str, Any] = {
+        "case": case,
+        "verdict": verdict,
+        "recording": recording,
+        "notes": verdict.notes,
+    }
+    violation = verdict.violation
+    if violation is not None and not recording.moved:
+        return CaseResult(
+            outcome=Outcome.FAIL,
+            level=violation.level,
+            message=sentence(verdict, recording, revision),
+            observed=signature(verdict, recording),
+            **common,
+        )
+    why = _no_proof(case, recording, verdict)
+    outcome = Outcome.PASS if why is None else Outcome.UNKNOWN
+    return CaseResult(outcome=outcome, level=case.level, message=why or "", **common)
+
+
+def _no_proof(case: Case, recording: Recording, verdict: Verdict) -> str | None:
+    """Why a run without a violation is no pass, if it isn't."""
+    if recording.moved:
+        return "the coordinator moved or was loading meanwhile"
+    if verdict.unknown is not None:
+        return verdict.unknown
+    if (gap := recording.gap()) is not None:
+        return gap
+    times, lag_ms = recording.times, recording.lag_ms
+    if lag_ms and times is not None and (why := blurred(case, times, lag_ms)) is not None:
+        return why
+    if missing := sorted(set(case.rules) - verdict.used):
+        return f"the history can also be explained without {', '.join(missing)}"
+    return None

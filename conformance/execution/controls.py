@@ -1,0 +1,84 @@
+"""The controls of a target: one beside the cases on each of its servers, as they are used.
+
+A server of its own may be late, or down, while the others are quick.  So each is watched, from the
+first case on it; one that a case has for itself is watched as long as that case runs.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+
+from fencepost.conformance.execution.latency_monitor import Control, LagMeter
+from fencepost.conformance.plans.plan import LEAST_LAG_MS, times_for
+from fencepost.conformance.targets.target import Place, Placed, Target
+from fencepost.model.coordinator import AsyncCoordinator, Config, Hello
+
+Scope = Callable[[str], AbstractAsyncContextManager[AsyncCoordinator]]
+
+
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """A control that runs: its meter, how long its timers take, the lag when it began; where."""
+
+    meter: LagMeter
+    round_s: float = 0.0
+    lag_ms: int = LEAST_LAG_MS
+    place: Place | None = None
+
+
+class Controls:
+    """The controls of a target with a real clock; `stack` ends them."""
+
+    def __init__(self, hello: Hello, config: Config, stack: AsyncExitStack) -> None:
+        self._hello = hello
+        self._session_ms = times_for(config, lag_ms=1).short_session
+        self._stack = stack
+        self._shared: dict[Place, asyncio.Task[Watched]] = {}
+
+    async def first(self, target: Target) -> Watched:
+        """Watch the server on which the target has its scopes unless a case needs another."""
+        watched = await self._stack.enter_async_context(self._watching(target.scope))
+        if watched.place is not None:
+            self._shared[watched.place] = asyncio.create_task(_given(watched))
+        return watched
+
+    @asynccontextmanager
+    async def beside(
+        self, scope: AsyncCoordinator, otherwise: Watched, *, alone: bool
+    ) -> AsyncIterator[Watched]:
+        """The control of the server that a scope is on; `alone`: the server ends with the scope."""
+        if not isinstance(scope, Placed):
+            yield otherwise
+            return
+        place = scope.place
+        if place not in self._shared and alone:
+            async with self._watching(place.scope) as watched:
+                yield watched
+            return
+        if place not in self._shared:
+            entered = self._stack.enter_async_context(self._watching(place.scope))
+            self._shared[place] = asyncio.create_task(entered)
+        yield await asyncio.shield(self._shared[place])
+
+    @asynccontextmanager
+    async def _watching(self, scope: Scope) -> AsyncIterator[Watched]:
+        async with scope("control") as quick, scope("control timers") as timed:
+            place = quick.place if isinstance(quick, Placed) else None
+            outages = () if place is None else place.outages
+            control = Control(quick, timed, self._hello, self._session_ms, outages)
+            lag_ms = await control.warm_up()
+            measuring = asyncio.create_task(control.run())
+            try:
+                yield Watched(control.meter, control.round_s, lag_ms, place)
+            finally:
+                measuring.cancel()
+                with contextlib.suppress(asyncio.CancelledError):
+                    await measuring
+
+
+async def _given(watched: Watched) -> Watched:
+    return watched
