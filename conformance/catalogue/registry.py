@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from fencepost.conformance.catalogue.script import Script
+from fencepost.conformance.catalogue.script import Script, SetUp
 from fencepost.conformance.plans.plan import Case, Needs
 from fencepost.model.table.table import LEVELS, Level
 from fencepost.properties.oracle.candidate import worst
@@ -33,13 +33,12 @@ class Entry:
     delayed: bool | None
     write: Write
 
-    def case(self, levels: Mapping[str, Level], *, delayed: bool, at_once: bool = True) -> Case:
-        """The case, for a target with or without an initial delay, and joins at once.
+    def case(self, levels: Mapping[str, Level], *, delayed: bool, way: SetUp | None = None) -> Case:
+        """The case, for a target with or without an initial delay, its group set up in this way.
 
         Its level is that of its most binding rule, unless it names its own.
         """
-        script = Script(delayed=delayed, at_once=at_once)
-        self.write(script)
+        script = self.script(delayed=delayed, way=way)
         level = self.level or worst([levels.get(rule, LEVELS[0]) for rule in self.rules])
         return Case(
             self.id,
@@ -50,6 +49,12 @@ class Entry:
             self.needs,
             self.isolated,
         )
+
+    def script(self, *, delayed: bool, way: SetUp | None = None) -> Script:
+        """What `case` is made of; it knows which requests set the group up."""
+        script = Script(delayed=delayed, way=way)
+        self.write(script)
+        return script
 
 
 def as_entry(case: Case) -> Entry:
