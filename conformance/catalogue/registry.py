@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from fencepost.conformance.catalogue.script import Script
+from fencepost.conformance.catalogue.script import Script, SetUp
 from fencepost.conformance.plans.plan import Case, Needs
 from fencepost.model.table.table import LEVELS, Level
 
@@ -32,14 +32,13 @@ class Entry:
     delayed: bool | None
     write: Write
 
-    def case(self, levels: Mapping[str, Level], *, delayed: bool, at_once: bool = True) -> Case:
-        """The case, for a target with or without an initial delay, and joins at once.
+    def case(self, levels: Mapping[str, Level], *, delayed: bool, way: SetUp | None = None) -> Case:
+        """The case, for a target with or without an initial delay, its group set up in this way.
 
         Its level is that of the rule that it is about, its first, unless it has its own.  A failure
         has the level of the rule that was broken, whichever case meets it.
         """
-        script = Script(delayed=delayed, at_once=at_once)
-        self.write(script)
+        script = self.script(delayed=delayed, way=way)
         level = self.level or next((levels[r] for r in self.rules if r in levels), LEVELS[0])
         return Case(
             self.id,
@@ -50,6 +49,12 @@ class Entry:
             self.needs,
             self.isolated,
         )
+
+    def script(self, *, delayed: bool, way: SetUp | None = None) -> Script:
+        """What `case` is made of; it knows which requests set the group up."""
+        script = Script(delayed=delayed, way=way)
+        self.write(script)
+        return script
 
 
 def as_entry(case: Case) -> Entry:

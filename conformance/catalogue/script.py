@@ -8,7 +8,10 @@ send, with the ids that the member was told.
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
+from enum import Enum
 from typing import Any
 
 from fencepost.conformance.plans.plan import (
@@ -46,6 +49,13 @@ def subscription(*topics: str) -> bytes:
     return struct.pack(">hi", 0, len(topics)) + listed + struct.pack(">i", -1)
 
 
+def newer_subscription(metadata: bytes) -> bytes:
+    """The same subscription in version 3: no partitions owned, no generation, no rack."""
+    if metadata[:2] != bytes(2):
+        return metadata
+    return struct.pack(">h", 3) + metadata[2:] + struct.pack(">iih", 0, -1, -1)
+
+
 AUTO: Any = object()
 """What a correct client would say."""
 
@@ -55,21 +65,53 @@ ROUNDROBIN = (("roundrobin", subscription("t")),)
 BOTH = (*RANGE, *ROUNDROBIN)
 
 
+_OLDER_JOIN, _OLDER_SYNC = 5, 3
+"""The first versions in which a member can name its instance."""
+
 NOBODY = "nobody-00000000-0000-0000-0000-000000000000"
 """A member id that was never handed out."""
+
+
+class Entering(Enum):
+    """How a dynamic member enters a group, where the case is not about that."""
+
+    AT_ONCE = "without an id, in JoinGroup up to version 3"
+    ID_FIRST = "with an id that they are given first, in JoinGroup from version 4"
+    STATIC = "as static members"
+
+
+@dataclass(frozen=True, slots=True)
+class SetUp:
+    """A way to bring a group into the state in which a case begins.
+
+    `older`: in the first versions with instances; `metadata`: with subscriptions of version 3.
+    """
+
+    entering: Entering = Entering.AT_ONCE
+    older: bool = False
+    metadata: bool = False
+
+    def __str__(self) -> str:
+        """Return it in words."""
+        older = ["in JoinGroup up to 5 and SyncGroup up to 3"] if self.older else []
+        metadata = ["with subscriptions of version 3"] if self.metadata else []
+        return ", ".join([f"dynamic members enter {self.entering.value}", *older, *metadata])
 
 
 class Script:
     """Collects the steps of one case.
 
     `delayed`: the target waits before the first generation of a group; without that delay the
-    member that joins first is alone in generation 1.  `at_once`: the target has versions in which a
-    dynamic member can join without being given an id first.
+    member that joins first is alone in generation 1.  `way`: how groups are set up; `set_up`: the
+    labels of the requests that do so, and that another way may send otherwise.
     """
 
-    def __init__(self, *, delayed: bool, at_once: bool = True) -> None:
+    def __init__(self, *, delayed: bool, way: SetUp | None = None) -> None:
         self.delayed = delayed
-        self.at_once = at_once
+        self.way = way or SetUp()
+        self.set_up: set[str] = set()
+        self._sets_up = False
+        self._made_static: set[str] = set()
         self.steps: list[Step] = []
         self._last: dict[str, str] = {}
         self._habits: dict[str, dict[str, Any]] = {}
@@ -95,6 +137,8 @@ class Script:
         """Send any request; `version`: exactly this; `at_most`: the highest that is no higher."""
         label = f"{who} {api} {len(self.steps) + 1}"
         self._last[who] = label
+        if self._sets_up:
+            self.set_up.add(label)
         self.steps.append(RequestStep(label, who, api, fields, version, at_most, connection))
         if wait:
             self.steps.append(Await((label,)))
@@ -132,7 +176,12 @@ class Script:
         api: str = "JoinGroup",
         **asked: Any,
     ) -> None:
-        mine = instance_of(who) if instance is AUTO else instance
+        mine = self._instance(who) if instance is AUTO else instance
+        is_first = who not in self._last
+        if self.way.metadata:
+            protocols = [(name, newer_subscription(metadata)) for name, metadata in protocols]
+        if self.way.older and version is None:
+            asked["at_most"] = min(asked.get("at_most") or _OLDER_JOIN, _OLDER_JOIN)
         fields: dict[str, Any] = {
             "group_id": group,
             "session_timeout_ms": Ms("session") if session is None else session,
@@ -144,7 +193,8 @@ class Script:
             fields["rebalance_timeout_ms"] = Ms("rebalance") if rebalance is None else rebalance
         if mine is not None:
             fields["group_instance_id"] = mine
-        self.ask(who, api, version=version, **asked, **fields)
+        with self._setting_up() if is_first else nullcontext():
+            self.ask(who, api, version=version, **asked, **fields)
 
     def enter(self, who: str, *, wait: bool = False, settle: bool = False, **join: Any) -> None:
         """Join as a new member: in one request, which a dynamic one can up to version 3 only.
@@ -152,12 +202,26 @@ class Script:
         So only cases that are about MEMBER_ID_REQUIRED depend on it.
         """
         said = {**self._habits.get(who, {}), **join}
-        if instance_of(who) is None and said.get("version") is None:
-            if self.at_once:
-                join["at_most"] = min(said.get("at_most") or 3, 3)
-            else:
-                self.join(who, member_id="", wait=True, **join)
-        self.join(who, wait=wait, settle=settle, **join)
+        with self._setting_up():
+            if instance_of(who) is None and said.get("version") is None:
+                match self.way.entering:
+                    case Entering.AT_ONCE:
+                        join["at_most"] = min(said.get("at_most") or 3, 3)
+                    case Entering.ID_FIRST:
+                        self.join(who, member_id="", wait=True, **join)
+                    case Entering.STATIC:
+                        self._made_static.add(who)
+            self.join(who, wait=wait, settle=settle, **join)
+
+    @contextmanager
+    def _setting_up(self) -> Iterator[None]:
+        """Requests in this block may be sent in another way."""
+        before, self._sets_up = self._sets_up, True
+        yield
+        self._sets_up = before
+
+    def _instance(self, who: str) -> str | None:
+        return who if who in self._made_static else instance_of(who)
 
     def sync(
         self,
@@ -177,10 +241,12 @@ class Script:
         `wait`, `settle`: as for a join; `said`: see `_member_fields` and `ask`.
         """
         given = tuple((IdOf(member), member.encode()) for member in assign)
+        if self.way.older and version is None:
+            at_most = min(at_most or _OLDER_SYNC, _OLDER_SYNC)
         top = version if version is not None else at_most
         for name in who:
             assigned = assignments_of(given) if force else AssignmentsIfLeader(name, given)
-            fields = _member_fields(name, assignments=assigned, **said)
+            fields = self._member_fields(name, assignments=assigned, **said)
             if top is None or top >= 5:
                 kind = ProtocolOf(name, "type") if protocol_type is AUTO else protocol_type
                 protocol = ProtocolOf(name, "name") if protocol_name is AUTO else protocol_name
@@ -192,13 +258,13 @@ class Script:
     def beat(self, *who: str, **said: Any) -> None:
         """Heartbeat of each; `said`: see `_member_fields` and `ask`."""
         for name in who:
-            self.ask(name, "Heartbeat", **_member_fields(name, **said))
+            self.ask(name, "Heartbeat", **self._member_fields(name, **said))
 
     def leave(
         self, who: str, *rows: tuple[Any, str | None], group: str = "g", **asked: Any
     ) -> None:
         """LeaveGroup from version 3: rows of (member id, instance id); by default the sender's."""
-        own: tuple[Any, str | None] = (IdOf(who), instance_of(who))
+        own: tuple[Any, str | None] = (IdOf(who), self._instance(who))
         pairs = rows or (own,)
         members = tuple(LeavingMember(member_id=m, group_instance_id=i) for m, i in pairs)
         self.ask(who, "LeaveGroup", group_id=group, members=members, **asked)
@@ -214,7 +280,7 @@ class Script:
         """OffsetCommit of one partition; `said`: see `_member_fields` and `ask`."""
         part = CommitPartition(partition_index=0, committed_offset=offset)
         topics = (CommitTopic(name=topic, partitions=(part,)),)
-        self.ask(who, "OffsetCommit", **_member_fields(who, topics=topics, **said))
+        self.ask(who, "OffsetCommit", **self._member_fields(who, topics=topics, **said))
 
     def fetch(
         self, who: str, *, version: int | None = None, at_most: int | None = 7, group: str = "g"
@@ -239,6 +305,26 @@ class Script:
     def list_groups(self, *, version: int | None = None, states: tuple[str, ...] = ()) -> None:
         """ListGroups, from a connection of its own."""
         self.ask("admin", "ListGroups", version=version, states_filter=states)
+
+    def _member_fields(
+        self,
+        who: str,
+        *,
+        group: str = "g",
+        generation: Any = AUTO,
+        member_id: Any = AUTO,
+        instance: Any = AUTO,
+        **more: Any,
+    ) -> dict[str, Any]:
+        """The fields by which a member of a group says who it is, around what else it says."""
+        mine = self._instance(who) if instance is AUTO else instance
+        fields = {
+            "group_id": group,
+            "generation_id": GenerationOf(who) if generation is AUTO else generation,
+            "member_id": IdOf(who) if member_id is AUTO else member_id,
+            **more,
+        }
+        return fields if mine is None else {**fields, "group_instance_id": mine}
 
     # Time and faults.
 
@@ -299,18 +385,20 @@ class Script:
         for name in joining:
             self.enter(name, **join)
             self.settle()
-        for name in members:
-            self.join(name, **join)
+        with self._setting_up():
+            for name in members:
+                self.join(name, **join)
         self.wait(*joining, *members)
 
     def synced(self, *who: str) -> None:
         """All of these sync, the first (who leads) last; each is assigned its own name."""
         leader, *followers = who
-        for name in followers:
-            self.sync(name, assign=who)
-        if followers:
-            self.settle()
-        self.sync(leader, assign=who)
+        with self._setting_up():
+            for name in followers:
+                self.sync(name, assign=who)
+            if followers:
+                self.settle()
+            self.sync(leader, assign=who)
         self.wait(*who)
 
     def preparing(self, *who: str, joining: str = "n", **join: Any) -> None:
@@ -323,23 +411,3 @@ class Script:
 def assignments_of(pairs: tuple[tuple[Any, bytes], ...]) -> Any:
     """Assignments that are sent whoever leads."""
     return tuple(SyncAssignment(member_id=m, assignment=a) for m, a in pairs)
-
-
-def _member_fields(
-    who: str,
-    *,
-    group: str = "g",
-    generation: Any = AUTO,
-    member_id: Any = AUTO,
-    instance: Any = AUTO,
-    **more: Any,
-) -> dict[str, Any]:
-    """The fields by which a member of a group says who it is, around what else it says."""
-    mine = instance_of(who) if instance is AUTO else instance
-    fields = {
-        "group_id": group,
-        "generation_id": GenerationOf(who) if generation is AUTO else generation,
-        "member_id": IdOf(who) if member_id is AUTO else member_id,
-        **more,
-    }
-    return fields if mine is None else {**fields, "group_instance_id": mine}

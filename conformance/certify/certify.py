@@ -19,6 +19,8 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from fencepost.conformance.catalogue.registry import Entry, as_entry
+from fencepost.conformance.catalogue.script import SetUp
+from fencepost.conformance.certify.set_up import SetUps, usual_way
 from fencepost.conformance.execution.case_result import case_result
 from fencepost.conformance.execution.controls import Controls, Watched
 from fencepost.conformance.execution.coverage import coverage_of
@@ -69,7 +71,6 @@ STAGGER_S = 0.01
 """Cases that run side by side start this many seconds apart."""
 
 _DELAY_MS = 3000
-_MEMBER_ID_REQUIRED_SINCE = 4
 
 Progress = Callable[[CaseResult], None]
 
@@ -119,7 +120,7 @@ async def certify(
     began = time.monotonic()
     async with opened(target, revision, options) as suite:
         hello, config = suite.hello, suite.config
-        results = await suite.run(entries)
+        results = suite.set_ups.reported(await suite.run(entries))
         return Certificate(
             provenance=target.provenance(),
             revision=revision.name,
@@ -135,6 +136,7 @@ async def certify(
             versions={},
             lag_ms=suite.lag_ms,
             seconds=time.monotonic() - began,
+            notes=suite.set_ups.notes(),
         )
 
 
@@ -162,6 +164,7 @@ class OpenTarget:
         self._levels = {rule.id: rule.level for _, rule in revision.rules()}
         self._idle = {r.id: r.defensive for _, r in revision.rules() if r.defensive is not None}
         self._places = asyncio.Semaphore(self.places)
+        self.set_ups = SetUps(usual_way(hello.apis), revision)
 
     async def run(self, entries: Iterable[Entry]) -> list[CaseResult]:
         """Run all cases, and return their results in the catalogue's order.
@@ -172,7 +175,12 @@ class OpenTarget:
         if isinstance(self._target, Configurable):
             wanted = [entry for entry in entries if entry.id not in self.options.skip]
             await self._target.prepare(
-                [_needed(self._written(e, self.config), self._wanted_config(e)) for e in wanted]
+                [
+                    _needed(
+                        self._written(e, self.config, self.set_ups.usual), self._wanted_config(e)
+                    )
+                    for e in wanted
+                ]
             )
         return await _staggered(self._case, entries)
 
@@ -198,7 +206,7 @@ class OpenTarget:
             await asyncio.sleep(wait_s)
         async with self._places:
             began = time.monotonic()
-            result = await self._attempt(as_entry(case), case, last=False)
+            result = await self._attempt(as_entry(case), case, self.set_ups.usual, last=False)
             return replace(result, seconds=time.monotonic() - began)
 
     @property
@@ -230,13 +238,14 @@ class OpenTarget:
         if self._watched is not None:
             await asyncio.sleep(wait_s)
         async with self._places:
-            result = await self._tried(entry)
+            result = await self._tried(entry, self.set_ups.usual)
+            result = await self.set_ups.judged(entry, result, partial(self._tried, entry))
         if self.options.progress is not None:
             self.options.progress(result)
         return result
 
-    async def _tried(self, entry: Entry) -> CaseResult:
-        case = self._written(entry, self.config)
+    async def _tried(self, entry: Entry, way: SetUp) -> CaseResult:
+        case = self._written(entry, self.config, way)
         if entry.id in self.options.skip:
             return CaseResult(case, Outcome.SKIPPED, case.level, "skipped by the user")
         for rule_id in case.rules:
@@ -251,7 +260,7 @@ class OpenTarget:
             began = time.monotonic()
             # A longer timeout is for what is undecided, not for what was seen to be wrong.
             last = attempt >= _ATTEMPTS and not suspicions.seen
-            result = await self._attempt(entry, case, last=last)
+            result = await self._attempt(entry, case, way, last=last)
             result = replace(result, attempts=attempt, seconds=time.monotonic() - began)
             if self._watched is None:
                 return result
@@ -262,11 +271,9 @@ class OpenTarget:
                 break
         return suspicions.weighed(result)
 
-    def _written(self, entry: Entry, config: Config) -> Case:
+    def _written(self, entry: Entry, config: Config, way: SetUp) -> Case:
         """The case as it is written for this target."""
-        oldest = self.hello.apis.get("JoinGroup", (0, 0))[0]
-        at_once = oldest < _MEMBER_ID_REQUIRED_SINCE
-        return entry.case(self._levels, delayed=self._delay(config) > 0, at_once=at_once)
+        return entry.case(self._levels, delayed=self._delay(config) > 0, way=way)
 
     def _scope(self, case: Case, wanted: Config) -> AbstractAsyncContextManager[AsyncCoordinator]:
         needed = _needed(case, wanted)
@@ -278,7 +285,7 @@ class OpenTarget:
     def _delay(config: Config) -> int:
         return config.get("group.initial.rebalance.delay.ms") or 0
 
-    async def _attempt(self, entry: Entry, case: Case, *, last: bool) -> CaseResult:
+    async def _attempt(self, entry: Entry, case: Case, way: SetUp, *, last: bool) -> CaseResult:
         try:
             settings = self._wanted_config(entry)
             async with self._scope(case, settings) as coordinator:
@@ -286,7 +293,7 @@ class OpenTarget:
                     config = (await coordinator.reset(settings)).config
                 except UnsupportedError as error:
                     return _unsupported(case, f"the setting {error}")
-                case = self._written(entry, config)
+                case = self._written(entry, config, way)
                 delayed = self._delay(config) > 0
                 if entry.delayed is not None and entry.delayed is not delayed:
                     wanted = "an initial delay" if entry.delayed else "no initial delay"

@@ -92,7 +92,8 @@ async def certificate_of(
     certificate = replace(certificate, versions=all_versions(), suite=suite.figures)
     # What was not chosen is skipped by the user, too: such a run certifies nothing.
     if unchosen := len(suite.entries) - len(entries):
-        certificate = replace(certificate, notes=(f"{unchosen} cases were not chosen",))
+        notes = (*certificate.notes, f"{unchosen} cases were not chosen")
+        certificate = replace(certificate, notes=notes)
     if known_failures is None:
         return certificate
     version = certificate.provenance.version

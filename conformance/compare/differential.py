@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 
 from fencepost.conformance.catalogue.registry import Entry
 from fencepost.conformance.certify.certify import STAGGER_S, OpenTarget
+from fencepost.conformance.certify.set_up import usual_way
 from fencepost.conformance.execution.outcome import CaseResult, Outcome
 from fencepost.conformance.execution.runner import unmet_need
 from fencepost.conformance.plans.order import DELAY, Versions
@@ -25,7 +26,6 @@ from fencepost.model.coordinator import Hello
 from fencepost.model.history import Sent
 
 _DELAY_MS = 3000
-_MEMBER_ID_REQUIRED_SINCE = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,8 +113,7 @@ class TargetPair:
         delayed = bool(fixed.get(DELAY)) if fixed else bool(entry.delayed)
         if entry.delayed is not None and entry.delayed is not delayed:
             return None, DELAY
-        oldest = self.apis.get("JoinGroup", (0, 0))[0]
-        case = entry.case({}, delayed=delayed, at_once=oldest < _MEMBER_ID_REQUIRED_SINCE)
+        case = entry.case({}, delayed=delayed, way=usual_way(self.apis))
         needs = replace(case.needs, config=self._wanted(case, delayed=delayed))
         case = self.fitted(replace(case, rules=(), needs=needs))
         config = fixed or case.needs.config

@@ -23,8 +23,8 @@ from fencepost.model.revisions import revisions
 from fencepost.traces.files.bad_input import BadInputError
 
 FORMS = (
-    "mock, model[:REVISION], mutant:NAME, kafka:VERSION[+old|+new], kfake, tcp://HOST:PORT, "
-    "exec:COMMAND"
+    "mock, model[:REVISION], mutant:NAME, kafka:VERSION[+old|+new], kfake, tansu, "
+    "tcp://HOST:PORT, exec:COMMAND"
 )
 DEFAULT_REVISION = "kafka-4"
 _MUTANT = "mutant:"
@@ -110,6 +110,10 @@ def find_target(name: str, options: TargetOptions) -> Target:
 
             properties = options.broker_properties()
             return KfakeTarget(properties=properties, logs=options.logs, capacity=SIDE_BY_SIDE)
+        case "tansu", False:
+            from fencepost.conformance.targets.brokers.tansu import TansuTarget
+
+            return TansuTarget(logs=options.logs, capacity=SIDE_BY_SIDE)
         case "exec", True if rest.strip():
             from fencepost.conformance.targets.stdio.stdio import ExecTarget
 

@@ -1,1 +1,1 @@
-"""Brokers that are started here: Apache Kafka, kfake, the mock of librdkafka."""
+"""Brokers that are started here: Apache Kafka, kfake, tansu, the mock of librdkafka."""

@@ -34,8 +34,9 @@ TARGETS = (
     *(f"kafka:{v}" for v in ("2.3.0", "2.4.1", "2.6.0", "2.8.0", "3.1.2", "3.3.1")),
     *(f"kafka:{v}" for v in ("3.9.1+old", "3.9.1+new", "4.1.1", "4.3.0")),
     "kfake",
+    "tansu",
 )
-TOOLS = {"kafka": ("java", "mvn"), "kfake": ("go",)}
+TOOLS = {"kafka": ("java", "mvn"), "kfake": ("go",), "tansu": ()}
 MOST_S = 900
 MOST_CASES = 3
 """So many cases of a target may be undecided on a machine that is busy with something else."""

