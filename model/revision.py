@@ -57,10 +57,12 @@ class Revision:
     `apis`: name → (lowest, highest version).  `empty_instance_is_none`: an instance id of "" means
     none, as early drafts have it.
 
-    The last three are for mutants (models that are broken on purpose), where no table can say what
-    is wrong.  `twists`: steps that are performed otherwise, each made from the model's own step.
-    `distort`: changes an answer before it is given.  `answer_versions`: (API, version asked) → the
-    version in whose shape the answer's body is written.
+    The last five are for mutants (models that are broken on purpose) and departures, where no table
+    can say what is wrong.  `twists`: steps that are performed otherwise, each made from the model's
+    own step.  `distort`: changes an answer before it is given.  `answer_versions`: (API, version
+    asked) → the version in whose shape the answer's body is written.  `restart_needs_room`: a join
+    by instance alone needs a free place, as if it added a member.  `unchecked`: rules of JoinGroup
+    after which nobody looks whether the join phase is over.
     """
 
     name: str
@@ -73,6 +75,8 @@ class Revision:
     twists: Mapping[Do, Twist] = field(default_factory=dict)
     distort: Distortion | None = None
     answer_versions: Mapping[tuple[str, int], int] = field(default_factory=dict)
+    restart_needs_room: bool = False
+    unchecked: frozenset[str] = frozenset()
 
     def rules(self) -> Iterator[tuple[Table, Rule]]:
         """Yield every rule with its table."""

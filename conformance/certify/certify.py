@@ -16,6 +16,7 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Sequen
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from copy import copy
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, TypeVar
 
 from fencepost.conformance.catalogue.registry import Entry, as_entry

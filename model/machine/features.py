@@ -105,12 +105,23 @@ def offer(group: Group | None, join: JoinGroupRequest) -> Offer:
     return Offer.SUPPORTED if good else Offer.UNSUPPORTED
 
 
-def room(group: Group | None, join: JoinGroupRequest, where: Inst, limit: int | None) -> Room:
-    """Compare group.max.size with the group.  To replace an instance's holder adds no member."""
+def room(
+    group: Group | None,
+    join: JoinGroupRequest,
+    where: Inst,
+    limit: int | None,
+    *,
+    restart_needs_room: bool = False,
+) -> Room:
+    """Compare group.max.size with the group.  To replace an instance's holder adds no member.
+
+    `restart_needs_room`: as if it did.
+    """
     if group is None or limit is None or group.state in {GroupState.EMPTY, GroupState.DEAD}:
         return Room.FREE
     own = join.member_id
-    if not own and where is Inst.OTHER and join.group_instance_id is not None:
+    replaces = not own and where is Inst.OTHER and not restart_needs_room
+    if replaces and join.group_instance_id is not None:
         own = group.holder(join.group_instance_id) or ""
     member = group.member(own) if own else None
     if group.state is GroupState.PREPARING:
@@ -142,8 +153,13 @@ def join_points(
     version: int,
     config: Config,
     here: Availability = Availability.HERE,
+    *,
+    restart_needs_room: bool = False,
 ) -> tuple[Point, ...]:
-    """Make the points of a join: several where a vote is tied."""
+    """Make the points of a join: several where a vote is tied.
+
+    `restart_needs_room`: as the revision's.
+    """
     where = state(group)
     kind = mid(group, join.member_id)
     instance = inst(group, join.group_instance_id, join.member_id)
@@ -166,6 +182,13 @@ def join_points(
     ):
         assert group is not None
         changes = selections(group, join)
+    free = room(
+        group,
+        join,
+        instance,
+        config["group.max.size"],
+        restart_needs_room=restart_needs_room,
+    )
     return tuple(
         (
             version,
@@ -179,7 +202,7 @@ def join_points(
             offered,
             subscription,
             change,
-            room(group, join, instance, config["group.max.size"]),
+            free,
         )
         for change in changes
     )

@@ -213,7 +213,14 @@ class Machine:
         works: list[Work] = []
         if message.group_instance_id == "" and self.revision.empty_instance_is_none:
             message = replace(message, group_instance_id=None)
-        for point in features.join_points(group, message, request.version, self.config, here):
+        for point in features.join_points(
+            group,
+            message,
+            request.version,
+            self.config,
+            here,
+            restart_needs_room=self.revision.restart_needs_room,
+        ):
             rule = self._tables["JoinGroup"].decide(point)
             work = Work(group, span, request)
             work.caller = message.member_id
@@ -221,7 +228,8 @@ class Machine:
             for done in self._perform(work, rule):
                 if rule.answer is not None:
                     done.emit(request.id, answers.join_error(message, rule, done.caller))
-                works += self._settle(done, group)
+                unchecked = rule.id in self.revision.unchecked
+                works += [done] if unchecked else self._settle(done, group)
         return works
 
     def _simple(

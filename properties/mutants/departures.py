@@ -9,7 +9,7 @@ does what was observed, as far as that can be told.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from fencepost.model.machine.perform_rebalance import rebalance
 from fencepost.model.messages.messages import SyncGroupResponse
@@ -35,24 +35,30 @@ class Departure:
     """A known departure.
 
     `about`: its title; `twists`: the effects that it changes; `level`: how grave it is at most,
-    whichever rule it is met at.
+    whichever rule it is met at; the others as a revision's.
     """
 
     name: str
     about: str
-    twists: Mapping[Do, Twist]
+    twists: Mapping[Do, Twist] = field(default_factory=dict)
     level: Level = Level.MUST
+    restart_needs_room: bool = False
+    unchecked: frozenset[str] = frozenset()
 
 
 def departed(base: Revision, departures: Iterable[Departure]) -> Revision:
     """Return a revision with these differences, called `BASE + NAME + …`."""
     twists = dict(base.twists)
-    name = base.name
+    name, needs_room, unchecked = base.name, base.restart_needs_room, base.unchecked
     for one in departures:
         name += f" + {one.name}"
+        needs_room |= one.restart_needs_room
+        unchecked |= one.unchecked
         for do, twist in one.twists.items():
             twists[do] = in_turn(twists[do], twist) if do in twists else twist
-    return replace(base, name=name, twists=twists)
+    return replace(
+        base, name=name, twists=twists, restart_needs_room=needs_room, unchecked=unchecked
+    )
 
 
 def _rebalances(_: Group, work: Work) -> None:
@@ -183,6 +189,16 @@ DEPARTURES: Mapping[str, Departure] = {
             "restart-in-first-join",
             "a restart during the first join is removed after its session timeout",
             {Do.REPLACE_HOLDER: afterwards(_still_new)},
+        ),
+        Departure(
+            "full-group",
+            "a full group refuses the restart of its own static member",
+            restart_needs_room=True,
+        ),
+        Departure(
+            "refused-member",
+            "a member that is refused for want of room holds up the rebalance",
+            unchecked=frozenset({"JOIN-GROUP-FULL", "JOIN-GROUP-FULL-PENDING"}),
         ),
     )
 }

@@ -85,12 +85,12 @@ def test_looks_of_one_known_cause_are_one_entry() -> None:
     assert [e.cause for e in entries_of([alike], tonight=TONIGHT, corpus={}, before=())] == [""]
     (again,) = entries_of(looks[2:3], tonight=TONIGHT, corpus={}, before=[caused])
     assert (again.cause, again.status, again.sure) == ("pending-leave", OPEN, EACH_TIME)
-    # A trace of that look that the cause doesn't explain is something else, and so it may be.
+    # A trace of that look with another cause is something else, and so it may be.
     odd = with_cause(
         shard_finding("e", shape="another", target="kafka:4.1.1", trace=finding("full-group"))
     )
     whole = entries_of([*looks[:3], odd], tonight=TONIGHT, corpus={}, before=())
-    assert {entry.cause: entry.seen for entry in whole} == {"pending-leave": 3, "": 1}
+    assert {entry.cause: entry.seen for entry in whole} == {"pending-leave": 3, "full-group": 1}
 
 
 def test_what_was_open_without_its_cause_is_not_open_beside_it() -> None:
