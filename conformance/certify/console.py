@@ -18,6 +18,7 @@ from fencepost.conformance.certify.known_failures import KNOWN, STALE
 from fencepost.conformance.certify.summary import (
     FAILED,
     broken_versions,
+    is_whole,
     spans,
     verdict_line,
 )
@@ -65,7 +66,7 @@ def print_certificate(certificate: Certificate, console: Console) -> None:
         _say(
             console, f"{plural(len(names), 'rule')} can't be reached on this target: {said}", "dim"
         )
-    if missed := certificate.coverage.missed:
+    if is_whole(certificate) and (missed := certificate.coverage.missed):
         _say(console, f"{plural(len(missed), 'rule')} covered by no case that passed", "dim")
     _say(console, verdict_line(certificate), _OVERALL[certificate.overall()])
 

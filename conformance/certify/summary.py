@@ -25,6 +25,12 @@ def left_out(certificate: Certificate) -> tuple[str, ...]:
     return (*reasons, *certificate.notes)
 
 
+def is_whole(certificate: Certificate) -> bool:
+    """Whether the whole catalogue was run: no case was skipped or not chosen."""
+    skipped = any(result.outcome is Outcome.SKIPPED for result in certificate.results)
+    return not (certificate.suite or certificate.notes or skipped)
+
+
 def certified(certificate: Certificate) -> bool:
     """Whether it holds and nothing was left out."""
     return (

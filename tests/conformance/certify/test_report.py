@@ -226,6 +226,22 @@ def test_a_violation_is_printed_with_its_steps_and_the_verdict_last() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("made", "said"),
+    [
+        (certificate(PASSES), True),
+        (certificate(PASSES, notes=("281 cases were not chosen",)), False),
+        (certificate(PASSES, suite={"name": "cover"}), False),
+        (certificate(PASSES, SKIPS), False),
+    ],
+    ids=["whole", "one chosen", "another suite", "one skipped"],
+)
+def test_rules_that_no_case_covers_are_counted_where_the_whole_catalogue_ran(
+    made: Certificate, said: bool
+) -> None:
+    assert ("1 rule covered by no case that passed" in printed(made)) is said
+
+
 def test_known_failures_are_a_line_for_each_reason() -> None:
     def listed(name: str, why: str) -> CaseResult:
         return replace(known(FAILS), case=replace(FAILS.case, id=name), notes=("r1", why))
