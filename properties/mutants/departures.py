@@ -193,11 +193,13 @@ DEPARTURES: Mapping[str, Departure] = {
         Departure(
             "full-group",
             "a full group refuses the restart of its own static member",
+            level=Level.SHOULD,  # the KIP says nothing of a group's size
             restart_needs_room=True,
         ),
         Departure(
             "refused-member",
             "a member that is refused for want of room holds up the rebalance",
+            level=Level.SHOULD,  # the KIP says nothing of a group's size
             unchecked=frozenset({"JOIN-GROUP-FULL", "JOIN-GROUP-FULL-PENDING"}),
         ),
     )

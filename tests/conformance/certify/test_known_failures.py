@@ -122,7 +122,7 @@ def shown(case_id: str, *departures: Departure) -> CaseResult:
     target = InProcessTarget("departed", departed(KAFKA_4, departures), "0")
     (found,) = (entry for entry in ENTRIES if entry.id == case_id)
     levels = {rule.id: rule.level for _, rule in KAFKA_4.rules()}
-    case = found.case(levels, delayed=True, at_once=False)
+    case = found.case(levels, delayed=True)
 
     async def run() -> CaseResult:
         async with opened(target, KAFKA_4, Options()) as suite:

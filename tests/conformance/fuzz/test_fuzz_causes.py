@@ -119,7 +119,7 @@ def unlisted(*, beside: str) -> Revision:
 def written(case_id: str) -> Case:
     levels = {rule.id: rule.level for _, rule in KAFKA_4.rules()}
     (entry,) = (entry for entry in ENTRIES if entry.id == case_id)
-    case = entry.case(levels, delayed=False, at_once=False)
+    case = entry.case(levels, delayed=False)
     return replace(case, needs=Needs(config={DELAY: 0}))
 
 
