@@ -148,7 +148,7 @@ def _today(trace: TraceFile, result: CaseResult, provenance: Any) -> TraceVerdic
             rule=None,
             message=result.message,
         )
-    return trace_of(
+    today = trace_of(
         result.recording,
         result.verdict,
         find_revision(trace.revision),
@@ -157,3 +157,6 @@ def _today(trace: TraceFile, result: CaseResult, provenance: Any) -> TraceVerdic
         tool_version=own_version(),
         message=result.message,
     ).verdict
+    if result.outcome is Outcome.UNKNOWN and result.violation is not None:
+        return replace(today, outcome="unknown")  # what was seen is not held against the target
+    return today

@@ -7,6 +7,7 @@ plan holds against each other.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from fencepost.conformance.execution.explain import sentence, signature
@@ -37,6 +38,9 @@ def case_result(
             observed=signature(verdict, recording),
             **common,
         )
+    if verdict.unknown is None and (gap := recording.gap() or _blur(case, recording)) is not None:
+        verdict = replace(verdict, unknown=gap, used=frozenset())
+        common["verdict"] = verdict
     why = _no_proof(case, recording, verdict)
     outcome = Outcome.PASS if why is None else Outcome.UNKNOWN
     return CaseResult(outcome=outcome, level=case.level, message=why or "", **common)
@@ -48,11 +52,12 @@ def _no_proof(case: Case, recording: Recording, verdict: Verdict) -> str | None:
         return "the coordinator moved or was loading meanwhile"
     if verdict.unknown is not None:
         return verdict.unknown
-    if (gap := recording.gap()) is not None:
-        return gap
-    times, lag_ms = recording.times, recording.lag_ms
-    if lag_ms and times is not None and (why := blurred(case, times, lag_ms)) is not None:
-        return why
     if missing := sorted(set(case.rules) - verdict.used):
         return f"the history can also be explained without {', '.join(missing)}"
     return None
+
+
+def _blur(case: Case, recording: Recording) -> str | None:
+    if not recording.lag_ms or recording.times is None:
+        return None
+    return blurred(case, recording.times, recording.lag_ms)

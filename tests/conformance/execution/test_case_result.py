@@ -7,10 +7,13 @@ from dataclasses import replace
 import pytest
 from support.runs import KAFKA_4, entry, run
 
+from fencepost.conformance.certify.replay import sound_trace
 from fencepost.conformance.execution.case_result import case_result
+from fencepost.conformance.execution.coverage import coverage_of
 from fencepost.conformance.execution.outcome import Outcome
 from fencepost.conformance.execution.runner import Recording
 from fencepost.conformance.plans.plan import times_for
+from fencepost.conformance.targets.target import Provenance
 from fencepost.properties.oracle.oracle import judge
 from fencepost.properties.oracle.verdict import Verdict
 
@@ -57,6 +60,16 @@ def test_what_was_waited_for_in_vain_is_said(whole: tuple[Recording, Verdict]) -
     recording, verdict = whole
     short = replace(recording, completed=False, stopped="A1's sync waited for in vain")
     assert outcome(short, verdict) == (Outcome.UNKNOWN, "A1's sync waited for in vain")
+
+
+def test_what_is_no_pass_holds_in_no_trace_either(whole: tuple[Recording, Verdict]) -> None:
+    recording, verdict = whole
+    short = replace(recording, completed=False)
+    result = case_result(short.case, short, verdict, KAFKA_4)
+    trace = sound_trace(result, KAFKA_4, Provenance("a target", "it", "0"))
+    assert trace is not None
+    assert trace.verdict.outcome == "unknown"
+    assert not coverage_of(KAFKA_4, [result]).covered
 
 
 def test_a_run_that_lag_blurs_is_unknown(whole: tuple[Recording, Verdict]) -> None:

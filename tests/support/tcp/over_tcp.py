@@ -27,6 +27,7 @@ from fencepost.conformance.targets.tcp.tcp import TcpTarget
 from fencepost.model.coordinator import AsyncCoordinator, Config, Reset
 from fencepost.model.revision import Revision
 from fencepost.properties.mutants import catalogue as mutants
+from fencepost.properties.mutants.departures import DEPARTURES, departed
 
 Settings = Mapping[str, int]
 Results = dict[str, CaseResult]
@@ -74,6 +75,24 @@ def by_settings(cases: Iterable[str] | None = None) -> dict[str, tuple[Settings,
     return dict(sorted(found.items(), key=lambda item: -len(item[1][1])))
 
 
+SERVE_DEPARTURE = f"""
+from fencepost.conformance.cli import serve
+from fencepost.model.revisions.base import KAFKA_4
+from fencepost.properties.mutants.departures import DEPARTURES, departed
+serve.find_model = lambda name: departed(KAFKA_4, [DEPARTURES[name.partition(":")[2]]])
+{RUN}
+"""
+"""`fencepost serve departure:NAME`, for tests alone."""
+
+
+def revision_of(name: str) -> Revision:
+    """`model`, `mutant:NAME` or `departure:NAME`."""
+    kind, _, rest = name.partition(":")
+    if kind == "departure":
+        return departed(KAFKA_4, [DEPARTURES[rest]])
+    return mutants.find_revision("kafka-4" if name == "model" else name)
+
+
 @asynccontextmanager
 async def serving(name: str, settings: Settings = AT_ONCE, *options: str) -> AsyncIterator[str]:
     """`fencepost serve NAME` in a process of its own: its address.  It must end well."""
@@ -81,7 +100,8 @@ async def serving(name: str, settings: Settings = AT_ONCE, *options: str) -> Asy
     given = [word for setting in said for word in ("--set", setting)]
     process = await asyncio.create_subprocess_exec(
         sys.executable,
-        *("-c", RUN, "serve", name, "--json", *given, *options),
+        *("-c", SERVE_DEPARTURE if name.startswith("departure:") else RUN),
+        *("serve", name, "--json", *given, *options),
         stdout=asyncio.subprocess.PIPE,
     )
     assert process.stdout is not None
@@ -123,10 +143,10 @@ class _Settled(ModelCoordinator):
 
 
 class SettledTarget(InProcessTarget):
-    """`model` or a mutant in this process, with these settings."""
+    """`model`, a mutant or a departure in this process, with these settings."""
 
     def __init__(self, name: str, settings: Settings) -> None:
-        self._settled = mutants.find_revision("kafka-4" if name == "model" else name), settings
+        self._settled = revision_of(name), settings
         super().__init__(name, self._settled[0], "0")
 
     @asynccontextmanager
