@@ -171,7 +171,7 @@ class OpenTarget:
         self._levels = {rule.id: rule.level for _, rule in revision.rules()}
         self._idle = {r.id: r.defensive for _, r in revision.rules() if r.defensive is not None}
         self._places = asyncio.Semaphore(self.places)
-        self.set_ups = SetUps(usual_way(hello.apis), revision)
+        self.set_ups = SetUps(usual_way(hello.apis))
 
     async def run(self, entries: Iterable[Entry]) -> list[CaseResult]:
         """Run all cases, and return their results in the catalogue's order.

@@ -244,6 +244,11 @@ class TcpTarget(Target):
             stack.push_async_callback(scope.close)
             yield scope
 
+    @property
+    def keeps_connections(self) -> bool:
+        """Whether connections outlive a failover."""
+        return self._failovers is not None and self._failovers.keeps_connections
+
     async def restart(self, hang_up: Callable[[], None]) -> float:
         """Let the broker fail over, together with all scopes that want it; when it had ended.
 
