@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from itertools import product
 
 from fencepost.conformance.catalogue.registry import Entry
-from fencepost.conformance.catalogue.script import Entering, SetUp
+from fencepost.conformance.catalogue.set_up import Entering, SetUp
 from fencepost.conformance.execution.outcome import CaseResult, Outcome
 from fencepost.conformance.plans.plan import Case, RequestStep
 from fencepost.properties.oracle.fingerprint import kind_of

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from fencepost.conformance.catalogue import ENTRIES, entry
-from fencepost.conformance.catalogue.script import Entering, SetUp, newer_subscription, subscription
+from fencepost.conformance.catalogue.set_up import Entering, SetUp, newer_subscription, subscription
 from fencepost.conformance.certify.certify import Options, certify
 from fencepost.conformance.certify.set_up import other_ways, usual_way
 from fencepost.conformance.execution.outcome import CaseResult, Certificate, Outcome
