@@ -20,7 +20,8 @@ from functools import cache, cached_property
 from typing import Any
 
 from fencepost.conformance.catalogue.registry import Entry
-from fencepost.conformance.catalogue.script import Script, subscription
+from fencepost.conformance.catalogue.script import Script
+from fencepost.conformance.catalogue.set_up import subscription
 from fencepost.conformance.plans.plan import (
     AssignmentsToAll,
     GenerationOf,

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from fencepost.conformance.catalogue.script import Script, SetUp
+from fencepost.conformance.catalogue.script import Script
+from fencepost.conformance.catalogue.set_up import SetUp
 from fencepost.conformance.plans.plan import Case, Needs
 from fencepost.model.table.table import LEVELS, Level
 

@@ -20,7 +20,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 from fencepost.conformance.catalogue.registry import Entry, as_entry
-from fencepost.conformance.catalogue.script import SetUp
+from fencepost.conformance.catalogue.set_up import SetUp
 from fencepost.conformance.certify.set_up import SetUps, usual_way
 from fencepost.conformance.execution.case_result import case_result
 from fencepost.conformance.execution.controls import Controls, Watched
@@ -165,7 +165,7 @@ class OpenTarget:
         self._levels = {rule.id: rule.level for _, rule in revision.rules()}
         self._idle = {r.id: r.defensive for _, r in revision.rules() if r.defensive is not None}
         self._places = asyncio.Semaphore(self.places)
-        self.set_ups = SetUps(usual_way(hello.apis), revision)
+        self.set_ups = SetUps(usual_way(hello.apis))
 
     async def run(self, entries: Iterable[Entry]) -> list[CaseResult]:
         """Run all cases, and return their results in the catalogue's order.
@@ -176,12 +176,7 @@ class OpenTarget:
         if isinstance(self._target, Configurable):
             wanted = [entry for entry in entries if entry.id not in self.options.skip]
             await self._target.prepare(
-                [
-                    _needed(
-                        self._written(e, self.config, self.set_ups.usual), self._wanted_config(e)
-                    )
-                    for e in wanted
-                ]
+                [_needed(self._written(e, self.config), self._wanted_config(e)) for e in wanted]
             )
         return await _staggered(self._case, entries)
 
@@ -272,9 +267,11 @@ class OpenTarget:
                 break
         return suspicions.weighed(result)
 
-    def _written(self, entry: Entry, config: Config, way: SetUp) -> Case:
-        """The case as it is written for this target."""
-        return entry.case(self._levels, delayed=self._delay(config) > 0, way=way)
+    def _written(self, entry: Entry, config: Config, way: SetUp | None = None) -> Case:
+        """The case as it is written for this target, set up in the usual way or another."""
+        return entry.case(
+            self._levels, delayed=self._delay(config) > 0, way=way or self.set_ups.usual
+        )
 
     def _scope(self, case: Case, wanted: Config) -> AbstractAsyncContextManager[AsyncCoordinator]:
         needed = _needed(case, wanted)

@@ -14,12 +14,12 @@ from dataclasses import dataclass, field, replace
 from itertools import product
 
 from fencepost.conformance.catalogue.registry import Entry
-from fencepost.conformance.catalogue.script import Entering, SetUp
+from fencepost.conformance.catalogue.set_up import Entering, SetUp
 from fencepost.conformance.execution.outcome import CaseResult, Outcome
 from fencepost.conformance.plans.plan import Case, RequestStep
-from fencepost.model.revision import Revision
-from fencepost.properties.oracle.fingerprint import Fingerprint
+from fencepost.properties.oracle.fingerprint import kind_of
 from fencepost.properties.oracle.verdict import Violation, Wrong, nearest
+from fencepost.traces.text.words import plural
 
 _MEMBER_ID_REQUIRED_SINCE = 4
 _DELAY = "group.initial.rebalance.delay.ms"
@@ -63,7 +63,6 @@ class SetUps:
     """How the groups of one target are set up, and what it refused."""
 
     usual: SetUp
-    revision: Revision
     _refused: dict[str, tuple[CaseResult, SetUp]] = field(default_factory=dict)
 
     async def judged(self, entry: Entry, first: CaseResult, attempt: Try) -> CaseResult:
@@ -72,7 +71,9 @@ class SetUps:
         Another way counts if its own set-up is not refused, and it passes or fails.
         """
         refused = self._refused_step(entry, first, self.usual)
-        steps = [refused] if refused is not None else []
+        violation = first.violation
+        is_its_rule = violation and not set(violation.decided_by).isdisjoint(first.case.rules)
+        steps = [] if refused is None or is_its_rule else [refused]
         for way in other_ways(self.usual) if steps else ():
             case = self._written(entry, first, way)
             if any(_sends(case, step) for step in steps):
@@ -80,6 +81,8 @@ class SetUps:
             result = await attempt(way)
             if (refused := self._refused_step(entry, result, way)) is not None:
                 steps.append(refused)
+            elif result.outcome is Outcome.UNKNOWN:
+                break  # a set-up that works is enough
             elif result.outcome in {Outcome.FAIL, Outcome.PASS}:
                 self._refused[entry.id] = first, way
                 note = f"{way}, since otherwise {first.observed}"
@@ -88,13 +91,12 @@ class SetUps:
 
     def reported(self, results: list[CaseResult]) -> list[CaseResult]:
         """The results, with each refusal in at least one of them."""
-        seen = {r.fingerprint(self.revision) for r in results if r.outcome is Outcome.FAIL}
+        seen = {_refusal(r) for r in results if r.outcome is Outcome.FAIL}
         found = []
         for result in results:
             first, _ = self._refused.get(result.case.id, (None, None))
-            fault = None if first is None else first.fingerprint(self.revision)
-            if first is not None and fault not in seen:
-                seen.add(fault)
+            if first is not None and _refusal(first) not in seen:
+                seen.add(_refusal(first))
                 del self._refused[result.case.id]
                 found.append(first)
             else:
@@ -103,21 +105,18 @@ class SetUps:
 
     def notes(self) -> tuple[str, ...]:
         """What a certificate says of it."""
-        counts: Counter[tuple[SetUp, Fingerprint | None]] = Counter(
-            (way, first.fingerprint(self.revision)) for first, way in self._refused.values()
-        )
+        counts = Counter((way, _refusal(first)) for first, way in self._refused.values())
         return tuple(
-            f"the set-up of {count} cases was refused ({fault}); in them {way}"
-            for (way, fault), count in counts.most_common()
+            f"the set-up of {plural(count, 'case')} was refused ({refusal}), and there {way}"
+            for (way, refusal), count in counts.most_common()
         )
 
     def _refused_step(self, entry: Entry, result: CaseResult, way: SetUp) -> RequestStep | None:
-        """The request of the set-up that was refused, unless the case is about that."""
+        """The request of the set-up that was refused."""
         violation, recording = result.violation, result.recording
         if result.outcome is not Outcome.FAIL or violation is None or recording is None:
             return None
-        fault = result.fingerprint(self.revision)
-        if not is_refusal(violation) or fault is None or fault.rule in result.case.rules:
+        if not is_refusal(violation):
             return None
         label = recording.labels.get(violation.request_id)
         delayed = bool(recording.config.get(_DELAY))
@@ -130,6 +129,15 @@ class SetUps:
     def _written(entry: Entry, first: CaseResult, way: SetUp) -> Case:
         config = {} if first.recording is None else first.recording.config
         return entry.case({}, delayed=bool(config.get(_DELAY)), way=way)
+
+
+def _refusal(result: CaseResult) -> str:
+    """What was refused, by which rules it should have been handled, and how it was answered."""
+    violation = result.violation
+    if violation is None:
+        return ""
+    how = "connection closed" if violation.observed is None else kind_of(violation.observed)
+    return f"{', '.join(violation.decided_by)}: {how}"
 
 
 def _sends(case: Case, step: RequestStep) -> bool:

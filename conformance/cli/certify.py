@@ -82,8 +82,8 @@ def certify_command(
     takes every transition of small groups.  The suite `pairs` takes every two rules that can follow
     each other.
 
-    TARGET is mock, model[:REVISION], mutant:NAME, kafka:VERSION[+old|+new], kfake, tansu,
-    tcp://HOST:PORT or exec:COMMAND.
+    TARGET is mock, model[:REVISION], mutant:NAME, kafka:VERSION[+old|+new][*NODES],
+    kfake, tansu, tcp://HOST:PORT or exec:COMMAND.
 
     Exit code 0: the target holds, apart from known failures; 1: a rule is violated; 2: unknown; 64:
     usage; 69: the target is not available.

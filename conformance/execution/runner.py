@@ -51,6 +51,8 @@ _LONGEST_SLICE_MS = 400
 _NO_HINTS = Hints()
 _BATCHES_SINCE = 3
 _MOVED = {14, 15, 16}
+_PARKED = {"JoinGroup", "SyncGroup"}
+"""What waits for its answer.  Another request that is sent away was not handled."""
 
 
 class CaseUnsupportedError(Exception):
@@ -208,6 +210,7 @@ class CaseRun:
     async def _restart(self) -> None:
         begun = self._clock()
         dropped = await self._coordinator.restart()
+        lost = dropped.dropped
         if dropped.outage is None:
             self._record(Restarted(begun, self._clock(), dropped.dropped))
             moved = self.recording.moved
@@ -216,8 +219,13 @@ class CaseRun:
         else:
             begun, down = map(self._since_origin, dropped.outage)
             self._take(dropped.answers, begun)
-            self._record(Restarted(begun, self._clock(), dropped.dropped, down + 1))
-        for request_id in dropped.dropped:
+            parked = [a for a in dropped.late if self._open[a.id].api in _PARKED]
+            lost = (*lost, *(a.id for a in dropped.late if a not in parked))
+            self._record(Restarted(begun, self._clock(), lost, down + 1))
+            moved = self.recording.moved
+            self._take(parked)
+            self.recording.moved = moved
+        for request_id in lost:
             self._open.pop(request_id, None)
 
     async def _ask(self, step: RequestStep, number: int) -> None:

@@ -12,7 +12,8 @@ from collections.abc import Callable, Iterable, Mapping
 from random import Random
 from typing import Any, NamedTuple
 
-from fencepost.conformance.catalogue.script import BOTH, RENEWED, ROUNDROBIN, subscription
+from fencepost.conformance.catalogue.script import BOTH, RENEWED, ROUNDROBIN
+from fencepost.conformance.catalogue.set_up import subscription
 from fencepost.conformance.plans.plan import AssignmentsToAll, GenerationOf, IdOf, Ms, RequestStep
 from fencepost.model.coordinator import Config
 from fencepost.model.messages.messages import (

@@ -23,8 +23,8 @@ from fencepost.model.revisions import revisions
 from fencepost.traces.files.bad_input import BadInputError
 
 FORMS = (
-    "mock, model[:REVISION], mutant:NAME, kafka:VERSION[+old|+new], kfake, tansu, "
-    "tcp://HOST:PORT, exec:COMMAND"
+    "mock, model[:REVISION], mutant:NAME, kafka:VERSION[+old|+new][*NODES], kfake, "
+    "tansu, tcp://HOST:PORT, exec:COMMAND"
 )
 DEFAULT_REVISION = "kafka-4"
 _MUTANT = "mutant:"

@@ -1,7 +1,8 @@
 """The Kafka version that a target's name means, and what is special about it.
 
-`kafka:VERSION[+old|+new]` is a release from 2.3.0 to 4.3.x, with one of the two group coordinators
-where a release has both (3.8 and 3.9).  What a version needs to run is data.
+`kafka:VERSION[+old|+new][*NODES]` is a release from 2.3.0 to 4.3.x, with one of the two group
+coordinators where a release has both (3.8 and 3.9), and a cluster of so many nodes.  What a version
+needs to run is data.
 
 Source: Kafka's upgrade notes (KIP-500, ZooKeeper gone in 4.0; KIP-848, the new coordinator: a
 preview in 3.7, chosen by `group.coordinator.rebalance.protocols` from 3.8 on, alone from 4.0 on).
@@ -12,10 +13,11 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-FORM = "kafka:VERSION[+old|+new]"
+FORM = "kafka:VERSION[+old|+new][*NODES]"
 OLDEST, NEWEST = (2, 3, 0), (4, 3)
-_FORM = re.compile(r"(\d+)\.(\d+)\.(\d+)(?:\+(old|new))?", re.ASCII)
+_FORM = re.compile(r"(\d+)\.(\d+)\.(\d+)(?:\+(old|new))?(?:\*(\d+))?", re.ASCII)
 _BOTH = ((3, 8), (3, 9))
+_NODES = range(2, 6)
 
 
 class KafkaVersionError(ValueError):
@@ -24,14 +26,16 @@ class KafkaVersionError(ValueError):
 
 @dataclass(frozen=True, slots=True, order=True)
 class KafkaVersion:
-    """A release and, where there is a choice, the coordinator."""
+    """A release, where there is a choice the coordinator, and how many nodes are started."""
 
     number: tuple[int, int, int]
     coordinator: str | None = None
+    nodes: int = 1
 
     def __str__(self) -> str:
         """As in the target's name."""
-        return self.release + (f"+{self.coordinator}" if self.coordinator else "")
+        coordinator = f"+{self.coordinator}" if self.coordinator else ""
+        return self.release + coordinator + (f"*{self.nodes}" if self.nodes > 1 else "")
 
     @property
     def release(self) -> str:
@@ -83,4 +87,9 @@ def parse_kafka_version(text: str) -> KafkaVersion:
         raise KafkaVersionError(
             f"Kafka {text}: only 3.8 and 3.9 have a choice of coordinators, leave out +{found[4]}"
         )
-    return KafkaVersion(number, found[4])
+    version = KafkaVersion(number, found[4], int(found[5] or 1))
+    if found[5] and version.nodes not in _NODES:
+        raise KafkaVersionError(f"Kafka {text}: a cluster has from 2 to {_NODES[-1]} nodes")
+    if version.nodes > 1 and version.has_zookeeper:
+        raise KafkaVersionError(f"Kafka {text}: several nodes are started from 3.3 on, with KRaft")
+    return version

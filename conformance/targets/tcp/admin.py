@@ -56,6 +56,8 @@ _HIGHEST = {
     "DescribeGroups": 4,
     "LeaveGroup": 5,
     "ListGroups": 2,
+    "ElectLeaders": 2,
+    "AlterPartitionReassignments": 0,
 }
 _BATCHES_SINCE = 3
 _AT_ONCE = 8

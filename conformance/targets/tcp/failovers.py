@@ -21,7 +21,9 @@ _QUIET_S = 0.5
 class Failovers:
     """Counts the scopes of a broker.
 
-    `end`: ends it; `start`: starts it again.  What they raise, all get.
+    `end`: ends it, or makes it resign; `start`: starts it again, or waits for the next one.  What
+    they raise, all get.  `keeps_connections`: the old coordinator lives, and still answers what it
+    had parked.
     """
 
     def __init__(
@@ -29,7 +31,10 @@ class Failovers:
         end: Callable[[], Awaitable[None]],
         start: Callable[[], Awaitable[None]],
         quiet_s: float = _QUIET_S,
+        *,
+        keeps_connections: bool = False,
     ) -> None:
+        self.keeps_connections = keeps_connections
         self._end_broker = end
         self._start_broker = start
         self._quiet_s = quiet_s

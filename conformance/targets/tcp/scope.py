@@ -45,6 +45,8 @@ from fencepost.model.messages.messages import APIS
 from fencepost.model.messages.shapes import ShapeError
 from fencepost.model.table.errors import Error
 
+_RESIGNING_S = 1.0
+"""A coordinator that resigned answers what it had parked at once."""
 _MAX_STRAYS = 20
 _FOUNDING = {"JoinGroup", "OffsetCommit"}  # the requests that make a group
 
@@ -78,6 +80,11 @@ class Cluster(Protocol):
 
     def made(self, group_id: str, at: Address) -> None:
         """Note a group that must be removed in the end."""
+        ...
+
+    @property
+    def keeps_connections(self) -> bool:
+        """Whether connections outlive a failover."""
         ...
 
     async def restart(self, hang_up: Callable[[], None]) -> float:
@@ -288,7 +295,7 @@ class TcpScope(AsyncCoordinator):
         return Dropped(tuple(self._take()), () if request is None else (request.id,))
 
     async def restart(self) -> Dropped:
-        """The broker fails over; what was open is never answered.
+        """The broker fails over; what was open is answered as the old one resigns, or never.
 
         Raises UnsupportedError for a broker that is not ours, CoordinatorFailure for one that does
         not come back.
@@ -299,13 +306,34 @@ class TcpScope(AsyncCoordinator):
 
         def hang_up() -> None:
             nonlocal began
-            dropped.extend(self._hang_up())
+            if not self._cluster.keeps_connections:
+                dropped.extend(self._hang_up())
             answers.extend(self._take())
             began = time.monotonic()
 
         ended = await self._cluster.restart(hang_up)
+        last = await self._last_answers() if self._cluster.keeps_connections else []
+        dropped.extend(self._hang_up())
         self._look_again()
-        return Dropped(tuple(answers), tuple(dropped), (began, ended))
+        late = [answer for answer in last if _sent_away(answer)]
+        for answer in last:
+            if not _sent_away(answer):  # it was the coordinator until then
+                answers.append(answer)
+                began = max(began, self._begun + answer.at_ms / 1000)
+        return Dropped(tuple(answers), tuple(dropped), (began, max(began, ended)), tuple(late))
+
+    async def _last_answers(self) -> list[Answer]:
+        """What a coordinator that resigned still answers, within a moment."""
+        found: list[Answer] = []
+        end = self._clock() + _RESIGNING_S
+        while (left := end - self._clock()) > 0:
+            found += await self.advance(int(left * 1000) + 1 if self._is_open() else 0)
+            if not self._is_open():
+                break
+        return found
+
+    def _is_open(self) -> bool:
+        return any(line.connection.pending is not None for line in self._lines.values())
 
     async def close(self) -> None:
         """Leave all connections to others; those on which something is open are hung up."""
@@ -317,6 +345,11 @@ class TcpScope(AsyncCoordinator):
         requests = [line.connection.close() for line in self._lines.values()]
         self._lines.clear()
         return tuple(request.id for request in requests if request is not None)
+
+
+def _sent_away(answer: Answer) -> bool:
+    """Whether the coordinator said that it is none any more."""
+    return answer.body is not None and Error.NOT_COORDINATOR.value in codes_in(answer.body)
 
 
 def _wake(waiter: asyncio.Future[None] | None) -> None:

@@ -249,6 +249,11 @@ class TcpTarget(Target):
         """When it was down on purpose, in seconds of the monotonic clock."""
         return () if self._failovers is None else self._failovers.outages
 
+    @property
+    def keeps_connections(self) -> bool:
+        """Whether connections outlive a failover."""
+        return self._failovers is not None and self._failovers.keeps_connections
+
     async def restart(self, hang_up: Callable[[], None]) -> float:
         """Let the broker fail over, together with all scopes that want it; when it had ended.
 

@@ -45,6 +45,8 @@ API_KEYS: dict[str, int] = {
     "DescribeConfigs": 32,
     "SaslAuthenticate": 36,
     "DeleteGroups": 42,
+    "ElectLeaders": 43,
+    "AlterPartitionReassignments": 45,
 }
 """The APIs that can be encoded: those of the model, and what a target needs around them."""
 

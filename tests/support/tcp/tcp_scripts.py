@@ -33,7 +33,7 @@ async def scoped(script: Script = honest, **options: Any) -> AsyncIterator[tuple
     async with (
         serve(script) as broker,
         target(broker, **options) as opened,
-        opened.scope("case") as scope,
+        opened.scope("case", restarts="failovers" in options) as scope,
     ):
         assert isinstance(scope, TcpScope)
         yield scope, broker

@@ -48,6 +48,8 @@ needs_pidfd = pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="needs Li
         ("3.9.1+old", False, False, 8),
         ("3.9.1+new", False, True, 8),
         ("4.3.0", False, True, 17),
+        ("4.3.0*3", False, True, 17),
+        ("3.9.1+new*2", False, True, 8),
     ],
 )
 def test_a_version_says_what_it_needs(text: str, zookeeper: bool, new: bool, java: int) -> None:
@@ -72,6 +74,11 @@ def test_a_version_says_what_it_needs(text: str, zookeeper: bool, new: bool, jav
         ("4.4.0", "4.3 is the newest"),
         ("3.7.0+new", r"leave out \+new"),
         ("4.3.0+old", r"leave out \+old"),
+        ("4.3.0*", "is no version of Kafka"),
+        ("4.3.0*0", "from 2 to 5 nodes"),
+        ("4.3.0*1", "from 2 to 5 nodes"),
+        ("4.3.0*6", "from 2 to 5 nodes"),
+        ("3.1.2*3", "several nodes are started from 3.3 on"),
     ],
 )
 def test_what_is_no_version_is_refused(text: str, says: str) -> None:

@@ -8,7 +8,9 @@ from __future__ import annotations
 import asyncio
 import json
 import signal
+from collections import Counter
 from collections.abc import AsyncIterator
+from pathlib import Path
 
 import pytest
 import pytest_asyncio
@@ -22,6 +24,8 @@ from fencepost.conformance.targets.tcp.admin import DEADLINES, Admin
 pytestmark = [pytest.mark.needs("java"), pytest.mark.asyncio(loop_scope="module")]
 
 CASES = ("COMMIT-*", "HEARTBEAT-*", "LIST-*", "DESCRIBE-*")
+MOVES = 12
+"""So many cases with a failover pass at least, on a machine that is busy."""
 BUSY = 20
 """So many groups, and the run is in its midst."""
 
@@ -52,6 +56,18 @@ async def test_groups_are_found_wherever_they_are(cluster: list[str]) -> None:
     assert all("several brokers coordinate" in said for said in others.values()), others
     assert ran.code == 0
     assert await on(cluster) == []
+
+
+async def test_leadership_moves_while_requests_are_parked(tmp_path: Path) -> None:
+    """No process ends: the old coordinator sends away who waits, the new one loads."""
+    report = str(tmp_path)
+    words = ("--case", "FAILOVER-*", "--json", "--report", report)
+    ran = await asyncio.to_thread(run, "certify", "kafka:4.3.0*3", *words)
+    document = json.loads(ran.out)
+    outcomes = Counter(case["outcome"] for case in document["cases"])
+    assert outcomes["pass"] >= MOVES
+    assert outcomes.keys() <= {"pass", "unsupported", "unknown"}
+    assert ran.code in {0, 2}
 
 
 @pytest.mark.parametrize(

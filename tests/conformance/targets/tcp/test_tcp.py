@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
+import time
 from typing import Any
 
 import pytest
 from support.tcp.liars import HANG_UP, PARK, Broker, answer, framed, serve
 from support.tcp.tcp_scripts import BEAT, LONG_MS, OK, beat, on, one, scoped, send, target
 
+from fencepost.conformance.catalogue.script import Script
+from fencepost.conformance.plans.plan import RequestStep
 from fencepost.conformance.targets.tcp.admin import Deadlines
+from fencepost.conformance.targets.tcp.failovers import Failovers
 from fencepost.conformance.targets.tcp.namespacing import Names
+from fencepost.conformance.targets.tcp.scope import TcpScope
 from fencepost.conformance.targets.tcp.wire import RequestFrame
-from fencepost.model.coordinator import CoordinatorFailure, UnsupportedError
+from fencepost.model.coordinator import CoordinatorFailure, Send, UnsupportedError
+from fencepost.model.messages.messages import JoinGroupRequest
 
 
 async def test_what_it_says_of_itself() -> None:
@@ -22,6 +29,63 @@ async def test_what_it_says_of_itself() -> None:
         assert hello.features == {"disconnect"}
         with pytest.raises(UnsupportedError, match="restart"):
             await scope.restart()
+
+
+async def parked(
+    scope: TcpScope, broker: Broker, rid: str, name: str
+) -> tuple[RequestFrame, asyncio.StreamWriter]:
+    """A join that the broker has got and does not answer, and how to answer it."""
+    broker.got.clear()
+    assert await scope.send(join(rid, name)) == []
+    await broker.got.wait()
+    return broker.requests[-1], broker.writers[-1]
+
+
+def join(rid: str, name: str) -> Send:
+    script = Script(delayed=False)
+    script.join(name, member_id="")
+    (step,) = (step for step in script.steps if isinstance(step, RequestStep))
+    fields = {**step.fields, "session_timeout_ms": 6000, "rebalance_timeout_ms": 6000}
+    return send("JoinGroup", 5, JoinGroupRequest(**fields).to_body(5), rid, name)
+
+
+async def test_a_coordinator_that_resigns_still_answers() -> None:
+    """One join is answered while it is the coordinator, one when it is none any more."""
+
+    async def resign() -> None:
+        for (request, writer), code in zip(waiting, (0, 16), strict=True):
+            writer.write(answer(request, {"errorCode": code, "memberId": "m"}))
+
+    async def loaded() -> None:
+        return None
+
+    failovers = Failovers(resign, loaded, 0.0, keeps_connections=True)
+    async with scoped(on("JoinGroup", PARK), failovers=failovers) as (scope, broker):
+        waiting = [
+            await parked(scope, broker, rid, name) for rid, name in (("r1", "a"), ("r2", "b"))
+        ]
+        before = time.monotonic()
+        dropped = await scope.restart()
+        assert dropped.outage is not None
+        began, ended = dropped.outage
+        assert before <= began <= ended
+        assert [(a.id, a.body and a.body["errorCode"]) for a in dropped.answers] == [("r1", 0)]
+        assert [(a.id, a.body and a.body["errorCode"]) for a in dropped.late] == [("r2", 16)]
+        assert dropped.dropped == ()
+
+
+async def test_what_a_coordinator_that_resigns_keeps_to_itself_is_dropped(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def nothing() -> None:
+        return None
+
+    monkeypatch.setattr("fencepost.conformance.targets.tcp.scope._RESIGNING_S", 0.01)
+    failovers = Failovers(nothing, nothing, 0.0, keeps_connections=True)
+    async with scoped(on("JoinGroup", PARK), failovers=failovers) as (scope, broker):
+        await parked(scope, broker, "r1", "a")
+        dropped = await scope.restart()
+        assert (dropped.answers, dropped.late, dropped.dropped) == ((), (), ("r1",))
 
 
 async def test_groups_have_names_of_their_own() -> None:
