@@ -107,8 +107,12 @@ class KnownReasons:
 
     def of_cause(self, cause: str) -> str:
         """The reasons of all departures of a cause; "" where it has none, or one isn't listed."""
-        found = [self.by_cause.get(name) for name in departures_in(cause)]
-        return "; and ".join(why for why in found if why) if all(found) else ""
+        return "; and ".join(self.each_of(cause))
+
+    def each_of(self, cause: str) -> tuple[str, ...]:
+        """The same, one by one."""
+        found = [self.by_cause.get(name, "") for name in departures_in(cause)]
+        return tuple(dict.fromkeys(found)) if all(found) else ()
 
 
 def load(

@@ -4,6 +4,9 @@ This shows which rules a step uses, in which state it leaves its group, and whic
 answered.  So the fuzzer can choose steps that are worth running, and can wait exactly where an
 answer is due.  Time is virtual and requests take none, which is close to how a quick target with a
 real clock runs the same plan.
+
+Where a target has known departures, the plan is run on the model with these, so what follows behind
+one is as it will be; and a step can be asked whether it leads into one.
 """
 
 from __future__ import annotations
@@ -95,17 +98,28 @@ class _RecordingModel(RunningModel):
 
 
 class DryRun:
-    """A plan that is being drawn, run on the model step by step."""
+    """A plan that is being drawn, run on the model step by step.
 
-    def __init__(self, revision: Revision, hello: Hello, config: Config, times: Times) -> None:
+    `departed`: the revision with the target's known departures, if it has any.
+    """
+
+    def __init__(
+        self,
+        revision: Revision,
+        hello: Hello,
+        config: Config,
+        times: Times,
+        departed: Revision | None = None,
+    ) -> None:
         self.hello = hello
         self.times = times
         self.knowledge = Knowledge(times)
         self.steps: list[Step] = []
         self.acts: list[PlannedStep] = []
         self.requests = 0
-        self._revision = revision
-        self._model = _RecordingModel(Machine(revision, config))
+        self._plain = Machine(revision, config)
+        self._departs = departed is not None
+        self._model = _RecordingModel(Machine(departed or revision, config))
         self._asked: dict[str, tuple[RequestStep, Mapping[str, object]]] = {}
         self._parked: dict[str, str] = {}
         self._unread: dict[str, str] = {}
@@ -155,6 +169,32 @@ class DryRun:
                 self._unread.clear()
         self.acts.append(act)
         return True
+
+    def departs(self, act: PlannedStep) -> bool:
+        """Whether a known departure of the target shows in this step, now or later."""
+        if not self._departs:
+            return False
+        known, plain = (self._model.forked(m) for m in (self._model.machine, self._plain))
+        said = [self._tried(model, act.step) for model in (known, plain)]
+        return said[0] != said[1] or known.groups != plain.groups
+
+    def _tried(self, model: RunningModel, step: object) -> list[Answer]:
+        match step:
+            case RequestStep():
+                try:
+                    version, body = asked(step, self.hello, self.knowledge)
+                except CaseUnsupportedError:
+                    return []
+                connection = step.connection or step.who
+                message = ALL_APIS[step.api].request.from_body(body, version)
+                request = Send("tried", connection, "fencepost", step.api, version, body)
+                return [*model.handle(request, message), *model.advance_to(model.now_ms)]
+            case Pause():
+                return model.advance_to(self._now + pause_ms(step, self.times))
+            case Restart():
+                return model.fail_over()
+            case _:
+                return []
 
     def end(self) -> tuple[Step, ...]:
         """The steps of the finished plan."""

@@ -192,7 +192,8 @@ async def _examined(
 
     async def of_listed() -> list[Finding]:
         def counted(finding: Finding) -> Finding:
-            return replace(finding, seen=progress.known_counts[alike[finding.first]])
+            seen = progress.known_counts[alike[finding.first]]
+            return replace(finding, seen=max(seen, finding.seen))
 
         def tell_listed(finding: Finding) -> None:
             tell(counted(finding), alike[finding.first])

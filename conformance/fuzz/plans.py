@@ -4,6 +4,9 @@ Each plan is run on the model while it is drawn.  A plan that uses a rule, a pai
 state of a group for the first time is kept, and kept plans are extended, changed, spliced and cut
 more often than new ones are drawn.  Nothing here looks at what a target answers, so the same seed
 gives the same plans, however quick the target is.
+
+A step in which a known departure of the target shows is rarely played, so that most requests are
+sent in a state that has no known fault in it.
 """
 
 from __future__ import annotations
@@ -49,6 +52,8 @@ _OFTEN = 3
 _REDRAWS = 3
 _DIGEST = 12
 _FAILOVER_EACH = 500
+_DEPARTS = 0.04
+"""How likely a step is played in which a known departure shows."""
 _NAMED = "fuzz"
 
 SETTINGS: tuple[Mapping[str, int | None], ...] = (
@@ -64,7 +69,8 @@ SETTINGS: tuple[Mapping[str, int | None], ...] = (
 class PlanContext:
     """What plans are made for: the revision that judges, the target's features, and its clock.
 
-    `configs`: settings that a plan may ask for, each with all that is in force then.
+    `configs`: settings that a plan may ask for, each with all that is in force then; `departed`:
+    the revision with the target's known departures, None if it has none.
     """
 
     revision: Revision
@@ -72,6 +78,7 @@ class PlanContext:
     hints: Hints
     lag_ms: int
     configs: Sequence[tuple[Mapping[str, int | None], Config]]
+    departed: Revision | None = None
 
     def times(self, config: Config) -> Times:
         """The named times under these settings."""
@@ -171,7 +178,10 @@ class Planner:
         """Run these steps as far as they can be run, and some more that are drawn."""
         random = self._random
         config = self._config(wanted)
-        dry_run = DryRun(self.context.revision, self._hello(), config, self.context.times(config))
+        context = self.context
+        dry_run = DryRun(
+            context.revision, self._hello(), config, context.times(config), context.departed
+        )
         cast = draw_cast(random, config)
         known = [act.step.who for act in acts if isinstance(act.step, RequestStep)]
         homes = {**{who: home_of(who) for who in known if who != "admin"}, **cast.homes}
@@ -179,10 +189,20 @@ class Planner:
         place = random.randrange(len(acts)) if acts and more and random.random() < _CHANGED else -1
         for number, act in enumerate(acts[: 2 * _LONGEST]):
             changed = drawer.with_boundary_value(act) if number == place else None
-            self._play(dry_run, changed or act)
+            if not more or self._is_wanted(dry_run, changed or act):
+                self._play(dry_run, changed or act)
         for _ in range(more):
-            self._play(dry_run, self._unusual(drawer, dry_run))
+            drawn = self._unusual(drawer, dry_run)
+            for _ in range(_REDRAWS):
+                if self._is_wanted(dry_run, drawn):
+                    self._play(dry_run, drawn)
+                    break
+                drawn = self._unusual(drawer, dry_run)
         return self._finished(dry_run, wanted)
+
+    def _is_wanted(self, dry_run: DryRun, act: PlannedStep) -> bool:
+        """Whether to play a step: always, unless a known departure shows in it."""
+        return not dry_run.departs(act) or self._random.random() < _DEPARTS
 
     def _play(self, dry_run: DryRun, act: PlannedStep) -> None:
         """Add a step, if it can be run, and its group is not one that all users share."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from fencepost.conformance.certify.certify import OpenTarget
 from fencepost.conformance.certify.known_failures import KnownFailure, KnownReasons
@@ -28,6 +28,8 @@ from fencepost.conformance.targets.registry import TargetOptions
 from fencepost.conformance.targets.target import Target
 from fencepost.model.revision import Revision
 from fencepost.model.table.table import LEVELS, Level
+from fencepost.properties.mutants.attribution import departed_by, departures_in
+from fencepost.properties.mutants.departures import DEPARTURES
 from fencepost.properties.workers.cancellation import Stop
 
 LEVEL = Level.SHOULD
@@ -82,7 +84,7 @@ class FuzzProgress:
         fingerprint = result.fingerprint(self.options.revision)
         if fingerprint is None:
             return None
-        if why := self.known.of_cause(fingerprint.cause):
+        for why in self.known.each_of(fingerprint.cause):
             self.known_counts[why] += 1
         return fingerprint.cause, *fingerprint.by_observed
 
@@ -96,11 +98,22 @@ class FuzzProgress:
         ]
 
     def listed(self) -> dict[str, CaseResult]:
-        """The simplest failure for each reason of a known one."""
+        """The simplest failure for each reason of a known one, of the fewest departures.
+
+        One that several departures cause is there only if one of them causes none alone.
+        """
         found: dict[str, CaseResult] = {}
-        for (cause, _, _), alike in self.tally.failures.items():
-            if why := self.known.of_cause(cause):
-                found[why] = min(found.get(why, alike[0]), alike[0], key=length)
+        shown: set[str] = set()
+
+        def simplest(row: tuple[FailureKey, list[CaseResult]]) -> tuple[int, tuple[int, str]]:
+            (cause, _, _), alike = row
+            return len(departures_in(cause)), length(alike[0])
+
+        for (cause, _, _), alike in sorted(self.tally.failures.items(), key=simplest):
+            why = self.known.of_cause(cause)
+            if why and not shown.issuperset(departures_in(cause)):
+                shown.update(departures_in(cause))
+                found.setdefault(why, alike[0])
         return found
 
     def budget(self) -> Budget:
@@ -128,4 +141,8 @@ class FuzzProgress:
     async def arrived(self, target: Target, suite: OpenTarget) -> PlanContext:
         """Note that a target was opened; returns what plans can be made for it."""
         self.known = KnownReasons.of(self.options.known(target))
-        return await plan_context_of(target, suite)
+        context = await plan_context_of(target, suite)
+        if not self.known.by_cause:
+            return context
+        names = " + ".join(name for name in DEPARTURES if name in self.known.by_cause)
+        return replace(context, departed=departed_by(suite.revision, names))

@@ -52,6 +52,13 @@ class RunningModel:
         self._ids = 0
         self._due: list[tuple[int, str, Timer]] = []
 
+    def forked(self, machine: Machine) -> RunningModel:
+        """Return a copy that goes on from here with another machine; choices are made alike."""
+        other = RunningModel(machine, choose=self._choose, new_id=self._new_id)
+        other.groups, other.open = dict(self.groups), dict(self.open)
+        other.now_ms, other._ids, other._due = self.now_ms, self._ids, list(self._due)
+        return other
+
     def answer_version(self, request: Send) -> int:
         """The version that an answer is written in: the one that was asked for, if all is well."""
         asked = request.api, request.version

@@ -1,33 +1,27 @@
 """Attribute a history that is wrong: which known departures explain it, and what they leave.
 
-A history has a known cause if the revision can't explain it, and the revision with one or more
-departures can explain all of it.  Departures are added one by one, as long as each explains more of
-the history than was explained before.  Where something wrong remains, there is no known cause, and
-what remains is the failure: the departures explain what was wrong before it.  So a fault that
-nobody has listed is not put down to a listed one that it looks like, or that came first.
+A history has a known cause if the revision can't explain it, and the revision with departures can
+explain all of it: with one, or with several of those that one coordinator has all at once.  Where
+something wrong remains, there is no known cause, and what remains is the failure: the departures
+explain what was wrong before it.  So a fault that nobody has listed is not put down to a listed one
+that it looks like, or that came first.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from fencepost.model.coordinator import Config
 from fencepost.model.history import Answered, Event
 from fencepost.model.revision import Revision
-from fencepost.properties.mutants.departures import DEPARTURES, Departure, departed
+from fencepost.properties.mutants.departures import DEPARTURES, Departure, departed, families
 from fencepost.properties.oracle.oracle import Oracle
 from fencepost.properties.oracle.verdict import Verdict, Wrong
 
 _AND = " + "
 _LIMIT = 20_000
 """The most states for one event, as the oracle's; a history that needs more has no known cause."""
-
-_TOGETHER = 4
-"""How many departures may be met in one history."""
-
-_KEPT = 2
-"""How many sets of departures, of those that explain most, are added to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,30 +86,30 @@ def attributed(
     plain = followed(())
     if plain.verdict.violation is None:
         return Attribution("", "", plain.verdict)
-    best, kept = plain, [plain]
-    for _ in range(_TOGETHER):
-        longer: dict[frozenset[str], _Followed] = {}
-        for start in kept:
-            for together in _with_one_more(start.together, longer):
-                one = followed(together)
-                if one.holds:
-                    return Attribution(one.names, "", one.verdict)
-                if one.verdict.violation is not None and one.reach > start.reach:
-                    longer[frozenset(d.name for d in together)] = one
-        if not longer:
-            break
-        kept = sorted(longer.values(), key=lambda f: -f.reach)[:_KEPT]
-        best = max(best, kept[0], key=lambda f: f.reach)
+    ones = [followed((departure,)) for departure in DEPARTURES.values()]
+    for one in ones:
+        if one.holds:
+            return Attribution(one.names, "", one.verdict)
+    several = [followed(family) for family in families()]
+    for one in several:
+        if one.holds:
+            least = _needed(one, followed)
+            return Attribution(least.names, "", least.verdict)
+    known = (f for f in (*ones, *several) if f.verdict.violation is not None)
+    best = max(known, key=lambda f: f.reach, default=plain)
+    if best.reach <= plain.reach:
+        return Attribution("", "", plain.verdict)
+    best = _needed(best, followed)
     return Attribution("", best.names, best.verdict)
 
 
-def _with_one_more(
-    together: tuple[Departure, ...], known: Iterable[frozenset[str]]
-) -> Iterable[tuple[Departure, ...]]:
-    for departure in DEPARTURES.values():
-        more = (*together, departure)
-        if departure not in together and frozenset(d.name for d in more) not in set(known):
-            yield more
+def _needed(whole: _Followed, followed: Callable[[tuple[Departure, ...]], _Followed]) -> _Followed:
+    """Leave out the departures without which as much is explained."""
+    for departure in whole.together:
+        less = followed(tuple(d for d in whole.together if d is not departure))
+        if (less.holds, less.reach) >= (whole.holds, whole.reach):
+            whole = less
+    return whole
 
 
 def _answered_at(history: Sequence[Event], request_id: str, otherwise: int) -> int:

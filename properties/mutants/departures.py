@@ -1,26 +1,28 @@
 """Known departures: what coordinators in use are known to do differently from the model.
 
 A departure is a small change that any revision can have.  If the revision can't explain a history,
-and the revision with the departure can, the departure is the cause.  Each is described in
-`docs/findings/` under its name, with how it was seen.  A mutant is an invented bug; a departure
-does what was observed, as far as that can be told.
+and the revision with the departure can, the departure is the cause.  Those of Kafka are described
+in `docs/findings/` under their names, with how they were seen; those of kfake in its source.  A
+mutant is an invented bug; a departure does what was observed, as far as that can be told.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from fencepost.model.machine.perform_rebalance import rebalance
-from fencepost.model.messages.messages import SyncGroupResponse
+from fencepost.model.messages.messages import JoinGroupResponse, SyncGroupResponse
 from fencepost.model.messages.shapes import Message
-from fencepost.model.revision import Revision, Twist
+from fencepost.model.revision import Distortion, Revision, Twist
 from fencepost.model.state.fast_replace import replace
 from fencepost.model.state.group import SESSION, Group, Member
 from fencepost.model.state.work import Effect, Emission, Work
+from fencepost.model.table.cells import ABSENT, when
 from fencepost.model.table.effects import Do
-from fencepost.model.table.table import Level
-from fencepost.model.table.vocabulary import GroupState
+from fencepost.model.table.errors import Error
+from fencepost.model.table.table import Level, Rule, Table
+from fencepost.model.table.vocabulary import Generation, GroupState
 from fencepost.properties.mutants.operators import (
     afterwards,
     changed_member,
@@ -34,31 +36,59 @@ from fencepost.properties.mutants.operators import (
 class Departure:
     """A known departure.
 
-    `about`: its title; `twists`: the effects that it changes; `level`: how grave it is at most,
-    whichever rule it is met at; the others as a revision's.
+    `about`: its title; `of`: the coordinators that have it; `twists`: the effects that it changes;
+    `level`: how grave it is at most, whichever rule it is met at; `tables`: makes another table of
+    a revision's table, by name; the others as a revision's.
     """
 
     name: str
     about: str
+    of: frozenset[str] = frozenset()
     twists: Mapping[Do, Twist] = field(default_factory=dict)
     level: Level = Level.MUST
+    tables: Mapping[str, Callable[[Table], Table]] = field(default_factory=dict)
+    distort: Distortion | None = None
     restart_needs_room: bool = False
     unchecked: frozenset[str] = frozenset()
+
+    @property
+    def described(self) -> str:
+        """Where it is described: a page of this project, or an address."""
+        return _KFAKE_SOURCE if self.of == {KFAKE} else f"docs/findings/{self.name}.md"
 
 
 def departed(base: Revision, departures: Iterable[Departure]) -> Revision:
     """Return a revision with these differences, called `BASE + NAME + …`."""
-    twists = dict(base.twists)
-    name, needs_room, unchecked = base.name, base.restart_needs_room, base.unchecked
+    departures = list(departures)
+    twists, tables = dict(base.twists), dict(base.tables)
+    distort = base.distort
     for one in departures:
-        name += f" + {one.name}"
-        needs_room |= one.restart_needs_room
-        unchecked |= one.unchecked
         for do, twist in one.twists.items():
             twists[do] = in_turn(twists[do], twist) if do in twists else twist
+        tables |= {name: change(tables[name]) for name, change in one.tables.items()}
+        if one.distort is not None:
+            distort = one.distort if distort is None else _both(distort, one.distort)
     return replace(
-        base, name=name, twists=twists, restart_needs_room=needs_room, unchecked=unchecked
+        base,
+        name=" + ".join([base.name, *(one.name for one in departures)]),
+        twists=twists,
+        tables=tables,
+        distort=distort,
+        restart_needs_room=base.restart_needs_room or any(d.restart_needs_room for d in departures),
+        unchecked=base.unchecked.union(*(d.unchecked for d in departures)),
     )
+
+
+def families() -> tuple[tuple[Departure, ...], ...]:
+    """Return the departures of each coordinator, which it has all at once."""
+    return tuple(
+        tuple(departure for departure in DEPARTURES.values() if coordinator in departure.of)
+        for coordinator in (NEW, OLD, KFAKE)
+    )
+
+
+def _both(first: Distortion, second: Distortion) -> Distortion:
+    return lambda message: second(first(message))
 
 
 def _rebalances(_: Group, work: Work) -> None:
@@ -142,6 +172,61 @@ def _only_after_a_generation(own: Effect) -> Effect:
     return effect
 
 
+def _first(*rules: Rule) -> Callable[[Table], Table]:
+    """Decide these rules before all others of a table, in place of those with their ids."""
+
+    def change(table: Table) -> Table:
+        ids = {rule.id for rule in rules}
+        checks = tuple(rule for rule in table.checks if rule.id not in ids)
+        rows = tuple(rule for rule in table.rows if rule.id not in ids)
+        return Table(table.name, table.features, (*rules, *checks), rows)
+
+    return change
+
+
+def _otherwise(rule_id: str, **changes: object) -> Callable[[Table], Table]:
+    """Change a rule in its place; without changes, leave it out."""
+
+    def change(table: Table) -> Table:
+        checks, rows = (
+            tuple(
+                rule.but(**changes) if rule.id == rule_id else rule
+                for rule in rules
+                if changes or rule.id != rule_id
+            )
+            for rules in (table.checks, table.rows)
+        )
+        return Table(table.name, table.features, checks, rows)
+
+    return change
+
+
+def _absent(rule_id: str) -> Rule:
+    return Rule(rule_id, when(state=ABSENT), answer=Error.GROUP_ID_NOT_FOUND)
+
+
+def _nameless(message: Message) -> Message:
+    told = {Error.NONE.value, Error.MEMBER_ID_REQUIRED.value}
+    if isinstance(message, JoinGroupResponse) and message.error_code not in told:
+        return replace(message, member_id="")
+    return message
+
+
+def _instance_first(table: Table) -> Table:
+    """A commit is held to its instance first; without members a generation is wrong."""
+    ids = ("COMMIT-INSTANCE-UNMAPPED", "COMMIT-INSTANCE-FENCED")
+    instance = (rule for rule in table.checks if rule.id in ids)
+    generation = Rule(
+        "COMMIT-EMPTY-GROUP-GENERATION",
+        when(
+            state=(ABSENT, GroupState.EMPTY),
+            generation=(Generation.BEFORE, Generation.EQUAL, Generation.AFTER),
+        ),
+        answer=Error.ILLEGAL_GENERATION,
+    )
+    return _first(*instance, generation)(table)
+
+
 _OFFERING = (
     Do.ADD_DYNAMIC,
     Do.ADMIT_PENDING,
@@ -150,12 +235,17 @@ _OFFERING = (
     Do.UPDATE_MEMBER,
 )
 
+OLD, NEW, KFAKE = "kafka+old", "kafka+new", "kfake"
+_BOTH, _NEW, _OLD, _KFAKE = map(frozenset, ((OLD, NEW), (NEW,), (OLD,), (KFAKE,)))
+_KFAKE_SOURCE = "https://github.com/twmb/franz-go/blob/01f206a7e32c/pkg/kfake/groups.go"
+
 DEPARTURES: Mapping[str, Departure] = {
     one.name: one
     for one in (
         Departure(
             "protocol-twice",
             "a member that offers a protocol twice shuts the group",
+            _BOTH,
             {
                 **dict.fromkeys(_OFFERING, afterwards(_miscounted)),
                 Do.COMPLETE_JOIN: _fails_without_candidates,
@@ -167,40 +257,87 @@ DEPARTURES: Mapping[str, Departure] = {
         Departure(
             "pending-leave",
             "the leave of a pending id rebalances a stable group",
+            _NEW,
             {Do.REMOVE_PENDING: afterwards(_rebalances, "LEAVE-MEMBER-PENDING")},
         ),
         Departure(
             "absent-static-member",
             "a static member that is away is removed before its session ends",
+            _BOTH,
             {Do.COMPLETE_JOIN: afterwards(_awaits_everybody)},
         ),
         Departure(
             "parked-sync",
             "the parked sync of a member that is removed is never answered",
+            _BOTH | {KFAKE},
             dict.fromkeys((Do.REMOVE_MEMBER, Do.REMOVE_HOLDER), retold(_unanswered_sync)),
         ),
         Departure(
             "restart-session",
             "after a restart the first session timer runs for the old process's timeout",
+            _BOTH,
             {Do.REPLACE_HOLDER: afterwards(_old_session)},
             Level.SHOULD,  # a session ends, but the KIP doesn't say which process's counts
         ),
         Departure(
             "restart-in-first-join",
             "a restart during the first join is removed after its session timeout",
+            _OLD,
             {Do.REPLACE_HOLDER: afterwards(_still_new)},
         ),
         Departure(
             "full-group",
             "a full group refuses the restart of its own static member",
+            _BOTH,
             level=Level.SHOULD,  # the KIP says nothing of a group's size
             restart_needs_room=True,
         ),
         Departure(
             "refused-member",
             "a member that is refused for want of room holds up the rebalance",
+            _NEW,
             level=Level.SHOULD,  # the KIP says nothing of a group's size
             unchecked=frozenset({"JOIN-GROUP-FULL", "JOIN-GROUP-FULL-PENDING"}),
+        ),
+        Departure(
+            "absent-group-not-found",
+            "a heartbeat, sync or leave for a group that doesn't exist is not looked at",
+            _KFAKE,
+            tables={
+                "Heartbeat": _first(_absent("HEARTBEAT-GROUP-ABSENT")),
+                "SyncGroup": _first(_absent("SYNC-GROUP-ABSENT")),
+                "LeaveGroup": _first(_absent("LEAVE-GROUP-ABSENT")),
+            },
+        ),
+        Departure(
+            "absent-group-offsets",
+            "reading the offsets of a group that doesn't exist is an error",
+            _KFAKE,
+            tables={"OffsetFetch": _first(_absent("FETCH-GROUP-ABSENT"))},
+        ),
+        Departure(
+            "refused-join-id",
+            "a join that is refused is answered with an empty member id",
+            _KFAKE,
+            distort=_nameless,
+        ),
+        Departure(
+            "commit-instance-first",
+            "a commit is held to its instance first, and without members to no generation",
+            _KFAKE,
+            tables={"OffsetCommit": _instance_first},
+        ),
+        Departure(
+            "unnamed-sync",
+            "a sync need not name its protocol",
+            _KFAKE,
+            tables={"SyncGroup": _otherwise("SYNC-PROTOCOL-NULL")},
+        ),
+        Departure(
+            "refused-first-join",
+            "a group whose first join is refused is dropped at once",
+            _KFAKE,
+            tables={"JoinGroup": _otherwise("JOIN-PROTOCOLS-INCONSISTENT", effect=())},
         ),
     )
 }

@@ -21,7 +21,7 @@ from fencepost.conformance.execution.outcome import (
     Outcome,
 )
 from fencepost.conformance.execution.runner import CaseRun, Recording
-from fencepost.conformance.plans.plan import Case
+from fencepost.conformance.plans.plan import Case, Needs
 from fencepost.conformance.targets.in_process import InProcessCoordinator, ModelCoordinator
 from fencepost.conformance.targets.target import Provenance
 from fencepost.model.coordinator import (
@@ -52,6 +52,13 @@ def entries() -> Iterator[Entry]:
         name = f"fencepost.conformance.catalogue.{module.name}"
         registry = getattr(importlib.import_module(name), "CASES", None)
         yield from registry.entries if registry is not None else ()
+
+
+def without_delay(case_id: str) -> Case:
+    """A case of the catalogue as it is written for a coordinator without an initial delay."""
+    (found,) = (entry for entry in entries() if entry.id == case_id)
+    case = found.case(LEVELS, delayed=False, at_once=False)
+    return replace(case, needs=Needs(config={"group.initial.rebalance.delay.ms": 0}))
 
 
 STORIES = Registry()

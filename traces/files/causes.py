@@ -34,7 +34,7 @@ def cause_of_text(text: str) -> str:
 def cause_sentence(cause: str) -> str:
     """Describe a cause: what coordinators do, and the page that documents it."""
     names = departures_in(cause)
-    told = (f"{DEPARTURES[name].about} (docs/findings/{name}.md)" for name in names)
+    told = (f"{DEPARTURES[name].about} ({DEPARTURES[name].described})" for name in names)
     return f"Known cause: {'; and '.join(told)}."
 
 

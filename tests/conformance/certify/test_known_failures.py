@@ -136,7 +136,9 @@ def test_an_entry_with_a_cause_covers_what_it_explains_and_nothing_that_looks_li
     def rebalances(_: Group, work: Work) -> None:
         rebalance(work, 0)
 
-    fault = Departure("unlisted", "", {Do.STORE_OFFSETS: afterwards(rebalances, "COMMIT-STABLE")})
+    fault = Departure(
+        "unlisted", "", twists={Do.STORE_OFFSETS: afterwards(rebalances, "COMMIT-STABLE")}
+    )
     caused = shown("LEAVE-MEMBER-PENDING/pending-id", DEPARTURES["pending-leave"])
     alike = shown("COMMIT-STABLE/commits-keep-alive", fault)
     assert caused.observed == "A1 Heartbeat: REBALANCE_IN_PROGRESS"

@@ -33,6 +33,7 @@ from fencepost.model.machine.machine import Machine
 from fencepost.model.messages.messages import JoinProtocol
 from fencepost.model.revisions.base import KAFKA_4
 from fencepost.model.table.table import Level
+from fencepost.properties.mutants.departures import DEPARTURES, departed
 
 _SHORT = Ms("short rebalance")
 
@@ -188,3 +189,27 @@ def test_a_rebalance_of_no_time_is_not_put_off_for_ever_at_one_instant(rebalance
     made.play(PlannedStep(ask("a", "LeaveGroup", version=2)))
     made.play(PlannedStep(Pause((Ms("short session"),))))
     assert group_shape(made.group("g"))[0] == "Empty"
+
+
+def test_a_step_is_known_to_lead_into_a_departure() -> None:
+    config = Machine(KAFKA_4, {"group.initial.rebalance.delay.ms": 0}).config
+    hello = ModelCoordinator(KAFKA_4).hello()
+    leaves = departed(KAFKA_4, [DEPARTURES["pending-leave"]])
+    ahead = DryRun(KAFKA_4, hello, config, times_for(config, lag_ms=0), leaves)
+    plain = DryRun(KAFKA_4, hello, config, times_for(config, lag_ms=0))
+    leave = PlannedStep(ask("b", "LeaveGroup", version=2))
+    beat = PlannedStep(ask("A1", "Heartbeat", generation_id=GenerationOf("A1")))
+    sync = ask("A1", "SyncGroup", version=3, generation_id=GenerationOf("A1"))
+    for run in (ahead, plain):
+        assert run.play(join("A1", "A"))
+        assert run.play(PlannedStep(sync))
+        assert run.play(join("b", version=4))
+    assert ahead.departs(leave)
+    assert not ahead.departs(beat)
+    assert not plain.departs(leave)
+    assert len(ahead.acts) == 3, "a step that is asked about is not played"
+    # Behind it the plan is played as the target will answer it.
+    assert ahead.play(leave)
+    assert plain.play(leave)
+    states = [run.group("g") for run in (ahead, plain)]
+    assert [group and group.state.value for group in states] == ["PreparingRebalance", "Stable"]

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
+from support.runs import without_delay
 
 import fencepost.conformance.fuzz.fuzz as fuzz_module
 from fencepost.conformance.certify.certify import OpenTarget
@@ -146,7 +147,10 @@ def test_a_known_failure_is_told_and_not_found() -> None:
     entry = KnownFailure("departed", "*", "any/case", "", "", "as meant", "-")
 
     def searched(*known: KnownFailure, **options: Any) -> FuzzResult:
-        given = FuzzOptions(KAFKA_4, Budget(3000), 1, known=lambda _: known, **options)
+        plan = without_delay("LEAVE-MEMBER-PENDING/pending-id")
+        given = FuzzOptions(
+            KAFKA_4, Budget(500), 1, known=lambda _: known, corpus=[plan], **options
+        )
         return asyncio.run(fuzz(_Departed, given))
 
     fuzzed = searched(replace(entry, cause="pending-leave"))

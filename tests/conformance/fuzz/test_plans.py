@@ -8,15 +8,19 @@ from dataclasses import replace
 import pytest
 
 from fencepost.conformance.catalogue.script import RANGE, ROUNDROBIN, Script
+from fencepost.conformance.certify.certify import Options, opened
+from fencepost.conformance.execution.outcome import Outcome
 from fencepost.conformance.fuzz.boundary_values import BOUNDARY_VALUES
 from fencepost.conformance.fuzz.plans import SETTINGS, PlanContext, Planner, is_risky
 from fencepost.conformance.plans.json_form import case_from_json, case_json
 from fencepost.conformance.plans.plan import Await, Disconnect, RequestStep, Restart
-from fencepost.conformance.targets.in_process import ModelCoordinator
+from fencepost.conformance.targets.in_process import InProcessTarget, ModelCoordinator
 from fencepost.conformance.targets.target import Hints
 from fencepost.model.coordinator import Hello
+from fencepost.model.history import Sent
 from fencepost.model.machine.machine import Machine
 from fencepost.model.revisions.base import KAFKA_4
+from fencepost.properties.mutants.departures import KFAKE, NEW, OLD, Departure, departed, families
 
 HELLO = ModelCoordinator(KAFKA_4).hello()
 REAL = replace(HELLO, clock="real", features=frozenset({"disconnect"}))
@@ -131,3 +135,28 @@ def test_plans_that_some_coordinators_die_of_are_run_alone() -> None:
     assert not is_risky(same.steps)
     assert is_risky(unlike.steps)
     assert is_risky([Restart()])
+
+
+async def failing(departures: tuple[Departure, ...], *, steers: bool) -> tuple[int, float]:
+    """How many of 60 plans fail on a target with departures; how many requests were judged."""
+    target = departed(KAFKA_4, departures)
+    context = planner().context
+    made = Planner(replace(context, departed=target) if steers else context, 1)
+    plans = [made.next() for _ in range(60)]
+    async with opened(InProcessTarget("departed", target, "0"), KAFKA_4, Options()) as suite:
+        results = await suite.try_cases([plan.case for plan in plans])
+    sent = sum(plan.requests for plan in plans)
+    judged = sum(
+        isinstance(event, Sent) for r in results if r.recording for event in r.recording.history
+    )
+    return sum(result.outcome is Outcome.FAIL for result in results), judged / sent
+
+
+@pytest.mark.parametrize("departures", families(), ids=[NEW, OLD, KFAKE])
+async def test_steps_in_which_a_known_departure_shows_are_rare(
+    departures: tuple[Departure, ...],
+) -> None:
+    without, judged_without = await failing(departures, steers=False)
+    steered, judged = await failing(departures, steers=True)
+    assert steered < without / 2
+    assert judged > max(0.8, judged_without)

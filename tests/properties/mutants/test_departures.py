@@ -4,7 +4,7 @@ import pytest
 from support.places import ROOT
 
 from fencepost.model.revisions import revisions
-from fencepost.properties.mutants.departures import DEPARTURES, departed
+from fencepost.properties.mutants.departures import DEPARTURES, KFAKE, departed, families
 from fencepost.traces.files.trace_file import TraceFile
 
 FINDINGS = ROOT / "docs" / "findings"
@@ -14,7 +14,10 @@ def evidence(name: str) -> TraceFile:
     return TraceFile.read(FINDINGS / f"{name}.json")
 
 
-@pytest.mark.parametrize("name", DEPARTURES)
+OF_KAFKA = [name for name, one in DEPARTURES.items() if one.of != {KFAKE}]
+
+
+@pytest.mark.parametrize("name", OF_KAFKA)
 def test_each_is_written_up_under_its_name_with_a_trace_that_it_alone_explains(name: str) -> None:
     title = (FINDINGS / f"{name}.md").read_text(encoding="utf-8").splitlines()[0]
     assert title.removeprefix("# ").lower() == DEPARTURES[name].about.lower()
@@ -31,9 +34,9 @@ def test_each_is_written_up_under_its_name_with_a_trace_that_it_alone_explains(n
 
 def test_several_can_be_built_in_at_once() -> None:
     base = revisions.find("kafka-4")
-    every = departed(base, DEPARTURES.values())
-    assert every.name == "kafka-4 + " + " + ".join(DEPARTURES)
-    for name in DEPARTURES:
+    every = departed(base, [DEPARTURES[name] for name in OF_KAFKA])
+    assert every.name == "kafka-4 + " + " + ".join(OF_KAFKA)
+    for name in OF_KAFKA:
         assert evidence(name).judge(revision=every).violation is None
     # A step that two of them perform otherwise is performed otherwise by both.
     twice, absent = DEPARTURES["protocol-twice"], DEPARTURES["absent-static-member"]
@@ -42,3 +45,13 @@ def test_several_can_be_built_in_at_once() -> None:
     for name in (twice.name, absent.name):
         assert evidence(name).judge(revision=both).violation is None
     assert evidence("parked-sync").judge(revision=both).violation is not None
+
+
+def test_a_coordinator_has_all_of_its_departures_at_once() -> None:
+    base = revisions.find("kafka-4")
+    assert {one.name for family in families() for one in family} == set(DEPARTURES)
+    for family in families():
+        whole = departed(base, family)
+        for one in family:
+            if one.name in OF_KAFKA:
+                assert evidence(one.name).judge(revision=whole).violation is None

@@ -16,8 +16,11 @@ MUTANTS = sorted((ROOT / "traces" / "corpus" / "mutants").glob("*.json"))
 SESSION_KEPT = {"replace-keeps-session-timer", "replace-starts-no-timer"}
 """Mutants that do what is known of Kafka: the first session after a restart is the old one's."""
 
-REFUSED_STAYS = {"refused-by-size-stays": "refused-member"}
-"""Whether a refused member stays, or nobody looks whether it was the last, is told apart later."""
+REFUSED = {
+    "refused-by-size-stays": "refused-member",
+    "refused-join-without-id": "refused-join-id",
+}
+"""Mutants that do as others do, as far as their traces go."""
 
 
 @pytest.mark.parametrize("path", FINDINGS, ids=lambda path: path.stem)
@@ -30,7 +33,7 @@ def test_what_is_broken_otherwise_is_put_down_to_nothing() -> None:
     assert len(MUTANTS) > 100
     found = {path.stem: known_cause(TraceFile.read(path)) for path in MUTANTS}
     explained = {name: cause for name, cause in found.items() if cause}
-    assert explained == {**dict.fromkeys(SESSION_KEPT, "restart-session"), **REFUSED_STAYS}
+    assert explained == {**dict.fromkeys(SESSION_KEPT, "restart-session"), **REFUSED}
 
 
 def test_what_holds_has_no_cause() -> None:
