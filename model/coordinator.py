@@ -21,7 +21,12 @@ CONFIG_DEFAULTS: dict[str, int | None] = {
     "group.min.session.timeout.ms": 6000,
     "group.max.session.timeout.ms": 1_800_000,
     "group.max.size": None,
+    "offsets.retention.check.interval.ms": None,
 }
+"""Kafka's settings that the model knows, and their defaults; None: no limit, or never.
+
+`offsets.retention.check.interval.ms` counts only for a coordinator that says it cleans.
+"""
 
 
 class UnsupportedError(Exception):

@@ -1,4 +1,4 @@
-"""group.max.size: who is refused when a group is full, and who is not.
+"""Limits of a broker: who is refused when a group is full, and which groups are removed.
 
 KIP-345 says nothing of a group's size, so that a restart needs no place is a SHOULD.
 """
@@ -13,6 +13,7 @@ CASES = Registry()
 case = CASES.case
 
 _TWO = {"group.max.size": 2}
+_CLEANED = {"offsets.retention.check.interval.ms": 50}
 
 
 @case("JOIN-GROUP-FULL", "HEARTBEAT-STABLE", config=_TWO)
@@ -134,3 +135,28 @@ def place_becomes_free(s: Script) -> None:
     s.join("B1", wait=True)
     s.leave("A1")
     s.join("B1", wait=True)
+
+
+@case("CLEANUP-UNUSED", "JOIN-GROUP-ABSENT", "DESCRIBE-ABSENT-LEGACY", config=_CLEANED)
+def unused_group_is_removed(s: Script) -> None:
+    """A group that everybody left is removed, with its ids and its generation."""
+    s.stable("A1")
+    s.leave("A1")
+    s.join("m", member_id="", wait=True)
+    s.pause("short rebalance")
+    s.describe(at_most=5)
+    s.join("m", wait=True)
+    s.stable("B1")
+
+
+@case("DESCRIBE-UNSTABLE", "FETCH-ANYBODY", "HEARTBEAT-STABLE", config=_CLEANED)
+def groups_in_use_are_kept(s: Script) -> None:
+    """Neither a group with members is removed, nor one with offsets that everybody left."""
+    s.stable("A1")
+    s.pause("short rebalance")
+    s.beat("A1")
+    s.commit("A1", offset=3)
+    s.leave("A1")
+    s.pause("short rebalance")
+    s.describe()
+    s.fetch("A1")

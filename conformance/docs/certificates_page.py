@@ -31,7 +31,7 @@ AREAS: Mapping[str, tuple[str, ...]] = {
     "offsets": ("COMMIT-", "FETCH-"),
     "describe, list": ("DESCRIBE-", "LIST-"),
     "sessions": ("SESSION-",),
-    "failovers": ("FAILOVER-",),
+    "failovers, cleanup": ("FAILOVER-", "CLEANUP-"),
 }
 """Areas by what a case's id begins with; the first that fits."""
 

@@ -15,7 +15,7 @@ from fencepost.model.machine.answers import about_nothing, merged
 from fencepost.model.machine.machine import Machine
 from fencepost.model.messages.messages import groups_of
 from fencepost.model.messages.shapes import Message
-from fencepost.model.state.group import Group, Timer
+from fencepost.model.state.group import CLEANUP, Group, Timer
 from fencepost.model.state.work import Emission, Incoming, Outcome, Span
 from fencepost.model.table.vocabulary import GroupState
 
@@ -102,7 +102,7 @@ class RunningModel:
     def advance_to(self, end_ms: int) -> list[Answer]:
         """Timers fire each at its own deadline; those due together by group, kind and subject."""
         answers: list[Answer] = []
-        while (due := self._next_timer()) is not None and due[0] <= end_ms:
+        while (due := self._next_due()) is not None and due[0] <= end_ms:
             deadline, group_id, timer = due
             self.now_ms = max(self.now_ms, deadline)
             group = self.groups[group_id]
@@ -114,7 +114,7 @@ class RunningModel:
 
     def next_deadline_ms(self) -> int | None:
         """When the next timer is due; None where none runs."""
-        due = self._next_timer()
+        due = self._next_due()
         return None if due is None else due[0]
 
     def fail_over(self) -> list[Answer]:
@@ -142,6 +142,19 @@ class RunningModel:
             return False
         del self.groups[group_id]
         return True
+
+    def _next_due(self) -> tuple[int, str, Timer] | None:
+        """The next timer; or, where that is sooner, the next removal of a group nobody uses."""
+        due = self._next_timer()
+        every = self.machine.config["offsets.retention.check.interval.ms"]
+        if every is None:
+            return due
+        at_ms = (max(self.now_ms, 1) + every - 1) // every * every
+        unused = (g for g, group in self.groups.items() if self.machine.may_clean(group))
+        group_id = min(unused, default=None)
+        if group_id is None or (due is not None and due[0] <= at_ms):
+            return due
+        return at_ms, group_id, Timer(CLEANUP, "", at_ms, at_ms)
 
     def _span(self) -> Span:
         return Span(self.now_ms, self.now_ms)

@@ -27,7 +27,7 @@ from fencepost.model.messages.messages import (
 )
 from fencepost.model.revision import Revision
 from fencepost.model.state.fast_replace import replace
-from fencepost.model.state.group import JOIN, SESSION, Group, Timer
+from fencepost.model.state.group import CLEANUP, JOIN, SESSION, Group, Timer
 from fencepost.model.state.work import Effect, Emission, Incoming, Outcome, Span, Work
 from fencepost.model.table.effects import Do
 from fencepost.model.table.table import Rule
@@ -68,6 +68,7 @@ _EFFECTS: dict[Do, Effect] = {
     Do.MAYBE_RESTART_SESSION: phases.maybe_restart_session,
     Do.STORE_OFFSETS: phases.store_offsets,
     Do.PERSIST: phases.persist,
+    Do.FORGET: phases.forget,
     Do.RELOAD: phases.reload,
 }
 
@@ -166,6 +167,8 @@ class Machine:
         elif timer.kind == JOIN:
             point = features.join_phase_point(group, Trigger.EXPIRY)
             rule = self._tables["join phase"].decide(point)
+        elif timer.kind == CLEANUP:
+            rule = self._tables["cleanup"].decide(())
         else:
             rule = self._tables["sync phase"].decide(features.sync_phase_point(group))
         works = self._perform(work, rule)
@@ -180,9 +183,16 @@ class Machine:
         work = Work(group, span)
         work.rule = rule.id
         answers.send_away(work)
-        if Do.FORGET in rule.effect:
-            return self._distorted((Outcome(None, tuple(work.emissions), (rule.id,)),))
         return self._distorted(tuple(w.outcome() for w in self._perform(work, rule)))
+
+    def may_clean(self, group: Group) -> bool:
+        """Tell whether the coordinator may let a `cleanup` timer expire for this group now.
+
+        Where `offsets.retention.check.interval.ms` is None it never does.
+        """
+        if self.config["offsets.retention.check.interval.ms"] is None:
+            return False
+        return group.state is GroupState.EMPTY and not group.offsets
 
     def _distorted(self, outcomes: tuple[Outcome, ...]) -> tuple[Outcome, ...]:
         """Change the answers where the revision is a mutant that distorts them."""

@@ -264,6 +264,11 @@ def persist(work: Work) -> None:
     work.group = replace(work.group, stored=work.group.as_stored())
 
 
+def forget(work: Work) -> None:
+    """Take the group away, with its offsets."""
+    work.forget()
+
+
 def reload(work: Work) -> None:
     """Load the stored group: session timers restart, no other timer runs."""
     group = work.group

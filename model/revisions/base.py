@@ -21,6 +21,7 @@ _TABLES = {
         timers.JOIN_PHASE,
         timers.SYNC_PHASE,
         timers.FAILOVER,
+        timers.CLEANUP,
     )
 }
 _NAMES = (

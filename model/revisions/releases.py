@@ -22,6 +22,17 @@ GATES = (
         ),
     ),
     Gate(
+        (3, 0, 0),
+        "a pending id that a full group refuses is forgotten",
+        (
+            SetRule(
+                "JoinGroup",
+                RULES["JOIN-GROUP-FULL-PENDING"].but(effect=()),
+                "Kafka 2.6.0 to 2.8.1, as seen: it stays pending",
+            ),
+        ),
+    ),
+    Gate(
         (2, 8, 1),
         "a member that never syncs is removed (KAFKA-12890)",
         (

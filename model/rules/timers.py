@@ -1,4 +1,4 @@
-"""What happens without a request: session timeouts, join phase, sync phase, and failover."""
+"""What happens without a request: session timeouts, join and sync phase, failover, cleanup."""
 
 from __future__ import annotations
 
@@ -184,3 +184,20 @@ FAILOVER = Table(
         ),
     ),
 )
+
+CLEANUP = Table(
+    "cleanup",
+    (),
+    (),
+    (
+        Rule(
+            "CLEANUP-UNUSED",
+            ALWAYS,
+            (Do.FORGET,),
+            level=Level.MAY,
+            source=src.KAFKA_CLEANUP,
+            because="an Empty group without offsets is removed now and then, with its pending ids",
+        ),
+    ),
+)
+"""What the cleaner does to a group that nobody uses: `Machine.may_clean` says which those are."""

@@ -19,12 +19,14 @@ from fencepost.model.table.vocabulary import GroupState
 SESSION = "session"
 JOIN = "join"
 SYNC = "sync"
+CLEANUP = "cleanup"
 
 
 class Timer(NamedTuple):
     """A deadline in ms, somewhere in [earliest, latest].
 
     `kind`: `session` (subject: a member or pending id), `join` or `sync` (subject "").
+    `cleanup` is none that a group holds: see `Machine.may_clean`.
     """
 
     kind: str

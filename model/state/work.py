@@ -109,6 +109,10 @@ class Work:
         if self.group is self._blank:
             self.group = Group()
 
+    def forget(self) -> None:
+        """Take the group away."""
+        self._blank = self.group
+
     def emit(self, request_id: str, message: Message | None) -> None:
         """Answer a request; None: the protocol doesn't say with what."""
         self.emissions.append(Emission(request_id, message, self.rule))
@@ -119,7 +123,7 @@ class Work:
         self.group = self.group.with_timer(kind, subject, span.earliest + ms, span.latest + ms)
 
     def outcome(self) -> Outcome:
-        """Return the outcome; a group that did not exist and was not created still doesn't."""
+        """Return the outcome; a group that was forgotten, or was never created, doesn't exist."""
         group = None if self.group is self._blank else self.group
         return Outcome(group, tuple(self.emissions), tuple(self.rules))
 

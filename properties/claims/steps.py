@@ -31,6 +31,7 @@ from fencepost.properties.logic.property import Property, PropertyKind
 from fencepost.properties.logic.signature import (
     ANSWER,
     CALLER,
+    CLEANUP,
     EVENT,
     FAILOVER,
     FRESH,
@@ -66,8 +67,9 @@ from fencepost.properties.logic.signature import (
     is_valid_then,
 )
 
-_EVERY_STEP = "every request, row of a leave, timer and failover, on every group"
+_EVERY_STEP = "every request, row of a leave, timer, failover and cleanup, on every group"
 FAILS_OVER = is_now(EVENT, FAILOVER)
+STARTS_ANEW = is_now(EVENT, FAILOVER, CLEANUP)
 JOINS = is_now(EVENT, JOIN_GROUP)
 _LEAVES = is_now(EVENT, LEAVE_ROW, "LeaveGroup")
 _JOIN_PHASE = is_now(EVENT, JOIN_PHASE)
@@ -218,9 +220,10 @@ RESTART = step_property(
 )
 GENERATION_NEVER_FALLS = step_property(
     "generation-never-falls",
-    "The generation never falls; after a failover it is the stored one, 0 if none was stored.",
+    "The generation never falls while a group exists; after a failover it is the stored one, 0 if "
+    "none was stored.",
     all_of(
-        implies(negate(FAILS_OVER), AtMost(GENERATION, When.NOW, 0, GENERATION, When.THEN)),
+        implies(negate(STARTS_ANEW), AtMost(GENERATION, When.NOW, 0, GENERATION, When.THEN)),
         implies(
             FAILS_OVER,
             all_of(

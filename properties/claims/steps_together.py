@@ -14,6 +14,7 @@ from fencepost.properties.claims.steps import (
     GENERATION_STAYS,
     JOINS,
     ONE_BY_ONE,
+    STARTS_ANEW,
     step_property,
 )
 from fencepost.properties.claims.steps_zombie import ZOMBIES
@@ -103,10 +104,10 @@ SEATS_STAY = step_property(
 )
 PENDING_STAYS = step_property(
     "pending-goes-only-by-its-own",
-    "A pending id stays until it is used, given back or times out.",
+    "A pending id stays until it is used, given back or times out, or nobody uses its group.",
     for_all(
         X,
-        implies(all_of(PENDING.now(X), negate(PENDING.then(X))), any_of(NAMED.now(X), FAILS_OVER)),
+        implies(all_of(PENDING.now(X), negate(PENDING.then(X))), any_of(NAMED.now(X), STARTS_ANEW)),
     ),
     exists(X, all_of(PENDING.now(X), negate(PENDING.then(X)))),
     src.KIP_394,
@@ -170,7 +171,7 @@ STATIC_SPARES_DYNAMIC = step_property(
 _BEGINS = any_of(
     all_of(
         negate(is_now(STATE, GroupState.PREPARING)),
-        negate(FAILS_OVER),
+        negate(STARTS_ANEW),
         any_of(is_then(STATE, GroupState.PREPARING), negate(GENERATION_STAYS)),
     ),
     all_of(negate(DEFERRED.now()), DEFERRED.then()),

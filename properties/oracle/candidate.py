@@ -105,6 +105,10 @@ class Candidate:
         """Return how severe the worst deviation is: 0 for none, then MAY, SHOULD, MUST."""
         return max((len(LEVELS) - LEVELS.index(d.level) for _, d in self.deviations), default=0)
 
+    def strain(self) -> tuple[int, bool]:
+        """Return how far-fetched it is: its gravity, and whether an unused group was removed."""
+        return self.gravity(), "CLEANUP-UNUSED" in self.used
+
     def bound(self, names: Mapping[str, str]) -> Candidate:
         """Return the candidate with made-up ids replaced by the real ones."""
         if not names:

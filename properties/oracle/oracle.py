@@ -12,7 +12,8 @@ The terms, each used in this sense only:
   connections, restarts of the coordinator, time that passed without an answer (see
   `fencepost.model.history`).
 - **Step**: what happens inside the coordinator: a request *takes effect*, or a timer *fires*.
-  Nobody sees a step; only answers are seen.
+  Where the settings say so, a group that nobody uses may be removed at any time; that counts as a
+  timer, too.  Nobody sees a step; only answers are seen.
 - **Window**: the times at which a step may happen.  A request takes effect at its sending at the
   earliest, and before its answer is read; a timer fires at its deadline at the earliest.
 - **Lag** (`lag_ms`): how late things may be.  A request takes effect at most that long after it was
@@ -85,17 +86,13 @@ class Oracle:
         self.revision = revision
         self.machine = Machine(revision, config)
         self.lag_ms = lag_ms
+        self._exact = lag_ms == 0
         self.violation: Violation | None = None
         self.unknown: str | None = None
         self._search = Search(self.machine, lag_ms, limit)
         self._candidates = [Candidate()]
         self._seen: set[str] = set()
         self._levels = {rule.id: rule.level for _, rule in revision.rules()}
-
-    @property
-    def exact(self) -> bool:
-        """Whether the clock is virtual."""
-        return self.lag_ms == 0
 
     # What the judge asks.
 
@@ -114,11 +111,11 @@ class Oracle:
         return min(times, default=None)
 
     def verdict(self) -> Verdict:
-        """Return the verdict now; the best explanations are those with the least deviation."""
+        """Return the verdict now; the best explanations are those with the least strain."""
         if not self.open():
             return Verdict(self.violation, self.unknown, frozenset(), (), len(self._candidates))
-        least = min(c.gravity() for c in self._candidates)
-        best = [c for c in self._candidates if c.gravity() == least]
+        least = min(c.strain() for c in self._candidates)
+        best = [c for c in self._candidates if c.strain() == least]
         used = frozenset.intersection(*(c.used for c in best))
         chosen = best[0]
         worse = [(r, d) for r, d in chosen.deviations if d.level is not _NOTED]
@@ -163,9 +160,9 @@ class Oracle:
             self.unknown = f"more than {self._search.limit} states would have to be followed"
 
     def _sent(self, event: Sent) -> None:
-        if self.exact:
+        if self._exact:
             self._let_timers_fire(event.at_ms)
-        self._search.still = self.exact
+        self._search.still = self._exact
         request = event.request
         revision = self.machine.revision
         if request.api not in revision.apis:
@@ -283,7 +280,7 @@ class Oracle:
 
     def _passed(self, at_ms: int, *, timers: bool) -> None:
         """Drop the candidates in which something that must have happened by now has not."""
-        limit = at_ms + 1 if self.exact else at_ms
+        limit = at_ms + 1 if self._exact else at_ms
 
         def overdue(candidate: Candidate) -> bool:
             return any(
@@ -319,7 +316,7 @@ class Oracle:
 
     def _restarted(self, event: Restarted) -> None:
         self._search.dropped |= dict.fromkeys(event.dropped, event.begun_ms)
-        if not self.exact:
+        if not self._exact:
             self._passed(event.begun_ms, timers=True)
             if not self.open():
                 return

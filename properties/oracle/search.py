@@ -16,7 +16,7 @@ from fencepost.model.machine.answers import about_nothing
 from fencepost.model.machine.answers import merged as merged_rows
 from fencepost.model.machine.machine import Machine
 from fencepost.model.state.fast_replace import replace
-from fencepost.model.state.group import Timer
+from fencepost.model.state.group import CLEANUP, Timer
 from fencepost.model.state.work import Emission, Incoming, Outcome, Span
 from fencepost.properties.oracle.candidate import Candidate, Emitted
 from fencepost.properties.oracle.provenance import Happened
@@ -116,6 +116,9 @@ class Search:
                 Step(t.earliest, t.latest + self.lag_ms, group_id=group_id, timer=t)
                 for t in group.timers
             ]
+            if self.machine.may_clean(group):
+                cleanup = Timer(CLEANUP, "", candidate.now, FOREVER)
+                steps.append(Step(candidate.now, FOREVER, group_id=group_id, timer=cleanup))
         return steps
 
     def _successors(self, candidate: Candidate, horizon: int) -> Iterator[Candidate]:

@@ -50,6 +50,7 @@ RUNS = {
     sig.SESSION_END: sig.SESSION.now(sig.SUBJECT),
     sig.JOIN_PHASE: sig.JOIN_TIMER.now(),
     sig.SYNC_PHASE: sig.SYNC_TIMER.now(),
+    sig.CLEANUP: all_of(is_now(STATE, GroupState.EMPTY), negate(sig.OFFSETS.now())),
 }
 SETTLING = frozenset({sig.JOIN_GROUP, sig.LEAVE_ROW, *_FIRES})
 _KEEPS_GROUP = frozenset(
@@ -113,7 +114,9 @@ class Path:
         """Return who the caller is as the step begins, said of X."""
         if self.table == sig.SESSION_END:
             return same(X, sig.SUBJECT)
-        return FALSE if self.table in {sig.JOIN_PHASE, sig.SYNC_PHASE} else sig.is_mid(X)
+        return (
+            FALSE if self.table in {sig.JOIN_PHASE, sig.SYNC_PHASE, sig.CLEANUP} else sig.is_mid(X)
+        )
 
 
 def guard_of(table: Table, rule: Rule) -> Formula:

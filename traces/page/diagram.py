@@ -29,6 +29,7 @@ _LEADS = {
 _ONLY_FROM_ABSENT = {Do.CREATE_GROUP, Do.STORE_OFFSETS}
 _ANYWHERE = "failover"
 _JOIN_PHASE = "join phase"
+_CLEANUP = "cleanup"
 _DEPENDENT = (MID, INST, OFFER)
 """Features that limit each other, so all are tried whatever a guard asks for."""
 
@@ -66,6 +67,8 @@ def _starts(table: Table, rule: Rule) -> Iterator[GroupState]:
         yield from (value for value in GroupState if value in can_hold - taken)
     elif table.name == _JOIN_PHASE:
         yield GroupState.PREPARING
+    elif table.name == _CLEANUP:
+        yield GroupState.EMPTY
     else:
         yield from GroupState
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from fencepost.model.state.group import Group, Member, ParkedRequest, Timer
+from fencepost.model.state.group import CLEANUP, Group, Member, ParkedRequest, Timer
 from fencepost.traces.text.words import Names, member
 
 ABSENT = {"state": "absent"}
@@ -48,6 +48,8 @@ def timer_name(timer: Timer, names: Names) -> str:
 
 def deadline(timer: Timer) -> str:
     """Return when a timer fires."""
+    if timer.kind == CLEANUP:
+        return "at any time"
     if timer.earliest == timer.latest:
         return f"at {timer.earliest:,} ms"
     return f"at {timer.earliest:,} to {timer.latest:,} ms"

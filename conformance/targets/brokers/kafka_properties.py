@@ -2,8 +2,8 @@
 
 It is the smallest broker that answers quickly: one node, one partition of the offsets topic, no
 initial rebalance delay and short sessions, so that timing cases take little time.  It never removes
-groups: every ten minutes a Kafka removes each group that is Empty and has no offsets, and during a
-case that looks like a fault.  What the user sets comes last and wins.
+groups that nobody uses, as other Kafkas do every ten minutes, so that cases can show more.  What
+the user sets comes last and wins.
 
 Source: Kafka's documentation, "Broker Configs"; ZooKeeper's administrator's guide.
 """

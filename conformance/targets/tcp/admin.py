@@ -60,6 +60,8 @@ _HIGHEST = {
     "AlterPartitionReassignments": 0,
 }
 _BATCHES_SINCE = 3
+_NONE_IF_HUGE = {"group.max.size", "offsets.retention.check.interval.ms"}
+"""Settings without a word for "no limit" or "never": a huge number means it (24 days)."""
 _AT_ONCE = 8
 
 _T = TypeVar("_T")
@@ -273,7 +275,7 @@ class Admin:
 
     async def group_settings(self, node_id: int, at: Address) -> dict[str, int | None]:
         """The group settings that a broker tells; empty where it tells none.  Raises AdminError."""
-        told: dict[str, int | None] = {}
+        told: dict[str, int] = {}
         for names in (list(CONFIG_DEFAULTS), None):  # 2.7.0 finds no two at once (KAFKA-12235)
             resource = {
                 "resourceType": _BROKER_RESOURCE,
@@ -289,9 +291,8 @@ class Admin:
             }
             if told:
                 break
-        if told.get("group.max.size") == NO_LIMIT:
-            told["group.max.size"] = None
-        return told
+        unlimited = {k: None for k, v in told.items() if k in _NONE_IF_HUGE and v >= NO_LIMIT}
+        return {**told, **unlimited}
 
     async def create_topic(self, name: str, at: Address | None) -> None:
         """Create a topic and wait until its partitions have leaders.  Raises AdminError."""

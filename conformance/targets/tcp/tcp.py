@@ -41,6 +41,10 @@ _OF_GROUPS_SINCE = {"OffsetCommit": 1, "OffsetFetch": 1}
 """Version 0 means offsets in ZooKeeper: no group is asked, and a Kafka without one refuses it."""
 
 
+_UNTOLD = {"offsets.retention.check.interval.ms": 600_000}
+"""What somebody else's broker may do, unless it tells otherwise: Kafka's default."""
+
+
 class TcpTarget(Target):
     """A broker on a port.
 
@@ -82,6 +86,8 @@ class TcpTarget(Target):
         self.deadlines = deadlines
         self.admin = Admin(self.address, remote=remote, deadlines=deadlines, security=security)
         self.settings: dict[str, int | None] = dict(CONFIG_DEFAULTS)
+        if not temporary:
+            self.settings |= _UNTOLD
         self.settings_source: dict[str, str] = dict.fromkeys(CONFIG_DEFAULTS, "default")
         """Where each setting is from: `describe-configs`, `option` or `default` (unknown)."""
         self.anchor = self.address

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -13,12 +14,17 @@ import pytest
 from fencepost.conformance.catalogue import ENTRIES, collected, entry, matching
 from fencepost.conformance.catalogue.registry import Entry, Registry
 from fencepost.conformance.execution.runner import CaseRun, CaseUnsupportedError
+from fencepost.conformance.targets import in_process
 from fencepost.conformance.targets.in_process import InProcessCoordinator, ModelCoordinator
+from fencepost.model.coordinator import Config, Reset
+from fencepost.model.machine.machine import Machine
 from fencepost.model.revision import Revision, SetRule, derive
 from fencepost.model.revisions import revisions
+from fencepost.model.state.group import Group
 from fencepost.model.table.effects import Do, Echo
 from fencepost.model.table.errors import Error
 from fencepost.model.table.table import Rule, Table
+from fencepost.model.table.vocabulary import GroupState
 from fencepost.properties.oracle.verdict import Verdict
 
 IDS = Path(__file__).with_name("case_ids.txt")
@@ -219,3 +225,43 @@ def test_a_wrong_rule_is_noticed(mutant: Mutant) -> None:
 
 def test_what_is_not_noticed_is_a_mutant() -> None:
     assert set(UNSEEN) <= {mutant.name for mutant in mutants()}
+
+
+@pytest.mark.parametrize(
+    "forgets",
+    [
+        lambda group: group.state is GroupState.EMPTY,
+        lambda group: group.state is GroupState.STABLE,
+    ],
+    ids=["groups with offsets", "groups with members"],
+)
+def test_who_forgets_a_group_in_use_is_caught(
+    monkeypatch: pytest.MonkeyPatch, forgets: Callable[[Group], bool]
+) -> None:
+    class Forgetful(Machine):
+        def may_clean(self, group: Group) -> bool:
+            return forgets(group)
+
+    monkeypatch.setattr(in_process, "Machine", Forgetful)
+    for delay in DELAYS:
+        ran = play(entry("DESCRIBE-UNSTABLE/groups-in-use-are-kept"), KAFKA_4, delay)
+        assert ran.verdict is not None
+        assert ran.verdict.violation is not None
+
+
+def test_who_never_cleans_must_keep_unused_groups(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Cleans(Machine):
+        def __init__(self, revision: Revision, config: Config | None = None) -> None:
+            super().__init__(revision, config)
+            self.config["offsets.retention.check.interval.ms"] = 1
+
+    class Silent(ModelCoordinator):
+        def reset(self, config: Config) -> Reset:
+            told = super().reset(config)
+            return Reset({**told.config, "offsets.retention.check.interval.ms": None})
+
+    monkeypatch.setattr(in_process, "Machine", Cleans)
+    monkeypatch.setattr(sys.modules[__name__], "ModelCoordinator", Silent)
+    ran = play(entry("LEAVE-MEMBER/last-member-leaves"), KAFKA_4, 3000)
+    assert ran.verdict is not None
+    assert ran.verdict.violation is not None

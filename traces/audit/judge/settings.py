@@ -55,6 +55,7 @@ class AuditSettings:
             "group.min.session.timeout.ms": 0,
             "group.max.session.timeout.ms": 2**31 - 1,
             "group.max.size": None,
+            "offsets.retention.check.interval.ms": 600_000,
             **self.config,
         }
 

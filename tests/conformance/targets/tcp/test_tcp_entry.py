@@ -185,6 +185,7 @@ async def test_settings_are_the_options_then_the_brokers_then_the_defaults() -> 
         "group.initial.rebalance.delay.ms": "0",
         "group.max.session.timeout.ms": None,
         "group.something.else": "7",
+        "offsets.retention.check.interval.ms": str(10**11),
     }
 
     def rest(_: Broker, request: RequestFrame) -> bytes | None:
@@ -205,12 +206,14 @@ async def test_settings_are_the_options_then_the_brokers_then_the_defaults() -> 
             "group.min.session.timeout.ms": 4000,
             "group.max.session.timeout.ms": 1_800_000,
             "group.max.size": None,
+            "offsets.retention.check.interval.ms": None,
         }
         assert opened.settings_source == {
             "group.initial.rebalance.delay.ms": "describe-configs",
             "group.min.session.timeout.ms": "option",
             "group.max.session.timeout.ms": "default",
             "group.max.size": "describe-configs",
+            "offsets.retention.check.interval.ms": "describe-configs",
         }
 
 
@@ -264,7 +267,8 @@ async def test_a_broker_that_finds_no_two_settings_at_once_is_asked_for_all() ->
 
 async def test_a_broker_that_tells_no_settings_has_the_defaults() -> None:
     async with serve() as broker, target(broker) as opened:
-        assert opened.settings == CONFIG_DEFAULTS
+        cleans = {"offsets.retention.check.interval.ms": 600_000}
+        assert opened.settings == CONFIG_DEFAULTS | cleans
         assert set(opened.settings_source.values()) == {"default"}
 
 
