@@ -91,14 +91,15 @@ class Dropped:
 
     `outage`: for a restart that did not begin at once (several runs may share one restart, and
     wait for each other): when it began, and when the old coordinator had ended, in seconds of the
-    monotonic clock.  The answers came before that.  `late`: answers that came after it began, where
-    the old coordinator lives on.
+    monotonic clock.  The answers came before that; `read` says when, by the same clock.  `late`:
+    answers that came after it began, where the old coordinator lives on.
     """
 
     answers: tuple[Answer, ...]
     dropped: tuple[str, ...]
     outage: tuple[float, float] | None = None
     late: tuple[Answer, ...] = ()
+    read: tuple[float, ...] = ()
 
 
 class Coordinator(Protocol):

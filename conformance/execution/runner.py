@@ -218,7 +218,8 @@ class CaseRun:
             self.recording.moved = moved  # the restart may answer so
         else:
             begun, down = map(self._since_origin, dropped.outage)
-            self._take(dropped.answers, begun)
+            for answer, read in zip(dropped.answers, dropped.read, strict=True):
+                self._take([answer], min(begun, self._since_origin(read)))
             parked = [a for a in dropped.late if self._open[a.id].api in _PARKED]
             lost = (*lost, *(a.id for a in dropped.late if a not in parked))
             self._record(Restarted(begun, self._clock(), lost, down + 1))

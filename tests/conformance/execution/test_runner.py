@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Sequence
+
+import pytest
+from support.virtual_clock import run_at_once
 
 from fencepost.conformance.catalogue.script import Script
 from fencepost.conformance.execution.runner import CaseRun
@@ -106,3 +110,33 @@ async def test_what_was_under_way_and_is_sent_away_was_not_handled() -> None:
     assert restarted.dropped == ("r1",)
     assert not any(isinstance(event, Answered) for event in run.recording.history)
     assert run.verdict().violation is None
+
+
+class Shared(Resigning):
+    """Its restart is shared: it comes a minute later, and answers were read meanwhile."""
+
+    def __init__(self, *answered_after_s: float) -> None:
+        super().__init__()
+        self.answered_after_s = answered_after_s
+
+    async def restart(self) -> Dropped:
+        asked = time.monotonic()
+        await asyncio.sleep(60)
+        refused = HeartbeatResponse(error_code=25)
+        answers = tuple(Answer(r.id, 0, refused.to_body(r.version)) for r in self.parked)
+        read = tuple(asked + after for after in self.answered_after_s)
+        now = time.monotonic()
+        return Dropped(answers, (), (now, now), (), read)
+
+
+@pytest.mark.parametrize(("after_s", "is_late"), [(0.0, False), (59.0, True)])
+def test_an_answer_is_as_late_as_it_was_read_however_long_the_restart_waits(
+    after_s: float, is_late: bool
+) -> None:
+    """A run that waited for others took all answers as if they had come at the restart."""
+    script = Script(delayed=True)
+    fields = {"group_id": "g", "generation_id": 1, "member_id": "m"}
+    script.ask("A1", "Heartbeat", wait=False, **fields)
+    script.restart()
+    run = run_at_once(ran(Shared(after_s), script))
+    assert (run.verdict().violation is not None) is is_late
