@@ -13,8 +13,8 @@ from fencepost.conformance.catalogue.script import (
     RANGE,
     ROUNDROBIN,
     Script,
-    subscription,
 )
+from fencepost.conformance.catalogue.set_up import subscription
 from fencepost.conformance.plans.plan import Ms
 from fencepost.model.table.table import Level
 

@@ -104,7 +104,7 @@ def _short(case: Mapping[str, Any] | None) -> str:
 
 def file_of(folder: Path, target: str) -> Path:
     """Where the certificate of a target lies."""
-    return folder / f"{target.replace(':', '-')}.json"
+    return folder / f"{target.replace(':', '-').replace('*', 'x')}.json"
 
 
 def write(folder: Path, certificate: Mapping[str, Any]) -> Path:

@@ -192,7 +192,8 @@ class StartedTarget(Target):
         """Start a broker in a folder of its own."""
         temporary = tempfile.TemporaryDirectory(prefix="fencepost-", ignore_cleanup_errors=True)
         folder = Path(stack.enter_context(temporary))
-        log = (self._logs or folder) / f"{self.name.replace(':', '-')}-{kind}.log"
+        name = self.name.replace(":", "-").replace("*", "x")
+        log = (self._logs or folder) / f"{name}-{kind}.log"
         log.parent.mkdir(parents=True, exist_ok=True)
         working = None if self._tcp is None else self._tcp.working
         return await self.start_broker(BrokerPlace(kind, stack, folder, log, working))

@@ -33,6 +33,7 @@ FOLDER = DOCS / "certificates"
 TARGETS = (
     *(f"kafka:{v}" for v in ("2.3.0", "2.4.1", "2.6.0", "2.8.0", "3.1.2", "3.3.1")),
     *(f"kafka:{v}" for v in ("3.9.1+old", "3.9.1+new", "4.1.1", "4.3.0")),
+    "kafka:4.3.0*3",
     "kfake",
     "tansu",
 )
