@@ -21,11 +21,18 @@ from fencepost.conformance.certify.certify import OpenTarget
 from fencepost.conformance.execution.link_faults import is_cut_off
 from fencepost.conformance.execution.outcome import CaseResult, Outcome
 from fencepost.conformance.fuzz.dry_run import PlanCoverage
-from fencepost.conformance.fuzz.plans import SETTINGS, Plan, PlanContext, Planner
-from fencepost.conformance.plans.plan import Case, RequestStep
+from fencepost.conformance.fuzz.plans import (
+    FAILING_OVER,
+    REAL_SETTINGS,
+    SETTINGS,
+    Plan,
+    PlanContext,
+    Planner,
+)
+from fencepost.conformance.plans.plan import Case, Disconnect, Pause, RequestStep, Restart
 from fencepost.conformance.runtime.cpu_time import started_s
 from fencepost.conformance.runtime.event_loop import aside, kept_up
-from fencepost.conformance.targets.target import Target
+from fencepost.conformance.targets.target import Configurable, ScopeNeeds, Target
 from fencepost.model.coordinator import (
     AsyncCoordinator,
     Config,
@@ -49,6 +56,9 @@ _KEPT_EACH = 4
 WORK = ("drawing plans", "judging", "sending and reading")
 """The purposes by which our own processor time is counted."""
 
+OWN = "the target's own"
+_EVENTS = ((Restart, "failover"), (Disconnect, "disconnect"), (Pause, "pause"))
+
 OnTally = Callable[["Tally"], None]
 
 FailureKey = tuple[str, str, str]
@@ -67,15 +77,19 @@ class Budget:
 class Tally:
     """The counts of a run.
 
-    `words`: how often each kind of request was sent; `outcomes`: of plans; `covered`: what was
-    shown of the model; `novel`: plans that reached something new; `failures`: some of each kind;
-    `unknown`: why plans are undecided, and how often; `died`: how often the target did; `spent`:
-    our own processor time, in s, by purpose, see `WORK`; `theirs`: that of processes that were
-    started for it, where the system reports it; `lived`: how long all plans took together, in s.
+    `settings`: how many plans ran under which settings, `OWN` for the target's own; `events`: in
+    how many a failover, a disconnect or a pause was reached; `words`: how often each kind of
+    request was sent; `outcomes`: of plans; `covered`: what was shown of the model; `novel`: plans
+    that reached something new; `failures`: some of each kind; `unknown`: why plans are undecided,
+    and how often; `died`: how often the target did; `spent`: our own processor time, in s, by
+    purpose, see `WORK`; `theirs`: that of processes that were started for it, where the system
+    reports it; `lived`: how long all plans took together, in s.
     """
 
     plans: int = 0
     requests: int = 0
+    settings: Counter[str] = field(default_factory=Counter)
+    events: Counter[str] = field(default_factory=Counter)
     words: Counter[str] = field(default_factory=Counter)
     outcomes: Counter[Outcome] = field(default_factory=Counter)
     covered: PlanCoverage = field(default_factory=PlanCoverage)
@@ -97,6 +111,9 @@ class Tally:
         sent = _sent(result)
         self.requests += sent
         self.words.update(plan.words[:sent])
+        if result.outcome is not Outcome.UNSUPPORTED:
+            self.settings[_settings(plan.case)] += 1
+        self.events.update(_events(result))
         verdict = result.verdict
         if result.outcome is Outcome.PASS and verdict is not None:
             if plan.reached.rules <= verdict.used:
@@ -115,6 +132,8 @@ class Tally:
         self.plans += other.plans
         self.requests += other.requests
         self.words += other.words
+        self.settings += other.settings
+        self.events += other.events
         self.outcomes += other.outcomes
         self.covered.add(other.covered)
         known = {case.id for case in self.novel}
@@ -141,6 +160,18 @@ def _sent(result: CaseResult) -> int:
     if result.recording is None:
         return 0
     return sum(isinstance(event, Sent) for event in result.recording.history)
+
+
+def _settings(case: Case) -> str:
+    said = (f"{key}={value}" for key, value in sorted(case.needs.config.items()))
+    return ", ".join(said) or OWN
+
+
+def _events(result: CaseResult) -> set[str]:
+    """The events that a plan came to, each once."""
+    recording = result.recording
+    steps = () if recording is None else result.case.steps[: len(recording.step_ends)]
+    return {word for step in steps for kind, word in _EVENTS if isinstance(step, kind)}
 
 
 def length(result: CaseResult) -> tuple[int, str]:
@@ -304,9 +335,28 @@ def suspects(victims: Iterable[CaseResult]) -> list[Case]:
 
 
 async def plan_context_of(target: Target, suite: OpenTarget) -> PlanContext:
-    """What plans can be made for: a target's features, and the settings that it can be given."""
+    """What plans can be made for: a target's features, and the settings that it can be given.
+
+    Brokers that have these settings are started before the search.
+    """
     configs: list[tuple[dict[str, int | None], Config]] = []
-    if suite.hello.clock == "virtual":
+    virtual = suite.hello.clock == "virtual"
+    if isinstance(target, Configurable) and not virtual:
+        await target.prepare(
+            [
+                ScopeNeeds(restarts=restarts, settings=settings)
+                for place, settings in enumerate(REAL_SETTINGS)
+                for restarts in {False, "restart" in suite.hello.features and place < FAILING_OVER}
+            ]
+        )
+        for settings in REAL_SETTINGS:
+            with contextlib.suppress(UnsupportedError):
+                needed = ScopeNeeds(settings=settings)
+                async with target.scope_with("settings", needed) as coordinator:
+                    config = (await coordinator.reset(settings)).config
+                if all(config.get(key) == value for key, value in settings.items()):
+                    configs.append((dict(settings), config))
+    elif virtual:
         async with target.scope("settings") as coordinator:
             for settings in SETTINGS:
                 with contextlib.suppress(UnsupportedError):

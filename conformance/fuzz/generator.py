@@ -49,7 +49,9 @@ _PROCESSES = ("A1", "A2", "B1", "B2", "A3")
 _DYNAMIC = ("a", "b", "c")
 _ELSEWHERE = ("C1", "d")
 _DUTIFUL = 0.7
-_BENT, _OLD, _HURRY, _AGAIN, _TWO_GROUPS, _RESTART = 0.22, 0.45, 0.07, 0.05, 0.3, 0.01
+_BENT, _OLD, _HURRY, _AGAIN, _TWO_GROUPS = 0.22, 0.45, 0.07, 0.05, 0.3
+_RESTART, _RESTART_REAL = 0.01, 0.08
+"""How likely a step is a failover; on a real clock only some plans may have one at all."""
 _FETCH_GROUPS_SINCE, _ROWS_SINCE = 8, 3
 _SECOND = " again"
 
@@ -107,6 +109,9 @@ class Drawer:
         self._dry_run = dry_run
         self._cast = cast
         self._virtual = dry_run.hello.clock == "virtual"
+        self._failover = 0.0
+        if "restart" in dry_run.hello.features:
+            self._failover = _RESTART if self._virtual else _RESTART_REAL
 
     def draw(self) -> PlannedStep:
         """Draw a step; its word says what kind of request it is, and what is unusual about it."""
@@ -119,7 +124,7 @@ class Drawer:
             return PlannedStep(self._pause(), word="pause")
         if chance < 0.08:
             return PlannedStep(Disconnect(who), word="disconnect")
-        if chance < 0.08 + _RESTART and "restart" in self._dry_run.hello.features:
+        if 0.08 <= chance < 0.08 + self._failover:
             return PlannedStep(Restart(), word="restart")
         again = self._again(who) if chance > 1 - _AGAIN else None
         return again or self._request(who, self._kind(who))
@@ -145,6 +150,8 @@ class Drawer:
             return PlannedStep(self._pause(), word="pause")
         if chance < 0.5:
             return PlannedStep(Disconnect(who), word="disconnect")
+        if not self._virtual and chance < 0.5 + self._failover:
+            return PlannedStep(Restart(), word="restart")  # while its request is parked
         if self._dry_run.waits(who + _SECOND):
             return PlannedStep(Disconnect(who + _SECOND), word="disconnect")
         return self._request(who, self._kind(who), who + _SECOND)

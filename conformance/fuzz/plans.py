@@ -28,6 +28,7 @@ from fencepost.conformance.fuzz.dry_run import (
 )
 from fencepost.conformance.fuzz.generator import Drawer, Participants, draw_cast, home_of
 from fencepost.conformance.plans.json_form import step_json
+from fencepost.conformance.plans.order import DELAY
 from fencepost.conformance.plans.plan import (
     Case,
     Needs,
@@ -51,18 +52,32 @@ _CHANGED = 0.4
 _OFTEN = 3
 _REDRAWS = 3
 _DIGEST = 12
-_FAILOVER_EACH = 500
+_FAILOVER_EACH = 6
+"""On a real clock so many plans share one with failovers, which take seconds."""
 _DEPARTS = 0.04
 """How likely a step is played in which a known departure shows."""
 _NAMED = "fuzz"
+SIZE, CLEANER = "group.max.size", "offsets.retention.check.interval.ms"
 
 SETTINGS: tuple[Mapping[str, int | None], ...] = (
-    {"group.initial.rebalance.delay.ms": 0},
+    {DELAY: 0},
     {},
-    {"group.initial.rebalance.delay.ms": 0, "group.max.size": 2},
-    {"group.max.size": 1},
+    {DELAY: 0, SIZE: 2},
+    {SIZE: 1},
 )
 """Settings that are tried on a virtual clock, where they can be chosen."""
+
+REAL_SETTINGS: tuple[Mapping[str, int | None], ...] = (
+    {},
+    {DELAY: 0, SIZE: 2},
+    {DELAY: 3000, SIZE: 3},
+    {DELAY: 0, CLEANER: 1000},
+)
+"""Settings that are tried on a real clock, if brokers with these can be started: the first are the
+target's own.  What a target doesn't have is left out."""
+
+FAILING_OVER = 2
+"""Of the first so many settings there is one broker more, for failovers: each is a process."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +195,7 @@ class Planner:
         config = self._config(wanted)
         context = self.context
         dry_run = DryRun(
-            context.revision, self._hello(), config, context.times(config), context.departed
+            context.revision, self._hello(wanted), config, context.times(config), context.departed
         )
         cast = draw_cast(random, config)
         known = [act.step.who for act in acts if isinstance(act.step, RequestStep)]
@@ -226,11 +241,12 @@ class Planner:
         self._seen[key] += 1
         return act, self._seen[key]
 
-    def _hello(self) -> Hello:
-        """The target's features; on a real clock mostly without failover, which takes seconds."""
+    def _hello(self, wanted: Mapping[str, int | None]) -> Hello:
+        """The target's features; on a real clock mostly without failover."""
         hello = self.context.hello
         self._number += 1
-        if hello.clock == "virtual" or self._number % _FAILOVER_EACH == 0:
+        fails_over = wanted in REAL_SETTINGS[:FAILING_OVER] and self._number % _FAILOVER_EACH == 0
+        if hello.clock == "virtual" or fails_over:
             return hello
         return replace(hello, features=hello.features - {"restart"})
 

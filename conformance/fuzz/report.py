@@ -51,6 +51,8 @@ def fuzz_json(fuzzed: FuzzResult) -> dict[str, Any]:
         "died": tally.died,
         "gave_up": fuzzed.gave_up,
         "stopped": fuzzed.stopped,
+        "settings": dict(sorted(tally.settings.items())),
+        "events": dict(sorted(tally.events.items())),
         "sent": dict(sorted(tally.words.items())),
         "coverage": {
             "rules": sorted(tally.covered.rules),
@@ -165,6 +167,9 @@ def search_lines(fuzzed: FuzzResult) -> Iterator[str]:
     if fuzzed.clock == "real" and tally.requests:
         yield effort(tally)
         yield limit(tally, os.cpu_count() or 1)
+    for told, counts in (("settings", tally.settings), ("events", tally.events)):
+        if counts:
+            yield f"plans by {told}: {'; '.join(f'{n} {word}' for word, n in counts.most_common())}"
     covered = tally.covered
     least = len(fuzzed.never) + len(covered.rules)
     yield (

@@ -21,7 +21,7 @@ from fencepost.conformance.findings.findings import Finding
 from fencepost.conformance.fuzz.corpus import read_corpus, write_corpus
 from fencepost.conformance.fuzz.engine import Budget, Fuzzer, Tally
 from fencepost.conformance.fuzz.fuzz import FuzzListener, FuzzResult, fuzz
-from fencepost.conformance.fuzz.plans import PlanContext, Planner, is_risky
+from fencepost.conformance.fuzz.plans import SETTINGS, PlanContext, Planner, is_risky
 from fencepost.conformance.fuzz.progress import FuzzOptions, FuzzProgress
 from fencepost.conformance.fuzz.report import fuzz_json, lines, write_report
 from fencepost.conformance.plans.json_form import PlanError
@@ -126,7 +126,13 @@ def test_processes_share_the_work_and_say_the_same_each_time() -> None:
 def test_what_is_counted_was_sent(found: FuzzResult) -> None:
     tally = found.tally
     assert sum(tally.words.values()) == tally.requests
-    assert sum(tally.outcomes.values()) == tally.plans
+    assert sum(tally.outcomes.values()) == sum(tally.settings.values()) == tally.plans
+    assert len(tally.settings) == len(SETTINGS)
+    assert set(tally.events) == {"failover", "disconnect", "pause"}
+    assert max(tally.events.values()) <= tally.plans
+    document, told = fuzz_json(found), "\n".join(lines(found))
+    assert (document["settings"], document["events"]) == (tally.settings, tally.events)
+    assert f"{tally.events['failover']} failover" in told
 
 
 def test_a_shape_that_is_passed_over_is_only_counted(found: FuzzResult) -> None:

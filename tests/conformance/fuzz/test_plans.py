@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import AsyncIterator, Collection, Iterable
+from contextlib import asynccontextmanager
 from dataclasses import replace
+from typing import cast
 
 import pytest
 
@@ -11,12 +14,28 @@ from fencepost.conformance.catalogue.script import RANGE, ROUNDROBIN, Script
 from fencepost.conformance.certify.certify import Options, opened
 from fencepost.conformance.execution.outcome import Outcome
 from fencepost.conformance.fuzz.boundary_values import BOUNDARY_VALUES
-from fencepost.conformance.fuzz.plans import SETTINGS, PlanContext, Planner, is_risky
+from fencepost.conformance.fuzz.engine import plan_context_of
+from fencepost.conformance.fuzz.plans import (
+    FAILING_OVER,
+    REAL_SETTINGS,
+    SETTINGS,
+    PlanContext,
+    Planner,
+    is_risky,
+)
 from fencepost.conformance.plans.json_form import case_from_json, case_json
-from fencepost.conformance.plans.plan import Await, Disconnect, RequestStep, Restart
+from fencepost.conformance.plans.order import DELAY
+from fencepost.conformance.plans.plan import Await, Disconnect, RequestStep, Restart, Step
 from fencepost.conformance.targets.in_process import InProcessTarget, ModelCoordinator
-from fencepost.conformance.targets.target import Hints
-from fencepost.model.coordinator import Hello
+from fencepost.conformance.targets.target import Hints, ScopeNeeds
+from fencepost.model.coordinator import (
+    CONFIG_DEFAULTS,
+    AsyncCoordinator,
+    Config,
+    Hello,
+    Reset,
+    UnsupportedError,
+)
 from fencepost.model.history import Sent
 from fencepost.model.machine.machine import Machine
 from fencepost.model.revisions.base import KAFKA_4
@@ -135,6 +154,73 @@ def test_plans_that_some_coordinators_die_of_are_run_alone() -> None:
     assert not is_risky(same.steps)
     assert is_risky(unlike.steps)
     assert is_risky([Restart()])
+
+
+def test_on_a_real_clock_each_setting_has_its_share_and_some_plans_fail_over() -> None:
+    hello = replace(HELLO, clock="real", features=frozenset({"disconnect", "restart"}))
+    configs = [(dict(s), Machine(KAFKA_4, s).config) for s in REAL_SETTINGS]
+    made = Planner(PlanContext(KAFKA_4, hello, Hints(), 300, configs), 1)
+    plans = [made.next().case for _ in range(200)]
+    shares = [sum(plan.needs.config == s for plan in plans) / len(plans) for s in REAL_SETTINGS]
+    assert min(shares) > 0.1
+    failing_over = [p for p in plans if any(isinstance(step, Restart) for step in p.steps)]
+    assert 0.03 < len(failing_over) / len(plans) < 0.2
+    for settings in REAL_SETTINGS[:FAILING_OVER]:
+        assert any(plan.needs.config == settings for plan in failing_over)
+    assert all(plan.needs.config in REAL_SETTINGS[:FAILING_OVER] for plan in failing_over)
+    assert any(is_parked_at_failover(plan.steps) for plan in failing_over)
+
+
+def is_parked_at_failover(steps: Iterable[Step]) -> bool:
+    waiting: set[str] = set()
+    for step in steps:
+        if isinstance(step, Restart):
+            return bool(waiting)
+        if isinstance(step, RequestStep):
+            waiting.add(step.label)
+        elif isinstance(step, Await):
+            waiting -= set(step.labels)
+    return False
+
+
+class Brokers(InProcessTarget):
+    """A target that can start brokers with any settings but a long initial delay."""
+
+    def __init__(self) -> None:
+        super().__init__("brokers", KAFKA_4, "0")
+        self.prepared: list[ScopeNeeds] = []
+
+    async def prepare(self, needs: Collection[ScopeNeeds]) -> None:
+        self.prepared += needs
+
+    @asynccontextmanager
+    async def scope_with(self, label: str, needed: ScopeNeeds) -> AsyncIterator[AsyncCoordinator]:
+        async with self.scope(label) as coordinator:
+            refuses = needed.settings.get(DELAY)
+            yield cast("AsyncCoordinator", Refusing()) if refuses else coordinator
+
+
+class Refusing:
+    async def reset(self, _: Config) -> Reset:
+        raise UnsupportedError(DELAY)
+
+
+async def test_brokers_are_started_for_settings_and_failovers() -> None:
+    target = Brokers()
+    hello = replace(HELLO, clock="real")
+    async with opened(InProcessTarget("model", KAFKA_4, "0"), KAFKA_4, Options()) as suite:
+        suite.hello = hello
+        context = await plan_context_of(target, suite)
+    assert [wanted for wanted, _ in context.configs] == [
+        settings
+        for settings in REAL_SETTINGS
+        if not settings.get(DELAY) and settings.keys() <= CONFIG_DEFAULTS.keys()
+    ]
+    for wanted, config in context.configs:
+        assert wanted.items() <= config.items()
+    restarted = [needed.settings for needed in target.prepared if needed.restarts]
+    assert restarted == list(REAL_SETTINGS[:FAILING_OVER])
+    assert len(target.prepared) == len(REAL_SETTINGS) + FAILING_OVER
 
 
 async def failing(departures: tuple[Departure, ...], *, steers: bool) -> tuple[int, float]:
