@@ -12,6 +12,7 @@ from typing import Any
 import fencepost.conformance.catalogue
 from fencepost.conformance.catalogue.registry import Entry, Registry
 from fencepost.conformance.catalogue.script import Script
+from fencepost.conformance.catalogue.set_up import Entering, SetUp
 from fencepost.conformance.execution.answer_diff import signature
 from fencepost.conformance.execution.explain import explain
 from fencepost.conformance.execution.outcome import (
@@ -57,7 +58,7 @@ def entries() -> Iterator[Entry]:
 def without_delay(case_id: str) -> Case:
     """A case of the catalogue as it is written for a coordinator without an initial delay."""
     (found,) = (entry for entry in entries() if entry.id == case_id)
-    case = found.case(LEVELS, delayed=False, at_once=False)
+    case = found.case(LEVELS, delayed=False, way=SetUp(Entering.ID_FIRST))
     return replace(case, needs=Needs(config={"group.initial.rebalance.delay.ms": 0}))
 
 

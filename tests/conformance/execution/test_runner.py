@@ -135,8 +135,7 @@ def test_an_answer_is_as_late_as_it_was_read_however_long_the_restart_waits(
 ) -> None:
     """A run that waited for others took all answers as if they had come at the restart."""
     script = Script(delayed=True)
-    fields = {"group_id": "g", "generation_id": 1, "member_id": "m"}
-    script.ask("A1", "Heartbeat", wait=False, **fields)
+    script.ask("A1", "Heartbeat", wait=False, group_id="g", generation_id=1, member_id="m")
     script.restart()
     run = run_at_once(ran(Shared(after_s), script))
     assert (run.verdict().violation is not None) is is_late

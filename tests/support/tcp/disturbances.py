@@ -13,7 +13,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -35,7 +35,7 @@ class Disturbance:
     name: str
     busy: int = 0
     stops: bool = False
-    link: dict[str, float] | None = None
+    link: Mapping[str, float] | None = None
 
 
 _CORES = os.cpu_count() or 1
