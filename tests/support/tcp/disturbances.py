@@ -137,7 +137,7 @@ class Links:
 
 
 @asynccontextmanager
-async def bad_links(seed: int, how: dict[str, float]) -> AsyncIterator[Links]:
+async def bad_links(seed: int, how: Mapping[str, float]) -> AsyncIterator[Links]:
     """All connections to brokers lead over links that are as bad as this, once they are shaky."""
     links, directly = Links(Link(seed, **how)), Connection.open.__func__  # type: ignore[arg-type, attr-defined]
 
