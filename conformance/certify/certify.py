@@ -62,8 +62,8 @@ _LAST_PATIENCE_MS = 15_000
 _SPIKE_MS = 3000
 """A case allows for this much lag at most, since its waits grow with the lag, to minutes."""
 
-_SPIKE_S = 20.0
-"""What was late so shortly before a case is expected to be late again."""
+_SPIKE_S = 5.0
+"""What was late so shortly before a case, or at its last attempt, is expected to be late again."""
 
 _PATIENCE_S = 5.0
 """So much longer than it should take, a control is waited for to show whether timers fire."""
@@ -202,7 +202,7 @@ class OpenTarget:
             await asyncio.sleep(wait_s)
         async with self._places:
             began = time.monotonic()
-            result = await self._attempt(as_entry(case), case, self.set_ups.usual, last=False)
+            result = await self._attempt(as_entry(case), case, self.set_ups.usual)
             return replace(result, seconds=time.monotonic() - began)
 
     @property
@@ -256,7 +256,8 @@ class OpenTarget:
             began = time.monotonic()
             # A longer timeout is for what is undecided, not for what was seen to be wrong.
             last = attempt >= _ATTEMPTS and not suspicions.seen
-            result = await self._attempt(entry, case, way, last=last)
+            seen_ms = 0 if result.recording is None else result.recording.lag_ms
+            result = await self._attempt(entry, case, way, last=last, seen_ms=seen_ms)
             result = replace(result, attempts=attempt, seconds=time.monotonic() - began)
             if self._watched is None:
                 return result
@@ -283,7 +284,9 @@ class OpenTarget:
     def _delay(config: Config) -> int:
         return config.get("group.initial.rebalance.delay.ms") or 0
 
-    async def _attempt(self, entry: Entry, case: Case, way: SetUp, *, last: bool) -> CaseResult:
+    async def _attempt(
+        self, entry: Entry, case: Case, way: SetUp, *, last: bool = False, seen_ms: int = 0
+    ) -> CaseResult:
         try:
             settings = self._wanted_config(entry)
             async with self._scope(case, settings) as coordinator:
@@ -299,7 +302,9 @@ class OpenTarget:
                 if (lacks := unmet_need(case, self.hello, config)) is not None:
                     return _unsupported(case, lacks)
                 async with self._watching(case, coordinator) as watched:
-                    return await self._judged(case, coordinator, config, watched, last=last)
+                    return await self._judged(
+                        case, coordinator, config, watched, last=last, seen_ms=seen_ms
+                    )
         except CoordinatorFailure as error:
             return _failed(case, error)
 
@@ -323,12 +328,13 @@ class OpenTarget:
         watched: Watched | None,
         *,
         last: bool,
+        seen_ms: int,
     ) -> CaseResult:
         began = time.monotonic()
         lag = 0
         if watched is not None:
             recent = watched.meter.lag_ms(began - _SPIKE_S, began)
-            lag = min(_SPIKE_MS, max(self.lag_ms, watched.lag_ms, recent))
+            lag = min(_SPIKE_MS, max(self.lag_ms, watched.lag_ms, recent, seen_ms))
         hints = self._target.hints
         if last:
             hints = replace(hints, patience_ms=max(hints.patience_ms, _LAST_PATIENCE_MS))
@@ -345,6 +351,7 @@ class OpenTarget:
             follows=self.options.follows,
             lag_since=lambda since: _allowed_ms(watched, since),
         )
+        run.recording.calm_ms = min(_SPIKE_MS, self.lag_ms)
         try:
             recording = await run.run()
         except (CaseUnsupportedError, UnsupportedError) as error:
@@ -389,9 +396,7 @@ def _failed(case: Case, error: CoordinatorFailure) -> CaseResult:
 
 
 def _allowed_ms(watched: Watched | None, since: float) -> int:
-    if watched is None:
-        return 0
-    return lag_to_allow_ms(watched.meter, since, time.monotonic())
+    return 0 if watched is None else lag_to_allow_ms(watched.meter, since, time.monotonic())
 
 
 async def _staggered(

@@ -20,7 +20,9 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any, Self
 
+from fencepost.conformance.execution.answer_diff import TOO_LATE
 from fencepost.conformance.execution.outcome import CaseResult, Outcome
+from fencepost.conformance.plans.plan import LEAST_LAG_MS
 from fencepost.model.revision import Revision
 from fencepost.properties.mutants.attribution import departures_in
 from fencepost.properties.oracle.fingerprint import Fingerprint, broken_rule, without_names
@@ -235,7 +237,9 @@ def _applied(result: CaseResult, entries: Sequence[KnownFailure]) -> CaseResult:
         seen = result.outcome is Outcome.FAIL or (
             result.outcome is Outcome.UNKNOWN and entry.intermittent
         )
-        if seen and entry.shows_as(result.observed):
+        # An answer that is wrong as listed, and was waited for in vain at first, is the same.
+        answer = result.observed.removesuffix(f", {TOO_LATE}")
+        if seen and (entry.shows_as(result.observed) or entry.shows_as(answer)):
             return _as_known(result, entry)
     if not entries or result.outcome not in {Outcome.PASS, Outcome.FAIL}:
         return result
@@ -243,6 +247,10 @@ def _applied(result: CaseResult, entries: Sequence[KnownFailure]) -> CaseResult:
     if result.outcome is Outcome.PASS and any(entry.intermittent for entry in entries):
         why = next(entry.why for entry in entries if entry.intermittent)
         return replace(result, notes=(*result.notes, f"fails now and then: {why}"))
+    lag_ms = 0 if result.recording is None else result.recording.lag_ms
+    if result.outcome is Outcome.PASS and lag_ms > LEAST_LAG_MS and _is_of_lateness(entries):
+        message = f"{listed} would not be seen with {lag_ms} ms of lag"
+        return replace(result, outcome=Outcome.UNKNOWN, message=message)
     if result.outcome is Outcome.PASS:
         message = f"listed as a known failure ({listed}), but passes: take it off the list"
         return replace(result, outcome=Outcome.STALE_KNOWN_FAILURE, message=message)
@@ -250,6 +258,10 @@ def _applied(result: CaseResult, entries: Sequence[KnownFailure]) -> CaseResult:
     note = f"{STALE}listed as a known failure ({listed}), {other}"
     notes = (*result.notes, note)
     return replace(result, outcome=Outcome.STALE_KNOWN_FAILURE, notes=notes)
+
+
+def _is_of_lateness(entries: Iterable[KnownFailure]) -> bool:
+    return any(entry.observed.endswith(TOO_LATE) for entry in entries)
 
 
 def _as_known(result: CaseResult, entry: KnownFailure) -> CaseResult:

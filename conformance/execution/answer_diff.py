@@ -32,6 +32,9 @@ _IDS = ("memberId", "leader")
 _BYTES = ("assignment", "metadata", "memberAssignment", "memberMetadata")
 _TEXT = re.compile(r"(?P<field>\S+) is (?P<got>.*) instead of (?P<want>.*)", re.DOTALL)
 
+TOO_LATE = "too late"
+"""How the signature of an answer ends that is right but for its time."""
+
 
 def names_of(recording: Recording) -> dict[str, str]:
     """Member id → name: "A1" for the first id that A1 was told, "A1 (id 2)" for the second."""
@@ -81,7 +84,7 @@ def _seen(violation: Violation, recording: Recording, names: Names) -> str:
     body = violation.observed or body_of(recording, violation.request_id)
     match violation.wrong:
         case Wrong.SILENCE:
-            return "no answer" if body is None else f"{_summary(api, body, names)}, too late"
+            return "no answer" if body is None else f"{_summary(api, body, names)}, {TOO_LATE}"
         case Wrong.CLOSED:
             return "connection closed"
         case Wrong.DEVIATION if violation.detail.startswith("bytes"):
@@ -89,7 +92,7 @@ def _seen(violation: Violation, recording: Recording, names: Names) -> str:
         case Wrong.SHAPE:
             return f"malformed answer: {with_names(violation.detail, names)}"
         case Wrong.ANSWER if not _differs(violation):
-            return f"{_summary(api, body, names)}, too late"
+            return f"{_summary(api, body, names)}, {TOO_LATE}"
         case _:
             return _summary(api, body, names)
 

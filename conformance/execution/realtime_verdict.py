@@ -26,6 +26,10 @@ _UNPROVEN = (
     "the answer was late, and so was the control group, or it was not seen to be quick, or its "
     "timers did not fire"
 )
+_HIDDEN = (
+    "something was later than it is when the target is calm, and so was the control group, which "
+    "could hide that the target is late by itself"
+)
 
 
 def lag_to_allow_ms(meter: LagMeter, began: float, ended: float) -> int:
@@ -46,6 +50,9 @@ def verdict_of(recording: Recording, revision: Revision, meter: LagMeter) -> Ver
     tight = _judge(recording, revision, lag)
     if tight.violation is None:
         recording.lag_ms = lag
+        hides = recording.calm_ms and lag > recording.calm_ms
+        if hides and _judge(recording, revision, recording.calm_ms).violation is not None:
+            return replace(tight, unknown=_HIDDEN, used=frozenset())
         return tight
     safe_lag = meter.safe_lag_ms(recording.began, recording.ended)
     patient_lag = max(recording.patience_ms, lag, safe_lag)

@@ -81,6 +81,8 @@ class Recording:
     began: float = 0.0
     ended: float = 0.0
     written_for_ms: int = 0
+    calm_ms: int = 0
+    """The lag of the target before the cases began."""
     step_ends: list[int] = field(default_factory=list)
     """When each step of the plan that was begun was over."""
     attribution: Attribution | None = field(default=None, init=False, repr=False, compare=False)

@@ -219,6 +219,16 @@ def test_late_while_the_control_is_late_too() -> None:
     assert lag_ms == 600
 
 
+def test_what_is_late_by_itself_is_not_hidden_by_a_late_control() -> None:
+    calm = replace(heard(1000, RIGHT), calm_ms=300)
+    verdict, _ = verdict_and_lag(calm, samples=(0.01, 0.2))
+    assert verdict.violation is None
+    assert "late by itself" in verdict.unknown
+    for slow in (replace(calm, calm_ms=600), replace(heard(500, RIGHT), calm_ms=300)):
+        verdict, _ = verdict_and_lag(slow, samples=(0.01, 0.2))
+        assert (verdict.violation, verdict.unknown) == (None, None)
+
+
 @pytest.mark.parametrize("answered_ms", [1000, 12_000])
 def test_late_while_no_timer_of_the_control_fires(answered_ms: int) -> None:
     verdict, lag_ms = verdict_and_lag(heard(answered_ms, RIGHT), fired=(False, False))

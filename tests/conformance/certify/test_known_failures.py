@@ -82,6 +82,23 @@ def test_an_intermittent_failure_that_fails_otherwise_is_stale() -> None:
     assert result.outcome is Outcome.STALE_KNOWN_FAILURE
 
 
+def test_a_listed_lateness_that_lag_would_hide_is_not_stale() -> None:
+    late = listed(observed="B2 JoinGroup: MEMBER_ID_REQUIRED, too late")
+    assert PASSES.recording is not None
+    behind = replace(PASSES, recording=replace(PASSES.recording, lag_ms=1200))
+    (result,) = apply([behind], [late], KAFKA_4)
+    assert (result.outcome, "1200 ms of lag" in result.message) == (Outcome.UNKNOWN, True)
+    assert apply([behind], [listed()], KAFKA_4)[0].outcome is Outcome.STALE_KNOWN_FAILURE
+    assert apply([PASSES], [late], KAFKA_4)[0].outcome is Outcome.STALE_KNOWN_FAILURE
+
+
+def test_a_listed_answer_that_came_late_is_the_same_failure() -> None:
+    late = replace(FAILS, observed=f"{FAILS.observed}, too late")
+    assert apply([late], [listed()], KAFKA_4)[0].outcome is Outcome.KNOWN_FAILURE
+    other = replace(FAILS, observed="B2 JoinGroup: NONE, too late")
+    assert apply([other], [listed()], KAFKA_4)[0].outcome is Outcome.STALE_KNOWN_FAILURE
+
+
 def test_any_of_several_signatures_is_known() -> None:
     (result,) = apply([FAILS], [listed(observed="something else"), listed()], KAFKA_4)
     assert result.outcome is Outcome.KNOWN_FAILURE
