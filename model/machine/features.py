@@ -298,3 +298,18 @@ def stored(group: Group | None) -> Stored:
     if group.stored is None:
         return Stored.OFFSETS
     return Stored.STABLE if group.stored.state is GroupState.STABLE else Stored.EMPTY
+
+
+LEADERS_SYNC: Point = (
+    0,
+    Given.GIVEN,
+    GroupId.GIVEN,
+    Availability.HERE,
+    GroupState.COMPLETING,
+    Mid.MEMBER,
+    Inst.NONE,
+    Role.LEADER,
+    Generation.EQUAL,
+    Fit.MATCHING,
+)
+"""The point of the sync whose assignments have been written."""

@@ -27,7 +27,7 @@ from fencepost.model.messages.messages import (
 )
 from fencepost.model.revision import Revision
 from fencepost.model.state.fast_replace import replace
-from fencepost.model.state.group import CLEANUP, JOIN, SESSION, Group, Timer
+from fencepost.model.state.group import CLEANUP, JOIN, SESSION, WRITE, Group, Timer
 from fencepost.model.state.work import Effect, Emission, Incoming, Outcome, Span, Work
 from fencepost.model.table.effects import Do
 from fencepost.model.table.table import Rule
@@ -82,7 +82,9 @@ class Machine:
     """Runs a revision of the protocol with a broker's settings.
 
     `config`: Kafka's names → values, times in ms; what is left out has Kafka's default.
-    `missing`: tells whether a topic doesn't exist, by its name.
+    `missing`: tells whether a topic doesn't exist, by its name.  `in_two_steps`: a leader's
+    assignments are written first; what a rule does from `Do.ASSIGN` on is done when a `write` timer
+    expires.  Until then the group is CompletingRebalance and may change.
     """
 
     def __init__(
@@ -90,7 +92,10 @@ class Machine:
         revision: Revision,
         config: Config | None = None,
         missing: Callable[[str], bool] = missing_topic,
+        *,
+        in_two_steps: bool = False,
     ) -> None:
+        self._in_two_steps = in_two_steps
         self.revision = revision
         self._missing = missing
         self.config: dict[str, int | None] = {**CONFIG_DEFAULTS, **(config or {})}
@@ -169,6 +174,9 @@ class Machine:
             rule = self._tables["join phase"].decide(point)
         elif timer.kind == CLEANUP:
             rule = self._tables["cleanup"].decide(())
+        elif timer.kind == WRITE:
+            rule = self._tables["SyncGroup"].decide(features.LEADERS_SYNC)
+            rule = rule.but(effect=rule.effect[rule.effect.index(Do.ASSIGN) :])
         else:
             rule = self._tables["sync phase"].decide(features.sync_phase_point(group))
         works = self._perform(work, rule)
@@ -354,6 +362,10 @@ class Machine:
         for do in rule.effect:
             if do is skip:
                 continue
+            if do is Do.ASSIGN and self._in_two_steps and work.request is not None:
+                for w in works:
+                    phases.begin_write(w)
+                break
             effect = self._effects[do]
             if len(works) == 1:
                 works = effect(works[0]) or works

@@ -15,6 +15,7 @@ from fencepost.model.state.group import (
     JOIN,
     SESSION,
     SYNC,
+    WRITE,
     Group,
     InitialDelay,
     Member,
@@ -51,6 +52,7 @@ def rebalance(work: Work, initial_delay_ms: int) -> None:
     work.group = replace(
         work.group, state=GroupState.PREPARING, delay=delay, members=members
     ).without_timer(SYNC)
+    work.group = work.group.without_timer(WRITE)
     work.set_timer(JOIN, "", rebalance_ms)
 
 
@@ -200,12 +202,32 @@ def note_sync(work: Work) -> None:
 
 
 def assign(work: Work) -> None:
-    """Store the leader's assignments, empty for members that it leaves out; drop unknown ids."""
-    assert work.request is not None
+    """Store the leader's assignments; the group is Stable."""
+    take_assignments(work)
+    work.group = replace(work.group, state=GroupState.STABLE)
+
+
+def take_assignments(work: Work) -> None:
+    """Take the leader's assignments, empty for members that it leaves out; drop unknown ids.
+
+    Not those of a second sync while the first one's are written, nor when that is done.
+    """
+    if work.request is None or any(timer.kind == WRITE for timer in work.group.timers):
+        return
     assert isinstance(work.request.message, SyncGroupRequest)
     given = {a.member_id: a.assignment for a in work.request.message.assignments}
     members = tuple(replace(m, assignment=given.get(m.member_id, b"")) for m in work.group.members)
-    work.group = replace(work.group, state=GroupState.STABLE, members=members)
+    work.group = replace(work.group, members=members)
+
+
+def begin_write(work: Work) -> None:
+    """Begin to write the leader's assignments; CompletingRebalance until that is done.
+
+    A second sync begins no second write.
+    """
+    if all(timer.kind != WRITE for timer in work.group.timers):
+        take_assignments(work)
+        work.set_timer(WRITE, "", 0)
 
 
 def answer_syncs(work: Work) -> None:

@@ -20,12 +20,14 @@ SESSION = "session"
 JOIN = "join"
 SYNC = "sync"
 CLEANUP = "cleanup"
+WRITE = "write"
 
 
 class Timer(NamedTuple):
     """A deadline in ms, somewhere in [earliest, latest].
 
-    `kind`: `session` (subject: a member or pending id), `join` or `sync` (subject "").
+    `kind`: `session` (subject: a member or pending id), `join`, `sync` or
+    `write` (subject ""): the assignments are written, but that isn't done yet.
     `cleanup` is none that a group holds: see `Machine.may_clean`.
     """
 

@@ -19,6 +19,7 @@ The terms, each used in this sense only:
 - **Lag** (`lag_ms`): how late things may be.  A request takes effect at most that long after it was
   sent, a timer fires at most that long after its deadline, and an answer is read at most that long
   after it was given.  With lag 0 the clock is virtual: everything happens exactly on time.
+  Otherwise a leader's assignments are written first, which is done at most that long afterwards.
 - **Candidate**: one state of the model that agrees with the history so far: its groups, with an
   interval for each timer; the requests that haven't taken effect yet; the answers that were given
   and not read yet (`candidate.py`).
@@ -84,7 +85,7 @@ class Oracle:
         self, revision: Revision, config: Config, *, lag_ms: int, limit: int = 20_000
     ) -> None:
         self.revision = revision
-        self.machine = Machine(revision, config)
+        self.machine = Machine(revision, config, in_two_steps=lag_ms > 0)
         self.lag_ms = lag_ms
         self._exact = lag_ms == 0
         self.violation: Violation | None = None

@@ -8,6 +8,7 @@ import pytest
 from support.page.long import long_trace
 from support.page.pages import FINDINGS, finding
 
+from fencepost.model.state.group import WRITE
 from fencepost.model.table.vocabulary import GroupState
 from fencepost.properties.mutants.catalogue import find_revision
 from fencepost.traces.page.diagram import edges
@@ -33,7 +34,9 @@ def test_what_happened_is_on_the_map(name: str) -> None:
     for step in match_model(trace, REVISION).run.steps:
         before = GroupState.ABSENT if step.before is None else step.before.state
         after = GroupState.ABSENT if step.outcome.group is None else step.outcome.group.state
-        if step.incoming is not None or step.timer is not None:
+        if step.outcome.group and any(t.kind == WRITE for t in step.outcome.group.timers):
+            assert after is GroupState.COMPLETING, "what follows waits for the write"
+        elif step.incoming is not None or step.timer is not None:
             assert after in ends(step.outcome.rules, before)
             seen += before is not after
     assert seen
