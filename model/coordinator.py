@@ -87,13 +87,14 @@ class Dropped:
     `outage`: for a restart that did not begin at once (several runs may share one restart, and
     wait for each other): when it began, and when the old coordinator had ended, in seconds of the
     monotonic clock.  The answers came before that.  `late`: answers that came after it began, where
-    the old coordinator lives on.
+    the old coordinator lives on.  `epoch`: what `at_ms` of the answers counts from, on that clock.
     """
 
     answers: tuple[Answer, ...]
     dropped: tuple[str, ...]
     outage: tuple[float, float] | None = None
     late: tuple[Answer, ...] = ()
+    epoch: float | None = None
 
 
 class Coordinator(Protocol):

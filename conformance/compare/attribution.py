@@ -24,7 +24,7 @@ from fencepost.model.revisions.releases import gates_ahead, release
 from fencepost.properties.oracle.oracle import judge
 from fencepost.properties.oracle.verdict import Verdict
 
-_LISTED = ("kafka", "kfake", "mock")
+_LISTED = ("kafka", "kfake", "mock", "tansu")
 """Targets of which a list of known failures is shipped."""
 
 

@@ -187,7 +187,9 @@ class CaseRun:
             self.recording.moved = moved  # the restart may answer so
         else:
             begun, down = map(self._since_origin, dropped.outage)
-            self._take(dropped.answers, begun)
+            for answer in dropped.answers:  # it may have come minutes before the failover did
+                came = None if dropped.epoch is None else dropped.epoch + answer.at_ms / 1000
+                self._take([answer], begun if came is None else self._since_origin(came))
             parked = [a for a in dropped.late if self._open[a.id].api in _PARKED]
             lost = (*lost, *(a.id for a in dropped.late if a not in parked))
             self._record(Restarted(begun, self._clock(), lost, down + 1))

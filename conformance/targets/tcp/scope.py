@@ -305,7 +305,8 @@ class TcpScope(AsyncCoordinator):
             if not _sent_away(answer):  # it was the coordinator until then
                 answers.append(answer)
                 began = max(began, self._begun + answer.at_ms / 1000)
-        return Dropped(tuple(answers), tuple(dropped), (began, max(began, ended)), tuple(late))
+        outage = began, max(began, ended)
+        return Dropped(tuple(answers), tuple(dropped), outage, tuple(late), self._begun)
 
     async def _last_answers(self) -> list[Answer]:
         """What a coordinator that resigned still answers, within a moment."""

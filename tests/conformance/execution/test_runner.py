@@ -97,6 +97,29 @@ async def test_a_coordinator_that_resigns_with_another_error_is_caught() -> None
     assert violation.detail == "errorCode UNKNOWN_MEMBER_ID instead of NOT_COORDINATOR"
 
 
+class Early(Resigning):
+    """Answers a join at once; the failover that others wait for begins minutes later."""
+
+    async def restart(self) -> Dropped:
+        (join,) = self.parked
+        body = JoinGroupResponse(error_code=24, generation_id=-1).to_body(join.version)
+        begun = self.epoch + 120
+        return Dropped((Answer(join.id, 7, body),), (), (begun, begun + 1), (), self.epoch)
+
+    async def send(self, request: Send) -> Sequence[Answer]:
+        self.epoch = time.monotonic()
+        return await super().send(request)
+
+
+async def test_an_answer_before_a_failover_has_the_time_when_it_came() -> None:
+    """Not that of the failover, for which a case may wait for longer than any timeout."""
+    run = await ran(Early(), joining())
+    sent, answered = [e for e in run.recording.history if isinstance(e, Sent | Answered)]
+    assert isinstance(sent, Sent)
+    assert isinstance(answered, Answered)
+    assert 7 <= answered.answer.at_ms - sent.at_ms <= 60_000
+
+
 async def test_what_was_under_way_and_is_sent_away_was_not_handled() -> None:
     script = Script(delayed=True)
     script.ask("A1", "Heartbeat", wait=False, group_id="g", generation_id=1, member_id="m")
