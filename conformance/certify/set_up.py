@@ -17,6 +17,7 @@ from fencepost.conformance.catalogue.registry import Entry
 from fencepost.conformance.catalogue.set_up import Entering, SetUp
 from fencepost.conformance.execution.outcome import CaseResult, Outcome
 from fencepost.conformance.plans.plan import Case, RequestStep
+from fencepost.model.table.errors import Error
 from fencepost.properties.oracle.fingerprint import kind_of
 from fencepost.properties.oracle.verdict import Violation, Wrong, nearest
 from fencepost.traces.text.words import plural
@@ -48,14 +49,19 @@ def other_ways(usual: SetUp) -> Iterator[SetUp]:
 
 
 def is_refusal(violation: Violation) -> bool:
-    """Whether a request got another error code than is due, or the end of its connection."""
-    if violation.wrong is Wrong.CLOSED:
-        return True
-    if violation.observed is None or violation.wrong not in {Wrong.ANSWER, Wrong.EARLY}:
-        return False
+    """Whether a request got an error that is not due, no id that is, or a closed connection."""
     chosen = nearest(violation.allowed)
     due = chosen.body.get("errorCode") if chosen is not None and chosen.body is not None else 0
-    return bool(violation.observed.get("errorCode") != due)
+    seen = (violation.observed or {}).get("errorCode")
+    match violation.wrong:
+        case Wrong.CLOSED:
+            return True
+        case Wrong.ANSWER | Wrong.EARLY if seen:
+            return bool(seen != due)
+        case Wrong.ANSWER | Wrong.EARLY | Wrong.SILENCE:
+            return bool(due == Error.MEMBER_ID_REQUIRED.value)
+        case _:
+            return False
 
 
 @dataclass
@@ -136,7 +142,7 @@ def _refusal(result: CaseResult) -> str:
     violation = result.violation
     if violation is None:
         return ""
-    how = "connection closed" if violation.observed is None else kind_of(violation.observed)
+    how = violation.wrong.value if violation.observed is None else kind_of(violation.observed)
     return f"{', '.join(violation.decided_by)}: {how}"
 
 

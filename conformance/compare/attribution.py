@@ -25,7 +25,7 @@ from fencepost.properties.mutants.attribution import departures_in
 from fencepost.properties.oracle.oracle import judge
 from fencepost.properties.oracle.verdict import Verdict
 
-_LISTED = ("kafka", "kfake", "mock")
+_LISTED = ("kafka", "kfake", "mock", "tansu")
 """Targets of which a list of known failures is shipped."""
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -19,7 +20,7 @@ from fencepost.conformance.targets.in_process import (
     InProcessTarget,
     ModelCoordinator,
 )
-from fencepost.model.coordinator import Answer, AsyncCoordinator, Send
+from fencepost.model.coordinator import Answer, AsyncCoordinator, Hello, Send
 from fencepost.model.messages.messages import APIS, JoinGroupResponse
 from fencepost.model.revisions.base import KAFKA_4
 
@@ -41,6 +42,15 @@ def ids_for_all(request: Send) -> Send | int:
     return Send(request.id, request.connection, request.client_id, "JoinGroup", 4, changed)
 
 
+def no_ids(request: Send) -> Send | int:
+    """Whoever brings no id is given one and joins with it at once, in all versions."""
+    if request.body["memberId"] or request.body.get("groupInstanceId"):
+        return request
+    kept = ("groupId", "sessionTimeoutMs", "rebalanceTimeoutMs", "memberId", "protocolType")
+    body = {key: request.body[key] for key in (*kept, "protocols")}
+    return Send(request.id, request.connection, request.client_id, "JoinGroup", 3, body)
+
+
 def no_dynamic_members(request: Send) -> Send | int:
     return request if request.version >= 5 and request.body["groupInstanceId"] else 30
 
@@ -55,10 +65,16 @@ def new_subscriptions_only(request: Send) -> Send | int:
 
 
 class LyingModel(InProcessCoordinator):
-    def __init__(self, lie: Lie, *, fences: bool) -> None:
+    def __init__(self, lie: Lie, *, fences: bool, oldest: int) -> None:
         super().__init__(ModelCoordinator(KAFKA_4))
+        self._oldest = oldest
         self._lie = lie
         self._fences = fences
+
+    async def hello(self) -> Hello:
+        hello = await super().hello()
+        highest = hello.apis["JoinGroup"][1]
+        return replace(hello, apis={**hello.apis, "JoinGroup": (self._oldest, highest)})
 
     async def send(self, request: Send) -> list[Answer]:
         if request.api == "Heartbeat" and not self._fences:
@@ -90,10 +106,11 @@ def refusal(request: Send, code: int) -> dict[str, Any]:
 
 
 class LyingTarget(InProcessTarget):
-    def __init__(self, lie: Lie, *, fences: bool = True) -> None:
+    def __init__(self, lie: Lie, *, fences: bool = True, oldest: int = 0) -> None:
         super().__init__("liar", KAFKA_4, "0")
         self._lie = lie
         self._fences = fences
+        self._oldest = oldest
         self.scopes: Counter[str] = Counter()
 
     @asynccontextmanager
@@ -102,7 +119,7 @@ class LyingTarget(InProcessTarget):
     ) -> AsyncIterator[AsyncCoordinator]:
         del isolated, restarts
         self.scopes[label] += 1
-        yield LyingModel(self._lie, fences=self._fences)
+        yield LyingModel(self._lie, fences=self._fences, oldest=self._oldest)
 
 
 async def certified(target: InProcessTarget, *cases: str) -> Certificate:
@@ -149,6 +166,14 @@ async def test_whatever_is_refused_most_cases_are_judged(lie: Lie, most: int, wa
     shown = {r.violation.decided_by for r in failed(certificate) if r.violation is not None}
     refused = {note.partition("(")[2].partition(":")[0] for note in certificate.notes}
     assert refused <= {rule for rules in shown for rule in rules}
+
+
+async def test_a_target_without_ids_is_judged_by_static_members() -> None:
+    """It has no version without an id, and gives none: that is the fault of the cases about ids."""
+    target = LyingTarget(no_ids, oldest=4)
+    certificate = await certified(target, FENCED, SECOND, "JOIN-DYNAMIC-EMPTY/id-before-membership")
+    assert [r.outcome for r in certificate.results] == [Outcome.PASS, Outcome.PASS, Outcome.FAIL]
+    assert "as static members" in certificate.notes[0]
 
 
 async def test_a_fault_behind_a_refused_set_up_is_found() -> None:
