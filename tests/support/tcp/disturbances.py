@@ -13,7 +13,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -35,7 +35,7 @@ class Disturbance:
     name: str
     busy: int = 0
     stops: bool = False
-    link: dict[str, float] | None = None
+    link: Mapping[str, float] | None = None
 
 
 _CORES = os.cpu_count() or 1
@@ -137,7 +137,7 @@ class Links:
 
 
 @asynccontextmanager
-async def bad_links(seed: int, how: dict[str, float]) -> AsyncIterator[Links]:
+async def bad_links(seed: int, how: Mapping[str, float]) -> AsyncIterator[Links]:
     """All connections to brokers lead over links that are as bad as this, once they are shaky."""
     links, directly = Links(Link(seed, **how)), Connection.open.__func__  # type: ignore[arg-type, attr-defined]
 
