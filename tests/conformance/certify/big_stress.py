@@ -61,11 +61,11 @@ CASES = os.environ.get("FENCEPOST_STRESS_CASES", "*")
 KAFKAS = ("kafka:4.3.0", "kafka:3.9.1+old")
 MUTANTS_EACH = 2
 FAILS_EACH, HOLDS_EACH = 6, 6
-MODEL_EACH, KAFKA_EACH = 60, 60
+MODEL_EACH, KAFKA_EACH = 60, 40
 """So many cases, drawn anew for each disturbance; of a Kafka beside those that it fails."""
 
 CALM_RUNS = 2
-FUZZ_S, EXAMINE_S = 25, 60
+FUZZ_S, EXAMINE_S = 20, 30
 NEEDED = ("java", "mvn")
 
 
@@ -239,6 +239,8 @@ async def fuzz_served(name: str, how: Disturbance, begin: Callable[[], None], fo
     sys.stdout.write(f"{row}\n")
     for line in row.wrong:
         sys.stdout.write(f"    wrong, seed {SEED}: {line}\n")
+    for why, times in fuzzed.tally.unknown.most_common(3):
+        sys.stdout.write(f"    unknown, {times} times: {why}\n")
 
 
 def unexplained(name: str, fuzzed: FuzzResult) -> list[str]:
