@@ -10,6 +10,7 @@ from fnmatch import fnmatchcase
 from fencepost.conformance.catalogue import (
     admin,
     batches,
+    checks,
     failover,
     heartbeats,
     instances,
@@ -19,10 +20,13 @@ from fencepost.conformance.catalogue import (
     mixed,
     offsets,
     past_bugs,
+    pending,
     rejoins,
+    senders,
     sessions,
     syncs,
     timers,
+    versions,
 )
 from fencepost.conformance.catalogue.registry import Entry, Registry
 
@@ -44,6 +48,10 @@ _REGISTRIES: tuple[Registry, ...] = tuple(
         failover,
         mixed,
         past_bugs,
+        pending,
+        senders,
+        checks,
+        versions,
     )
 )
 

@@ -225,3 +225,15 @@ def groups_know_nothing_of_each_other(s: Script) -> None:
     s.join("A1", group="h", wait=True)
     s.join("A2", group="h", member_id="", wait=True)
     s.beat("A1")
+
+
+@case("SYNC-COMPLETING-LEADER", "SYNC-STABLE", features=("disconnect",))
+def connection_drops_while_a_sync_waits(s: Script) -> None:
+    """A follower's connection drops while its sync waits: it syncs anew."""
+    s.completing("a", "b", "C1")
+    s.sync("b", "C1", settle=True)
+    s.disconnect("b")
+    s.sync("b", connection="b again", settle=True)
+    s.disconnect("C1")
+    s.sync("a", assign=("a", "b", "C1"), wait=("a", "b"))
+    s.sync("C1", connection="C1 again", wait=True)

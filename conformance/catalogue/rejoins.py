@@ -7,13 +7,20 @@ changed.
 from __future__ import annotations
 
 from fencepost.conformance.catalogue.registry import Registry
-from fencepost.conformance.catalogue.script import BOTH, RENEWED, ROUNDROBIN, Script
+from fencepost.conformance.catalogue.script import (
+    BOTH,
+    RENEWED,
+    ROUNDROBIN,
+    Script,
+    subscription,
+)
 from fencepost.conformance.plans.plan import Ms
 
 CASES = Registry()
 case = CASES.case
 
 _SWAPPED = tuple(reversed(BOTH))
+_THREE = (("sticky", subscription("t")), *_SWAPPED)
 
 
 @case("JOIN-MEMBER-PREPARING", "JOIN-PHASE-ALL-JOINED")
@@ -40,6 +47,36 @@ def vote_follows_the_latest_offers(s: Script) -> None:
     s.join("a", protocols=_SWAPPED)
     s.join("B1", protocols=ROUNDROBIN, wait=("a", "B1", "n"))
     s.synced("a", "B1", "n")
+
+
+@case("JOIN-PHASE-ALL-JOINED", "JOIN-MEMBER-PREPARING", isolated=True)
+def majority_of_first_choices(s: Script) -> None:
+    """Where all support several protocols the one that most prefer is chosen, not the leader's."""
+    s.stable("a", "B1", protocols=BOTH)
+    s.enter("c", protocols=_SWAPPED, settle=True)
+    s.join("a", protocols=BOTH)
+    s.join("B1", protocols=_SWAPPED, wait=("a", "B1", "c"))
+    s.synced("a", "B1", "c")
+
+
+@case("JOIN-PHASE-ALL-JOINED", "JOIN-MEMBER-PREPARING", isolated=True)
+def first_choice_that_all_support(s: Script) -> None:
+    """A vote goes to the first protocol that all support; what one lacks is passed over."""
+    s.stable("a", "B1", protocols=_THREE)
+    s.enter("c", protocols=BOTH, settle=True)
+    s.join("a", protocols=_THREE)
+    s.join("B1", protocols=_THREE, wait=("a", "B1", "c"))
+    s.synced("a", "B1", "c")
+
+
+@case("JOIN-STATIC-EMPTY-STABLE-SELECTION", "JOIN-PHASE-ALL-JOINED", isolated=True)
+def leader_restarts_with_another_choice(s: Script) -> None:
+    """A leader whose restart changes what is selected leads the rebalance that this starts."""
+    s.stable("A1", "b", protocols=BOTH)
+    s.join("A2", protocols=ROUNDROBIN, settle=True)
+    s.beat("b")
+    s.join("b", protocols=BOTH, wait=("A2", "b"))
+    s.synced("A2", "b")
 
 
 @case("JOIN-MEMBER-PREPARING", "JOIN-PHASE-WAIT")
@@ -106,6 +143,14 @@ def changed_leader_between_join_and_sync(s: Script) -> None:
     s.completing("A1", "b")
     s.join("A1", protocols=RENEWED, settle=True)
     s.join("b", wait=("A1", "b"))
+
+
+@case("JOIN-MEMBER-COMPLETING-CHANGED", "JOIN-PHASE-ALL-JOINED")
+def changed_dynamic_leader_between_join_and_sync(s: Script) -> None:
+    """The same for a leader that is no static member: in the KIP's text that alone counts."""
+    s.completing("a", "b")
+    s.join("a", protocols=RENEWED, settle=True)
+    s.join("b", wait=("a", "b"))
 
 
 @case("JOIN-MEMBER-COMPLETING-CHANGED")

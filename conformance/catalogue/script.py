@@ -262,9 +262,16 @@ class Script:
         named = groups or ("g",)
         self.ask("admin", "DescribeGroups", version=version, at_most=at_most, groups=named)
 
-    def list_groups(self, *, version: int | None = None, states: tuple[str, ...] = ()) -> None:
+    def list_groups(
+        self,
+        *,
+        version: int | None = None,
+        at_most: int | None = None,
+        states: tuple[str, ...] = (),
+    ) -> None:
         """ListGroups, from a connection of its own."""
-        self.ask("admin", "ListGroups", version=version, states_filter=states)
+        asked: dict[str, Any] = {"states_filter": states} if states else {}
+        self.ask("admin", "ListGroups", version=version, at_most=at_most, **asked)
 
     def _member_fields(
         self,

@@ -6,8 +6,8 @@ Only the member that a case is about has the short one, so that the others may b
 from __future__ import annotations
 
 from fencepost.conformance.catalogue.registry import Registry
-from fencepost.conformance.catalogue.script import RENEWED, Script
-from fencepost.conformance.plans.plan import Ms
+from fencepost.conformance.catalogue.script import NOBODY, RENEWED, Script
+from fencepost.conformance.plans.plan import GenerationOf, IdOf, Ms
 from fencepost.model.table.table import Level
 
 CASES = Registry()
@@ -38,6 +38,23 @@ def silent_static_member(s: Script) -> None:
     s.join("B1", wait=True)
     s.join("B2", settle=True)
     s.join("a", wait=("a", "B2"))
+
+
+@case("SESSION-EXPIRED", "HEARTBEAT-INSTANCE-UNMAPPED", "JOIN-INSTANCE-UNMAPPED")
+def instance_of_an_expired_member(s: Script) -> None:
+    """Once its holder expired nobody's id goes with an instance: unknown, not fenced."""
+    s.says("B1", session=SHORT)
+    s.stable("a", "B1")
+    s.outlast("short session", beating=("a",))
+    s.beat("a")
+    for member_id in (IdOf("a"), IdOf("B1"), NOBODY):
+        s.beat("B1", member_id=member_id)
+        s.join("B1", member_id=member_id, wait=True)
+        s.commit("B1", member_id=member_id, generation=GenerationOf("a"))
+        s.leave("B1", (member_id, "B"))
+    s.join("B2", settle=True)
+    s.join("a", wait=("a", "B2"))
+    s.beat("B1", "B2")
 
 
 @case("SESSION-EXPIRED", "JOIN-PHASE-ALL-JOINED")
