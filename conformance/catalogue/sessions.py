@@ -306,6 +306,20 @@ def pending_id_expires(s: Script) -> None:
     s.beat("A1")
 
 
+@case(
+    "SESSION-PENDING",
+    "JOIN-PHASE-DELAY-OVER",
+    delayed=True,
+    config={"group.min.session.timeout.ms": 100},
+)
+def pending_id_expires_during_the_delay(s: Script) -> None:
+    """The initial delay goes on when an id is taken back meanwhile, so that others can join."""
+    s.join("A1", settle=True)
+    s.join("n", member_id="", session=500, wait=True)
+    s.wait("A1")
+    s.join("n", wait=True)
+
+
 @case("JOIN-STATIC-EMPTY-NEW", "JOIN-PHASE-ALL-JOINED")
 def first_join_waits_longer_than_a_session(s: Script) -> None:
     """A member whose first join waits is no silent one, however short its session is."""

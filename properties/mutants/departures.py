@@ -96,6 +96,12 @@ def _rebalances(_: Group, work: Work) -> None:
         rebalance(work, 0)
 
 
+def _ends_the_delay(_: Group, work: Work) -> None:
+    group = work.group
+    if group.members and all(member.joining is not None for member in group.members):
+        work.group = replace(group, delay=None)
+
+
 def _awaits_everybody(_: Group, work: Work) -> None:
     changed_members(work, lambda member: replace(member, owes_sync=True))
 
@@ -298,6 +304,12 @@ DEPARTURES: Mapping[str, Departure] = {
             _NEW,
             level=Level.SHOULD,  # the KIP says nothing of a group's size
             unchecked=frozenset({"JOIN-GROUP-FULL", "JOIN-GROUP-FULL-PENDING"}),
+        ),
+        Departure(
+            "delay-cut-short",
+            "the expiry of a pending id ends the initial delay",
+            _NEW,
+            {Do.REMOVE_PENDING: afterwards(_ends_the_delay, "SESSION-PENDING")},
         ),
         Departure(
             "absent-group-not-found",
