@@ -49,7 +49,7 @@ def missing_topic_in_an_empty_group(s: Script) -> None:
     in_an_empty_group(s, commits(s, topic="missing-t"))
 
 
-@case("JOIN-SESSION-TIMEOUT-INVALID", "HEARTBEAT-STABLE", "HEARTBEAT-COMPLETING")
+@case("JOIN-SESSION-TIMEOUT-INVALID", "HEARTBEAT-STABLE", "HEARTBEAT-COMPLETING", isolated=True)
 def bad_session_timeout_in_every_state(s: Script) -> None:
     """A session timeout out of bounds is refused before anything else, whoever asks for it."""
 
@@ -144,13 +144,13 @@ def places_are_taken_from_a_follower_and_a_restart(s: Script) -> None:
     s.beat("b")
 
 
-@case("JOIN-GROUP-ID-INVALID")
+@case("JOIN-GROUP-ID-INVALID", isolated=True)
 def no_group_name_before_protocols(s: Script) -> None:
     """A group id of "" is refused before protocols are looked at."""
     s.join("x", group="", member_id="", protocols=(), wait=True)
 
 
-@case("JOIN-GROUP-ABSENT")
+@case("JOIN-GROUP-ABSENT", isolated=True)
 def unknown_ids_without_a_group(s: Script) -> None:
     """An id that is given needs a group, whatever version and protocols come with it."""
     s.join("x", member_id=NOBODY, at_most=3, wait=True)

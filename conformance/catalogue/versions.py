@@ -88,7 +88,12 @@ def generations_in_every_version(s: Script) -> None:
         s.join("b", wait=True, **asked)
 
 
-@case("JOIN-PENDING", "JOIN-FOLLOWER-STABLE-CHANGED", "JOIN-MEMBER-COMPLETING-CHANGED")
+@case(
+    "JOIN-PENDING",
+    "JOIN-FOLLOWER-STABLE-CHANGED",
+    "JOIN-MEMBER-COMPLETING-CHANGED",
+    isolated=True,
+)
 def versions_before_ids_may_use_one(s: Script) -> None:
     """What a version can't ask for it may use: an id that was handed out to a newer one."""
     s.stable("a", "b")
