@@ -22,7 +22,7 @@ from typing import Any, TypeVar
 from fencepost.conformance.catalogue.registry import Entry, as_entry
 from fencepost.conformance.catalogue.set_up import SetUp
 from fencepost.conformance.certify.set_up import SetUps, usual_way
-from fencepost.conformance.execution.case_result import case_result
+from fencepost.conformance.execution.case_result import case_result, failed, unsupported
 from fencepost.conformance.execution.controls import Controls, Watched
 from fencepost.conformance.execution.coverage import coverage_of
 from fencepost.conformance.execution.link_faults import (
@@ -293,20 +293,20 @@ class OpenTarget:
                 try:
                     config = (await coordinator.reset(settings)).config
                 except UnsupportedError as error:
-                    return _unsupported(case, f"the setting {error}")
+                    return unsupported(case, f"the setting {error}")
                 case = self._written(entry, config, way)
                 delayed = self._delay(config) > 0
                 if entry.delayed is not None and entry.delayed is not delayed:
                     wanted = "an initial delay" if entry.delayed else "no initial delay"
-                    return _unsupported(case, f"{wanted} (group.initial.rebalance.delay.ms)")
+                    return unsupported(case, f"{wanted} (group.initial.rebalance.delay.ms)")
                 if (lacks := unmet_need(case, self.hello, config)) is not None:
-                    return _unsupported(case, lacks)
+                    return unsupported(case, lacks)
                 async with self._watching(case, coordinator) as watched:
                     return await self._judged(
                         case, coordinator, config, watched, last=last, seen_ms=seen_ms
                     )
         except CoordinatorFailure as error:
-            return _failed(case, error)
+            return failed(case, error)
 
     @asynccontextmanager
     async def _watching(
@@ -355,9 +355,9 @@ class OpenTarget:
         try:
             recording = await run.run()
         except (CaseUnsupportedError, UnsupportedError) as error:
-            return _unsupported(case, str(error))
+            return unsupported(case, str(error))
         except CoordinatorFailure as error:
-            result = _failed(case, error)
+            result = failed(case, error)
             return result if watched is None else await acquitted(result, watched.meter, began)
         # On a virtual clock nothing is late, so the verdict of the oracle that listened is final.
         meter = None if watched is None else watched.meter
@@ -382,17 +382,7 @@ class OpenTarget:
 
 
 def _needed(case: Case, wanted: Config) -> ScopeNeeds:
-    restarts = any(isinstance(step, Restart) for step in case.steps)
-    return ScopeNeeds(case.isolated, restarts, wanted)
-
-
-def _unsupported(case: Case, lacks: str) -> CaseResult:
-    return CaseResult(case, Outcome.UNSUPPORTED, case.level, f"the target lacks {lacks}")
-
-
-def _failed(case: Case, error: CoordinatorFailure) -> CaseResult:
-    said = f"the target failed: {error}"
-    return CaseResult(case, Outcome.FAIL, case.level, said, "the target failed")
+    return ScopeNeeds(case.isolated, any(isinstance(s, Restart) for s in case.steps), wanted)
 
 
 def _allowed_ms(watched: Watched | None, since: float) -> int:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from fencepost.conformance.execution.answer_diff import names_of
-from fencepost.conformance.execution.runner import Recording
+from fencepost.conformance.execution.recording import Recording
 from fencepost.conformance.plans.plan import Pause, RequestStep
 from fencepost.model.history import Answered, Disconnected, Restarted, Sent
 from fencepost.properties.oracle.fingerprint import kind_of

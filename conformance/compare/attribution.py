@@ -16,7 +16,7 @@ from fencepost.conformance.certify.known_failures import KnownFailure, aliases_o
 from fencepost.conformance.compare.difference import Taken, TargetDifference
 from fencepost.conformance.execution.explain import signature
 from fencepost.conformance.execution.outcome import CaseResult
-from fencepost.conformance.execution.runner import Recording
+from fencepost.conformance.execution.recording import Recording
 from fencepost.conformance.targets.registry import find_revision, kafka_version, revision_for
 from fencepost.conformance.targets.target import Provenance, Target
 from fencepost.model.revision import Gate, Release, Revision

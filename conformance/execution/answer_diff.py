@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from fencepost.conformance.execution.runner import Recording
+from fencepost.conformance.execution.recording import Recording
 from fencepost.model.coordinator import Send
 from fencepost.model.history import Answered, Sent
 from fencepost.model.table.errors import error_name

@@ -12,9 +12,10 @@ from typing import Any
 
 from fencepost.conformance.execution.explain import sentence, signature
 from fencepost.conformance.execution.outcome import CaseResult, Outcome
-from fencepost.conformance.execution.runner import Recording
+from fencepost.conformance.execution.recording import Recording
 from fencepost.conformance.plans.contrasts import blurred
 from fencepost.conformance.plans.plan import Case
+from fencepost.model.coordinator import CoordinatorFailure
 from fencepost.model.revision import Revision
 from fencepost.properties.oracle.verdict import Verdict
 
@@ -61,3 +62,14 @@ def _blur(case: Case, recording: Recording) -> str | None:
     if not recording.lag_ms or recording.times is None:
         return None
     return blurred(case, recording.times, recording.lag_ms)
+
+
+def unsupported(case: Case, lacks: str) -> CaseResult:
+    """The result of a case that the target lacks something for."""
+    return CaseResult(case, Outcome.UNSUPPORTED, case.level, f"the target lacks {lacks}")
+
+
+def failed(case: Case, error: CoordinatorFailure) -> CaseResult:
+    """The result of a case in which the target itself failed."""
+    said = f"the target failed: {error}"
+    return CaseResult(case, Outcome.FAIL, case.level, said, "the target failed")

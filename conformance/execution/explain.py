@@ -19,7 +19,7 @@ from fencepost.conformance.execution.answer_diff import (
     signature,
 )
 from fencepost.conformance.execution.outcome import CaseResult
-from fencepost.conformance.execution.runner import Recording
+from fencepost.conformance.execution.recording import Recording
 from fencepost.model.coordinator import Send
 from fencepost.model.history import Answered, Sent
 from fencepost.model.revision import Revision

@@ -9,7 +9,7 @@ from enum import Enum
 from typing import Any
 
 from fencepost.conformance.execution.answer_diff import signature
-from fencepost.conformance.execution.runner import Recording
+from fencepost.conformance.execution.recording import Recording
 from fencepost.conformance.plans.plan import Case
 from fencepost.conformance.targets.target import Provenance
 from fencepost.model.coordinator import Config

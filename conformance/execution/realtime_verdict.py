@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from fencepost.conformance.execution.latency_monitor import LagMeter
-from fencepost.conformance.execution.runner import Recording
+from fencepost.conformance.execution.recording import Recording
 from fencepost.model.revision import Revision
 from fencepost.model.table.table import LEVELS, Level
 from fencepost.properties.oracle.oracle import judge

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from fencepost.conformance.execution.answer_diff import names_of
 from fencepost.conformance.execution.explain import explain
-from fencepost.conformance.execution.runner import Recording
+from fencepost.conformance.execution.recording import Recording
 from fencepost.conformance.plans.json_form import case_from_json, case_json
 from fencepost.conformance.plans.plan import Case
 from fencepost.conformance.targets.target import Provenance

@@ -11,10 +11,10 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from fencepost.conformance.execution.incremental_judge import SELDOM_S, Listener
+from fencepost.conformance.execution.recording import Recording
 from fencepost.conformance.plans.bind import Knowledge
 from fencepost.conformance.plans.plan import (
     Await,
@@ -37,7 +37,6 @@ from fencepost.model.messages.messages import LeaveGroupRequest, LeavingMember
 from fencepost.model.messages.shapes import Message, ShapeError, wire_fields
 from fencepost.model.revision import Revision
 from fencepost.model.state.fast_replace import replace
-from fencepost.properties.mutants.attribution import Attribution
 from fencepost.properties.oracle.verdict import Verdict
 
 WAIT_CAP_MS = 120_000
@@ -57,45 +56,6 @@ _PARKED = {"JoinGroup", "SyncGroup"}
 
 class CaseUnsupportedError(Exception):
     """The target lacks what the case needs.  `str()` says what."""
-
-
-@dataclass(slots=True)
-class Recording:
-    """All that is left of a run of a case: the evidence, and the names that make it readable."""
-
-    case: Case
-    config: Config
-    clock: str
-    lag_ms: int
-    patience_ms: int
-    history: list[Event] = field(default_factory=list)
-    labels: dict[str, str] = field(default_factory=dict)
-    senders: dict[str, str] = field(default_factory=dict)
-    names: dict[str, str] = field(default_factory=dict)
-    stopped: str | None = None
-    moved: bool = False
-    times: Times | None = None
-    """What the named times of the plan were."""
-    completed: bool = False
-    """Whether each step of the plan was taken, and what comes after the last was waited for."""
-    began: float = 0.0
-    ended: float = 0.0
-    written_for_ms: int = 0
-    calm_ms: int = 0
-    """The lag of the target before the cases began."""
-    step_ends: list[int] = field(default_factory=list)
-    """When each step of the plan that was begun was over."""
-    attribution: Attribution | None = field(default=None, init=False, repr=False, compare=False)
-    """What is known of its failure, once it was looked for."""
-
-    def gap(self) -> str | None:
-        """What is missing from the plan in this recording; None if it is complete."""
-        if self.completed:
-            return None
-        if self.stopped is not None:
-            return self.stopped
-        steps, begun = len(self.case.steps), len(self.step_ends)
-        return f"the run broke off in step {begun} of {steps}, so it shows nothing of the rest"
 
 
 class CaseRun:

@@ -21,7 +21,7 @@ from fencepost.conformance.certify.replay import sound_trace
 from fencepost.conformance.execution.answer_diff import names_of
 from fencepost.conformance.execution.explain import explain
 from fencepost.conformance.execution.outcome import CaseResult, Outcome
-from fencepost.conformance.execution.runner import Recording
+from fencepost.conformance.execution.recording import Recording
 from fencepost.conformance.targets.target import Target
 from fencepost.conformance.testing.cases import entry_of
 from fencepost.model.history import Sent

@@ -21,7 +21,8 @@ from fencepost.conformance.execution.outcome import (
     CertificateCoverage,
     Outcome,
 )
-from fencepost.conformance.execution.runner import CaseRun, Recording
+from fencepost.conformance.execution.recording import Recording
+from fencepost.conformance.execution.runner import CaseRun
 from fencepost.conformance.plans.plan import Case, Needs
 from fencepost.conformance.targets.in_process import InProcessCoordinator, ModelCoordinator
 from fencepost.conformance.targets.target import Provenance

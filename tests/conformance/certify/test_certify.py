@@ -24,7 +24,7 @@ from fencepost.conformance.execution.controls import Watched
 from fencepost.conformance.execution.latency_monitor import LagMeter
 from fencepost.conformance.execution.outcome import CaseResult, Certificate, Outcome, Overall
 from fencepost.conformance.execution.realtime_verdict import verdict_of
-from fencepost.conformance.execution.runner import Recording
+from fencepost.conformance.execution.recording import Recording
 from fencepost.conformance.plans.plan import LEAST_LAG_MS
 from fencepost.conformance.targets.in_process import InProcessCoordinator, InProcessTarget
 from fencepost.model.coordinator import Answer, AsyncCoordinator, CoordinatorFailure, Hello, Send

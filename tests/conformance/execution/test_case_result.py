@@ -11,7 +11,7 @@ from fencepost.conformance.certify.replay import sound_trace
 from fencepost.conformance.execution.case_result import case_result
 from fencepost.conformance.execution.coverage import coverage_of
 from fencepost.conformance.execution.outcome import Outcome
-from fencepost.conformance.execution.runner import Recording
+from fencepost.conformance.execution.recording import Recording
 from fencepost.conformance.plans.plan import times_for
 from fencepost.conformance.targets.target import Provenance
 from fencepost.properties.oracle.oracle import judge

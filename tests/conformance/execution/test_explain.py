@@ -10,8 +10,8 @@ from support.runs import KAFKA_4, Lie, about, entries, entry, honest, run
 from fencepost.conformance.catalogue.registry import Entry
 from fencepost.conformance.execution.answer_diff import names_of
 from fencepost.conformance.execution.explain import explain, sentence, signature, steps_of
+from fencepost.conformance.execution.recording import Recording
 from fencepost.conformance.execution.recording_trace import trace_of
-from fencepost.conformance.execution.runner import Recording
 from fencepost.conformance.targets.target import Provenance
 from fencepost.model.coordinator import Answer, Send
 from fencepost.properties.oracle.verdict import Allowed, Verdict, Violation, Wrong
