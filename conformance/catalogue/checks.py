@@ -33,7 +33,7 @@ _TOO_LONG = 2**31 - 1
 @case("COMMIT-TOPICS-UNKNOWN", "HEARTBEAT-STABLE")
 def missing_topic_in_every_state(s: Script) -> None:
     """A topic that doesn't exist is refused before group, sender and generation are looked at."""
-    missing = {"topic": "missing-t"}
+    missing: dict[str, Any] = {"topic": "missing-t"}
     for group in ("", "g"):
         s.commit("x", group=group, member_id="", generation=-1, **missing)
     in_every_state(s, commits(s, **missing))
@@ -185,7 +185,7 @@ def protocol_is_looked_at_before_the_sender(s: Script) -> None:
 @case("SYNC-PROTOCOL-MISMATCH", "SYNC-ILLEGAL-GENERATION", apis=(("SyncGroup", 5),))
 def another_protocol_in_every_state(s: Script) -> None:
     """A sync of another protocol is refused, but its generation is looked at first."""
-    other = {"protocol_name": "sticky"}
+    other: dict[str, Any] = {"protocol_name": "sticky"}
     s.stable("b", "A1")
     s.sync("A1", wait=True, **other)
     s.sync("A1", generation=GenerationOf("A1", plus=1), wait=True, **other)

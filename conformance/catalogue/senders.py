@@ -22,7 +22,7 @@ case = CASES.case
 Sender = tuple[Any, str | None]
 """A member id and an instance id."""
 
-KIND = {"protocol_type": "consumer", "protocol_name": "range"}
+KIND: dict[str, Any] = {"protocol_type": "consumer", "protocol_name": "range"}
 
 
 def strangers(pending: str, *, members: bool = True) -> Iterator[Sender]:

@@ -7,6 +7,7 @@ lacks the newest versions is asked in those that it has.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 from fencepost.conformance.catalogue.joins import STICKY
 from fencepost.conformance.catalogue.offsets import by_hand
@@ -20,10 +21,10 @@ case = CASES.case
 _JOINS = range(10)
 _OLD_SYNCS = range(5)
 _TOO_LONG = 2**31 - 1
-_KIND = {"protocol_type": "consumer", "protocol_name": "range"}
+_KIND: dict[str, Any] = {"protocol_type": "consumer", "protocol_name": "range"}
 
 
-def _versions(versions: Iterable[int]) -> Iterable[dict[str, int]]:
+def _versions(versions: Iterable[int]) -> Iterable[dict[str, Any]]:
     """Yield how to ask for each version; 0 exactly, since a join of version 0 has fewer fields."""
     for version in versions:
         yield {"at_most": version} if version else {"version": 0}
@@ -117,7 +118,9 @@ def fenced_joins_in_every_version(s: Script) -> None:
         old, new = f"A{number}", f"A{number + 1}"
         (asked,) = _versions((version,))
         s.join("b", settle=True)
-        s.join(old, settle=True, **({"instance": None} if version < 5 else {}), **asked)
+        if version < 5:
+            asked["instance"] = None
+        s.join(old, settle=True, **asked)
         s.join(new, settle=True)
         s.wait(old)
         s.join("c", wait=("b", "c", new))
@@ -255,7 +258,8 @@ def fenced_syncs_in_every_version(s: Script) -> None:
     s.completing("b", "A1")
     for number, version in enumerate(range(6), start=1):
         old, new = f"A{number}", f"A{number + 1}"
-        s.sync(old, at_most=version, settle=True, **({"instance": None} if version < 3 else {}))
+        asked: dict[str, Any] = {"instance": None} if version < 3 else {}
+        s.sync(old, at_most=version, settle=True, **asked)
         s.join(new, settle=True)
         s.wait(old)
         s.join("b", wait=("b", new))

@@ -197,7 +197,12 @@ def _cells(
     table: Table, rule: Rule, point: Point, classes: Mapping[int, tuple[int, ...]]
 ) -> Iterator[str]:
     said = [
-        (feature, _span(classes[value]) if feature.name == _VERSION else word(value))
+        (
+            feature,
+            _span(classes[value])
+            if feature.name == _VERSION and isinstance(value, int)
+            else word(value),
+        )
         for feature, value in zip(table.features, point, strict=True)
         if feature is not COORDINATOR
     ]
