@@ -310,6 +310,7 @@ DEPARTURES: Mapping[str, Departure] = {
             "the expiry of a pending id ends the initial delay",
             _NEW,
             {Do.REMOVE_PENDING: afterwards(_ends_the_delay, "SESSION-PENDING")},
+            Level.SHOULD,  # the delay saves rebalances; no sentence of KIP-345 or property needs it
         ),
         Departure(
             "absent-group-not-found",
