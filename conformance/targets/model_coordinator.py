@@ -44,6 +44,7 @@ class RunningModel:
     ) -> None:
         self.machine = machine
         self.groups: dict[str, Group] = {}
+        self._looked_ms: dict[str, int] = {}
         self.open: dict[str, Send] = {}
         """What was asked and has no answer yet, by request id."""
         self.now_ms = 0
@@ -106,6 +107,8 @@ class RunningModel:
             deadline, group_id, timer = due
             self.now_ms = max(self.now_ms, deadline)
             group = self.groups[group_id]
+            if timer.kind == CLEANUP:
+                self._looked_ms[group_id] = deadline
             outcome = self._choose(self.machine.expire(group, timer, self._span()))
             self._take(group_id, outcome)
             answers += self._answers(outcome.emissions)
@@ -149,12 +152,20 @@ class RunningModel:
         every = self.machine.config["offsets.retention.check.interval.ms"]
         if every is None:
             return due
-        at_ms = (max(self.now_ms, 1) + every - 1) // every * every
-        unused = (g for g, group in self.groups.items() if self.machine.may_clean(group))
-        group_id = min(unused, default=None)
-        if group_id is None or (due is not None and due[0] <= at_ms):
+        passes = [
+            (self._cleaned_next_ms(group_id, every), group_id)
+            for group_id, group in self.groups.items()
+            if self.machine.may_clean(group)
+        ]
+        if not passes or (due is not None and due[0] <= min(passes)[0]):
             return due
+        at_ms, group_id = min(passes)
         return at_ms, group_id, Timer(CLEANUP, "", at_ms, at_ms)
+
+    def _cleaned_next_ms(self, group_id: str, every_ms: int) -> int:
+        """When the cleaner looks at a group again: each pass looks at it once."""
+        earliest = max(self.now_ms, 1, self._looked_ms.get(group_id, 0) + 1)
+        return -(-earliest // every_ms) * every_ms
 
     def _span(self) -> Span:
         return Span(self.now_ms, self.now_ms)
