@@ -6,7 +6,8 @@ KIP-345 says nothing of a group's size, so that a restart needs no place is a SH
 from __future__ import annotations
 
 from fencepost.conformance.catalogue.registry import Registry
-from fencepost.conformance.catalogue.script import RENEWED, Script
+from fencepost.conformance.catalogue.script import RENEWED, ROUNDROBIN, Script
+from fencepost.conformance.plans.plan import Ms
 from fencepost.model.table.table import Level
 
 CASES = Registry()
@@ -107,6 +108,30 @@ def refused_id_is_forgotten(s: Script) -> None:
     s.join("m", wait=True)
     s.leave("m")
     s.beat("A1")
+
+
+@case("JOIN-GROUP-FULL-PENDING", "JOIN-PHASE-EXPIRED", "LEAVE-MEMBER-UNKNOWN", config=_TWO)
+def refused_ids_in_every_state(s: Script) -> None:
+    """In no state of a full group does an instance, a version or a protocol help a pending id."""
+    s.says("A1", "B1", rebalance=Ms("short rebalance"))
+    s.stable("A1")
+    ids = "cdefhijk"
+    s.join(*ids, member_id="", wait=True)
+    s.join("B1", settle=True)
+    s.join("A1", settle=True)
+    s.join("c", instance="X", wait=True)
+    s.join("d", instance="A", wait=True)
+    s.wait("A1", "B1")  # the other ids hold up the rebalance until its timeout
+    s.join("e", wait=True)
+    s.join("f", instance="X", wait=True)
+    s.join("h", instance="A", wait=True)
+    s.synced("A1", "B1")
+    s.join("i", instance="X", wait=True)
+    s.join("j", instance="A", protocols=ROUNDROBIN, wait=True)
+    s.join("k", version=3, wait=True)
+    for refused in ids:
+        s.leave(refused)
+    s.beat("A1", "B1")
 
 
 @case("JOIN-DYNAMIC-EMPTY", "JOIN-PENDING", "LEAVE-MEMBER-PENDING", config=_TWO)

@@ -28,7 +28,7 @@ GATES = (
             SetRule(
                 "JoinGroup",
                 RULES["JOIN-GROUP-FULL-PENDING"].but(effect=()),
-                "Kafka 2.6.0 to 2.8.1, as seen: it stays pending",
+                "KIP-389 (group.max.size), as seen on 2.6.0 to 2.8.1: it stays pending",
             ),
         ),
     ),

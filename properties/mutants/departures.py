@@ -332,6 +332,7 @@ DEPARTURES: Mapping[str, Departure] = {
             "refused-join-id",
             "a join that is refused is answered with an empty member id",
             _KFAKE,
+            level=Level.SHOULD,
             distort=_nameless,
         ),
         Departure(
@@ -344,12 +345,14 @@ DEPARTURES: Mapping[str, Departure] = {
             "unnamed-sync",
             "a sync need not name its protocol",
             _KFAKE,
+            level=Level.SHOULD,
             tables={"SyncGroup": _otherwise("SYNC-PROTOCOL-NULL")},
         ),
         Departure(
             "refused-first-join",
             "a group whose first join is refused is dropped at once",
             _KFAKE,
+            level=Level.SHOULD,
             tables={"JoinGroup": _otherwise("JOIN-PROTOCOLS-INCONSISTENT", effect=())},
         ),
     )

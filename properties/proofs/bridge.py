@@ -63,7 +63,8 @@ def abstract_step_of(view: StepView, effects: Effects = EFFECTS) -> str | None:
         start = replace(before, caller=caller)
     elif event.the_id_sent:
         start = replace(before, caller=frozenset([event.the_id_sent]))
-    fires = (_FIRES[view.event.kind],) if isinstance(view.event, Timer) else ()
+    timer = view.event.kind if isinstance(view.event, Timer) else ""
+    fires = (_FIRES[timer],) if timer in _FIRES else ()
     trigger = Trigger.EXPIRY if isinstance(view.event, Timer) else None
     first, *settles = rules
     if (wrong := _guard_fails(first, start, event, trigger)) is not None:

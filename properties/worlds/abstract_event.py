@@ -17,6 +17,7 @@ from fencepost.model.messages.draft_messages import (
     TwoListLeaveGroupRequest,
 )
 from fencepost.model.messages.messages import JoinGroupRequest, JoinGroupResponse, LeaveGroupRequest
+from fencepost.model.state.group import CLEANUP as CLEANUP_TIMER
 from fencepost.model.state.group import JOIN, SESSION, SYNC, Group, Timer
 from fencepost.model.state.work import Emission, Incoming
 from fencepost.model.table.effects import Do
@@ -24,6 +25,7 @@ from fencepost.model.table.errors import Error
 from fencepost.model.table.table import Rule
 from fencepost.model.table.vocabulary import Change, GroupState, Inst, Mid, Offer, Trigger
 from fencepost.properties.logic.signature import (
+    CLEANUP,
     FAILOVER,
     JOIN_PHASE,
     LEAVE_ROW,
@@ -70,7 +72,12 @@ def abstract_event(view: StepView) -> AbstractEvent:
         return _request(view, event)
     rule = view.rules[0].id if view.rules else ""
     if isinstance(event, Timer):
-        kinds = {SESSION: SESSION_END, JOIN: JOIN_PHASE, SYNC: SYNC_PHASE}
+        kinds = {
+            SESSION: SESSION_END,
+            JOIN: JOIN_PHASE,
+            SYNC: SYNC_PHASE,
+            CLEANUP_TIMER: CLEANUP,
+        }
         named = _one(event.subject or None)
         return AbstractEvent(kinds[event.kind], rule, the_timers_id=event.subject, named=named)
     return AbstractEvent(FAILOVER, rule)

@@ -64,9 +64,11 @@ def test_a_mutant_is_no_graver_than_the_rule_that_it_breaks(name: str) -> None:
 
 @pytest.mark.parametrize("departure", DEPARTURES.values(), ids=DEPARTURES)
 def test_a_departure_has_one_level_wherever_it_is_met(departure: Departure) -> None:
+    """One of kfake may break several rows of the table: it is as grave as the gravest of them."""
     found = failures(departed(KAFKA_4, (departure,)), ENTRIES)
-    assert found
-    assert {result.level for result in found} == {departure.level}
+    levels = {result.level for result in found}
+    assert min(levels, key=LEVELS.index) is departure.level
+    assert levels == {departure.level} or departure.of == {"kfake"}
     assert [said for said in map(too_grave, found) if said] == []
 
 

@@ -45,7 +45,7 @@ def test_the_verdict_comes_first(open_page: Open, text: str) -> None:
         expect(page.locator("dl.why").get_by_text(word, exact=True)).to_be_visible()
     assert page.locator(".kicker").inner_text().split()[:3] == [
         "violated",
-        "MUST",
+        "SHOULD",
         "HEARTBEAT-STABLE",
     ]
 
