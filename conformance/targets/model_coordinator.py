@@ -58,6 +58,7 @@ class RunningModel:
         other = RunningModel(machine, choose=self._choose, new_id=self._new_id)
         other.groups, other.open = dict(self.groups), dict(self.open)
         other.now_ms, other._ids, other._due = self.now_ms, self._ids, list(self._due)
+        other._looked_ms = dict(self._looked_ms)
         return other
 
     def answer_version(self, request: Send) -> int:

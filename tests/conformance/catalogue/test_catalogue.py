@@ -263,6 +263,6 @@ def test_who_never_cleans_must_keep_unused_groups(monkeypatch: pytest.MonkeyPatc
 
     monkeypatch.setattr(in_process, "Machine", Cleans)
     monkeypatch.setattr(sys.modules[__name__], "ModelCoordinator", Silent)
-    ran = play(entry("LEAVE-MEMBER/last-member-leaves"), KAFKA_4, 3000)
+    ran = play(entry("CLEANUP-UNUSED/unused-group-is-removed"), KAFKA_4, 0)
     assert ran.verdict is not None
     assert ran.verdict.violation is not None
