@@ -335,6 +335,7 @@ def commits_during_a_rebalance_in_every_version(s: Script) -> None:
         s.commit("x", member_id="", generation=-1, at_most=version)
     s.synced("a", "b")
     s.join("a", settle=True)
+    s.beat("b")  # a rebalance is prepared by now
     for version in range(2, 10):
         s.commit("b", offset=version, at_most=version)
         s.commit("x", member_id="", generation=-1, at_most=version)

@@ -43,7 +43,7 @@ from fencepost.conformance.execution.runner import (
     unmet_need,
 )
 from fencepost.conformance.plans.plan import Case, Restart
-from fencepost.conformance.runtime.event_loop import aside, timed
+from fencepost.conformance.runtime.event_loop import Turns, aside, timed
 from fencepost.conformance.targets.target import Configurable, Provenance, ScopeNeeds, Target
 from fencepost.model.coordinator import (
     AsyncCoordinator,
@@ -62,14 +62,14 @@ _LAST_PATIENCE_MS = 15_000
 _SPIKE_MS = 3000
 """A case allows for this much lag at most, since its waits grow with the lag, to minutes."""
 
+_RESTARTED_MS = 600
+"""A server that was just restarted, and many cases that go on at once, are as late as that."""
+
 _SPIKE_S = 5.0
 """What was late so shortly before a case, or at its last attempt, is expected to be late again."""
 
 _PATIENCE_S = 5.0
 """So much longer than it should take, a control is waited for to show whether timers fire."""
-
-STAGGER_S = 0.01
-"""Cases that run side by side start this many seconds apart."""
 
 _DELAY_MS = 3000
 
@@ -165,6 +165,7 @@ class OpenTarget:
         self._levels = {rule.id: rule.level for _, rule in revision.rules()}
         self._idle = {r.id: r.defensive for _, r in revision.rules() if r.defensive is not None}
         self._places = asyncio.Semaphore(self.places)
+        self._turns = Turns()
         self.set_ups = SetUps(usual_way(hello.apis))
 
     async def run(self, entries: Iterable[Entry]) -> list[CaseResult]:
@@ -178,7 +179,7 @@ class OpenTarget:
             await self._target.prepare(
                 [_needed(self._written(e, self.config), self._wanted_config(e)) for e in wanted]
             )
-        return await _staggered(self._case, entries)
+        return await _side_by_side(self._case, entries)
 
     def with_options(self, options: Options) -> OpenTarget:
         """The same target with other options; it runs no more cases side by side than before."""
@@ -189,18 +190,17 @@ class OpenTarget:
     async def try_cases(self, cases: Sequence[Case]) -> list[CaseResult]:
         """Run and judge written cases side by side, once each, without retries."""
         await self.prepare(cases)
-        return await _staggered(self.try_case, cases)
+        return await _side_by_side(self.try_case, cases)
 
     async def prepare(self, cases: Iterable[Case]) -> None:
         """Make ready what written cases need.  Raises TargetUnavailableError."""
         if isinstance(self._target, Configurable):
             await self._target.prepare([_needed(case, case.needs.config) for case in cases])
 
-    async def try_case(self, case: Case, wait_s: float = 0) -> CaseResult:
-        """Run one written case, on a real clock after a wait in seconds."""
-        if self._watched is not None:
-            await asyncio.sleep(wait_s)
+    async def try_case(self, case: Case) -> CaseResult:
+        """Run one written case."""
         async with self._places:
+            await self._turn()
             began = time.monotonic()
             result = await self._attempt(as_entry(case), case, self.set_ups.usual)
             return replace(result, seconds=time.monotonic() - began)
@@ -230,10 +230,13 @@ class OpenTarget:
             wanted.setdefault("group.initial.rebalance.delay.ms", _DELAY_MS if entry.delayed else 0)
         return wanted
 
-    async def _case(self, entry: Entry, wait_s: float) -> CaseResult:
+    async def _turn(self) -> None:
         if self._watched is not None:
-            await asyncio.sleep(wait_s)
+            await self._turns.turn()
+
+    async def _case(self, entry: Entry) -> CaseResult:
         async with self._places:
+            await self._turn()
             result = await self._tried(entry, self.set_ups.usual)
             result = await self.set_ups.judged(entry, result, partial(self._tried, entry))
         if self.options.progress is not None:
@@ -256,7 +259,7 @@ class OpenTarget:
             began = time.monotonic()
             # A longer timeout is for what is undecided, not for what was seen to be wrong.
             last = attempt >= _ATTEMPTS and not suspicions.seen
-            seen_ms = 0 if result.recording is None else result.recording.lag_ms
+            seen_ms = 0 if result.recording is None else result.recording.measured_ms
             result = await self._attempt(entry, case, way, last=last, seen_ms=seen_ms)
             result = replace(result, attempts=attempt, seconds=time.monotonic() - began)
             if self._watched is None:
@@ -334,7 +337,8 @@ class OpenTarget:
         lag = 0
         if watched is not None:
             recent = watched.meter.lag_ms(began - _SPIKE_S, began)
-            lag = min(_SPIKE_MS, max(self.lag_ms, watched.lag_ms, recent, seen_ms))
+            usual = _RESTARTED_MS if _restarts(case) else 0
+            lag = min(_SPIKE_MS, max(self.lag_ms, usual, recent, seen_ms))
         hints = self._target.hints
         if last:
             hints = replace(hints, patience_ms=max(hints.patience_ms, _LAST_PATIENCE_MS))
@@ -369,7 +373,7 @@ class OpenTarget:
             )
             return graded(found, recording, self._revision)
 
-        verdict, judged_s = timed(judge) if run.judged_at_once else await aside(judge)
+        verdict, judged_s = timed(judge) if watched is None else await aside(judge)
         if watched is not None and rests_on_lateness(verdict):
             # What shows whether it counts may be under way.
             await watched.meter.timers_seen(recording.ended, watched.round_s + _PATIENCE_S)
@@ -382,19 +386,20 @@ class OpenTarget:
 
 
 def _needed(case: Case, wanted: Config) -> ScopeNeeds:
-    return ScopeNeeds(case.isolated, any(isinstance(s, Restart) for s in case.steps), wanted)
+    return ScopeNeeds(case.isolated, _restarts(case), wanted)
+
+
+def _restarts(case: Case) -> bool:
+    return any(isinstance(step, Restart) for step in case.steps)
 
 
 def _allowed_ms(watched: Watched | None, since: float) -> int:
     return 0 if watched is None else lag_to_allow_ms(watched.meter, since, time.monotonic())
 
 
-async def _staggered(
-    run: Callable[[_T, float], Coroutine[Any, Any, CaseResult]], cases: Iterable[_T]
+async def _side_by_side(
+    run: Callable[[_T], Coroutine[Any, Any, CaseResult]], cases: Iterable[_T]
 ) -> list[CaseResult]:
-    """Run cases side by side, each beginning a little after the one before it."""
     async with asyncio.TaskGroup() as group:
-        tasks = [
-            group.create_task(run(case, number * STAGGER_S)) for number, case in enumerate(cases)
-        ]
+        tasks = [group.create_task(run(case)) for case in cases]
     return [task.result() for task in tasks]

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from fencepost.conformance.catalogue.registry import Entry
-from fencepost.conformance.certify.certify import STAGGER_S, OpenTarget
+from fencepost.conformance.certify.certify import OpenTarget
 from fencepost.conformance.certify.set_up import usual_way
 from fencepost.conformance.execution.outcome import CaseResult, Outcome
 from fencepost.conformance.execution.runner import unmet_need
@@ -170,10 +170,7 @@ class TargetPair:
         asked each time and is a time of `time.monotonic`.
         """
         await asyncio.gather(*(suite.prepare(cases) for suite in self.suites))
-        running = [
-            asyncio.create_task(self._both(case, number * STAGGER_S))
-            for number, case in enumerate(cases)
-        ]
+        running = [asyncio.create_task(self._both(case)) for case in cases]
         left = set(running)
         try:
             while left:
@@ -191,9 +188,9 @@ class TargetPair:
                 task.cancel()
             await asyncio.gather(*left, return_exceptions=True)
 
-    async def _both(self, case: Case, wait_s: float) -> Both:
+    async def _both(self, case: Case) -> Both:
         async with asyncio.TaskGroup() as group:
-            one, other = (group.create_task(s.try_case(case, wait_s)) for s in self.suites)
+            one, other = (group.create_task(s.try_case(case)) for s in self.suites)
         return Both(case, one.result(), other.result())
 
 

@@ -46,7 +46,8 @@ def verdict_of(recording: Recording, revision: Revision, meter: LagMeter) -> Ver
     Where the measured lag gives a violation, the history is judged with more and more lag.  What is
     wrong even then does not depend on lateness, and is what is reported.
     """
-    lag = max(recording.written_for_ms, meter.lag_ms(recording.began, recording.ended))
+    recording.measured_ms = meter.lag_ms(recording.began, recording.ended)
+    lag = max(recording.written_for_ms, recording.measured_ms)
     tight = _judge(recording, revision, lag)
     if tight.violation is None:
         recording.lag_ms = lag

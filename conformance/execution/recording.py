@@ -32,6 +32,8 @@ class Recording:
     began: float = 0.0
     ended: float = 0.0
     written_for_ms: int = 0
+    measured_ms: int = 0
+    """The lag that the control showed while it was recorded."""
     calm_ms: int = 0
     """The lag of the target before the cases began."""
     step_ends: list[int] = field(default_factory=list)

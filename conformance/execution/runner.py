@@ -126,11 +126,6 @@ class CaseRun:
         self.recording.ended = time.monotonic()
         return self.recording
 
-    @property
-    def judged_at_once(self) -> bool:
-        """Whether the oracle hears each event as it happens."""
-        return self._oracle.at_once
-
     def verdict(self) -> Verdict:
         """The oracle's verdict so far; on a real clock it allows for `patience_ms`."""
         return self._oracle.verdict()

@@ -31,7 +31,6 @@ from fencepost.conformance.plans.shrink.shrink import (
     Reproducer,
     smallest,
 )
-from fencepost.conformance.runtime.event_loop import kept_up
 from fencepost.properties.oracle.fingerprint import Fingerprint
 from fencepost.properties.workers.cancellation import Stop
 
@@ -41,7 +40,6 @@ _FLAKY_RUNS = 9
 
 _FAILURES_AT_ONCE = 24
 _TRIES_AT_ONCE = 600
-_BEGIN_AT_ONCE = 6
 _LEAST_S = 2.0
 _SLOW_S = 5.0
 _SLOW_AT_ONCE = 64
@@ -75,8 +73,6 @@ class Examination:
         self._outer_stop = stop or self._stop
         self._failures = asyncio.Semaphore(1 if self._virtual else _FAILURES_AT_ONCE)
         self._places = asyncio.Semaphore(min(_TRIES_AT_ONCE, suite.places))
-        self._next = asyncio.Lock()
-        self._begins = 0
 
     @asynccontextmanager
     async def limited(self) -> AsyncIterator[None]:
@@ -180,21 +176,12 @@ class Examination:
 
     async def _one(self, suite: OpenTarget, case: Case, most_s: float | None) -> CaseResult:
         async with self._places:
-            if not self._virtual:
-                await self._begun()
             try:
                 async with asyncio.timeout(most_s):
                     (result,) = await suite.try_cases([case])
             except TimeoutError:
                 raise GivenUpError from None
         return result
-
-    async def _begun(self) -> None:
-        """Start some plans at once, as long as this process keeps up with those before."""
-        async with self._next:
-            if self._begins % _BEGIN_AT_ONCE == 0:
-                await kept_up()
-            self._begins += 1
 
 
 def _seen_after(failure: CaseResult) -> float:

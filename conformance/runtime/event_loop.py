@@ -22,6 +22,8 @@ _PAUSE_S = 0.001
 _LATE_S = 0.05
 """Where this process is as late as that, nothing more is begun for a while."""
 
+_STAGGER_S = 0.01
+
 
 async def aside(work: Callable[[], _Found]) -> tuple[_Found, float]:
     """Do work in the thread; its result, and the seconds of processor time that it took."""
@@ -32,6 +34,22 @@ def timed(work: Callable[[], _Found]) -> tuple[_Found, float]:
     """Do work here and now; its result, and the seconds of processor time that it took."""
     begun = time.thread_time()
     return work(), time.thread_time() - begun
+
+
+class Turns:
+    """Lets what runs side by side begin one after the other, and only while this process keeps up.
+
+    What is begun sends its requests at once.  Hundreds that begin together would be late by it.
+    """
+
+    def __init__(self) -> None:
+        self._next = asyncio.Lock()
+
+    async def turn(self) -> None:
+        """Wait for the turn to begin."""
+        async with self._next:
+            await asyncio.sleep(_STAGGER_S)
+            await kept_up()
 
 
 async def kept_up() -> None:

@@ -15,7 +15,7 @@ from fencepost.conformance.certify import certify
 from fencepost.conformance.certify.certify import Options, opened
 from fencepost.conformance.execution.outcome import Outcome
 from fencepost.conformance.execution.realtime_verdict import verdict_of
-from fencepost.conformance.runtime.event_loop import aside, timed
+from fencepost.conformance.runtime.event_loop import Turns, aside, timed
 from fencepost.conformance.targets.registry import SIDE_BY_SIDE
 from fencepost.conformance.targets.tcp.tcp import TcpTarget
 from fencepost.properties.oracle.verdict import Verdict
@@ -38,7 +38,7 @@ async def test_what_fails_there_fails_here() -> None:
         await aside(lambda: 1 // 0)
 
 
-async def test_a_plan_about_nothing_is_judged_there_and_a_case_here(
+async def test_on_a_real_clock_all_is_judged_there(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     judged = []
@@ -56,5 +56,17 @@ async def test_a_plan_about_nothing_is_judged_there_and_a_case_here(
     ):
         results = [*await suite.try_cases([plan]), *await suite.try_cases([case])]
     assert [result.outcome for result in results] == [Outcome.PASS, Outcome.PASS]
-    assert judged[0].startswith("judge")
-    assert judged[1] == threading.current_thread().name
+    assert len(judged) == 2
+    assert all(name.startswith("judge") for name in judged)
+
+
+async def test_what_runs_side_by_side_begins_one_after_the_other() -> None:
+    turns, begun = Turns(), []
+
+    async def one(number: int) -> None:
+        await turns.turn()
+        begun.append((number, asyncio.get_running_loop().time()))
+
+    await asyncio.gather(*(one(number) for number in range(4)))
+    assert [number for number, _ in begun] == [0, 1, 2, 3]
+    assert len({at for _, at in begun}) == 4
