@@ -26,6 +26,7 @@ from fencepost.traces.files.difference_words import (
     difference_traces,
     lost_words,
 )
+from fencepost.traces.text.words import plural
 
 
 @click.command("diff")
@@ -85,7 +86,7 @@ def _text(
     count = len(stories)
     names = f"{found.one.name} and {found.other.name}"
     if count:
-        lines.append(f"{names} differ in {count} {'way' if count == 1 else 'ways'}.")
+        lines.append(f"{names} differ in {plural(count, 'way')}.")
     elif found.unsaid:
         lines.append(f"{names} answer the same, where both can be asked.")
     elif found.complete:

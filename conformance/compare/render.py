@@ -215,7 +215,7 @@ def summary(found: TargetComparison) -> str:
     count = len(found.differences)
     if count:
         more = f"; {found.more} more kinds were not examined" if found.more else ""
-        return f"{one} and {other} differ in {count} {'way' if count == 1 else 'ways'}{more}."
+        return f"{one} and {other} differ in {plural(count, 'way')}{more}."
     if found.tally.unknown or found.unsteady:
         return f"Whether {one} and {other} differ is unknown."
     return f"No difference between {one} and {other} was found."
