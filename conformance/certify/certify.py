@@ -17,7 +17,7 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontext
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 
 from fencepost.conformance.catalogue.registry import Entry, as_entry
 from fencepost.conformance.catalogue.set_up import SetUp
@@ -56,7 +56,6 @@ from fencepost.model.revision import Revision
 from fencepost.model.table.table import Level
 from fencepost.properties.oracle.verdict import Verdict
 
-_T = TypeVar("_T")
 _ATTEMPTS = 3
 _LAST_PATIENCE_MS = 15_000
 _SPIKE_MS = 3000
@@ -179,7 +178,7 @@ class OpenTarget:
             await self._target.prepare(
                 [_needed(self._written(e, self.config), self._wanted_config(e)) for e in wanted]
             )
-        return await _side_by_side(self._case, entries)
+        return await _all(map(self._case, entries))
 
     def with_options(self, options: Options) -> OpenTarget:
         """The same target with other options; it runs no more cases side by side than before."""
@@ -190,7 +189,7 @@ class OpenTarget:
     async def try_cases(self, cases: Sequence[Case]) -> list[CaseResult]:
         """Run and judge written cases side by side, once each, without retries."""
         await self.prepare(cases)
-        return await _side_by_side(self.try_case, cases)
+        return await _all(map(self.try_case, cases))
 
     async def prepare(self, cases: Iterable[Case]) -> None:
         """Make ready what written cases need.  Raises TargetUnavailableError."""
@@ -200,7 +199,7 @@ class OpenTarget:
     async def try_case(self, case: Case) -> CaseResult:
         """Run one written case."""
         async with self._places:
-            await self._turn()
+            await self._turns.turn(at_once=self._watched is None)
             began = time.monotonic()
             result = await self._attempt(as_entry(case), case, self.set_ups.usual)
             return replace(result, seconds=time.monotonic() - began)
@@ -230,13 +229,9 @@ class OpenTarget:
             wanted.setdefault("group.initial.rebalance.delay.ms", _DELAY_MS if entry.delayed else 0)
         return wanted
 
-    async def _turn(self) -> None:
-        if self._watched is not None:
-            await self._turns.turn()
-
     async def _case(self, entry: Entry) -> CaseResult:
         async with self._places:
-            await self._turn()
+            await self._turns.turn(at_once=self._watched is None)
             result = await self._tried(entry, self.set_ups.usual)
             result = await self.set_ups.judged(entry, result, partial(self._tried, entry))
         if self.options.progress is not None:
@@ -337,8 +332,8 @@ class OpenTarget:
         lag = 0
         if watched is not None:
             recent = watched.meter.lag_ms(began - _SPIKE_S, began)
-            usual = _RESTARTED_MS if _restarts(case) else 0
-            lag = min(_SPIKE_MS, max(self.lag_ms, usual, recent, seen_ms))
+            restarted_ms = _RESTARTED_MS if _restarts(case) else 0
+            lag = min(_SPIKE_MS, max(self.lag_ms, restarted_ms, recent, seen_ms))
         hints = self._target.hints
         if last:
             hints = replace(hints, patience_ms=max(hints.patience_ms, _LAST_PATIENCE_MS))
@@ -397,9 +392,7 @@ def _allowed_ms(watched: Watched | None, since: float) -> int:
     return 0 if watched is None else lag_to_allow_ms(watched.meter, since, time.monotonic())
 
 
-async def _side_by_side(
-    run: Callable[[_T], Coroutine[Any, Any, CaseResult]], cases: Iterable[_T]
-) -> list[CaseResult]:
+async def _all(results: Iterable[Coroutine[Any, Any, CaseResult]]) -> list[CaseResult]:
     async with asyncio.TaskGroup() as group:
-        tasks = [group.create_task(run(case)) for case in cases]
+        tasks = [group.create_task(result) for result in results]
     return [task.result() for task in tasks]

@@ -91,10 +91,11 @@ def cells_of(revision: Revision) -> frozenset[str]:
 def shown_by(revision: Revision, entries: Iterable[Entry]) -> dict[str, str]:
     """Return cell → the first case that shows it, of those that hold for the model."""
     found: dict[str, str] = {}
+    model = _Watched(revision)
     for entry in entries:
         for delay in _DELAYS:
             if entry.delayed in {None, delay > 0}:
-                for cell in asyncio.run(_taken(revision, entry, delay)):
+                for cell in asyncio.run(_taken(model, revision, entry, delay)):
                     found.setdefault(cell, entry.id)
     return found
 
@@ -316,6 +317,7 @@ class _Watched(ModelCoordinator):
 
     def reset(self, config: Config) -> Reset:
         """Begin again, and watch what is chosen."""
+        self.cells = set()
         done = super().reset(config)
         self._running = RunningModel(Machine(self._revision, config), choose=self._chosen)
         return done
@@ -343,10 +345,9 @@ class _Watched(ModelCoordinator):
         return outcome
 
 
-async def _taken(revision: Revision, entry: Entry, delay: int) -> set[str]:
+async def _taken(model: _Watched, revision: Revision, entry: Entry, delay: int) -> set[str]:
     """Return the cells that the model takes in a case; none if it doesn't hold."""
     levels = {rule.id: rule.level for _, rule in revision.rules()}
-    model = _Watched(revision)
     coordinator = InProcessCoordinator(model)
     config = (await coordinator.reset({_DELAY: delay, **entry.needs.config})).config
     case = entry.case(levels, delayed=delay > 0)

@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 from fencepost.conformance.execution.explain import explain
+from fencepost.conformance.execution.outcome import graded
 from fencepost.conformance.execution.recording_trace import recording_of
 from fencepost.conformance.targets.registry import find_revision
 from fencepost.traces.files.trace_file import TraceFile
@@ -17,8 +18,8 @@ from fencepost.traces.files.trace_file import TraceFile
 
 def block(trace: TraceFile) -> str:
     """The sentence and the steps of a trace, a line each, judged today."""
-    recording = recording_of(trace)
-    return explain(trace.judge(), recording, find_revision(trace.revision)).text
+    recording, revision = recording_of(trace), find_revision(trace.revision)
+    return explain(graded(trace.judge(), recording, revision), recording, revision).text
 
 
 if __name__ == "__main__":

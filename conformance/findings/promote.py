@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from fencepost.conformance.certify.replay import rejudge
+from fencepost.conformance.execution.outcome import graded
 from fencepost.conformance.execution.recording_trace import recording_of, verdict_of
 from fencepost.conformance.targets.registry import find_revision
 from fencepost.properties.oracle.fingerprint import origin_of
@@ -100,7 +101,9 @@ def _sound(trace: TraceFile) -> TraceFile:
 
 def _with_verdict_of_today(trace: TraceFile) -> TraceFile:
     revision = find_revision(trace.revision)
-    return replace(trace, verdict=verdict_of(recording_of(trace), trace.judge(), revision))
+    recording = recording_of(trace)
+    verdict = graded(trace.judge(), recording, revision)
+    return replace(trace, verdict=verdict_of(recording, verdict, revision))
 
 
 def _words(verdict: TraceVerdict) -> str:

@@ -86,10 +86,12 @@ def attributed(
     plain = followed(())
     if plain.verdict.violation is None:
         return Attribution("", "", plain.verdict)
-    ones = [followed((departure,)) for departure in DEPARTURES.values()]
-    for one in ones:
+    ones = []
+    for departure in DEPARTURES.values():
+        one = followed((departure,))
         if one.holds:
             return Attribution(one.names, "", one.verdict)
+        ones.append(one)
     several = [followed(family) for family in families()]
     for one in several:
         if one.holds:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from fencepost.model.machine.perform_rebalance import rebalance
 from fencepost.model.messages.messages import JoinGroupResponse, SyncGroupResponse
@@ -30,6 +31,9 @@ from fencepost.properties.mutants.operators import (
     in_turn,
     retold,
 )
+
+_KEPT = 256
+"""So many revisions with departures are kept: each failure is attributed with the same ones."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -59,7 +63,11 @@ class Departure:
 
 def departed(base: Revision, departures: Iterable[Departure]) -> Revision:
     """Return a revision with these differences, called `BASE + NAME + …`."""
-    departures = list(departures)
+    return _departed(base, tuple(departures))
+
+
+@lru_cache(_KEPT)
+def _departed(base: Revision, departures: tuple[Departure, ...]) -> Revision:
     twists, tables = dict(base.twists), dict(base.tables)
     distort = base.distort
     for one in departures:

@@ -152,14 +152,14 @@ async def test_ids_that_are_asked_of_all_are_one_fault() -> None:
 @pytest.mark.parametrize(
     ("lie", "most", "way"),
     [
-        (no_dynamic_members, 110, "as static members"),
-        (no_new_static_joins, 35, "in JoinGroup up to 5"),
-        (new_subscriptions_only, 15, "with subscriptions of version 3"),
+        (no_dynamic_members, 30, "as static members"),
+        (no_new_static_joins, 10, "in JoinGroup up to 5"),
+        (new_subscriptions_only, 4, "with subscriptions of version 3"),
     ],
 )
 async def test_whatever_is_refused_most_cases_are_judged(lie: Lie, most: int, way: str) -> None:
     """What still fails are acts that the case is about, for which there is no other way."""
-    certificate = await certified(LyingTarget(lie))
+    certificate = await certified(LyingTarget(lie), *(case.id for case in ENTRIES[::4]))
     assert 0 < len(failed(certificate)) < most
     assert way in certificate.notes[0]
     assert {r.outcome for r in certificate.results} == {Outcome.PASS, Outcome.FAIL}

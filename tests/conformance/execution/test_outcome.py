@@ -23,6 +23,7 @@ from fencepost.properties.mutants.departures import DEPARTURES, Departure, depar
 from fencepost.properties.oracle.fingerprint import broken_rule
 
 _KILLS = ROOT / "tests/properties/mutants/mutant_kills.txt"
+SESSION_OF_A_RESTART = "JOIN-STATIC-EMPTY-STABLE/session-of-a-restart-is-longer"
 KILLS = dict(line.split(" ", 1) for line in _KILLS.read_text("utf-8").splitlines())
 
 
@@ -64,11 +65,14 @@ def test_a_mutant_is_no_graver_than_the_rule_that_it_breaks(name: str) -> None:
 
 @pytest.mark.parametrize("departure", DEPARTURES.values(), ids=DEPARTURES)
 def test_a_departure_has_one_level_wherever_it_is_met(departure: Departure) -> None:
-    """One of kfake may break several rows of the table: it is as grave as the gravest of them."""
-    found = failures(departed(KAFKA_4, (departure,)), ENTRIES)
+    """One of kfake may break several rows of the table: it is as grave as the gravest of them.
+
+    Some of the cases; `big_outcome.py` has all of them.
+    """
+    found = failures(departed(KAFKA_4, (departure,)), ENTRIES[::6])
     levels = {result.level for result in found}
-    assert min(levels, key=LEVELS.index) is departure.level
-    assert levels == {departure.level} or departure.of == {"kfake"}
+    assert levels <= {departure.level} or departure.of == {"kfake"}
+    assert all(LEVELS.index(level) >= LEVELS.index(departure.level) for level in levels)
     assert [said for said in map(too_grave, found) if said] == []
 
 
@@ -76,7 +80,9 @@ def test_two_faults_at_once_are_as_grave_as_the_graver_one() -> None:
     twice, session = DEPARTURES["protocol-twice"], DEPARTURES["restart-session"]
     assert twice.level is session.level is Level.SHOULD
     both = departed(KAFKA_4, (twice, session))
-    assert {result.level for result in failures(both, ENTRIES)} == {Level.SHOULD}
+    cases = ("JOIN-PHASE-ALL-JOINED/protocol-offered-twice", SESSION_OF_A_RESTART)
+    found = failures(both, tuple(map(entry, cases)))
+    assert [result.level for result in found] == [Level.SHOULD, Level.SHOULD]
 
 
 def test_a_graver_fault_beside_a_lesser_one_is_as_grave_as_ever() -> None:
@@ -93,7 +99,5 @@ def test_a_level_is_lowered_by_departures_alone(monkeypatch: pytest.MonkeyPatch)
     revision = departed(KAFKA_4, (DEPARTURES["restart-session"],))
     grave = {n: replace(d, level=Level.MUST) for n, d in DEPARTURES.items()}
     monkeypatch.setattr(outcome, "DEPARTURES", grave)
-    (result,) = failures(
-        revision, (entry("JOIN-STATIC-EMPTY-STABLE/session-of-a-restart-is-longer"),)
-    )
+    (result,) = failures(revision, (entry(SESSION_OF_A_RESTART),))
     assert result.level is Level.MUST

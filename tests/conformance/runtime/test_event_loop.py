@@ -48,7 +48,7 @@ async def test_on_a_real_clock_all_is_judged_there(
         return verdict_of(*given)
 
     monkeypatch.setattr(certify, "verdict_of", noted)
-    case = catalogue()["HEARTBEAT-STABLE/heartbeats-keep-alive"].case(LEVELS, delayed=False)
+    case = catalogue()["HEARTBEAT-STABLE/in-a-stable-group"].case(LEVELS, delayed=False)
     plan = replace(case, rules=())
     async with (
         serving("model") as address,
