@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from itertools import groupby, product
 from typing import Any
 
@@ -59,6 +58,7 @@ from fencepost.model.table.vocabulary import (
     Inst,
     feasible,
 )
+from fencepost.properties.mutants.footprint import Footprint
 
 _TRIGGER = (STATE, MID, INST)
 _VERSION = "version"
@@ -280,24 +280,11 @@ def _kind(api: str, body: Mapping[str, Any]) -> Iterator[str]:
 # What the model does in a case.
 
 
-class _WatchedTable(Table):
-    """A table that notes which rule it gave for which point."""
-
-    noted: list[tuple[Table, Rule, Point]]
-
-    def decide(self, point: Point) -> Rule:
-        """Return the one rule, and note it."""
-        rule = super().decide(point)
-        self.noted.append((self, rule, point))
-        return rule
-
-
 class _Watched(ModelCoordinator):
     """A model that notes the cells that it takes."""
 
     def __init__(self, revision: Revision) -> None:
         self.cells: set[str] = set()
-        self._noted: list[tuple[Table, Rule, Point]] = []
         self._classes = {
             name: _versions_of(table, revision) for name, table in revision.tables.items()
         }
@@ -307,13 +294,8 @@ class _Watched(ModelCoordinator):
             for group in forms(revision, api)
             for v in group
         }
-        tables = {}
-        for name, table in revision.tables.items():
-            tables[name] = watched = _WatchedTable(
-                table.name, table.features, table.checks, table.rows
-            )
-            object.__setattr__(watched, "noted", self._noted)
-        super().__init__(replace(revision, tables=tables))
+        self._footprint = Footprint(revision)
+        super().__init__(self._footprint.revision)
 
     def reset(self, config: Config) -> Reset:
         """Begin again, and watch what is chosen."""
@@ -338,10 +320,11 @@ class _Watched(ModelCoordinator):
 
     def _chosen(self, outcomes: Sequence[Outcome]) -> Outcome:
         outcome = outcomes[0]
-        for table, rule, point in self._noted:
+        for (name, point), rule in self._footprint.decided.items():
             if rule.id in outcome.rules:
-                self.cells.update(_cells(table, rule, point, self._classes[table.name]))
-        self._noted.clear()
+                table = self._revision.tables[name]
+                self.cells.update(_cells(table, rule, point, self._classes[name]))
+        self._footprint.decided.clear()
         return outcome
 
 

@@ -5,6 +5,9 @@ explain all of it: with one, or with several of those that one coordinator has a
 something wrong remains, there is no known cause, and what remains is the failure: the departures
 explain what was wrong before it.  So a fault that nobody has listed is not put down to a listed one
 that it looks like, or that came first.
+
+A departure that changes nothing of what the revision did on its way to the violation explains no
+more than the revision, so it isn't tried.
 """
 
 from __future__ import annotations
@@ -16,6 +19,7 @@ from fencepost.model.coordinator import Config
 from fencepost.model.history import Answered, Event
 from fencepost.model.revision import Revision
 from fencepost.properties.mutants.departures import DEPARTURES, Departure, departed, families
+from fencepost.properties.mutants.footprint import Footprint
 from fencepost.properties.oracle.oracle import Oracle
 from fencepost.properties.oracle.verdict import Verdict, Wrong
 
@@ -68,9 +72,10 @@ def attributed(
     base: Revision, config: Config, history: Sequence[Event], *, lag_ms: int
 ) -> Attribution:
     """Attribute a history under a group's settings.  `lag_ms`: as the oracle's."""
+    footprint = Footprint(base)
 
     def followed(together: tuple[Departure, ...]) -> _Followed:
-        revision = departed(base, together)
+        revision = departed(base, together) if together else footprint.revision
         oracle = Oracle(revision, config, lag_ms=lag_ms, limit=_LIMIT)
         reach = len(history)
         for place, event in enumerate(history):
@@ -86,13 +91,15 @@ def attributed(
     plain = followed(())
     if plain.verdict.violation is None:
         return Attribution("", "", plain.verdict)
+    alone = {name: departed(base, (departure,)) for name, departure in DEPARTURES.items()}
+    idle = set(footprint.untouched(alone, config))
     ones = []
-    for departure in DEPARTURES.values():
+    for departure in (d for name, d in DEPARTURES.items() if name not in idle):
         one = followed((departure,))
         if one.holds:
             return Attribution(one.names, "", one.verdict)
         ones.append(one)
-    several = [followed(family) for family in families()]
+    several = [followed(f) for f in families() if not idle.issuperset(d.name for d in f)]
     for one in several:
         if one.holds:
             least = _needed(one, followed)

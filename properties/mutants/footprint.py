@@ -1,0 +1,92 @@
+"""What a run of a revision touches: the decisions of its tables, and the answers that it gives."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import fields
+
+from fencepost.model.coordinator import Config
+from fencepost.model.messages.shapes import Message
+from fencepost.model.revision import Revision
+from fencepost.model.state.fast_replace import replace
+from fencepost.model.table.effects import Do
+from fencepost.model.table.expr import Point
+from fencepost.model.table.table import Rule, Table
+from fencepost.properties.mutants.departures import DEPARTURES, Departure
+
+_SIZE = "group.max.size"
+
+
+class Footprint:
+    """Watches a revision: whatever runs `revision` here leaves what it touched in `decided`.
+
+    `decided`: (table, point) → the rule that was given.
+    """
+
+    def __init__(self, revision: Revision) -> None:
+        self.decided: dict[tuple[str, Point], Rule] = {}
+        self._base = revision
+        self._distorted: set[str] = set()
+        self._distorting = {d.name: d.distort for d in DEPARTURES.values() if d.distort is not None}
+        self.revision = replace(
+            revision,
+            tables={name: _watched(table, self.decided) for name, table in revision.tables.items()},
+            distort=self._distort,
+        )
+
+    def untouched(self, departures: Mapping[str, Revision], config: Config) -> Iterator[str]:
+        """Yield the departures that would have changed nothing of the run.
+
+        `departures`: name → the revision with this departure.
+        """
+        performed = {do for rule in self.decided.values() for do in rule.effect}
+        rules = {rule.id for rule in self.decided.values()}
+        for name, revision in departures.items():
+            if not self._touches(DEPARTURES[name], revision, performed, rules, config):
+                yield name
+
+    def _touches(
+        self,
+        departure: Departure,
+        revision: Revision,
+        performed: set[Do],
+        rules: set[str],
+        config: Config,
+    ) -> bool:
+        return (
+            not performed.isdisjoint(departure.twists)
+            or not rules.isdisjoint(departure.unchecked)
+            or (departure.restart_needs_room and config.get(_SIZE) is not None)
+            or departure.name in self._distorted
+            or any(
+                name in departure.tables and revision.tables[name].decide(point) != rule
+                for (name, point), rule in self.decided.items()
+            )
+        )
+
+    def _distort(self, message: Message) -> Message:
+        for name, distort in self._distorting.items():
+            if name not in self._distorted and distort(message) != message:
+                self._distorted.add(name)
+        return message if self._base.distort is None else self._base.distort(message)
+
+
+class _WatchedTable(Table):
+    """A table that notes which rule it gave for which point."""
+
+    noted: dict[tuple[str, Point], Rule]
+
+    def decide(self, point: Point) -> Rule:
+        """Return the one rule, and note it.  Raises as a table does."""
+        rule = super().decide(point)
+        self.noted[self.name, point] = rule
+        return rule
+
+
+def _watched(table: Table, noted: dict[tuple[str, Point], Rule]) -> Table:
+    """Return the same table, with what it knows, and nothing compiled anew."""
+    watched = object.__new__(_WatchedTable)
+    for one in fields(Table):
+        object.__setattr__(watched, one.name, getattr(table, one.name))
+    object.__setattr__(watched, "noted", noted)
+    return watched
