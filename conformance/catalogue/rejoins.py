@@ -12,8 +12,8 @@ from fencepost.conformance.catalogue.script import (
     RENEWED,
     ROUNDROBIN,
     Script,
-    subscription,
 )
+from fencepost.conformance.catalogue.set_up import subscription
 from fencepost.conformance.plans.plan import Ms
 
 CASES = Registry()
