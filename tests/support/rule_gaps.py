@@ -1,0 +1,35 @@
+"""The cells of rules, triggers and versions that no case shows, and why not."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fnmatch import fnmatchcase
+
+from fencepost.conformance.catalogue import ENTRIES
+from fencepost.conformance.execution.rule_matrix import cells_of, shown_by
+from fencepost.model.revisions import revisions
+
+_NO_NAME = "the group of no name is one for a whole cluster, so a case would meet what others left"
+_DELAY = "during the initial delay each member has a join that waits, and leaves with it"
+_MEMBER = "a static member that restarts in a stable group is a member, so it has its place"
+_OVER = "with all members parked, or none left, and nothing pending the wait is over before"
+
+WHY_NOT = {
+    'COMMIT-GROUP-ABSENT* · group id ""': _NO_NAME,
+    'COMMIT-GROUP-NOT-FOUND · group id ""': _NO_NAME,
+    'FETCH-ANYBODY · group id ""': _NO_NAME,
+    "JOIN-GROUP-FULL · selected protocol *changed": _MEMBER,
+    "JOIN-PHASE-* · trigger *, initial delay *, parked nobody, left somebody": _DELAY,
+    "JOIN-PHASE-* · trigger its timer expired, initial delay not running, parked everybody*": _OVER,
+    "SESSION-WAITING · state Stable": "in a stable group no request waits",
+}
+"""Cells that no case shows, as globs, and why not."""
+
+
+def gaps(revision: str) -> list[str]:
+    chosen = revisions.find(revision)
+    return sorted(cells_of(chosen) - shown_by(chosen, ENTRIES).keys())
+
+
+def unexplained(cells: list[str], reasons: Mapping[str, str]) -> list[str]:
+    return [cell for cell in cells if not any(fnmatchcase(cell, glob) for glob in reasons)]
