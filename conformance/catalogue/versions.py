@@ -226,6 +226,7 @@ def waiting_syncs_of_every_version(s: Script) -> None:
     s.completing(*members)
     for name, version in zip(members[1:], (0, 1, 3, 4, 5), strict=True):
         s.sync(name, at_most=version, settle=True)
+    s.pause()
     s.sync("a", assign=members, wait=members)
 
 

@@ -61,7 +61,7 @@ _LAST_PATIENCE_MS = 15_000
 _SPIKE_MS = 3000
 """A case allows for this much lag at most, since its waits grow with the lag, to minutes."""
 
-_RESTARTED_MS = 600
+_RESTARTED_MS = 1000
 """A server that was just restarted, and many cases that go on at once, are as late as that."""
 
 _SPIKE_S = 5.0
@@ -329,11 +329,11 @@ class OpenTarget:
         seen_ms: int,
     ) -> CaseResult:
         began = time.monotonic()
+        calm = max(self.lag_ms, _RESTARTED_MS if _restarts(case) else 0)
         lag = 0
         if watched is not None:
             recent = watched.meter.lag_ms(began - _SPIKE_S, began)
-            restarted_ms = _RESTARTED_MS if _restarts(case) else 0
-            lag = min(_SPIKE_MS, max(self.lag_ms, restarted_ms, recent, seen_ms))
+            lag = min(_SPIKE_MS, max(calm, recent, seen_ms))
         hints = self._target.hints
         if last:
             hints = replace(hints, patience_ms=max(hints.patience_ms, _LAST_PATIENCE_MS))
@@ -350,7 +350,7 @@ class OpenTarget:
             follows=self.options.follows,
             lag_since=lambda since: _allowed_ms(watched, since),
         )
-        run.recording.calm_ms = min(_SPIKE_MS, self.lag_ms)
+        run.recording.calm_ms = min(_SPIKE_MS, calm)
         try:
             recording = await run.run()
         except (CaseUnsupportedError, UnsupportedError) as error:

@@ -35,7 +35,7 @@ class Recording:
     measured_ms: int = 0
     """The lag that the control showed while it was recorded."""
     calm_ms: int = 0
-    """The lag of the target before the cases began."""
+    """The lag of the target before the cases began, or of a server that was just restarted."""
     step_ends: list[int] = field(default_factory=list)
     """When each step of the plan that was begun was over."""
     attribution: Attribution | None = field(default=None, init=False, repr=False, compare=False)

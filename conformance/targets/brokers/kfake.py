@@ -26,8 +26,11 @@ _BUILD_S = 600.0
 _READY_S = 15.0
 _REMEDY = "install Go 1.26 or later (Debian: golang), or fill the cache on another machine"
 _OURS = {"group.min.session.timeout.ms": "100"}
-_UNTOLD: Mapping[str, int | None] = {"group.initial.rebalance.delay.ms": 0}
-"""It has no initial delay, and no setting for one."""
+_UNTOLD: Mapping[str, int | None] = {
+    "group.initial.rebalance.delay.ms": 0,
+    "offsets.retention.check.interval.ms": None,
+}
+"""It has no initial delay and removes no unused groups, whatever it says of its settings."""
 
 
 def locked_version() -> str:
