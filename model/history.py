@@ -40,6 +40,13 @@ class Handled:
 
 
 @dataclass(frozen=True, slots=True)
+class Settled:
+    """What a plan relies on, and nobody saw: all that was sent had been handled by this time."""
+
+    at_ms: int
+
+
+@dataclass(frozen=True, slots=True)
 class Passed:
     """All answers that had come by this time have been read: what is missing was not given."""
 
@@ -69,4 +76,4 @@ class Restarted:
     down_ms: int | None = None
 
 
-Event = Sent | Answered | Handled | Passed | Disconnected | Restarted
+Event = Sent | Answered | Handled | Settled | Passed | Disconnected | Restarted

@@ -26,6 +26,10 @@ _UNPROVEN = (
     "the answer was late, and so was the control group, or it was not seen to be quick, or its "
     "timers did not fire"
 )
+_DISORDERED = (
+    "a request was handled after one that was sent later, and the plan shows something only in "
+    "its own order"
+)
 _HIDDEN = (
     "something was later than it is when the target is calm, and so was the control group, which "
     "could hide that the target is late by itself"
@@ -54,6 +58,10 @@ def verdict_of(recording: Recording, revision: Revision, meter: LagMeter) -> Ver
         hides = recording.calm_ms and lag > recording.calm_ms
         if hides and _judge(recording, revision, recording.calm_ms).violation is not None:
             return replace(tight, unknown=_HIDDEN, used=frozenset())
+        if tight.unknown is None and recording.settled:
+            ordered = judge(revision, recording.config, recording.in_order(), lag_ms=lag).verdict()
+            if ordered.violation is not None or ordered.unknown is not None:
+                return replace(tight, unknown=_DISORDERED, used=frozenset())
         return tight
     safe_lag = meter.safe_lag_ms(recording.began, recording.ended)
     patient_lag = max(recording.patience_ms, lag, safe_lag)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from fencepost.conformance.plans.plan import Case, Times
 from fencepost.model.coordinator import Config
-from fencepost.model.history import Event
+from fencepost.model.history import Disconnected, Event, Restarted, Sent, Settled
 from fencepost.properties.mutants.attribution import Attribution
 
 
@@ -36,10 +36,25 @@ class Recording:
     """The lag that the control showed while it was recorded."""
     calm_ms: int = 0
     """The lag of the target before the cases began, or of a server that was just restarted."""
+    settled: list[int] = field(default_factory=list)
+    """How many requests had been sent whenever the plan let them be handled before it went on."""
     step_ends: list[int] = field(default_factory=list)
     """When each step of the plan that was begun was over."""
     attribution: Attribution | None = field(default=None, init=False, repr=False, compare=False)
     """What is known of its failure, once it was looked for."""
+
+    def in_order(self) -> list[Event]:
+        """The history, if each request was handled when the plan relies on it."""
+        found: list[Event] = []
+        left, sent = list(self.settled), 0
+        for event in self.history:
+            if isinstance(event, Sent | Restarted | Disconnected) and left and left[0] == sent:
+                left = [count for count in left if count > sent]
+                at_ms = event.begun_ms if isinstance(event, Restarted) else event.at_ms
+                found.append(Settled(at_ms))
+            sent += isinstance(event, Sent)
+            found.append(event)
+        return found
 
     def gap(self) -> str | None:
         """What is missing from the plan in this recording; None if it is complete."""

@@ -155,6 +155,7 @@ class CaseRun:
             case Settle():
                 if not self._virtual:
                     await self._let_pass(self._times.settle)
+                    self.recording.settled.append(len(self._bodies))
             case Disconnect():
                 dropped = await self._coordinator.disconnect(step.who)
                 self._take(dropped.answers)
