@@ -56,8 +56,8 @@ def silent_at_once(s: Script) -> None:
 def restart_before_the_leader_assigns(s: Script) -> None:
     """KAFKA-9801: a restart between join and sync got an empty assignment, made for its old id."""
     s.completing("a", "B1")
-    s.join("B2", settle=True)
-    s.beat("a")  # told to join again, so that its sync comes later
+    s.join("B2")
+    s.pause()
     s.sync("a", assign=("a", "B1"), wait=True)
     s.join("a", wait=("a", "B2"))
     s.sync("B2")

@@ -243,8 +243,9 @@ class OpenTarget:
         if entry.id in self.options.skip:
             return CaseResult(case, Outcome.SKIPPED, case.level, "skipped by the user")
         for rule_id in case.rules:
-            if (why := self._idle.get(rule_id)) is not None:
-                said = f"{self._revision.name} has no {rule_id}: {why}"
+            why = self._idle.get(rule_id)
+            if why is not None or rule_id not in self._levels:
+                said = ": ".join(filter(None, (f"{self._revision.name} has no {rule_id}", why)))
                 return CaseResult(case, Outcome.UNSUPPORTED, case.level, said)
         result = CaseResult(case, Outcome.UNKNOWN, case.level)
         suspicions = Suspicions(self.options.attempts)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fencepost.model.revision import Gate, Release, Revision, SetRule, derive
+from fencepost.model.revision import DropRule, Gate, Release, Revision, SetRule, derive
 from fencepost.model.revisions.base import KAFKA_4, RULES, versions
 from fencepost.model.rules import sources as src
 from fencepost.model.table.effects import Do
@@ -25,9 +25,9 @@ GATES = (
         (3, 0, 0),
         "a pending id that a full group refuses is forgotten",
         (
-            SetRule(
+            DropRule(
                 "JoinGroup",
-                RULES["JOIN-GROUP-FULL-PENDING"].but(effect=()),
+                "JOIN-GROUP-FULL-PENDING",
                 "KIP-389 (group.max.size), as seen on 2.6.0 to 2.8.1: it stays pending",
             ),
         ),
