@@ -34,14 +34,10 @@ class Answered:
 
 @dataclass(frozen=True, slots=True)
 class Handled:
-    """On a virtual clock: all that was sent has been handled, and no timer fired meanwhile."""
+    """On a virtual clock: all that was sent has been handled, and no timer fired meanwhile.
 
-    at_ms: int
-
-
-@dataclass(frozen=True, slots=True)
-class Settled:
-    """What a plan relies on, and nobody saw: all that was sent had been handled by this time."""
+    On a real one nobody sees it: what is asked is whether it can have been so.
+    """
 
     at_ms: int
 
@@ -76,4 +72,4 @@ class Restarted:
     down_ms: int | None = None
 
 
-Event = Sent | Answered | Handled | Settled | Passed | Disconnected | Restarted
+Event = Sent | Answered | Handled | Passed | Disconnected | Restarted

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from fencepost.conformance.plans.plan import Case, Times
 from fencepost.model.coordinator import Config
-from fencepost.model.history import Disconnected, Event, Restarted, Sent, Settled
+from fencepost.model.history import Disconnected, Event, Handled, Restarted, Sent
 from fencepost.properties.mutants.attribution import Attribution
 
 
@@ -51,7 +51,7 @@ class Recording:
             if isinstance(event, Sent | Restarted | Disconnected) and left and left[0] == sent:
                 left = [count for count in left if count > sent]
                 at_ms = event.begun_ms if isinstance(event, Restarted) else event.at_ms
-                found.append(Settled(at_ms))
+                found.append(Handled(at_ms))
             sent += isinstance(event, Sent)
             found.append(event)
         return found

@@ -47,16 +47,7 @@ from collections.abc import Callable
 from typing import Any
 
 from fencepost.model.coordinator import Answer, Config
-from fencepost.model.history import (
-    Answered,
-    Disconnected,
-    Event,
-    Handled,
-    Passed,
-    Restarted,
-    Sent,
-    Settled,
-)
+from fencepost.model.history import Answered, Disconnected, Event, Handled, Passed, Restarted, Sent
 from fencepost.model.machine.machine import Machine
 from fencepost.model.messages.draft_messages import ALL_APIS
 from fencepost.model.messages.messages import JoinGroupResponse, groups_of
@@ -157,11 +148,11 @@ class Oracle:
                     self._sent(event)
                 case Answered():
                     self._answered(event)
-                case Handled():
+                case Handled() if self._exact:
                     self._passed(event.at_ms, timers=False)
                     self._search.still = False
-                case Settled():
-                    self._settled(event.at_ms)
+                case Handled():
+                    self._candidates = self._explore(event.at_ms, lambda c: not c.unapplied)
                 case Passed():
                     self._passed(event.at_ms, timers=True)
                 case Disconnected():
@@ -315,12 +306,6 @@ class Oracle:
             return
         those = [c for c, _ in silent if c.emission(request_id) is not None]
         self._violate(Wrong.SILENCE, request_id, at_ms, None, those, Wrong.SILENCE.value)
-
-    def _settled(self, at_ms: int) -> None:
-        """Drop the candidates in which a request is handled later."""
-        self._candidates = merged(self._explore(at_ms, lambda c: not c.unapplied))
-        if not self._candidates:
-            self.unknown = "a request was handled later"
 
     def _unread(self, candidate: Candidate, limit: int) -> list[str]:
         return [
