@@ -56,7 +56,7 @@ def searched(name: str, *known: KnownFailure, listener: FuzzListener = SILENT) -
     revision = departed(KAFKA_4, [DEPARTURES[name]])
     # What leads into a listed failure is drawn rarely, so one plan that does is given.
     corpus = [without_delay(LEAVE.case)]
-    options = FuzzOptions(KAFKA_4, Budget(3000), 1, known=lambda _: known, corpus=corpus)
+    options = FuzzOptions(KAFKA_4, Budget(1000), 1, known=lambda _: known, corpus=corpus)
     return asyncio.run(fuzz(lambda: InProcessTarget("departed", revision, "0"), options, listener))
 
 

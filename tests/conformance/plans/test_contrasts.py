@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import pytest
 from support.runs import LEVELS, entries
 
@@ -36,6 +38,7 @@ def times(target: str, lag_ms: int) -> Times:
     return times_for(config, lag_ms=lag_ms, session_ms=hints.session_ms, tick_ms=hints.tick_ms)
 
 
+@cache
 def cases(target: str) -> list[Case]:
     delayed = bool(TARGETS[target][0][DELAY])
     fit = [e for e in entries() if e.delayed in {None, delayed}]

@@ -13,7 +13,7 @@ from support.places import TESTS
 from fencepost.traces.logs.request_log import read_request_log
 from fencepost.traces.page.audit_page import Judged, audit_page
 
-LOG = TESTS / "traces" / "request_logs" / "kafka-4.3.0.log.gz"
+LOG = TESTS / "traces" / "request_logs" / "kafka-2.8.0.log.gz"
 
 
 @pytest.fixture(scope="module")

@@ -149,7 +149,7 @@ def test_no_step_of_a_finding_can_be_left_out(name: str) -> None:
 
 
 def test_failures_of_one_shape_are_one_finding() -> None:
-    results = failed("tansu-same-id")
+    results = failed("tansu-same-id")[::3]
 
     async def work(suite: OpenTarget) -> Findings:
         return await findings_from([*results, *results], Examination(suite))
