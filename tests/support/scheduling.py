@@ -12,8 +12,17 @@ DOCUMENTS = "tests/test_docs.py::test_what_is_shown_is_so["
 
 LONGEST = (
     f"{DOCUMENTS}docs/brokers/certify.md:",
-    "tests/properties/claims/test_claims.py",
+    "tests/conformance/serve/test_serve.py",
     "tests/properties/proofs/test_proofs.py",
+    "tests/test_site.py",
+    "tests/traces/page/test_certificate_page.py",
+    "tests/traces/page/test_audit_page.py",
+    "tests/traces/page/test_trace_page.py",
+    "tests/traces/audit/test_run.py",
+    "tests/traces/pipeline/logs/test_audit.py",
+    "tests/conformance/testing/test_pytest_support.py",
+    "tests/conformance/certify/test_certify_stalls.py",
+    "tests/properties/claims/test_claims.py",
 )
 """What takes longest begins first, in this order."""
 
