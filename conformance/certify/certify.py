@@ -160,7 +160,7 @@ class OpenTarget:
         self.lag_ms = 0 if watched is None else watched.lag_ms
         self.options = options
         self._watched = watched
-        self._controls = controls
+        self.controls = controls
         self._levels = {rule.id: rule.level for _, rule in revision.rules()}
         self._idle = {r.id: r.defensive for _, r in revision.rules() if r.defensive is not None}
         self._places = asyncio.Semaphore(self.places)
@@ -196,12 +196,12 @@ class OpenTarget:
         if isinstance(self._target, Configurable):
             await self._target.prepare([_needed(case, case.needs.config) for case in cases])
 
-    async def try_case(self, case: Case) -> CaseResult:
-        """Run one written case."""
+    async def try_case(self, case: Case, *, seen_ms: int = 0) -> CaseResult:
+        """Run one written case; `seen_ms`: the lag that it has to bear, as cases before it had."""
         async with self._places:
             await self._turns.turn(at_once=self._watched is None)
             began = time.monotonic()
-            result = await self._attempt(as_entry(case), case, self.set_ups.usual)
+            result = await self._attempt(as_entry(case), case, self.set_ups.usual, seen_ms=seen_ms)
             return replace(result, seconds=time.monotonic() - began)
 
     @property
@@ -312,10 +312,10 @@ class OpenTarget:
         self, case: Case, coordinator: AsyncCoordinator
     ) -> AsyncIterator[Watched | None]:
         """The control of the server that a case runs on."""
-        if self._watched is None or self._controls is None:
+        if self._watched is None or self.controls is None:
             yield self._watched
             return
-        beside = self._controls.beside(coordinator, self._watched, alone=case.isolated)
+        beside = self.controls.beside(coordinator, self._watched, alone=case.isolated)
         async with beside as watched:
             yield watched
 

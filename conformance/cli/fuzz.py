@@ -20,7 +20,6 @@ from fencepost.conformance.cli.options.target import (
 )
 from fencepost.conformance.findings.findings import Finding
 from fencepost.conformance.fuzz.corpus import read_corpus, write_corpus
-from fencepost.conformance.fuzz.engine import Budget, Tally
 from fencepost.conformance.fuzz.fuzz import FuzzListener, FuzzResult, fuzz
 from fencepost.conformance.fuzz.progress import FuzzOptions
 from fencepost.conformance.fuzz.report import (
@@ -32,6 +31,7 @@ from fencepost.conformance.fuzz.report import (
     write_report,
     write_trace,
 )
+from fencepost.conformance.fuzz.tally import Budget, Tally
 from fencepost.conformance.runtime.signals import run_until_told
 from fencepost.conformance.targets.registry import (
     TargetOptions,

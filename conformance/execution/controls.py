@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
@@ -45,6 +46,13 @@ class Controls:
         if watched.place is not None:
             self._shared[watched.place] = asyncio.create_task(_given(watched))
         return watched
+
+    def worst_ms(self) -> int:
+        """How long the servers that cases share take to answer just now, the slowest, in ms."""
+        now = time.monotonic()
+        tasks = (task for task in self._shared.values() if task.done() and not task.cancelled())
+        running = (task.result() for task in tasks if task.exception() is None)
+        return max((watched.meter.worst_ms(now, now) for watched in running), default=0)
 
     @asynccontextmanager
     async def beside(

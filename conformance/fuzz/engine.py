@@ -10,17 +10,14 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import re
 import time
-from collections import Counter
+from collections import deque
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
 from functools import partial
 
 from fencepost.conformance.certify.certify import OpenTarget
 from fencepost.conformance.execution.link_faults import is_cut_off
-from fencepost.conformance.execution.outcome import CaseResult, Outcome
-from fencepost.conformance.fuzz.dry_run import PlanCoverage
+from fencepost.conformance.execution.outcome import CaseResult
 from fencepost.conformance.fuzz.plans import (
     FAILING_OVER,
     REAL_SETTINGS,
@@ -29,9 +26,10 @@ from fencepost.conformance.fuzz.plans import (
     PlanContext,
     Planner,
 )
-from fencepost.conformance.plans.plan import Case, Disconnect, Pause, RequestStep, Restart
+from fencepost.conformance.fuzz.tally import Budget, FailureKey, OnTally, Tally
+from fencepost.conformance.plans.plan import Case, Restart
 from fencepost.conformance.runtime.cpu_time import started_s
-from fencepost.conformance.runtime.event_loop import aside, kept_up
+from fencepost.conformance.runtime.event_loop import Window, aside, kept_up
 from fencepost.conformance.targets.target import Configurable, ScopeNeeds, Target
 from fencepost.model.coordinator import (
     AsyncCoordinator,
@@ -47,136 +45,13 @@ _GRACE_S = 20.0
 """How long plans that are under way may take once the time is over, in seconds."""
 
 _ALIVE_S = 5.0
-_NUMBER = re.compile(r"\d+")
+_RECENT = 40
+_FAILOVERS_APART_S = 60.0
+_LOOK_S = 0.25
+"""How often it is looked how late the target is, in seconds."""
+
 _SUSPECTS = 40
 _NEVER = 1 << 40
-_KEPT_EACH = 4
-"""How many failures with the same key are kept, the shortest."""
-
-WORK = ("drawing plans", "judging", "sending and reading")
-"""The purposes by which our own processor time is counted."""
-
-OWN = "the target's own"
-_EVENTS = ((Restart, "failover"), (Disconnect, "disconnect"), (Pause, "pause"))
-
-OnTally = Callable[["Tally"], None]
-
-FailureKey = tuple[str, str, str]
-"""The known departures that explain a failure, or ""; its rule, and its observed words."""
-
-
-@dataclass(frozen=True, slots=True)
-class Budget:
-    """When to stop: after so many requests or seconds; None: no limit of this kind."""
-
-    requests: int | None = None
-    seconds: float | None = None
-
-
-@dataclass(slots=True)
-class Tally:
-    """The counts of a run.
-
-    `settings`: how many plans ran under which settings, `OWN` for the target's own; `events`: in
-    how many a failover, a disconnect or a pause was reached; `words`: how often each kind of
-    request was sent; `outcomes`: of plans; `covered`: what was shown of the model; `novel`: plans
-    that reached something new; `failures`: some of each kind; `unknown`: why plans are undecided,
-    and how often; `died`: how often the target did; `spent`: our own processor time, in s, by
-    purpose, see `WORK`; `theirs`: that of processes that were started for it, where the system
-    reports it; `lived`: how long all plans took together, in s.
-    """
-
-    plans: int = 0
-    requests: int = 0
-    settings: Counter[str] = field(default_factory=Counter)
-    events: Counter[str] = field(default_factory=Counter)
-    words: Counter[str] = field(default_factory=Counter)
-    outcomes: Counter[Outcome] = field(default_factory=Counter)
-    covered: PlanCoverage = field(default_factory=PlanCoverage)
-    novel: list[Case] = field(default_factory=list)
-    failures: dict[FailureKey, list[CaseResult]] = field(default_factory=dict)
-    unknown: Counter[str] = field(default_factory=Counter)
-    died: int = 0
-    seconds: float = 0.0
-    spent: dict[str, float] = field(default_factory=lambda: dict.fromkeys(WORK, 0.0))
-    theirs: float | None = None
-    lived: float = 0.0
-
-    def add(self, plan: Plan, result: CaseResult, seen_as: FailureKey | None) -> None:
-        """Count one more plan; `seen_as`: the key of its failure, None if it didn't fail."""
-        self.plans += 1
-        self.outcomes[result.outcome] += 1
-        self.spent["judging"] += result.judged_s
-        self.lived += result.seconds
-        sent = _sent(result)
-        self.requests += sent
-        self.words.update(plan.words[:sent])
-        if result.outcome is not Outcome.UNSUPPORTED:
-            self.settings[_settings(plan.case)] += 1
-        self.events.update(_events(result))
-        verdict = result.verdict
-        if result.outcome is Outcome.PASS and verdict is not None:
-            if plan.reached.rules <= verdict.used:
-                self.covered.add(plan.reached)
-            else:
-                self.covered.rules.update(verdict.used)
-        if plan.is_novel:
-            self.novel.append(plan.case)
-        if result.outcome is Outcome.UNKNOWN:
-            self.unknown[_NUMBER.sub("…", result.message.partition(":")[0])] += 1
-        if seen_as is not None:
-            self.keep(seen_as, result)
-
-    def merge(self, other: Tally) -> None:
-        """Add what another process counted in the same time."""
-        self.plans += other.plans
-        self.requests += other.requests
-        self.words += other.words
-        self.settings += other.settings
-        self.events += other.events
-        self.outcomes += other.outcomes
-        self.covered.add(other.covered)
-        known = {case.id for case in self.novel}
-        self.novel += [case for case in other.novel if case.id not in known]
-        self.unknown += other.unknown
-        self.died += other.died
-        self.seconds = max(self.seconds, other.seconds)
-        self.lived += other.lived
-        for work, spent in other.spent.items():
-            self.spent[work] += spent
-        for seen_as, results in other.failures.items():
-            for result in results:
-                self.keep(seen_as, result)
-
-    def keep(self, seen_as: FailureKey, result: CaseResult) -> None:
-        """Keep a failure, if it is one of the shortest with its key."""
-        alike = self.failures.setdefault(seen_as, [])
-        alike.append(result)
-        alike.sort(key=length)
-        del alike[_KEPT_EACH:]
-
-
-def _sent(result: CaseResult) -> int:
-    if result.recording is None:
-        return 0
-    return sum(isinstance(event, Sent) for event in result.recording.history)
-
-
-def _settings(case: Case) -> str:
-    said = (f"{key}={value}" for key, value in sorted(case.needs.config.items()))
-    return ", ".join(said) or OWN
-
-
-def _events(result: CaseResult) -> set[str]:
-    """The events that a plan came to, each once."""
-    recording = result.recording
-    steps = () if recording is None else result.case.steps[: len(recording.step_ends)]
-    return {word for step in steps for kind, word in _EVENTS if isinstance(step, kind)}
-
-
-def length(result: CaseResult) -> tuple[int, str]:
-    """How long the plan of a result is, to sort by."""
-    return sum(isinstance(step, RequestStep) for step in result.case.steps), result.case.id
 
 
 class Fuzzer:
@@ -197,7 +72,8 @@ class Fuzzer:
         self._tally = tally
         self._key_of = key_of
         self._on_tally = on_tally
-        self._planned = 0
+        self._window = Window(suite.places)
+        self._measured: deque[int] = deque(maxlen=_RECENT)
         self._results: dict[int, tuple[Plan, CaseResult]] = {}
         self._next = 0
         self._dead = False
@@ -209,7 +85,7 @@ class Fuzzer:
         before = sum(self._tally.spent.values())
         running: set[asyncio.Task[None]] = set()
         try:
-            for number, plan in self._plans(budget, began):
+            for number, plan in enumerate(self._with_failovers_together(budget, began)):
                 await self._room(running)
                 running.add(asyncio.create_task(self._run(number, plan)))
             await self._ending(running, budget, began)
@@ -230,19 +106,29 @@ class Fuzzer:
         return suspects(self._victims)
 
     async def _room(self, running: set[asyncio.Task[None]]) -> None:
-        """Wait until one more plan can run: there is a place, and this process keeps up.
+        """Wait until one more plan can run: this process keeps up, and the target is quick.
 
         Raises what the run of a plan raised, which is a fault of fencepost.
         """
+        controls = self._suite.controls
         while True:
-            if self._suite.hello.clock == "real":
+            if controls is not None:
                 await kept_up()
             for task in [task for task in running if task.done()]:
                 running.remove(task)
                 task.result()
-            if len(running) < self._suite.places:
+            lag_ms = 0 if controls is None else controls.worst_ms()
+            if self._window.heard(lag_ms, len(running)):
                 return
-            await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
+            if running:
+                await asyncio.wait(running, timeout=_LOOK_S, return_when=asyncio.FIRST_COMPLETED)
+            else:
+                await asyncio.sleep(_LOOK_S)
+
+    def _lag_ms(self) -> int:
+        """The lag that nine of ten of the last plans met: the next ones have to bear it, too."""
+        ordered = sorted(self._measured)
+        return ordered[len(ordered) * 9 // 10] if ordered else 0
 
     async def _ending(self, running: set[asyncio.Task[None]], budget: Budget, began: float) -> None:
         """Wait until what is under way has ended, or its time is over."""
@@ -258,8 +144,29 @@ class Fuzzer:
             if pending and not self._dead:
                 self._tally.unknown["it took longer than the time that was left"] += len(pending)
 
-    def _plans(self, budget: Budget, began: float) -> Iterable[tuple[int, Plan]]:
-        requests = number = 0
+    def _with_failovers_together(self, budget: Budget, began: float) -> Iterable[Plan]:
+        """The plans; on a real clock those with a failover come together, now and then.
+
+        They share a restart then.  One that starts takes the processors, so the others are late.
+        """
+        held: list[Plan] = []
+        due = began + _FAILOVERS_APART_S
+        for plan in self._plans(budget, began):
+            if self._suite.controls is None or not any(
+                isinstance(step, Restart) for step in plan.case.steps
+            ):
+                yield plan
+            else:
+                held.append(plan)
+            if time.monotonic() >= due:
+                yield from held
+                held.clear()
+                due = time.monotonic() + _FAILOVERS_APART_S
+        if budget.seconds is None:
+            yield from held  # else no time is left for them
+
+    def _plans(self, budget: Budget, began: float) -> Iterable[Plan]:
+        requests = 0
         while not self._dead:
             if budget.seconds is not None and time.monotonic() - began >= budget.seconds:
                 return
@@ -269,11 +176,13 @@ class Fuzzer:
             plan = self._planner.next()
             self._tally.spent["drawing plans"] += time.process_time() - drawing
             requests += plan.requests
-            yield number, plan
-            number += 1
+            yield plan
 
     async def _run(self, number: int, plan: Plan) -> None:
-        (result,) = await self._suite.try_cases([plan.case])
+        await self._suite.prepare([plan.case])
+        result = await self._suite.try_case(plan.case, seen_ms=self._lag_ms())
+        if result.recording is not None:
+            self._measured.append(result.recording.measured_ms)
         if is_cut_off(result) and (self._dead or not await self._is_alive()):
             self._dead = True
             self._victims.append(result)

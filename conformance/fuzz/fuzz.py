@@ -24,9 +24,9 @@ from fencepost.conformance.findings.findings import (
     trace_of_finding,
     unexamined,
 )
-from fencepost.conformance.fuzz.engine import Tally
 from fencepost.conformance.fuzz.jobs import other_jobs
 from fencepost.conformance.fuzz.progress import LEVEL, FuzzOptions, FuzzProgress
+from fencepost.conformance.fuzz.tally import Tally
 from fencepost.conformance.plans.plan import Case
 from fencepost.conformance.runtime.errors import TargetUnavailableError
 from fencepost.conformance.targets.target import Provenance, Target

@@ -15,8 +15,8 @@ from dataclasses import dataclass, replace
 
 from fencepost.conformance.certify.certify import OpenTarget, Options, opened
 from fencepost.conformance.certify.known_failures import KnownFailure
-from fencepost.conformance.fuzz.engine import Budget, Tally
 from fencepost.conformance.fuzz.progress import FuzzOptions, FuzzProgress
+from fencepost.conformance.fuzz.tally import Budget, Tally
 from fencepost.conformance.plans.plan import Case
 from fencepost.conformance.targets.registry import TargetOptions, find_revision, find_target
 from fencepost.conformance.targets.target import Target

@@ -13,16 +13,9 @@ from dataclasses import dataclass, field, replace
 from fencepost.conformance.certify.certify import OpenTarget
 from fencepost.conformance.certify.known_failures import KnownFailure, KnownReasons
 from fencepost.conformance.execution.outcome import CaseResult, Outcome
-from fencepost.conformance.fuzz.engine import (
-    Budget,
-    FailureKey,
-    Fuzzer,
-    OnTally,
-    Tally,
-    length,
-    plan_context_of,
-)
+from fencepost.conformance.fuzz.engine import Fuzzer, plan_context_of
 from fencepost.conformance.fuzz.plans import PlanContext, Planner
+from fencepost.conformance.fuzz.tally import Budget, FailureKey, OnTally, Tally, length
 from fencepost.conformance.plans.plan import Case
 from fencepost.conformance.targets.registry import TargetOptions
 from fencepost.conformance.targets.target import Target

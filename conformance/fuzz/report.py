@@ -15,8 +15,8 @@ from typing import Any
 from fencepost.conformance.certify.report import INDEX, trace_name, write_texts
 from fencepost.conformance.execution.outcome import Outcome
 from fencepost.conformance.findings.findings import Finding
-from fencepost.conformance.fuzz.engine import Tally
 from fencepost.conformance.fuzz.fuzz import FuzzResult
+from fencepost.conformance.fuzz.tally import Tally
 from fencepost.model.revision import Revision
 from fencepost.traces.files.causes import cause_sentence
 from fencepost.traces.files.trace_file import TraceFile

@@ -14,9 +14,9 @@ from pathlib import Path
 
 from fencepost.conformance.certify.known_failures import KnownFailure, aliases_of, load
 from fencepost.conformance.findings.findings import Finding
-from fencepost.conformance.fuzz.engine import Budget, Tally
 from fencepost.conformance.fuzz.fuzz import FuzzListener, FuzzResult, fuzz
 from fencepost.conformance.fuzz.progress import FuzzOptions
+from fencepost.conformance.fuzz.tally import Budget, Tally
 from fencepost.conformance.nightly.dedup import EACH_TIME, SOMETIMES, UNTRIED, ShardFinding
 from fencepost.conformance.runtime.errors import TargetUnavailableError
 from fencepost.conformance.targets.registry import (

@@ -24,6 +24,11 @@ _LATE_S = 0.05
 
 _STAGGER_S = 0.01
 
+_QUICK_MS = 100
+"""What is answered within that leaves most of the lag that plans are written for."""
+
+_FIRST, _LEAST, _SHRINKS = 32, 8, 0.95
+
 
 async def aside(work: Callable[[], _Found]) -> tuple[_Found, float]:
     """Do work in the thread; its result, and the seconds of processor time that it took."""
@@ -52,6 +57,28 @@ class Turns:
         async with self._next:
             await asyncio.sleep(_STAGGER_S)
             await kept_up()
+
+
+class Window:
+    """How much may run side by side: more while the target is quick, less when it is late.
+
+    It grows by one at a time and shrinks by a part, as the window of a connection does; `most`: it
+    never grows beyond.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self.size = min(_FIRST, most)
+
+    def heard(self, lag_ms: int, running: int) -> bool:
+        """Take a sample of how late the target is; whether one more may begin."""
+        if lag_ms > _QUICK_MS:
+            self.size = max(min(_LEAST, self._most), int(self.size * _SHRINKS))
+            return False
+        if running < self.size:
+            return True
+        self.size = min(self._most, self.size + 1)
+        return False
 
 
 async def kept_up() -> None:

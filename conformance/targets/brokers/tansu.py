@@ -7,8 +7,8 @@ What it was found to do, asked over TCP, and what its source says at that commit
 
 - A join is answered after half of the group's session timeout, and for an instance not before 3 s.
   So sessions of 6 s make all joins wait for 3 s, as an initial delay of 3,000 ms would.
-- A sync waits until the leader has assigned, for 80 % of the session timeout at most: an instance's for
-  3 s at least, another one looks again each second.
+- A sync waits until the leader has assigned, for 80 % of the session timeout at most: that of an
+  instance for 3 s at least, another one looks again each second.
 - It has no bounds on sessions and no limit of members.  Sessions end only when a dynamic member's
   request is looked at: nothing wakes the broker.
 - The first generation of a group is 0.

@@ -42,9 +42,9 @@ from fencepost.conformance.certify.known_failures import KnownFailure, aliases_o
 from fencepost.conformance.certify.replay import sound_trace
 from fencepost.conformance.certify.report import trace_name
 from fencepost.conformance.execution.outcome import CaseResult, Outcome
-from fencepost.conformance.fuzz.engine import Budget
 from fencepost.conformance.fuzz.fuzz import FuzzResult, fuzz
 from fencepost.conformance.fuzz.progress import FuzzOptions
+from fencepost.conformance.fuzz.tally import Budget
 from fencepost.conformance.targets.brokers.kafka_target import KafkaTarget
 from fencepost.conformance.targets.registry import SIDE_BY_SIDE, TargetOptions, find_target
 from fencepost.conformance.targets.tcp.tcp import TcpTarget

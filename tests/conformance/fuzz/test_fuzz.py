@@ -11,21 +11,24 @@ from typing import Any, cast
 
 import pytest
 from support.runs import without_delay
+from support.virtual_clock import at_once
 
 import fencepost.conformance.fuzz.fuzz as fuzz_module
 from fencepost.conformance.certify.certify import OpenTarget
 from fencepost.conformance.certify.known_failures import KnownFailure
 from fencepost.conformance.certify.replay import replay_trace
 from fencepost.conformance.execution.outcome import CaseResult, Outcome
+from fencepost.conformance.execution.recording import Recording
 from fencepost.conformance.findings.findings import Finding
 from fencepost.conformance.fuzz.corpus import read_corpus, write_corpus
-from fencepost.conformance.fuzz.engine import Budget, Fuzzer, Tally
+from fencepost.conformance.fuzz.engine import Fuzzer
 from fencepost.conformance.fuzz.fuzz import FuzzListener, FuzzResult, fuzz
 from fencepost.conformance.fuzz.plans import SETTINGS, PlanContext, Planner, is_risky
 from fencepost.conformance.fuzz.progress import FuzzOptions, FuzzProgress
 from fencepost.conformance.fuzz.report import fuzz_json, lines, write_report
+from fencepost.conformance.fuzz.tally import Budget, Tally
 from fencepost.conformance.plans.json_form import PlanError
-from fencepost.conformance.plans.plan import Case, RequestStep
+from fencepost.conformance.plans.plan import Case, RequestStep, Restart
 from fencepost.conformance.targets.in_process import InProcessTarget, ModelCoordinator
 from fencepost.conformance.targets.registry import TargetOptions, find_target
 from fencepost.conformance.targets.target import Hints, Target
@@ -197,24 +200,62 @@ class _Frail:
     """A suite on a real clock that holds for some plans, and then its target dies."""
 
     places = 4
+    controls: Any = None
     hello = replace(ModelCoordinator(KAFKA_4).hello(), clock="real")
 
     def __init__(self, lives: int) -> None:
         self.lives = lives
         self.tried = 0
 
-    async def try_cases(self, cases: Sequence[Case]) -> list[CaseResult]:
-        """Each case once."""
+    async def prepare(self, cases: Sequence[Case]) -> None:
+        """Nothing is needed."""
+
+    async def try_case(self, case: Case, *, seen_ms: int = 0) -> CaseResult:
+        """A case once."""
+        assert seen_ms == 0
         self.tried += 1
         outcome = Outcome.PASS if self.tried <= self.lives else Outcome.FAIL
         await asyncio.sleep(0)
-        return [CaseResult(case, outcome, Level.MUST) for case in cases]
+        return CaseResult(case, outcome, Level.MUST)
 
 
 def fuzzer(suite: _Frail, target: Target, tally: Tally) -> Fuzzer:
     config = Machine(KAFKA_4, {}).config
     context = PlanContext(KAFKA_4, suite.hello, Hints(), 300, [({}, config)])
     return Fuzzer(target, cast("OpenTarget", suite), Planner(context, 1), tally, lambda _: None)
+
+
+class _Slow(_Frail):
+    """A suite whose target is on a real clock, with a control that says how late it is."""
+
+    def __init__(self, *lags_ms: int) -> None:
+        super().__init__(10**6)
+        self.controls = self
+        self.lags_ms = list(lags_ms)
+        self.seen: list[tuple[bool, int]] = []
+
+    def worst_ms(self) -> int:
+        """The next lag; the last one for ever."""
+        return self.lags_ms.pop(0) if len(self.lags_ms) > 1 else self.lags_ms[0]
+
+    async def try_case(self, case: Case, *, seen_ms: int = 0) -> CaseResult:
+        """A case once, in which the control saw 900 ms of lag."""
+        self.seen.append((any(isinstance(s, Restart) for s in case.steps), seen_ms))
+        recording = Recording(case, {}, "real", 300, 0, measured_ms=900)
+        return CaseResult(case, Outcome.PASS, Level.MUST, recording=recording)
+
+
+@at_once
+async def test_plans_bear_the_lag_that_others_met_and_fail_over_together() -> None:
+    slow = _Slow(400, 400, 20)
+    target = InProcessTarget("model", KAFKA_4, "0")
+    tally = Tally()
+    await fuzzer(slow, target, tally).run(Budget(6000))
+    assert slow.seen[0] == (False, 0)
+    assert {seen_ms for _, seen_ms in slow.seen[8:]} == {900}
+    failing_over = [place for place, (restarts, _) in enumerate(slow.seen) if restarts]
+    assert len(failing_over) > 2
+    assert failing_over == list(range(len(slow.seen)))[-len(failing_over) :]
 
 
 def test_a_dead_target_ends_the_run_and_names_who_may_be_to_blame() -> None:

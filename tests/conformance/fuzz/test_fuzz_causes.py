@@ -20,10 +20,10 @@ from fencepost.conformance.certify.known_failures import (
 from fencepost.conformance.certify.report import trace_name
 from fencepost.conformance.findings.confirm import Examination
 from fencepost.conformance.findings.findings import Finding, findings_from
-from fencepost.conformance.fuzz.engine import Budget
 from fencepost.conformance.fuzz.fuzz import SILENT, FuzzListener, FuzzResult, fuzz
 from fencepost.conformance.fuzz.progress import FuzzOptions
 from fencepost.conformance.fuzz.report import fuzz_index, fuzz_json, lines
+from fencepost.conformance.fuzz.tally import Budget
 from fencepost.conformance.plans.json_form import step_from_json, step_json
 from fencepost.conformance.plans.order import asks_of
 from fencepost.conformance.plans.plan import Case, Step

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from fencepost.conformance.fuzz.engine import Tally
 from fencepost.conformance.fuzz.report import effort, limit
+from fencepost.conformance.fuzz.tally import Tally
 
 
 def test_it_says_that_plans_wait_where_they_do() -> None:

@@ -15,7 +15,7 @@ from fencepost.conformance.certify import certify
 from fencepost.conformance.certify.certify import Options, opened
 from fencepost.conformance.execution.outcome import Outcome
 from fencepost.conformance.execution.realtime_verdict import verdict_of
-from fencepost.conformance.runtime.event_loop import Turns, aside, timed
+from fencepost.conformance.runtime.event_loop import Turns, Window, aside, timed
 from fencepost.conformance.targets.registry import SIDE_BY_SIDE
 from fencepost.conformance.targets.tcp.tcp import TcpTarget
 from fencepost.properties.oracle.verdict import Verdict
@@ -70,3 +70,32 @@ async def test_what_runs_side_by_side_begins_one_after_the_other() -> None:
     await asyncio.gather(*(one(number) for number in range(4)))
     assert [number for number, _ in begun] == [0, 1, 2, 3]
     assert len({at for _, at in begun}) == 4
+
+
+def test_more_run_side_by_side_while_the_target_is_quick() -> None:
+    window = Window(100)
+    first = window.size
+    for running in range(first):
+        assert window.heard(20, running)
+    assert not window.heard(20, first)
+    assert window.heard(20, first)
+    assert window.size == first + 1
+
+
+def test_nothing_begins_while_the_target_is_late_and_then_fewer_run() -> None:
+    window = Window(100)
+    first = window.size
+    for _ in range(20):
+        assert not window.heard(500, 0)
+    assert 1 <= window.size < first
+    assert window.heard(20, 0)
+    for _ in range(1000):
+        window.heard(20, 1000)
+    assert window.size == 100
+
+
+def test_where_one_runs_at_a_time_it_may() -> None:
+    window = Window(1)
+    assert not window.heard(500, 0)
+    assert window.heard(0, 0)
+    assert not window.heard(0, 1)
