@@ -42,7 +42,7 @@ from fencepost.conformance.execution.runner import (
     CaseUnsupportedError,
     unmet_need,
 )
-from fencepost.conformance.plans.plan import Case, Restart
+from fencepost.conformance.plans.plan import Case
 from fencepost.conformance.runtime.event_loop import Turns, aside, timed
 from fencepost.conformance.targets.target import Configurable, Provenance, ScopeNeeds, Target
 from fencepost.model.coordinator import (
@@ -330,7 +330,7 @@ class OpenTarget:
         seen_ms: int,
     ) -> CaseResult:
         began = time.monotonic()
-        calm = max(self.lag_ms, _RESTARTED_MS if _restarts(case) else 0)
+        calm = max(self.lag_ms, _RESTARTED_MS if case.restarts else 0)
         lag = 0
         if watched is not None:
             recent = watched.meter.lag_ms(began - _SPIKE_S, began)
@@ -382,11 +382,7 @@ class OpenTarget:
 
 
 def _needed(case: Case, wanted: Config) -> ScopeNeeds:
-    return ScopeNeeds(case.isolated, _restarts(case), wanted)
-
-
-def _restarts(case: Case) -> bool:
-    return any(isinstance(step, Restart) for step in case.steps)
+    return ScopeNeeds(case.isolated, case.restarts, wanted)
 
 
 def _allowed_ms(watched: Watched | None, since: float) -> int:

@@ -18,7 +18,7 @@ from fencepost.conformance.certify.set_up import usual_way
 from fencepost.conformance.execution.outcome import CaseResult, Outcome
 from fencepost.conformance.execution.runner import unmet_need
 from fencepost.conformance.plans.order import DELAY, Versions
-from fencepost.conformance.plans.plan import Case, Restart
+from fencepost.conformance.plans.plan import Case
 from fencepost.conformance.plans.shrink.shrink import AT_ONCE
 from fencepost.conformance.plans.shrink.simplify import fitted
 from fencepost.conformance.targets.target import Hints
@@ -134,8 +134,7 @@ class TargetPair:
 
     def is_near(self, case: Case) -> bool:
         """Whether both can run a plan without starting another coordinator."""
-        restarts = any(isinstance(step, Restart) for step in case.steps)
-        return self.is_virtual or not (restarts or any(self._lacking(case)))
+        return self.is_virtual or not (case.restarts or any(self._lacking(case)))
 
     def _lacking(self, case: Case) -> Iterator[str]:
         """Settings that the first coordinator of a target doesn't have."""

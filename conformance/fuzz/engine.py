@@ -27,7 +27,7 @@ from fencepost.conformance.fuzz.plans import (
     Planner,
 )
 from fencepost.conformance.fuzz.tally import Budget, FailureKey, OnTally, Tally
-from fencepost.conformance.plans.plan import Case, Restart
+from fencepost.conformance.plans.plan import Case
 from fencepost.conformance.runtime.cpu_time import started_s
 from fencepost.conformance.runtime.event_loop import Window, aside, kept_up
 from fencepost.conformance.targets.target import Configurable, ScopeNeeds, Target
@@ -149,21 +149,23 @@ class Fuzzer:
 
         They share a restart then.  One that starts takes the processors, so the others are late.
         """
-        held: list[Plan] = []
+        held: deque[Plan] = deque()
         due = began + _FAILOVERS_APART_S
         for plan in self._plans(budget, began):
-            if self._suite.controls is None or not any(
-                isinstance(step, Restart) for step in plan.case.steps
-            ):
+            if self._suite.controls is None or not plan.case.restarts:
                 yield plan
             else:
                 held.append(plan)
             if time.monotonic() >= due:
-                yield from held
-                held.clear()
+                yield from self._released(held)
                 due = time.monotonic() + _FAILOVERS_APART_S
-        if budget.seconds is None:
-            yield from held  # else no time is left for them
+        if budget.seconds is None:  # else no time is left for them
+            yield from self._released(held)
+
+    def _released(self, held: deque[Plan]) -> Iterable[Plan]:
+        """What was held, unless the target is dead."""
+        while held and not self._dead:
+            yield held.popleft()
 
     def _plans(self, budget: Budget, began: float) -> Iterable[Plan]:
         requests = 0

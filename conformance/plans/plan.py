@@ -170,6 +170,11 @@ class Case:
     needs: Needs = Needs()
     isolated: bool = False
 
+    @property
+    def restarts(self) -> bool:
+        """Whether the coordinator fails over in it."""
+        return any(isinstance(step, Restart) for step in self.steps)
+
 
 @dataclass(frozen=True, slots=True)
 class Times:

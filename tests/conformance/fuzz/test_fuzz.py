@@ -28,7 +28,7 @@ from fencepost.conformance.fuzz.progress import FuzzOptions, FuzzProgress
 from fencepost.conformance.fuzz.report import fuzz_json, lines, write_report
 from fencepost.conformance.fuzz.tally import Budget, Tally
 from fencepost.conformance.plans.json_form import PlanError
-from fencepost.conformance.plans.plan import Case, RequestStep, Restart
+from fencepost.conformance.plans.plan import Case, RequestStep
 from fencepost.conformance.targets.in_process import InProcessTarget, ModelCoordinator
 from fencepost.conformance.targets.registry import TargetOptions, find_target
 from fencepost.conformance.targets.target import Hints, Target
@@ -240,7 +240,7 @@ class _Slow(_Frail):
 
     async def try_case(self, case: Case, *, seen_ms: int = 0) -> CaseResult:
         """A case once, in which the control saw 900 ms of lag."""
-        self.seen.append((any(isinstance(s, Restart) for s in case.steps), seen_ms))
+        self.seen.append((case.restarts, seen_ms))
         recording = Recording(case, {}, "real", 300, 0, measured_ms=900)
         return CaseResult(case, Outcome.PASS, Level.MUST, recording=recording)
 
@@ -256,6 +256,20 @@ async def test_plans_bear_the_lag_that_others_met_and_fail_over_together() -> No
     failing_over = [place for place, (restarts, _) in enumerate(slow.seen) if restarts]
     assert len(failing_over) > 2
     assert failing_over == list(range(len(slow.seen)))[-len(failing_over) :]
+
+
+@at_once
+async def test_what_was_held_does_not_begin_once_the_target_is_dead() -> None:
+    class Dies(_Slow):
+        async def try_case(self, case: Case, *, seen_ms: int = 0) -> CaseResult:
+            result = await super().try_case(case, seen_ms=seen_ms)
+            return replace(result, outcome=Outcome.FAIL) if len(self.seen) > 200 else result
+
+    dies, tally = Dies(20), Tally()
+    gone = cast("Target", _Dead("gone", KAFKA_4, "0"))
+    assert await fuzzer(dies, gone, tally).run(Budget(20_000))
+    assert tally.died == 1
+    assert not any(restarts for restarts, _ in dies.seen)
 
 
 def test_a_dead_target_ends_the_run_and_names_who_may_be_to_blame() -> None:

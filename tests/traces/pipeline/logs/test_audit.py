@@ -53,8 +53,9 @@ def audited(folder: Path, logs: list[Path], **options: Any) -> LogAudit:
     return audit
 
 
-def test_the_log_of_a_broker_has_the_rows_of_the_audit_in_one_pass(tmp_path: Path) -> None:
-    audit = audited(tmp_path, [LOGS / "kafka-2.8.0.log.gz"])
+@pytest.mark.parametrize("name", ["kafka-2.8.0.log.gz", "kafka-4.3.0.log.gz"])
+def test_logs_of_brokers_have_the_rows_of_the_audit_in_one_pass(name: str, tmp_path: Path) -> None:
+    audit = audited(tmp_path, [LOGS / name])
     rows = said_by_tables(audit)
     assert rows == said_by_audit(audit)
     assert {row["kind"] for row in rows["problems"]} >= {"ping-pong", "self-fencing"}
