@@ -12,16 +12,15 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
 
 from fencepost.conformance.catalogue.registry import Entry, as_entry
 from fencepost.conformance.catalogue.set_up import SetUp
-from fencepost.conformance.certify.set_up import SetUps, usual_way
+from fencepost.conformance.certify.set_up import IsRefused, SetUps, usual_way
 from fencepost.conformance.execution.case_result import case_result, failed, unsupported
 from fencepost.conformance.execution.controls import Controls, Watched
 from fencepost.conformance.execution.coverage import coverage_of
@@ -43,7 +42,7 @@ from fencepost.conformance.execution.runner import (
     unmet_need,
 )
 from fencepost.conformance.plans.plan import Case
-from fencepost.conformance.runtime.event_loop import Turns, aside, timed
+from fencepost.conformance.runtime.event_loop import Turns, aside, side_by_side, timed
 from fencepost.conformance.targets.target import Configurable, Provenance, ScopeNeeds, Target
 from fencepost.model.coordinator import (
     AsyncCoordinator,
@@ -66,6 +65,9 @@ _RESTARTED_MS = 1000
 
 _SPIKE_S = 5.0
 """What was late so shortly before a case, or at its last attempt, is expected to be late again."""
+
+_CALM_WITHIN_S = 20.0
+"""What stayed undecided is tried again when the target is calm, or after so long."""
 
 _PATIENCE_S = 5.0
 """So much longer than it should take, a control is waited for to show whether timers fire."""
@@ -178,7 +180,7 @@ class OpenTarget:
             await self._target.prepare(
                 [_needed(self._written(e, self.config), self._wanted_config(e)) for e in wanted]
             )
-        return await _all(map(self._case, entries))
+        return await side_by_side(map(self._case, entries))
 
     def with_options(self, options: Options) -> OpenTarget:
         """The same target with other options; it runs no more cases side by side than before."""
@@ -189,7 +191,7 @@ class OpenTarget:
     async def try_cases(self, cases: Sequence[Case]) -> list[CaseResult]:
         """Run and judge written cases side by side, once each, without retries."""
         await self.prepare(cases)
-        return await _all(map(self.try_case, cases))
+        return await side_by_side(map(self.try_case, cases))
 
     async def prepare(self, cases: Iterable[Case]) -> None:
         """Make ready what written cases need.  Raises TargetUnavailableError."""
@@ -238,7 +240,9 @@ class OpenTarget:
             self.options.progress(result)
         return result
 
-    async def _tried(self, entry: Entry, way: SetUp) -> CaseResult:
+    async def _tried(
+        self, entry: Entry, way: SetUp, is_refused: IsRefused | None = None
+    ) -> CaseResult:
         case = self._written(entry, self.config, way)
         if entry.id in self.options.skip:
             return CaseResult(case, Outcome.SKIPPED, case.level, "skipped by the user")
@@ -252,13 +256,15 @@ class OpenTarget:
         attempt = 0
         while attempt < suspicions.most_attempts:
             attempt += 1
+            seen_ms = 0 if result.recording is None else result.recording.measured_ms
+            if attempt > 1 and result.outcome is Outcome.UNKNOWN and await self._is_calm():
+                seen_ms = 0
             began = time.monotonic()
             # A longer timeout is for what is undecided, not for what was seen to be wrong.
             last = attempt >= _ATTEMPTS and not suspicions.seen
-            seen_ms = 0 if result.recording is None else result.recording.measured_ms
             result = await self._attempt(entry, case, way, last=last, seen_ms=seen_ms)
             result = replace(result, attempts=attempt, seconds=time.monotonic() - began)
-            if self._watched is None:
+            if self._watched is None or (is_refused is not None and is_refused(result)):
                 return result
             if may_be_the_link(result):
                 if suspicions.confirmed_by(result):
@@ -266,6 +272,9 @@ class OpenTarget:
             elif result.outcome is not Outcome.UNKNOWN:
                 break
         return suspicions.weighed(result)
+
+    async def _is_calm(self) -> bool:
+        return self._watched is not None and await self._watched.calm(_CALM_WITHIN_S)
 
     def _written(self, entry: Entry, config: Config, way: SetUp | None = None) -> Case:
         """The case as it is written for this target, set up in the usual way or another."""
@@ -387,9 +396,3 @@ def _needed(case: Case, wanted: Config) -> ScopeNeeds:
 
 def _allowed_ms(watched: Watched | None, since: float) -> int:
     return 0 if watched is None else lag_to_allow_ms(watched.meter, since, time.monotonic())
-
-
-async def _all(results: Iterable[Coroutine[Any, Any, CaseResult]]) -> list[CaseResult]:
-    async with asyncio.TaskGroup() as group:
-        tasks = [group.create_task(result) for result in results]
-    return [task.result() for task in tasks]

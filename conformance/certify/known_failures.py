@@ -42,6 +42,7 @@ ANY_NUMBER = " #*"
 """In a signature: any number of a request, where it depends on when timers fire."""
 
 _NUMBER = r"(?: #\d+)?"
+_GENERATION = re.compile(r"generation \d+")
 _COMPARE: Mapping[str, Callable[[int, int], bool]] = {
     "==": operator.eq,
     "!=": operator.ne,
@@ -63,8 +64,8 @@ class KnownFailure:
     `observed`: the signature as the certificate has it; ` #*` stands for any number of a request.
     `versions`: comparisons such as `>=2.16,<2.17`, or `*`.  `intermittent`: the failure depends on
     something that no case can control (`why` says what), so a pass is not stale.  `anywhere`: the
-    failure depends on when the target's timers fire, so it may be seen in any case, and is known in
-    all.  `cause`: the known departure that explains it, in any case or plan, or "".
+    failure depends on when the target's timers fire, so it may be seen in any case, in any
+    generation, and is known in all.  `cause`: the known departure that explains it, in any case or plan, or "".
     """
 
     target: str
@@ -175,7 +176,7 @@ def apply(
     for entry in known:
         by_case.setdefault(entry.case, []).append(entry)
     by_cause = {entry.cause: entry for entry in reversed(known) if entry.cause}
-    anywhere = {e.fingerprint.by_observed: e for e in reversed(known) if e.anywhere}
+    anywhere = {_look(e.rule, e.observed): e for e in reversed(known) if e.anywhere}
 
     def applied(result: CaseResult) -> CaseResult:
         entries = by_case.get(result.case.id, [])
@@ -187,7 +188,7 @@ def apply(
             # What no listed departure explains is none of theirs, whatever it looks like.
             entries = [e for e in entries if not e.cause or not e.shows_as(result.observed)]
             rule = broken_rule(result.violation, revision)
-            look = (rule.id if rule is not None else "", without_names(result.observed))
+            look = _look(rule.id if rule is not None else "", result.observed)
             general = anywhere.get(look) if not names else None
             if general is not None and not any(e.shows_as(result.observed) for e in entries):
                 return _as_known(result, general)
@@ -258,6 +259,11 @@ def _applied(result: CaseResult, entries: Sequence[KnownFailure]) -> CaseResult:
     note = f"{STALE}listed as a known failure ({listed}), {other}"
     notes = (*result.notes, note)
     return replace(result, outcome=Outcome.STALE_KNOWN_FAILURE, notes=notes)
+
+
+def _look(rule: str, observed: str) -> tuple[str, str]:
+    """What is the same in all cases: which generation it is depends on the timers, too."""
+    return rule, _GENERATION.sub("generation …", without_names(observed))
 
 
 def _is_of_lateness(entries: Iterable[KnownFailure]) -> bool:

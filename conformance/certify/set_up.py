@@ -25,7 +25,9 @@ from fencepost.traces.text.words import plural
 _MEMBER_ID_REQUIRED_SINCE = 4
 _DELAY = "group.initial.rebalance.delay.ms"
 
-Try = Callable[[SetUp], Awaitable[CaseResult]]
+IsRefused = Callable[[CaseResult], bool]
+Try = Callable[[SetUp, IsRefused], Awaitable[CaseResult]]
+"""Tries a case in a way, until there is a result, or one attempt whose set-up is refused."""
 
 
 def usual_way(apis: Mapping[str, tuple[int, int]]) -> SetUp:
@@ -84,7 +86,11 @@ class SetUps:
             case = self._written(entry, first, way)
             if any(_sends(case, step) for step in steps):
                 continue
-            result = await attempt(way)
+
+            def is_refused(result: CaseResult, way: SetUp = way) -> bool:
+                return self._refused_step(entry, result, way) is not None
+
+            result = await attempt(way, is_refused)
             if (refused := self._refused_step(entry, result, way)) is not None:
                 steps.append(refused)
             elif result.outcome is Outcome.UNKNOWN:

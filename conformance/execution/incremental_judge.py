@@ -1,9 +1,10 @@
-"""Judge a history while its case is still running: after each event, or only during long waits.
+"""Judge a history while its case is still running: after each step, or only during long waits.
 
-A case of a suite ends at its first violation, so the oracle hears each event at once.  Random plans
-run by the thousand on a real clock, and most of them hold.  Each is judged at its end anyway, so
-the oracle hears of it earlier only where an answer is long in coming: then the run does not wait
-for an answer that never comes.
+A case of a suite ends at its first violation, so the oracle hears of each event.  A history with
+many explanations takes long to judge; on a real clock that is done beside the event loop, which
+would be late by it.  Random plans run by the thousand there, and most of them hold.  Each is judged
+at its end anyway, so the oracle hears of it earlier only where an answer is long in coming: then
+the run does not wait for an answer that never comes.
 
 A run may go on behind a violation that known departures explain (`follows`): from there on the
 model with these departures says what is due, and what it can't explain either ends the run.
@@ -13,6 +14,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
+from functools import partial
 
 from fencepost.conformance.runtime.event_loop import aside
 from fencepost.model.coordinator import Config
@@ -25,10 +27,16 @@ from fencepost.properties.oracle.verdict import Verdict
 SELDOM_S = 5.0
 """How often the oracle hears of a plan that waits, in seconds."""
 
+_MANY_ORDERS = 64
+"""Where so many orders of requests may have to be tried, that isn't done in the event loop."""
+
 
 class Listener:
-    """An oracle that may hear of events late; with `every_s` 0 it hears of each at once.
+    """An oracle that may hear of events late.
 
+    `every_s`: so long after the last event it hears of what happened, when it is asked; 0: it hears
+    of each event, at once unless that takes long; None: at once, however long it takes, as on a
+    virtual clock, where nothing is late.
     `follows`: go on with an oracle that has the known departures that explain a violation.
     """
 
@@ -37,7 +45,7 @@ class Listener:
         revision: Revision,
         config: Config,
         lag_ms: int,
-        every_s: float,
+        every_s: float | None,
         *,
         follows: bool = False,
     ) -> None:
@@ -50,14 +58,9 @@ class Listener:
         self._heard = time.monotonic()
         self._untold: deque[Event] = deque()
 
-    @property
-    def at_once(self) -> bool:
-        """Whether it hears each event as it happens."""
-        return not self._every_s
-
     def observe(self, event: Event) -> None:
         """Take in an event."""
-        if self.at_once:
+        if self._every_s is None or not (self._every_s or self._untold or self._takes_long()):
             self._tell(event)
             return
         if not isinstance(event, Passed):
@@ -75,10 +78,12 @@ class Listener:
         """Whether what the oracle has heard is wrong; then it stays so."""
         return self._oracle.violation is not None
 
-    def relax(self, history: list[Event], lag_ms: int) -> None:
+    async def relax(self, history: list[Event], lag_ms: int) -> None:
         """Judge all that happened anew, with more lag, and go on with it."""
-        if lag_ms <= self.lag_ms:
-            return
+        if lag_ms > self.lag_ms:
+            await aside(partial(self._relax, history, lag_ms))
+
+    def _relax(self, history: list[Event], lag_ms: int) -> None:
         self._first = self._oracle = judge(self._revision, self._config, history, lag_ms=lag_ms)
         self._told = list(history) if self._follows else []
         self._untold.clear()
@@ -91,8 +96,8 @@ class Listener:
         return self._first.lag_ms
 
     async def still_open(self) -> bool:
-        """The same while an answer is awaited; after a long silence the oracle catches up."""
-        if self._untold and time.monotonic() - self._heard >= self._every_s:
+        """The same, once the oracle has caught up, if it is time for that."""
+        if self._untold and time.monotonic() - self._heard >= (self._every_s or 0):
             await aside(self._catch_up)
         return self._oracle.open()
 
@@ -105,6 +110,10 @@ class Listener:
         """The verdict on all that happened: of the first oracle, without any departure."""
         self._catch_up()
         return self._first.verdict()
+
+    def _takes_long(self) -> bool:
+        orders = (1 << len(c.unapplied) for c in self._oracle.explanations())
+        return sum(orders) >= _MANY_ORDERS
 
     def _catch_up(self) -> None:
         while self._untold:

@@ -29,7 +29,7 @@ from fencepost.conformance.plans.plan import (
     Times,
     times_for,
 )
-from fencepost.conformance.targets.target import Hints
+from fencepost.conformance.targets.target import Clocked, Hints
 from fencepost.model.coordinator import Answer, AsyncCoordinator, Config, Hello, Send
 from fencepost.model.history import Answered, Disconnected, Event, Handled, Passed, Restarted, Sent
 from fencepost.model.messages.draft_messages import ALL_APIS
@@ -96,8 +96,10 @@ class CaseRun:
         )
         self._knowledge = Knowledge(self._times)
         patience = 0 if self._virtual else max(lag, hints.patience_ms)
-        every_s = 0.0 if self._virtual or case.rules or eager else SELDOM_S
-        self._oracle = Listener(revision, config, patience, every_s, follows=follows)
+        every_s = 0.0 if case.rules or eager else SELDOM_S
+        self._oracle = Listener(
+            revision, config, patience, None if self._virtual else every_s, follows=follows
+        )
         timers = self._times.session + self._times.rebalance
         self._unjudged_cap = timers if self._virtual else patience
         self._now = 0
@@ -117,11 +119,11 @@ class CaseRun:
         for number, step in enumerate(self._case.steps, start=1):
             await self._step(step, number)
             self.recording.step_ends.append(self._clock())
-            if self.recording.stopped or not self._goes_on():
+            if self.recording.stopped or not await self._goes_on():
                 break
         else:
             await self._linger()
-            self.recording.completed = self._goes_on()
+            self.recording.completed = await self._goes_on()
         self.recording.names = dict(self._knowledge.names)
         self.recording.ended = time.monotonic()
         return self.recording
@@ -130,19 +132,17 @@ class CaseRun:
         """The oracle's verdict so far; on a real clock it allows for `patience_ms`."""
         return self._oracle.verdict()
 
-    def _goes_on(self) -> bool:
-        if self._persists or self._oracle.open():
+    async def _goes_on(self) -> bool:
+        if self._persists or await self._oracle.still_open():
             return True
         if self._virtual:
             return False
         if self._oracle.is_violated:
             lag_ms = self._lag_since(self.recording.began)
             if lag_ms > self._oracle.lag_ms:  # twice as much, or this is done at each wait
-                self._oracle.relax(self.recording.history, max(lag_ms, 2 * self._oracle.lag_ms))
+                lag_ms = max(lag_ms, 2 * self._oracle.lag_ms)
+                await self._oracle.relax(self.recording.history, lag_ms)
         return not self._oracle.is_violated  # what is unknown now may be decided in the end
-
-    async def _waits_on(self) -> bool:
-        return self._persists or await self._oracle.still_open() or self._goes_on()
 
     async def _step(self, step: Step, number: int) -> None:
         match step:
@@ -236,7 +236,20 @@ class CaseRun:
     def _stamped(self, answer: Answer, read_ms: int | None) -> Answer:
         """On a real clock, the answer with the time when we read it, by our own clock."""
         at = self._clock() if read_ms is None else read_ms
+        if read_ms is None and isinstance(self._coordinator, Clocked):
+            read_ms = self._since_origin(self._coordinator.read_at(answer))
+            at = min(at, max(read_ms, self._latest_ms()))
         return Answer(answer.id, at + 1, answer.body, answer.findings)
+
+    def _latest_ms(self) -> int:
+        """The time of the last event."""
+        match self.recording.history[-1:]:
+            case [Sent(at_ms=begun, by_ms=ended)]:
+                return begun if ended is None else ended
+            case [last]:
+                return last.at_ms
+            case _:
+                return 0
 
     async def _advance(self, ms: int) -> None:
         before = self._clock()
@@ -263,7 +276,7 @@ class CaseRun:
             await self._advance(ms)
             return
         slice_ms = _SLICE_MS
-        while (left := end - self._clock()) > 0 and self._goes_on():
+        while (left := end - self._clock()) > 0 and await self._goes_on():
             await self._advance(min(left, slice_ms))
             slice_ms = min(2 * slice_ms, _LONGEST_SLICE_MS)
 
@@ -272,7 +285,7 @@ class CaseRun:
         looked_ms = begun - 1  # what is due now may not have been checked yet
         cap = VIRTUAL_CAP_MS if self._virtual else WAIT_CAP_MS
         slice_ms = _SLICE_MS
-        while (waiting := self._waiting(labels)) and await self._waits_on():
+        while (waiting := self._waiting(labels)) and await self._goes_on():
             if self._oracle.is_violated:  # what is due is unknown from here on
                 cap = self._unjudged_cap
             if self._clock() - begun > cap:

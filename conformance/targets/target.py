@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Protocol, Self, runtime_checkable
 
-from fencepost.model.coordinator import AsyncCoordinator
+from fencepost.model.coordinator import Answer, AsyncCoordinator
 
 NO_LIMIT = 2**31 - 1
 """Kafka's way to say that `group.max.size` is unlimited."""
@@ -112,6 +112,15 @@ class Placed(Protocol):
     @property
     def place(self) -> Place:
         """The server."""
+        ...
+
+
+@runtime_checkable
+class Clocked(Protocol):
+    """A scope that knows when it read an answer, however much later it is asked for it."""
+
+    def read_at(self, answer: Answer) -> float:
+        """When an answer was read, in seconds of the monotonic clock."""
         ...
 
 

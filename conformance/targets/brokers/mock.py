@@ -127,7 +127,7 @@ async def _end(process: asyncio.subprocess.Process) -> None:
 class MockTarget(StartedTarget):
     """The mock cluster; a scope that asks for it gets a mock of its own."""
 
-    hints = Hints(session_ms=6000, patience_ms=7000, tick_ms=1000)
+    hints = Hints(session_ms=7000, patience_ms=8000, tick_ms=1000)
     """A rebalance lasts for the session timeout less a second, so that must be short; whose session
     is over is looked at once a second."""
     settable: frozenset[str] = frozenset()

@@ -139,6 +139,10 @@ class TcpScope(AsyncCoordinator):
         """The ms since `reset`, rounded down: a request sent now is sent at this time or later."""
         return int((self._clock() - self._begun) * 1000)
 
+    def read_at(self, answer: Answer) -> float:
+        """When an answer was read, in seconds of the monotonic clock."""
+        return self._begun + answer.at_ms / 1000
+
     async def reset(self, config: Config) -> Reset:
         """Begin again under new names.  The settings are the broker's; none can be changed."""
         if unknown := sorted(set(config) - set(self._cluster.settings)):
@@ -319,8 +323,8 @@ class TcpScope(AsyncCoordinator):
         for answer in last:
             if not _sent_away(answer):  # it was the coordinator until then
                 answers.append(answer)
-                began = max(began, self._begun + answer.at_ms / 1000)
-        read = tuple(self._begun + answer.at_ms / 1000 for answer in answers)
+                began = max(began, self.read_at(answer))
+        read = tuple(map(self.read_at, answers))
         outage = (began, max(began, ended))
         return Dropped(tuple(answers), tuple(dropped), outage, tuple(late), read)
 

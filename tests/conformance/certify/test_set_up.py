@@ -9,6 +9,8 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from support.real_clock import RealClockTarget
+from support.virtual_clock import at_once
 
 from fencepost.conformance.catalogue import ENTRIES, entry
 from fencepost.conformance.catalogue.set_up import Entering, SetUp, newer_subscription, subscription
@@ -23,6 +25,7 @@ from fencepost.conformance.targets.in_process import (
 from fencepost.model.coordinator import Answer, AsyncCoordinator, Hello, Send
 from fencepost.model.messages.messages import APIS, JoinGroupResponse
 from fencepost.model.revisions.base import KAFKA_4
+from fencepost.model.table.errors import Error
 
 LEGACY = "JOIN-DYNAMIC-EMPTY-LEGACY"
 FENCED = "HEARTBEAT-INSTANCE-FENCED/instance-of-another"
@@ -208,6 +211,24 @@ async def test_a_target_that_refuses_all_ways_fails_as_before() -> None:
     certificate = await certified(LyingTarget(lambda _: 30), FENCED)
     (result,) = certificate.results
     assert (result.outcome, result.notes, certificate.notes) == (Outcome.FAIL, (), ())
+
+
+@at_once
+async def test_a_silence_is_confirmed_in_the_usual_way_alone() -> None:
+    """Three times the same may not be the link; that another way fails, too, is no finding."""
+    pending = "SESSION-PENDING/pending-id-expires"
+
+    def no_ids(_: Send, answer: Answer) -> Answer | None:
+        body = answer.body or {}
+        return None if body.get("errorCode") == Error.MEMBER_ID_REQUIRED.value else answer
+
+    target = RealClockTarget(lie=no_ids)
+    (result,) = (await certify(target, KAFKA_4, [entry(pending)], Options())).results
+    assert (result.outcome, result.attempts) == (Outcome.FAIL, 3)
+    assert result.violation is not None
+    assert result.violation.decided_by == ("JOIN-DYNAMIC-EMPTY",)
+    others = set(other_ways(usual_way(KAFKA_4.apis)))
+    assert 3 < target.scopes.count(pending) < 3 + len(others)
 
 
 def test_ways_are_in_order_of_their_changes() -> None:

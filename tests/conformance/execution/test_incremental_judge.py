@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import threading
 from types import SimpleNamespace
 
 import pytest
 
 from fencepost.conformance.execution.incremental_judge import Listener
 from fencepost.model.coordinator import Answer, Send
-from fencepost.model.history import Answered, Passed, Sent
+from fencepost.model.history import Answered, Event, Passed, Sent
 from fencepost.model.messages.messages import HeartbeatRequest, HeartbeatResponse
 from fencepost.model.revisions.base import KAFKA_4
+from fencepost.properties.oracle.oracle import Oracle
 
 _ASKED = HeartbeatRequest(group_id="g", generation_id=1, member_id="nobody").to_body(4)
 _LIE = HeartbeatResponse(error_code=0).to_body(4)
@@ -29,7 +31,7 @@ def seconds(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     return now
 
 
-def listener(every_s: float) -> Listener:
+def listener(every_s: float | None) -> Listener:
     heard = Listener(KAFKA_4, {}, 0, every_s)
     for event in _EVENTS:
         heard.observe(event)
@@ -39,6 +41,32 @@ def listener(every_s: float) -> Listener:
 def test_a_case_of_a_suite_is_heard_at_once(seconds: list[float]) -> None:
     assert seconds == [0.0]
     assert not listener(0).open()
+
+
+async def test_what_takes_long_is_heard_beside_the_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+    here, elsewhere = [], []
+
+    class Noted(Oracle):
+        def observe(self, event: Event) -> None:
+            known = threading.current_thread() is threading.main_thread()
+            (here if known else elsewhere).append(event)
+            super().observe(event)
+
+    monkeypatch.setattr("fencepost.conformance.execution.incremental_judge.Oracle", Noted)
+    heard = Listener(KAFKA_4, {}, 0, 0)
+    for number in range(8):
+        asked = Send(f"r{number}", f"c{number}", "fencepost", "Heartbeat", 4, _ASKED)
+        heard.observe(Sent(0, asked))
+    assert (len(here), elsewhere) == (6, [])
+    heard.observe(Answered(Answer("r7", 0, _LIE)))
+    assert heard.open()
+    assert not await heard.still_open()
+    assert len(elsewhere) == 3
+
+
+def test_on_a_virtual_clock_all_is_heard_at_once(seconds: list[float]) -> None:
+    assert seconds == [0.0]
+    assert not listener(None).open()
 
 
 async def test_a_plan_is_heard_when_it_waits_for_long(seconds: list[float]) -> None:
@@ -72,15 +100,15 @@ def test_the_verdict_is_of_everything(seconds: list[float]) -> None:
     assert listener(5).verdict().violation is not None
 
 
-def test_with_more_lag_all_is_judged_anew() -> None:
+async def test_with_more_lag_all_is_judged_anew() -> None:
     late = (_EVENTS[0], Passed(2000))
     heard = Listener(KAFKA_4, {}, 300, 0)
     for event in late:
         heard.observe(event)
     assert heard.is_violated
-    heard.relax(list(late), 300)
+    await heard.relax(list(late), 300)
     assert heard.is_violated
-    heard.relax(list(late), 3000)
+    await heard.relax(list(late), 3000)
     assert heard.open()
     heard.observe(Passed(20_000))
     assert heard.is_violated

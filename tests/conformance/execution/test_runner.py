@@ -139,3 +139,35 @@ def test_an_answer_is_as_late_as_it_was_read_however_long_the_restart_waits(
     script.restart()
     run = run_at_once(ran(Shared(after_s), script))
     assert (run.verdict().violation is not None) is is_late
+
+
+class TakenLate(Resigning):
+    """Its answers are read at once, and taken a minute later; it knows when they were read."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.read = time.monotonic()
+
+    def read_at(self, answer: Answer) -> float:
+        return self.read + answer.at_ms / 1000
+
+    async def advance(self, ms: int) -> Sequence[Answer]:
+        del ms
+        await asyncio.sleep(60)
+        refused = HeartbeatResponse(error_code=25)
+        asked, self.parked = self.parked, []
+        return [Answer(r.id, 250, refused.to_body(r.version)) for r in asked]
+
+
+def test_an_answer_is_as_late_as_it_was_read_however_late_it_was_taken() -> None:
+    """What is judged beside the loop takes long, and the case waits for it, not the target."""
+
+    async def run() -> CaseRun:
+        script = Script(delayed=True)
+        script.ask("A1", "Heartbeat", group_id="g", generation_id=1, member_id="m")
+        return await ran(TakenLate(), script)
+
+    done = run_at_once(run())
+    (answered,) = [e for e in done.recording.history if isinstance(e, Answered)]
+    assert 250 <= answered.at_ms <= 260
+    assert done.verdict().violation is None
