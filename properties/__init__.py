@@ -62,7 +62,8 @@ if TYPE_CHECKING:
     from fencepost.properties.explorer.graph import write_graph
     from fencepost.properties.logic.property import Engine, Property, PropertyKind
     from fencepost.properties.mutants.catalogue import MUTANTS, find_mutant, find_revision
-    from fencepost.properties.mutants.departures import DEPARTURES, Departure, departed
+    from fencepost.properties.mutants.departure import Departure, departed
+    from fencepost.properties.mutants.departures import DEPARTURES
     from fencepost.properties.mutants.mutant import Mutant
     from fencepost.properties.oracle.oracle import Oracle, judge
     from fencepost.properties.oracle.verdict import Allowed, Verdict, Violation, Wrong

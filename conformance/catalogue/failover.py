@@ -11,6 +11,7 @@ CASES = Registry()
 case = CASES.case
 
 _RESTART = ("restart",)
+_LIST = (("ListGroups", 0),)
 
 
 @case("FAILOVER-STABLE", "HEARTBEAT-STABLE", "SYNC-STABLE", features=_RESTART)
@@ -69,6 +70,22 @@ def unstored_group_is_lost(s: Script) -> None:
     s.restart()
     s.beat("A1")
     s.join("A1", "A2", wait=True)
+
+
+@case("FAILOVER-LOST", "LIST-NO-GROUP", apis=_LIST, features=_RESTART)
+def group_of_an_id_that_was_handed_out_is_lost(s: Script) -> None:
+    """A group in which somebody was only given an id is gone after a failover."""
+    s.join("n", member_id="", wait=True)
+    s.restart()
+    s.list_groups()
+
+
+@case("FAILOVER-LOST", "COMMIT-GROUP-ABSENT-GENERATION", features=_RESTART)
+def commit_to_a_group_that_was_lost(s: Script) -> None:
+    """After a failover a group that never had a generation has none to commit in."""
+    s.join("n", member_id="", wait=True)
+    s.restart()
+    s.commit("n", generation=1, version=7)
 
 
 @case("FAILOVER-LOST", features=_RESTART, delayed=True)

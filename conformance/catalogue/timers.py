@@ -253,6 +253,26 @@ def delay_of_a_group_that_was_empty(s: Script) -> None:
     s.join("A1", wait=True)
 
 
+@case("JOIN-PHASE-DELAY-EXTENDED", delayed=True)
+def newcomer_to_a_group_that_was_empty(s: Script) -> None:
+    """In a group that became Empty a newcomer extends the delay, too."""
+    s.stable("a")
+    s.leave("a")
+    s.join("A1", settle=True)
+    s.join("B1", wait=("A1", "B1"))
+
+
+@case("JOIN-PHASE-DELAY-OVER", delayed=True)
+def newcomer_of_long_ago(s: Script) -> None:
+    """A delay is extended for those who come in it, not for who came in an earlier one."""
+    s.says("a", "b", rebalance=Ms("delay"))  # then nothing is left to extend it by
+    s.join("a", version=3, settle=True)
+    s.join("b", version=3, wait=("a", "b"))
+    s.leave("a")
+    s.leave("b")
+    s.join("A1", wait=True)
+
+
 @case("JOIN-PHASE-NOBODY-JOINED", delayed=True)
 def everybody_leaves_during_the_delay(s: Script) -> None:
     """If all leave during the initial delay the group is Empty when it is over."""

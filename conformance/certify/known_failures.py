@@ -65,7 +65,8 @@ class KnownFailure:
     `versions`: comparisons such as `>=2.16,<2.17`, or `*`.  `intermittent`: the failure depends on
     something that no case can control (`why` says what), so a pass is not stale.  `anywhere`: the
     failure depends on when the target's timers fire, so it may be seen in any case, in any
-    generation, and is known in all.  `cause`: the known departure that explains it, in any case or plan, or "".
+    generation, and is known in all.  `cause`: the known departure that explains it, in any case or
+    plan, or "".
     """
 
     target: str

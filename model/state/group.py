@@ -99,7 +99,8 @@ class Group:
     """A group that exists.
 
     `static`: instance id → member id, sorted.  `stored`: what a failover would find, None if
-    nothing was written yet.
+    nothing was written yet.  `remembers_newcomer`: somebody came in an initial delay that is over;
+    the protocol forgets that, so only a departure sets it.
     """
 
     state: GroupState = GroupState.EMPTY
@@ -114,6 +115,7 @@ class Group:
     delay: InitialDelay | None = None
     offsets: tuple[Offset, ...] = ()
     stored: Group | None = field(default=None)
+    remembers_newcomer: bool = False
 
     def member(self, member_id: str) -> Member | None:
         """Return the member of this id, or None."""
@@ -207,7 +209,14 @@ class Group:
             for m in self.members
         )
         return replace(
-            self, members=members, pending=(), timers=(), delay=None, offsets=(), stored=None
+            self,
+            members=members,
+            pending=(),
+            timers=(),
+            delay=None,
+            offsets=(),
+            stored=None,
+            remembers_newcomer=False,
         )
 
 

@@ -18,7 +18,8 @@ from dataclasses import dataclass
 from fencepost.model.coordinator import Config
 from fencepost.model.history import Answered, Event
 from fencepost.model.revision import Revision
-from fencepost.properties.mutants.departures import DEPARTURES, Departure, departed, families
+from fencepost.properties.mutants.departure import Departure, departed
+from fencepost.properties.mutants.departures import DEPARTURES, families
 from fencepost.properties.mutants.footprint import Footprint
 from fencepost.properties.oracle.oracle import Oracle
 from fencepost.properties.oracle.verdict import Verdict, Wrong

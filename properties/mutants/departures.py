@@ -8,83 +8,26 @@ mutant is an invented bug; a departure does what was observed, as far as that ca
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
-from functools import lru_cache
+from collections.abc import Callable, Mapping
 
 from fencepost.model.machine.perform_rebalance import rebalance
 from fencepost.model.messages.messages import JoinGroupResponse, SyncGroupResponse
 from fencepost.model.messages.shapes import Message
-from fencepost.model.revision import Distortion, Revision, Twist
 from fencepost.model.state.fast_replace import replace
-from fencepost.model.state.group import SESSION, Group, Member
+from fencepost.model.state.group import SESSION, Group, InitialDelay, Member
 from fencepost.model.state.work import Effect, Emission, Work
 from fencepost.model.table.cells import ABSENT, when
 from fencepost.model.table.effects import Do
 from fencepost.model.table.errors import Error
 from fencepost.model.table.table import Level, Rule, Table
 from fencepost.model.table.vocabulary import Generation, GroupState
+from fencepost.properties.mutants.departure import KFAKE, NEW, OLD, Departure
 from fencepost.properties.mutants.operators import (
     afterwards,
     changed_member,
     changed_members,
-    in_turn,
     retold,
 )
-
-_KEPT = 256
-"""So many revisions with departures are kept: each failure is attributed with the same ones."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Departure:
-    """A known departure.
-
-    `about`: its title; `of`: the coordinators that have it; `twists`: the effects that it changes;
-    `level`: how grave it is at most, whichever rule it is met at; `tables`: makes another table of
-    a revision's table, by name; the others as a revision's.
-    """
-
-    name: str
-    about: str
-    of: frozenset[str] = frozenset()
-    twists: Mapping[Do, Twist] = field(default_factory=dict)
-    level: Level = Level.MUST
-    tables: Mapping[str, Callable[[Table], Table]] = field(default_factory=dict)
-    distort: Distortion | None = None
-    restart_needs_room: bool = False
-    unchecked: frozenset[str] = frozenset()
-
-    @property
-    def described(self) -> str:
-        """Where it is described: a page of this project, or an address."""
-        return _KFAKE_SOURCE if self.of == {KFAKE} else f"docs/findings/{self.name}.md"
-
-
-def departed(base: Revision, departures: Iterable[Departure]) -> Revision:
-    """Return a revision with these differences, called `BASE + NAME + …`."""
-    return _departed(base, tuple(departures))
-
-
-@lru_cache(_KEPT)
-def _departed(base: Revision, departures: tuple[Departure, ...]) -> Revision:
-    twists, tables = dict(base.twists), dict(base.tables)
-    distort = base.distort
-    for one in departures:
-        for do, twist in one.twists.items():
-            twists[do] = in_turn(twists[do], twist) if do in twists else twist
-        tables |= {name: change(tables[name]) for name, change in one.tables.items()}
-        if one.distort is not None:
-            distort = one.distort if distort is None else _both(distort, one.distort)
-    return replace(
-        base,
-        name=" + ".join([base.name, *(one.name for one in departures)]),
-        twists=twists,
-        tables=tables,
-        distort=distort,
-        restart_needs_room=base.restart_needs_room or any(d.restart_needs_room for d in departures),
-        unchecked=base.unchecked.union(*(d.unchecked for d in departures)),
-    )
 
 
 def families() -> tuple[tuple[Departure, ...], ...]:
@@ -93,10 +36,6 @@ def families() -> tuple[tuple[Departure, ...], ...]:
         tuple(departure for departure in DEPARTURES.values() if coordinator in departure.of)
         for coordinator in (NEW, OLD, KFAKE)
     )
-
-
-def _both(first: Distortion, second: Distortion) -> Distortion:
-    return lambda message: second(first(message))
 
 
 def _rebalances(_: Group, work: Work) -> None:
@@ -108,6 +47,23 @@ def _ends_the_delay(_: Group, work: Work) -> None:
     group = work.group
     if group.members and all(member.joining is not None for member in group.members):
         work.group = replace(group, delay=None)
+
+
+def _remembers_newcomer(before: Group, work: Work) -> None:
+    if before.delay is not None and before.delay.somebody_came:
+        work.group = replace(work.group, remembers_newcomer=True)
+
+
+def _awaits_more(before: Group, work: Work) -> None:
+    group = work.group
+    if before.remembers_newcomer and group.delay is not None and before.delay is None:
+        delay = InitialDelay(group.delay.remaining_ms, somebody_came=True)
+        work.group = replace(group, delay=delay, remembers_newcomer=False)
+
+
+def _comes_unnoticed(before: Group, work: Work) -> None:
+    if before.delay is not None and before.generation_id > 0:
+        work.group = replace(work.group, delay=before.delay)
 
 
 def _awaits_everybody(_: Group, work: Work) -> None:
@@ -127,6 +83,11 @@ def _old_session(before: Group, work: Work) -> None:
     old = _replaced(before, work)
     if old is not None:
         work.set_timer(SESSION, work.caller, old.session_timeout_ms)
+
+
+def _kept_when_made(before: Group, work: Work) -> None:
+    if before == Group():
+        work.group = replace(work.group, stored=Group())
 
 
 def _still_new(before: Group, work: Work) -> None:
@@ -249,9 +210,10 @@ _OFFERING = (
     Do.UPDATE_MEMBER,
 )
 
-OLD, NEW, KFAKE = "kafka+old", "kafka+new", "kfake"
+_ADDING = (Do.ADD_DYNAMIC, Do.ADMIT_PENDING, Do.ADD_STATIC)
+_MAKING = (Do.CREATE_GROUP, Do.HAND_OUT_PENDING, Do.ADD_DYNAMIC, Do.ADD_STATIC)
+
 _BOTH, _NEW, _OLD, _KFAKE = map(frozenset, ((OLD, NEW), (NEW,), (OLD,), (KFAKE,)))
-_KFAKE_SOURCE = "https://github.com/twmb/franz-go/blob/01f206a7e32c/pkg/kfake/groups.go"
 
 DEPARTURES: Mapping[str, Departure] = {
     one.name: one
@@ -319,6 +281,31 @@ DEPARTURES: Mapping[str, Departure] = {
             _NEW,
             {Do.REMOVE_PENDING: afterwards(_ends_the_delay, "SESSION-PENDING")},
             Level.SHOULD,  # the delay saves rebalances; no sentence of KIP-345 or property needs it
+        ),
+        Departure(
+            "delay-for-nobody",
+            "an initial delay is extended for a member of an earlier one",
+            _BOTH,
+            {
+                Do.COMPLETE_JOIN: afterwards(_remembers_newcomer),
+                Do.BECOME_EMPTY: afterwards(_remembers_newcomer),
+                Do.REBALANCE: afterwards(_awaits_more),
+            },
+            Level.SHOULD,  # as for delay-cut-short
+        ),
+        Departure(
+            "delay-not-extended",
+            "newcomers don't extend the initial delay of a group that had members before",
+            _OLD,
+            dict.fromkeys(_ADDING, afterwards(_comes_unnoticed)),
+            Level.SHOULD,  # as for delay-cut-short
+        ),
+        Departure(
+            "kept-without-generation",
+            "a group that had no generation yet survives a failover",
+            _NEW,
+            dict.fromkeys(_MAKING, afterwards(_kept_when_made)),
+            Level.SHOULD,  # nobody is fenced or let in by it; the KIP says nothing of such a group
         ),
         Departure(
             "absent-group-not-found",

@@ -12,7 +12,8 @@ from fencepost.model.state.fast_replace import replace
 from fencepost.model.table.effects import Do
 from fencepost.model.table.expr import Point
 from fencepost.model.table.table import Rule, Table
-from fencepost.properties.mutants.departures import DEPARTURES, Departure
+from fencepost.properties.mutants.departure import Departure
+from fencepost.properties.mutants.departures import DEPARTURES
 
 _SIZE = "group.max.size"
 

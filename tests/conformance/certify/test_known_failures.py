@@ -31,7 +31,8 @@ from fencepost.model.machine.perform_rebalance import rebalance
 from fencepost.model.state.group import Group
 from fencepost.model.state.work import Work
 from fencepost.model.table.effects import Do
-from fencepost.properties.mutants.departures import DEPARTURES, Departure, departed
+from fencepost.properties.mutants.departure import Departure, departed
+from fencepost.properties.mutants.departures import DEPARTURES
 from fencepost.properties.mutants.operators import afterwards
 
 FOLLOWER = "JOIN-STATIC-EMPTY-STABLE/follower"

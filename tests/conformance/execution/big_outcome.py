@@ -12,7 +12,8 @@ from fencepost.conformance.execution.outcome import Outcome
 from fencepost.conformance.targets.in_process import InProcessTarget
 from fencepost.model.revisions.base import KAFKA_4
 from fencepost.model.table.table import LEVELS
-from fencepost.properties.mutants.departures import DEPARTURES, Departure, departed
+from fencepost.properties.mutants.departure import Departure, departed
+from fencepost.properties.mutants.departures import DEPARTURES
 
 
 @pytest.mark.parametrize("departure", DEPARTURES.values(), ids=DEPARTURES)

@@ -19,7 +19,8 @@ from fencepost.model.revision import Revision
 from fencepost.model.revisions.base import KAFKA_4
 from fencepost.model.table.table import LEVELS, Level
 from fencepost.properties.mutants.catalogue import MUTANTS
-from fencepost.properties.mutants.departures import DEPARTURES, Departure, departed
+from fencepost.properties.mutants.departure import Departure, departed
+from fencepost.properties.mutants.departures import DEPARTURES
 from fencepost.properties.oracle.fingerprint import broken_rule
 
 _KILLS = ROOT / "tests/properties/mutants/mutant_kills.txt"

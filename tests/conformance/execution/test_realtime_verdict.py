@@ -16,7 +16,8 @@ from fencepost.conformance.certify.certify import Options, certify
 from fencepost.conformance.execution.outcome import CaseResult, Outcome
 from fencepost.model.coordinator import Answer, AsyncCoordinator, Send
 from fencepost.model.revision import Revision
-from fencepost.properties.mutants.departures import DEPARTURES, departed
+from fencepost.properties.mutants.departure import departed
+from fencepost.properties.mutants.departures import DEPARTURES
 
 RACE = "JOIN-GROUP-FULL/places-are-taken-while-rebalancing"
 IN_ORDER_MS = 10

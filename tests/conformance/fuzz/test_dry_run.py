@@ -33,7 +33,8 @@ from fencepost.model.machine.machine import Machine
 from fencepost.model.messages.messages import JoinProtocol
 from fencepost.model.revisions.base import KAFKA_4
 from fencepost.model.table.table import Level
-from fencepost.properties.mutants.departures import DEPARTURES, departed
+from fencepost.properties.mutants.departure import departed
+from fencepost.properties.mutants.departures import DEPARTURES
 
 _SHORT = Ms("short rebalance")
 

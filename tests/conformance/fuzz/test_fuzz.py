@@ -37,7 +37,8 @@ from fencepost.model.machine.machine import Machine
 from fencepost.model.messages.messages import JoinProtocol
 from fencepost.model.revisions.base import KAFKA_4
 from fencepost.model.table.table import Level
-from fencepost.properties.mutants.departures import DEPARTURES, departed
+from fencepost.properties.mutants.departure import departed
+from fencepost.properties.mutants.departures import DEPARTURES
 from fencepost.properties.workers.cancellation import Stop
 from fencepost.traces.files.trace_file import TraceFile
 

@@ -35,7 +35,8 @@ from fencepost.model.state.group import Group
 from fencepost.model.state.work import Work
 from fencepost.model.table.effects import Do
 from fencepost.model.table.vocabulary import GroupState
-from fencepost.properties.mutants.departures import DEPARTURES, KFAKE, NEW, OLD, Departure, departed
+from fencepost.properties.mutants.departure import KFAKE, NEW, OLD, Departure, departed
+from fencepost.properties.mutants.departures import DEPARTURES
 from fencepost.properties.mutants.operators import afterwards
 from fencepost.traces.files.causes import known_cause
 from fencepost.traces.files.trace_file import TraceFile

@@ -39,7 +39,8 @@ from fencepost.model.coordinator import (
 from fencepost.model.history import Sent
 from fencepost.model.machine.machine import Machine
 from fencepost.model.revisions.base import KAFKA_4
-from fencepost.properties.mutants.departures import KFAKE, NEW, OLD, Departure, departed, families
+from fencepost.properties.mutants.departure import KFAKE, NEW, OLD, Departure, departed
+from fencepost.properties.mutants.departures import families
 
 HELLO = ModelCoordinator(KAFKA_4).hello()
 REAL = replace(HELLO, clock="real", features=frozenset({"disconnect"}))

@@ -4,7 +4,8 @@ import pytest
 from support.places import ROOT
 
 from fencepost.model.revisions import revisions
-from fencepost.properties.mutants.departures import DEPARTURES, KFAKE, departed, families
+from fencepost.properties.mutants.departure import KFAKE, departed
+from fencepost.properties.mutants.departures import DEPARTURES, families
 from fencepost.traces.files.trace_file import TraceFile
 
 FINDINGS = ROOT / "docs" / "findings"

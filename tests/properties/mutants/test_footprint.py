@@ -17,7 +17,8 @@ from fencepost.conformance.targets.in_process import InProcessTarget
 from fencepost.model.revision import Revision
 from fencepost.model.revisions.base import KAFKA_4
 from fencepost.properties.mutants.catalogue import MUTANTS
-from fencepost.properties.mutants.departures import DEPARTURES, departed
+from fencepost.properties.mutants.departure import departed
+from fencepost.properties.mutants.departures import DEPARTURES
 from fencepost.properties.mutants.footprint import Footprint
 from fencepost.properties.oracle.oracle import Oracle
 from fencepost.properties.oracle.verdict import Verdict

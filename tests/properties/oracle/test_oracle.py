@@ -17,7 +17,8 @@ from fencepost.model.machine.machine import Machine
 from fencepost.model.revisions.base import KAFKA_4
 from fencepost.model.table.table import Level
 from fencepost.model.table.vocabulary import GroupState
-from fencepost.properties.mutants.departures import DEPARTURES, departed
+from fencepost.properties.mutants.departure import departed
+from fencepost.properties.mutants.departures import DEPARTURES
 from fencepost.properties.oracle.oracle import Oracle, judge
 from fencepost.properties.oracle.verdict import Wrong
 

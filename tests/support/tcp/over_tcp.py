@@ -27,7 +27,8 @@ from fencepost.conformance.targets.tcp.tcp import TcpTarget
 from fencepost.model.coordinator import AsyncCoordinator, Config, Reset
 from fencepost.model.revision import Revision
 from fencepost.properties.mutants import catalogue as mutants
-from fencepost.properties.mutants.departures import DEPARTURES, departed
+from fencepost.properties.mutants.departure import departed
+from fencepost.properties.mutants.departures import DEPARTURES
 
 Settings = Mapping[str, int]
 Results = dict[str, CaseResult]
@@ -78,7 +79,8 @@ def by_settings(cases: Iterable[str] | None = None) -> dict[str, tuple[Settings,
 SERVE_DEPARTURE = f"""
 from fencepost.conformance.cli import serve
 from fencepost.model.revisions.base import KAFKA_4
-from fencepost.properties.mutants.departures import DEPARTURES, departed
+from fencepost.properties.mutants.departure import departed
+from fencepost.properties.mutants.departures import DEPARTURES
 serve.find_model = lambda name: departed(KAFKA_4, [DEPARTURES[name.partition(":")[2]]])
 {RUN}
 """

@@ -1,0 +1,74 @@
+"""A departure: a small change that any revision can have, and revisions that have some."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+from fencepost.model.revision import Distortion, Revision, Twist
+from fencepost.model.state.fast_replace import replace
+from fencepost.model.table.effects import Do
+from fencepost.model.table.table import Level, Table
+from fencepost.properties.mutants.operators import in_turn
+
+OLD, NEW, KFAKE = "kafka+old", "kafka+new", "kfake"
+_KFAKE_SOURCE = "https://github.com/twmb/franz-go/blob/01f206a7e32c/pkg/kfake/groups.go"
+
+_KEPT = 256
+"""So many revisions with departures are kept: each failure is attributed with the same ones."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Departure:
+    """A known departure.
+
+    `about`: its title; `of`: the coordinators that have it; `twists`: the effects that it changes;
+    `level`: how grave it is at most, whichever rule it is met at; `tables`: makes another table of
+    a revision's table, by name; the others as a revision's.
+    """
+
+    name: str
+    about: str
+    of: frozenset[str] = frozenset()
+    twists: Mapping[Do, Twist] = field(default_factory=dict)
+    level: Level = Level.MUST
+    tables: Mapping[str, Callable[[Table], Table]] = field(default_factory=dict)
+    distort: Distortion | None = None
+    restart_needs_room: bool = False
+    unchecked: frozenset[str] = frozenset()
+
+    @property
+    def described(self) -> str:
+        """Where it is described: a page of this project, or an address."""
+        return _KFAKE_SOURCE if self.of == {KFAKE} else f"docs/findings/{self.name}.md"
+
+
+def departed(base: Revision, departures: Iterable[Departure]) -> Revision:
+    """Return a revision with these differences, called `BASE + NAME + …`."""
+    return _departed(base, tuple(departures))
+
+
+@lru_cache(_KEPT)
+def _departed(base: Revision, departures: tuple[Departure, ...]) -> Revision:
+    twists, tables = dict(base.twists), dict(base.tables)
+    distort = base.distort
+    for one in departures:
+        for do, twist in one.twists.items():
+            twists[do] = in_turn(twists[do], twist) if do in twists else twist
+        tables |= {name: change(tables[name]) for name, change in one.tables.items()}
+        if one.distort is not None:
+            distort = one.distort if distort is None else _both(distort, one.distort)
+    return replace(
+        base,
+        name=" + ".join([base.name, *(one.name for one in departures)]),
+        twists=twists,
+        tables=tables,
+        distort=distort,
+        restart_needs_room=base.restart_needs_room or any(d.restart_needs_room for d in departures),
+        unchecked=base.unchecked.union(*(d.unchecked for d in departures)),
+    )
+
+
+def _both(first: Distortion, second: Distortion) -> Distortion:
+    return lambda message: second(first(message))
