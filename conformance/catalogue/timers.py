@@ -265,9 +265,7 @@ def newcomer_to_a_group_that_was_empty(s: Script) -> None:
 @case("JOIN-PHASE-DELAY-OVER", delayed=True)
 def newcomer_of_long_ago(s: Script) -> None:
     """A delay is extended for those who come in it, not for who came in an earlier one."""
-    s.says("a", "b", rebalance=Ms("delay"))  # then nothing is left to extend it by
-    s.join("a", version=3, settle=True)
-    s.join("b", version=3, wait=("a", "b"))
+    s.completing("a", "b", rebalance=Ms("delay"))  # then nothing is left to extend it by
     s.leave("a")
     s.leave("b")
     s.join("A1", wait=True)

@@ -19,6 +19,7 @@ from fencepost.model.table.vocabulary import INST, MID, OFFER, GroupState, point
 
 _LEADS = {
     Do.CREATE_GROUP: GroupState.EMPTY,
+    Do.HAND_OUT_PENDING: GroupState.EMPTY,
     Do.REBALANCE: GroupState.PREPARING,
     Do.COMPLETE_JOIN: GroupState.COMPLETING,
     Do.ASSIGN: GroupState.STABLE,
@@ -26,7 +27,7 @@ _LEADS = {
     Do.FORGET: GroupState.ABSENT,
     Do.STORE_OFFSETS: GroupState.EMPTY,
 }
-_ONLY_FROM_ABSENT = {Do.CREATE_GROUP, Do.STORE_OFFSETS}
+_ONLY_FROM_ABSENT = {Do.CREATE_GROUP, Do.HAND_OUT_PENDING, Do.STORE_OFFSETS}
 _ANYWHERE = "failover"
 _JOIN_PHASE = "join phase"
 _CLEANUP = "cleanup"

@@ -157,7 +157,7 @@ async def test_ids_that_are_asked_of_all_are_one_fault() -> None:
     [
         (no_dynamic_members, 30, "as static members"),
         (no_new_static_joins, 10, "in JoinGroup up to 5"),
-        (new_subscriptions_only, 4, "with subscriptions of version 3"),
+        (new_subscriptions_only, 6, "with subscriptions of version 3"),
     ],
 )
 async def test_whatever_is_refused_most_cases_are_judged(lie: Lie, most: int, way: str) -> None:

@@ -44,7 +44,8 @@ def test_a_case_of_a_suite_is_heard_at_once(seconds: list[float]) -> None:
 
 
 async def test_what_takes_long_is_heard_beside_the_loop(monkeypatch: pytest.MonkeyPatch) -> None:
-    here, elsewhere = [], []
+    here: list[Event] = []
+    elsewhere: list[Event] = []
 
     class Noted(Oracle):
         def observe(self, event: Event) -> None:
