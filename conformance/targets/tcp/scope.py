@@ -115,7 +115,7 @@ class TcpScope(AsyncCoordinator):
 
     def _begin(self) -> None:
         self._names = self._cluster.new_names()
-        self._coordinators: dict[str, Address] = {}
+        self._coordinators: dict[str, Address | None] = {}
         self._is_sure = self._cluster.is_alone
         self._ready: list[Answer] = []
         self._ids: set[str] = set()
@@ -226,20 +226,24 @@ class TcpScope(AsyncCoordinator):
         return found[0] if found else self._cluster.anchor
 
     async def _coordinator(self, group_id: str) -> Address:
+        if group_id:
+            self._coordinators.setdefault(group_id, None)
         if not group_id or self._is_sure:  # some name no coordinator for ""; any may refuse it
             return self._cluster.anchor
-        if group_id not in self._coordinators:
-            try:
-                found = await self._cluster.admin.find_coordinator(group_id)
-            except (AdminError, AddressError) as error:
-                raise CoordinatorFailure(str(error)) from error
-            self._coordinators[group_id] = found
-        return self._coordinators[group_id]
+        known = self._coordinators.get(group_id)
+        if known is not None:
+            return known
+        try:
+            found = await self._cluster.admin.find_coordinator(group_id)
+        except (AdminError, AddressError) as error:
+            raise CoordinatorFailure(str(error)) from error
+        self._coordinators[group_id] = found
+        return found
 
     def _look_again(self) -> None:
         """What was known of coordinators may be so no more."""
         self._is_sure = False
-        self._coordinators.clear()
+        self._coordinators = dict.fromkeys(self._coordinators)
 
     def _taker(self, name: str) -> Callable[[Event], None]:
         def take(event: Event) -> None:

@@ -226,6 +226,15 @@ async def test_not_coordinator_leads_to_another_look() -> None:
         assert [r.api for r in broker.requests].count("FindCoordinator") == before + 1
 
 
+async def test_who_coordinates_is_looked_up_for_questions_about_all_groups_too() -> None:
+    """A list of groups was asked of any broker after a failover, and said nothing of the group."""
+    async with scoped(on("Heartbeat", lambda r: answer(r, {"errorCode": 16}))) as (scope, broker):
+        await one(scope, beat("r1"))
+        before = [r.api for r in broker.requests].count("FindCoordinator")
+        await one(scope, send("ListGroups", 0, {}, "r2"))
+        assert [r.api for r in broker.requests].count("FindCoordinator") == before + 1
+
+
 async def test_a_broker_that_is_gone_is_a_failure_of_it() -> None:
     deadlines = Deadlines(connect_s=0.1, answer_s=0.1, coordinator_s=0.2, cleanup_s=0.1)
     async with contextlib.AsyncExitStack() as stack:
