@@ -150,7 +150,8 @@ class Fuzzer:
         They share a restart then.  One that starts takes the processors, so the others are late.
         """
         held: deque[Plan] = deque()
-        due = began + _FAILOVERS_APART_S
+        half = _FAILOVERS_APART_S if budget.seconds is None else budget.seconds / 2
+        due = began + min(_FAILOVERS_APART_S, half)
         for plan in self._plans(budget, began):
             if self._suite.controls is None or not plan.case.restarts:
                 yield plan

@@ -260,6 +260,16 @@ async def test_plans_bear_the_lag_that_others_met_and_fail_over_together() -> No
 
 
 @at_once
+async def test_in_a_short_search_plans_fail_over_when_half_of_it_is_over() -> None:
+    slow = _Slow(20)
+    target = InProcessTarget("model", KAFKA_4, "0")
+    await fuzzer(slow, target, Tally()).run(Budget(seconds=2.0))
+    failing_over = [place for place, (restarts, _) in enumerate(slow.seen) if restarts]
+    assert len(failing_over) > 2
+    assert len(slow.seen) // 4 < failing_over[0] < len(slow.seen) - len(failing_over)
+
+
+@at_once
 async def test_what_was_held_does_not_begin_once_the_target_is_dead() -> None:
     class Dies(_Slow):
         async def try_case(self, case: Case, *, seen_ms: int = 0) -> CaseResult:
