@@ -19,6 +19,11 @@ class Sent:
     request: Send
     by_ms: int | None = None
 
+    @property
+    def ended_ms(self) -> int:
+        """When writing had ended."""
+        return self.at_ms if self.by_ms is None else self.by_ms
+
 
 @dataclass(frozen=True, slots=True)
 class Answered:

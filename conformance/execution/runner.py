@@ -243,13 +243,10 @@ class CaseRun:
 
     def _latest_ms(self) -> int:
         """The time of the last event."""
-        match self.recording.history[-1:]:
-            case [Sent(at_ms=begun, by_ms=ended)]:
-                return begun if ended is None else ended
-            case [last]:
-                return last.at_ms
-            case _:
-                return 0
+        if not self.recording.history:
+            return 0
+        last = self.recording.history[-1]
+        return last.ended_ms if isinstance(last, Sent) else last.at_ms
 
     async def _advance(self, ms: int) -> None:
         before = self._clock()

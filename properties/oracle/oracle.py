@@ -185,7 +185,7 @@ class Oracle:
             known = {g for r in self._search.requests.values() for g in r.group_ids}
             named = sorted(known) or [""]
         self._search.requests[request.id] = Request(
-            incoming, tuple(named), event.at_ms, event.at_ms if event.by_ms is None else event.by_ms
+            incoming, tuple(named), event.at_ms, event.ended_ms
         )
         self._candidates = [
             replace(c, unapplied=(*c.unapplied, request.id)) for c in self._candidates

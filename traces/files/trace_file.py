@@ -202,11 +202,10 @@ class TraceFile:
     def _step(self, number: int, event: Event) -> dict[str, Any]:
         match event:
             case Sent(request=request):
-                latest = event.at_ms if event.by_ms is None else event.by_ms
                 return {
                     "step": number,
                     "do": "send",
-                    "at_ms": [event.at_ms, latest],
+                    "at_ms": [event.at_ms, event.ended_ms],
                     "member": self._sender(request.id),
                     "connection": request.connection,
                     "client_id": request.client_id,

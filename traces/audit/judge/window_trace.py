@@ -118,8 +118,7 @@ def _until(
 def _moved(event: Event, base: int) -> Event:
     match event:
         case Sent():
-            by_ms = event.at_ms if event.by_ms is None else event.by_ms
-            return Sent(event.at_ms - base, event.request, by_ms - base)
+            return Sent(event.at_ms - base, event.request, event.ended_ms - base)
         case Answered(answer=answer):
             return Answered(Answer(answer.id, answer.at_ms - base, answer.body, answer.findings))
     raise TypeError(f"{type(event).__name__} is nothing that a log shows")

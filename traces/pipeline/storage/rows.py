@@ -27,7 +27,7 @@ def _row(event: Event, senders: Mapping[str, str]) -> Row:
             return {
                 "do": "send",
                 "at_ms": event.at_ms,
-                "by_ms": event.at_ms if event.by_ms is None else event.by_ms,
+                "by_ms": event.ended_ms,
                 "id": request.id,
                 "member": senders.get(request.id, request.connection),
                 "connection": request.connection,
