@@ -20,7 +20,7 @@ from functools import partial
 
 from fencepost.conformance.catalogue.registry import Entry, as_entry
 from fencepost.conformance.catalogue.set_up import SetUp
-from fencepost.conformance.certify.set_up import IsRefused, SetUps, usual_way
+from fencepost.conformance.certify.set_up import RefusedStep, SetUps, usual_way
 from fencepost.conformance.execution.case_result import case_result, failed, unsupported
 from fencepost.conformance.execution.controls import Controls, Watched
 from fencepost.conformance.execution.coverage import coverage_of
@@ -241,7 +241,7 @@ class OpenTarget:
         return result
 
     async def _tried(
-        self, entry: Entry, way: SetUp, is_refused: IsRefused | None = None
+        self, entry: Entry, way: SetUp, refused_step: RefusedStep | None = None
     ) -> CaseResult:
         case = self._written(entry, self.config, way)
         if entry.id in self.options.skip:
@@ -264,7 +264,7 @@ class OpenTarget:
             last = attempt >= _ATTEMPTS and not suspicions.seen
             result = await self._attempt(entry, case, way, last=last, seen_ms=seen_ms)
             result = replace(result, attempts=attempt, seconds=time.monotonic() - began)
-            if self._watched is None or (is_refused is not None and is_refused(result)):
+            if self._watched is None or (refused_step and refused_step(result)):
                 return result
             if may_be_the_link(result):
                 if suspicions.confirmed_by(result):
@@ -274,7 +274,8 @@ class OpenTarget:
         return suspicions.weighed(result)
 
     async def _is_calm(self) -> bool:
-        return self._watched is not None and await self._watched.calm(_CALM_WITHIN_S)
+        watched = self._watched
+        return watched is not None and await watched.meter.calms_down(self.lag_ms, _CALM_WITHIN_S)
 
     def _written(self, entry: Entry, config: Config, way: SetUp | None = None) -> Case:
         """The case as it is written for this target, set up in the usual way or another."""

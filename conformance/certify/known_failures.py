@@ -25,7 +25,7 @@ from fencepost.conformance.execution.outcome import CaseResult, Outcome
 from fencepost.conformance.plans.plan import LEAST_LAG_MS
 from fencepost.model.revision import Revision
 from fencepost.properties.mutants.attribution import departures_in
-from fencepost.properties.oracle.fingerprint import Fingerprint, broken_rule, without_names
+from fencepost.properties.oracle.fingerprint import broken_rule, without_names
 from fencepost.traces.files.bad_input import BadInputError
 from fencepost.traces.files.bounded import DocumentError, read_json
 from fencepost.traces.files.schema import schema_error
@@ -79,11 +79,6 @@ class KnownFailure:
     intermittent: bool = False
     anywhere: bool = False
     cause: str = ""
-
-    @property
-    def fingerprint(self) -> Fingerprint:
-        """The fingerprint as far as an entry holds it; compare it `by_observed`, in any case."""
-        return Fingerprint(self.rule, observed=without_names(self.observed))
 
     def shows_as(self, observed: str) -> bool:
         """Whether an observed signature is that of this entry."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import product
 
 from fencepost.conformance.catalogue.registry import Entry
@@ -25,8 +26,8 @@ from fencepost.traces.text.words import plural
 _MEMBER_ID_REQUIRED_SINCE = 4
 _DELAY = "group.initial.rebalance.delay.ms"
 
-IsRefused = Callable[[CaseResult], bool]
-Try = Callable[[SetUp, IsRefused], Awaitable[CaseResult]]
+RefusedStep = Callable[[CaseResult], RequestStep | None]
+Try = Callable[[SetUp, RefusedStep], Awaitable[CaseResult]]
 """Tries a case in a way, until there is a result, or one attempt whose set-up is refused."""
 
 
@@ -78,7 +79,7 @@ class SetUps:
 
         Another way counts if its own set-up is not refused, and it passes or fails.
         """
-        refused = self._refused_step(entry, first, self.usual)
+        refused = self._refused_step(entry, self.usual, first)
         violation = first.violation
         is_its_rule = violation and not set(violation.decided_by).isdisjoint(first.case.rules)
         steps = [] if refused is None or is_its_rule else [refused]
@@ -86,12 +87,9 @@ class SetUps:
             case = self._written(entry, first, way)
             if any(_sends(case, step) for step in steps):
                 continue
-
-            def is_refused(result: CaseResult, way: SetUp = way) -> bool:
-                return self._refused_step(entry, result, way) is not None
-
-            result = await attempt(way, is_refused)
-            if (refused := self._refused_step(entry, result, way)) is not None:
+            refused_step = partial(self._refused_step, entry, way)
+            result = await attempt(way, refused_step)
+            if (refused := refused_step(result)) is not None:
                 steps.append(refused)
             elif result.outcome is Outcome.UNKNOWN:
                 break  # a set-up that works is enough
@@ -123,7 +121,7 @@ class SetUps:
             for (way, refusal), count in counts.most_common()
         )
 
-    def _refused_step(self, entry: Entry, result: CaseResult, way: SetUp) -> RequestStep | None:
+    def _refused_step(self, entry: Entry, way: SetUp, result: CaseResult) -> RequestStep | None:
         """The request of the set-up that was refused."""
         violation, recording = result.violation, result.recording
         if result.outcome is not Outcome.FAIL or violation is None or recording is None:

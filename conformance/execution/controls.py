@@ -18,8 +18,6 @@ from fencepost.conformance.plans.plan import LEAST_LAG_MS, times_for
 from fencepost.conformance.targets.target import Place, Placed, Target
 from fencepost.model.coordinator import AsyncCoordinator, Config, Hello
 
-_CALM_S, _LOOK_S = 2.0, 0.25
-
 Scope = Callable[[str], AbstractAsyncContextManager[AsyncCoordinator]]
 
 
@@ -31,18 +29,6 @@ class Watched:
     round_s: float = 0.0
     lag_ms: int = LEAST_LAG_MS
     place: Place | None = None
-
-    async def calm(self, within_s: float) -> bool:
-        """Wait until the target was as quick for a while as when the control began.
-
-        False: it wasn't in `within_s` seconds.
-        """
-        limit = time.monotonic() + within_s
-        while (now := time.monotonic()) < limit:
-            if self.meter.lag_ms(now - _CALM_S, now) <= self.lag_ms:
-                return True
-            await asyncio.sleep(_LOOK_S)
-        return False
 
 
 class Controls:

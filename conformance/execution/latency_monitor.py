@@ -14,7 +14,7 @@ import contextlib
 import itertools
 import time
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -48,6 +48,9 @@ _NEAR_S = 1.0
 _ANSWER_CAP_S = 30.0
 _LONGEST_LAG_S = 15.0
 _POLL_S = 0.1
+_CALM_S = 2.0
+"""A target is calm that was quick for so long."""
+
 _UNKNOWN_MEMBER_ID = 25
 
 
@@ -178,26 +181,40 @@ class LagMeter:
 
     async def timers_seen(self, ended: float, within_s: float) -> None:
         """Wait until timers were tried that ran at a time, but no longer than so many seconds."""
-        limit = time.monotonic() + within_s
         failed = self.failed_rounds
-        while time.monotonic() < limit:
-            if any(r.ended >= ended for r in self.rounds[-2:]):
-                return
-            if not self.rounds and self.failed_rounds > failed:
-                return
-            await asyncio.sleep(_POLL_S)
+
+        def were_tried() -> bool:
+            tried = any(r.ended >= ended for r in self.rounds[-2:])
+            return tried or (not self.rounds and self.failed_rounds > failed)
+
+        await _comes_true(were_tried, within_s)
 
     async def recovers(self, within_s: float) -> bool:
         """Wait until a request of the control is answered; False: none was, in so many seconds."""
         begun = time.monotonic()
-        while not self.has_answered_since(begun):
-            if time.monotonic() - begun > within_s:
-                return False
-            await asyncio.sleep(_POLL_S)
-        return True
+        return await _comes_true(lambda: self.has_answered_since(begun), within_s)
+
+    async def calms_down(self, lag_ms: int, within_s: float) -> bool:
+        """Wait until the lag was no more than so many ms for a while; False: not in this time."""
+
+        def was_calm() -> bool:
+            now = time.monotonic()
+            return self.lag_ms(now - _CALM_S, now) <= lag_ms
+
+        return await _comes_true(was_calm, within_s)
 
     def _was_down(self, began: float, ended: float) -> bool:
         return any(down <= ended and up >= began for down, up in self.outages)
+
+
+async def _comes_true(holds: Callable[[], bool], within_s: float) -> bool:
+    """Wait until this holds; False: it didn't in so many seconds."""
+    limit = time.monotonic() + within_s
+    while not holds():
+        if time.monotonic() > limit:
+            return False
+        await asyncio.sleep(_POLL_S)
+    return True
 
 
 class Control:

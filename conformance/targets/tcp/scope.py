@@ -226,11 +226,10 @@ class TcpScope(AsyncCoordinator):
         return found[0] if found else self._cluster.anchor
 
     async def _coordinator(self, group_id: str) -> Address:
-        if group_id:
-            self._coordinators.setdefault(group_id, None)
-        if not group_id or self._is_sure:  # some name no coordinator for ""; any may refuse it
+        if not group_id:  # some name no coordinator for it; any may refuse it
             return self._cluster.anchor
-        known = self._coordinators.get(group_id)
+        known = self._cluster.anchor if self._is_sure else self._coordinators.get(group_id)
+        self._coordinators[group_id] = known
         if known is not None:
             return known
         try:

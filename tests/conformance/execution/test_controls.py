@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 
 from support.real_clock import QUICK, RealClockModel, RealClockTarget
 from support.virtual_clock import at_once
 
-from fencepost.conformance.execution.controls import Controls, Watched
-from fencepost.conformance.execution.latency_monitor import LagMeter
+from fencepost.conformance.execution.controls import Controls
 from fencepost.model.coordinator import AsyncCoordinator
 
 
@@ -101,21 +99,3 @@ async def test_a_target_that_has_no_places_has_one_control() -> None:
         first = await watch.first(RealClockTarget())
         async with watch.beside(RealClockModel(), first, alone=True) as watched:
             assert watched is first
-
-
-@at_once
-async def test_a_target_is_calm_when_it_was_quick_for_a_while() -> None:
-    watched = Watched(LagMeter(), lag_ms=300)
-    assert await watched.calm(within_s=20)
-    begun = time.monotonic()
-    watched.meter.note(0.5)
-    assert await watched.calm(within_s=20)
-    assert 2 < time.monotonic() - begun < 5
-
-
-@at_once
-async def test_a_target_that_stays_late_is_not_waited_for() -> None:
-    watched = Watched(LagMeter(waiting=[time.monotonic() - 1]), lag_ms=300)
-    begun = time.monotonic()
-    assert not await watched.calm(within_s=20)
-    assert 20 <= time.monotonic() - begun < 21

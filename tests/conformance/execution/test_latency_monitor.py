@@ -179,6 +179,24 @@ async def test_a_cut_is_told_from_the_end_of_the_target() -> None:
     assert not await measured.meter.recovers(5)
 
 
+@at_once
+async def test_a_target_is_calm_when_it_was_quick_for_a_while() -> None:
+    meter = LagMeter()
+    assert await meter.calms_down(300, within_s=20)
+    begun = time.monotonic()
+    meter.note(0.5)
+    assert await meter.calms_down(300, within_s=20)
+    assert 2 < time.monotonic() - begun < 5
+
+
+@at_once
+async def test_a_target_that_stays_late_is_not_waited_for() -> None:
+    meter = LagMeter(waiting=[time.monotonic() - 1])
+    begun = time.monotonic()
+    assert not await meter.calms_down(300, within_s=20)
+    assert 20 <= time.monotonic() - begun < 21
+
+
 # The control.
 
 
