@@ -50,7 +50,7 @@ from fencepost.model.coordinator import Answer, Config
 from fencepost.model.history import Answered, Disconnected, Event, Handled, Passed, Restarted, Sent
 from fencepost.model.machine.machine import Machine
 from fencepost.model.messages.draft_messages import ALL_APIS
-from fencepost.model.messages.messages import JoinGroupResponse, groups_of
+from fencepost.model.messages.messages import JoinGroupResponse
 from fencepost.model.messages.shapes import Message, ShapeError
 from fencepost.model.revision import Revision
 from fencepost.model.state.fast_replace import replace
@@ -68,7 +68,7 @@ from fencepost.properties.oracle.answer_match import (
 )
 from fencepost.properties.oracle.candidate import Candidate, Emitted, merged
 from fencepost.properties.oracle.fingerprint import broken_rule
-from fencepost.properties.oracle.search import Request, Search, TooManyError
+from fencepost.properties.oracle.search import Search, TooManyError
 from fencepost.properties.oracle.verdict import Allowed, Verdict, Violation, Wrong
 
 _NOTED = Level.MAY
@@ -180,13 +180,7 @@ class Oracle:
             message,
             FRESH + request.id,
         )
-        named = groups_of(message, request.version)
-        if named is None:
-            known = {g for r in self._search.requests.values() for g in r.group_ids}
-            named = sorted(known) or [""]
-        self._search.requests[request.id] = Request(
-            incoming, tuple(named), event.at_ms, event.ended_ms
-        )
+        self._search.sent(incoming, event.at_ms, event.ended_ms)
         self._candidates = [
             replace(c, unapplied=(*c.unapplied, request.id)) for c in self._candidates
         ]

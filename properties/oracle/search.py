@@ -15,6 +15,7 @@ from typing import NamedTuple
 from fencepost.model.machine.answers import about_nothing
 from fencepost.model.machine.answers import merged as merged_rows
 from fencepost.model.machine.machine import Machine
+from fencepost.model.messages.messages import groups_of
 from fencepost.model.state.fast_replace import replace
 from fencepost.model.state.group import CLEANUP, Timer
 from fencepost.model.state.work import Emission, Incoming, Outcome, Span
@@ -27,12 +28,13 @@ FOREVER = 10**15
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A request that was sent, and the groups that it is about."""
+    """A request that was sent, and the groups that it is about; `of_all`: all that there are."""
 
     incoming: Incoming
     group_ids: tuple[str, ...]
     sent_ms: int
     written_ms: int
+    of_all: bool = False
 
 
 class Step(NamedTuple):
@@ -67,6 +69,22 @@ class Search:
     decided: dict[str, set[str]] = field(default_factory=dict)
     still: bool = False
     remembers: bool = False
+
+    def sent(self, incoming: Incoming, sent_ms: int, written_ms: int) -> None:
+        """Take in a request.
+
+        One that asks for all groups may be handled after later ones, so it is about their groups,
+        too.
+        """
+        named = groups_of(incoming.message, incoming.version)
+        known = {g for request in self.requests.values() for g in request.group_ids}
+        every = tuple(sorted(known.union(named or ()))) or ("",)
+        of_all = named is None
+        asked = every if named is None else tuple(named)
+        self.requests[incoming.id] = Request(incoming, asked, sent_ms, written_ms, of_all)
+        if len(every) > len(known):
+            for request in [r for r in self.requests.values() if r.of_all]:
+                self.requests[request.incoming.id] = replace(request, group_ids=every)
 
     def explore(
         self,

@@ -12,7 +12,7 @@ from support.told import Told, late
 from support.world import PARKED, D, Reply, S
 
 from fencepost.conformance.targets import in_process
-from fencepost.model.history import Answered, Disconnected, Event, Handled, Passed
+from fencepost.model.history import Answered, Disconnected, Event, Handled, Passed, Sent
 from fencepost.model.machine.machine import Machine
 from fencepost.model.revisions.base import KAFKA_4
 from fencepost.model.table.table import Level
@@ -221,6 +221,31 @@ def test_groups_may_be_listed_before_anything_else_is_asked() -> None:
 
 
 LAG = 50
+
+
+def listed_beside_the_first_join(*order: int) -> Oracle:
+    """A list and the join that makes the group: sent, answered; sent, answered; in this order."""
+    world = Told()
+    join = world.join("x")
+    listed = world.send("admin", "ListGroups", 4, {"statesFilter": []})
+    assert [group["groupId"] for group in listed.body["groups"]] == ["g"]
+    parts = [event for event in world.history if isinstance(event, Sent | Answered)]
+    assert [type(event) for event in parts] == [Sent, Answered] * 2
+    assert join.error == "MEMBER_ID_REQUIRED"
+    return judge(KAFKA_4, {}, [parts[i] for i in order], lag_ms=LAG)
+
+
+LIST_SENT, LISTED, JOIN_SENT, JOINED = 2, 3, 0, 1
+
+
+def test_a_list_that_was_asked_for_before_the_first_join_may_show_its_group() -> None:
+    assert holds(listed_beside_the_first_join(LIST_SENT, JOIN_SENT, JOINED, LISTED))
+    assert holds(listed_beside_the_first_join(LIST_SENT, JOIN_SENT, LISTED, JOINED))
+
+
+def test_a_group_that_is_listed_before_anybody_named_it_is_a_lie() -> None:
+    early = listed_beside_the_first_join(LIST_SENT, LISTED, JOIN_SENT, JOINED)
+    assert wrong(early) == (Wrong.ANSWER, "2")
 
 
 @dataclass
