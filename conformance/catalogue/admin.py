@@ -99,6 +99,15 @@ def group_is_listed(s: Script) -> None:
     s.list_groups()
 
 
+@case("LIST-GROUP", "JOIN-DYNAMIC-EMPTY", apis=_LIST)
+def groups_of_ids_that_were_handed_out(s: Script) -> None:
+    """Who is only given an id has made the group: it is listed later on, and at once."""
+    s.join("a", member_id="", wait=True, settle=True)
+    s.list_groups()
+    s.join("b", member_id="", group="h", wait=True)
+    s.list_groups()
+
+
 @case("LIST-GROUP", apis=(("ListGroups", 4),))
 def groups_by_state(s: Script) -> None:
     """From version 4 on groups are listed with their state and can be chosen by it."""

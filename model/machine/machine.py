@@ -27,7 +27,7 @@ from fencepost.model.messages.messages import (
 )
 from fencepost.model.revision import Revision
 from fencepost.model.state.fast_replace import replace
-from fencepost.model.state.group import CLEANUP, JOIN, SESSION, WRITE, Group, Timer
+from fencepost.model.state.group import CLEANUP, CREATION, JOIN, SESSION, WRITE, Group, Timer
 from fencepost.model.state.work import Effect, Emission, Incoming, Outcome, Span, Work
 from fencepost.model.table.effects import Do
 from fencepost.model.table.table import Rule
@@ -145,14 +145,16 @@ class Machine:
                 answer = answers.fetched(group, message, request.version, group_id, rule)
                 return self._distorted(_unchanged(group, request, answer, rule))
             case DescribeGroupsRequest():
-                point = (request.version, here, features.state(group))
+                shown = group if group is None or group.is_shown else None
+                point = (request.version, here, features.state(shown))
                 rule = self._tables["DescribeGroups"].decide(point)
-                row = answers.described(group, group_id, rule)
+                row = answers.described(shown, group_id, rule)
                 return self._distorted(_unchanged(group, request, row, rule))
             case ListGroupsRequest():
-                point = (request.version, here, features.state(group))
+                shown = group if group is None or group.is_shown else None
+                point = (request.version, here, features.state(shown))
                 rule = self._tables["ListGroups"].decide(point)
-                rows = answers.listed(group, message, group_id, rule)
+                rows = answers.listed(shown, message, group_id, rule)
                 return self._distorted(_unchanged(group, request, rows, rule))
             case _:
                 base, finish = translate(self, group, request)
@@ -164,6 +166,8 @@ class Machine:
     def expire(self, group: Group, timer: Timer, span: Span) -> tuple[Outcome, ...]:
         """Let a timer of the group reach its deadline."""
         work = Work(group.without_timer(timer.kind, timer.subject), span)
+        if timer.kind == CREATION:
+            return (work.outcome(),)
         if timer.kind == SESSION:
             work.caller = timer.subject
             rule = self._tables["session timeout"].decide(

@@ -21,13 +21,15 @@ JOIN = "join"
 SYNC = "sync"
 CLEANUP = "cleanup"
 WRITE = "write"
+CREATION = "creation"
 
 
 class Timer(NamedTuple):
     """A deadline in ms, somewhere in [earliest, latest].
 
     `kind`: `session` (subject: a member or pending id), `join`, `sync` or
-    `write` (subject ""): the assignments are written, but that isn't done yet.
+    `write` (subject ""): the assignments are written, but that isn't done yet; `creation` (""): so
+    is the group itself, and who lists or describes groups doesn't see it (only in a departure).
     `cleanup` is none that a group holds: see `Machine.may_clean`.
     """
 
@@ -116,6 +118,11 @@ class Group:
     offsets: tuple[Offset, ...] = ()
     stored: Group | None = field(default=None)
     remembers_newcomer: bool = False
+
+    @property
+    def is_shown(self) -> bool:
+        """Tell whether who lists or describes groups sees it."""
+        return all(timer.kind != CREATION for timer in self.timers)
 
     def member(self, member_id: str) -> Member | None:
         """Return the member of this id, or None."""

@@ -14,7 +14,7 @@ from fencepost.model.machine.perform_rebalance import rebalance
 from fencepost.model.messages.messages import JoinGroupResponse, SyncGroupResponse
 from fencepost.model.messages.shapes import Message
 from fencepost.model.state.fast_replace import replace
-from fencepost.model.state.group import SESSION, Group, InitialDelay, Member
+from fencepost.model.state.group import CREATION, SESSION, Group, InitialDelay, Member
 from fencepost.model.state.work import Effect, Emission, Work
 from fencepost.model.table.cells import ABSENT, when
 from fencepost.model.table.effects import Do
@@ -88,6 +88,11 @@ def _old_session(before: Group, work: Work) -> None:
 def _kept_when_made(before: Group, work: Work) -> None:
     if before == Group():
         work.group = replace(work.group, stored=Group())
+
+
+def _unseen_when_made(before: Group, work: Work) -> None:
+    if before == Group():
+        work.set_timer(CREATION, "", 1)
 
 
 def _still_new(before: Group, work: Work) -> None:
@@ -306,6 +311,13 @@ DEPARTURES: Mapping[str, Departure] = {
             _NEW,
             dict.fromkeys(_MAKING, afterwards(_kept_when_made)),
             Level.SHOULD,  # nobody is fenced or let in by it; the KIP says nothing of such a group
+        ),
+        Departure(
+            "unseen-at-first",
+            "a group that was just made is neither listed nor described",
+            _NEW,
+            dict.fromkeys(_MAKING, afterwards(_unseen_when_made)),
+            Level.SHOULD,  # nobody's membership hangs on what an administrator is shown
         ),
         Departure(
             "absent-group-not-found",

@@ -14,6 +14,8 @@ from support.findings import TRACES
 from fencepost.traces.files.trace_file import TraceFile
 
 MOST_S = 240
+TRIES = {"unseen-at-first": 4}
+"""So often it is tried: it shows only if the answer to a list is quicker than a write."""
 
 
 @pytest.mark.parametrize("path", TRACES, ids=lambda path: path.stem)
@@ -21,11 +23,14 @@ def test_a_finding_is_found_again(path: Path) -> None:
     if shutil.which("java") is None or shutil.which("mvn") is None:
         pytest.skip("Java or Maven is not on this machine")
     target = str(TraceFile.read(path).provenance["target"])
-    ended = subprocess.run(
-        [sys.executable, "-c", RUN, "replay", str(path), target],
-        capture_output=True,
-        text=True,
-        timeout=MOST_S,
-        check=False,
-    )
-    assert ended.returncode == 0, ended.stdout + ended.stderr
+    for _ in range(TRIES.get(path.stem, 1)):
+        ended = subprocess.run(
+            [sys.executable, "-c", RUN, "replay", str(path), target],
+            capture_output=True,
+            text=True,
+            timeout=MOST_S,
+            check=False,
+        )
+        if ended.returncode == 0:
+            return
+    raise AssertionError(ended.stdout + ended.stderr)
