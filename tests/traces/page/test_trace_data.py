@@ -36,8 +36,9 @@ def test_changes_add_up_to_the_state_that_the_model_is_in(path: Any) -> None:
             assert state.get(name) != value, "a change that changes nothing"
         update(state, step.get("ch", {}))
         if beside:
-            group = beside[-1].outcome.group
-            assert state["state"] == ("absent" if group is None else group.state.value)
+            group, of_several = beside[-1].outcome.group, f"group {beside[-1].group_id} · state"
+            shown = state.get(of_several, state["state"])
+            assert shown == ("absent" if group is None else group.state.value)
 
 
 def update(state: dict[str, str], changes: dict[str, str | None]) -> None:
