@@ -9,7 +9,7 @@ Bodies are JSON objects as in `fencepost.model.messages.messages`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
@@ -75,6 +75,16 @@ class Answer:
     at_ms: int
     body: Body | None
     findings: tuple[str, ...] = ()
+
+
+def codes_in(body: Body) -> Iterator[int]:
+    """Yield all error codes of an answer: at the top and in any row."""
+    if isinstance(code := body.get("errorCode"), int):
+        yield code
+    for value in body.values():
+        for row in value if isinstance(value, list) else ():
+            if isinstance(row, dict):
+                yield from codes_in(row)
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,14 @@ from fencepost.conformance.plans.plan import (
     times_for,
 )
 from fencepost.conformance.targets.target import Clocked, Hints
-from fencepost.model.coordinator import Answer, AsyncCoordinator, Config, Hello, Send
+from fencepost.model.coordinator import (
+    Answer,
+    AsyncCoordinator,
+    Config,
+    Hello,
+    Send,
+    codes_in,
+)
 from fencepost.model.history import Answered, Disconnected, Event, Handled, Passed, Restarted, Sent
 from fencepost.model.messages.draft_messages import ALL_APIS
 from fencepost.model.messages.messages import LeaveGroupRequest, LeavingMember
@@ -230,7 +237,7 @@ class CaseRun:
             ask = self._open.pop(answer.id, None)
             if ask is None or answer.body is None:
                 continue
-            self.recording.moved |= answer.body.get("errorCode") in _MOVED
+            self.recording.moved |= not _MOVED.isdisjoint(codes_in(answer.body))
             self._knowledge.learn(ask.who, ask.api, answer.body, self._bodies[answer.id])
 
     def _stamped(self, answer: Answer, read_ms: int | None) -> Answer:

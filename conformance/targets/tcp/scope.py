@@ -28,7 +28,7 @@ from fencepost.conformance.targets.tcp.connection import (
     Stray,
 )
 from fencepost.conformance.targets.tcp.namespacing import Names, groups_in
-from fencepost.conformance.targets.tcp.security import codes_in, refusal
+from fencepost.conformance.targets.tcp.security import refusal
 from fencepost.conformance.targets.tcp.wire import encode_message
 from fencepost.model.coordinator import (
     Answer,
@@ -40,6 +40,7 @@ from fencepost.model.coordinator import (
     Reset,
     Send,
     UnsupportedError,
+    codes_in,
 )
 from fencepost.model.messages.messages import APIS
 from fencepost.model.messages.shapes import ShapeError

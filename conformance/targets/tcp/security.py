@@ -13,10 +13,12 @@ patterns); Python's `ssl`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from fencepost.model.coordinator import codes_in
 
 if TYPE_CHECKING:
     import ssl
@@ -165,13 +167,3 @@ def refusal(body: Mapping[str, Any]) -> str | None:
     """The error by which an answer refuses access to something, if it does."""
     found = _REFUSALS.keys() & set(codes_in(body))
     return _REFUSALS[min(found)] if found else None
-
-
-def codes_in(body: Mapping[str, Any]) -> Iterator[int]:
-    """All error codes of an answer: at the top and in any row."""
-    if isinstance(code := body.get("errorCode"), int):
-        yield code
-    for value in body.values():
-        for row in value if isinstance(value, list) else ():
-            if isinstance(row, dict):
-                yield from codes_in(row)

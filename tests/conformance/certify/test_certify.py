@@ -428,6 +428,20 @@ async def test_who_moved_meanwhile_is_not_judged(code: int) -> None:
     assert result.message == "the coordinator moved or was loading meanwhile"
 
 
+@pytest.mark.parametrize("code", [14, 16])
+async def test_who_moved_may_say_so_in_a_row_alone(code: int) -> None:
+    def moved(body: dict[str, Any]) -> dict[str, Any]:
+        (topic,) = body["topics"]
+        rows = [{**row, "errorCode": code} for row in topic["partitions"]]
+        return {**body, "topics": [{**topic, "partitions": rows}]}
+
+    lie = about("OffsetCommit", None, moved)
+    target = LyingTarget(lie)
+    (result,) = (await certified(target, "COMMIT-INSTANCE-FENCED/zombie-commits")).results
+    assert result.outcome is Outcome.UNKNOWN
+    assert result.message == "the coordinator moved or was loading meanwhile"
+
+
 async def test_progress_is_told_of_each_case() -> None:
     told: list[CaseResult] = []
     certificate = await certified(LyingTarget(), NO_GROUP, FIRST, progress=told.append)
