@@ -23,6 +23,7 @@ def test_a_finding_is_found_again(path: Path) -> None:
     if shutil.which("java") is None or shutil.which("mvn") is None:
         pytest.skip("Java or Maven is not on this machine")
     target = str(TraceFile.read(path).provenance["target"])
+    said = ""
     for _ in range(TRIES.get(path.stem, 1)):
         ended = subprocess.run(
             [sys.executable, "-c", RUN, "replay", str(path), target],
@@ -33,4 +34,5 @@ def test_a_finding_is_found_again(path: Path) -> None:
         )
         if ended.returncode == 0:
             return
-    raise AssertionError(ended.stdout + ended.stderr)
+        said += ended.stdout + ended.stderr
+    raise AssertionError(said)
