@@ -30,20 +30,14 @@ from fencepost.conformance.plans.plan import (
     times_for,
 )
 from fencepost.conformance.targets.target import Clocked, Hints
-from fencepost.model.coordinator import (
-    Answer,
-    AsyncCoordinator,
-    Config,
-    Hello,
-    Send,
-    codes_in,
-)
+from fencepost.model.coordinator import Answer, AsyncCoordinator, Config, Hello, Send, codes_in
 from fencepost.model.history import Answered, Disconnected, Event, Handled, Passed, Restarted, Sent
 from fencepost.model.messages.draft_messages import ALL_APIS
 from fencepost.model.messages.messages import LeaveGroupRequest, LeavingMember
 from fencepost.model.messages.shapes import Message, ShapeError, wire_fields
 from fencepost.model.revision import Revision
 from fencepost.model.state.fast_replace import replace
+from fencepost.model.table.errors import MOVING
 from fencepost.properties.oracle.verdict import Verdict
 
 WAIT_CAP_MS = 120_000
@@ -56,7 +50,6 @@ _LONGEST_SLICE_MS = 400
 
 _NO_HINTS = Hints()
 _BATCHES_SINCE = 3
-_MOVED = {14, 15, 16}
 _PARKED = {"JoinGroup", "SyncGroup"}
 """What waits for its answer.  Another request that is sent away was not handled."""
 
@@ -237,7 +230,7 @@ class CaseRun:
             ask = self._open.pop(answer.id, None)
             if ask is None or answer.body is None:
                 continue
-            self.recording.moved |= not _MOVED.isdisjoint(codes_in(answer.body))
+            self.recording.moved |= not MOVING.isdisjoint(codes_in(answer.body))
             self._knowledge.learn(ask.who, ask.api, answer.body, self._bodies[answer.id])
 
     def _stamped(self, answer: Answer, read_ms: int | None) -> Answer:

@@ -145,13 +145,13 @@ class Machine:
                 answer = answers.fetched(group, message, request.version, group_id, rule)
                 return self._distorted(_unchanged(group, request, answer, rule))
             case DescribeGroupsRequest():
-                shown = group if group is None or group.is_shown else None
+                shown = _shown(group)
                 point = (request.version, here, features.state(shown))
                 rule = self._tables["DescribeGroups"].decide(point)
                 row = answers.described(shown, group_id, rule)
                 return self._distorted(_unchanged(group, request, row, rule))
             case ListGroupsRequest():
-                shown = group if group is None or group.is_shown else None
+                shown = _shown(group)
                 point = (request.version, here, features.state(shown))
                 rule = self._tables["ListGroups"].decide(point)
                 rows = answers.listed(shown, message, group_id, rule)
@@ -385,6 +385,11 @@ class Machine:
             features.join_phase_point(work.group, Trigger.CHECK)
         )
         return self._perform(work, rule)
+
+
+def _shown(group: Group | None) -> Group | None:
+    """Return the group as who lists or describes groups sees it."""
+    return None if group is not None and group.has_timer(CREATION) else group
 
 
 def _unchanged(

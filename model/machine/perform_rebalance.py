@@ -212,7 +212,7 @@ def take_assignments(work: Work) -> None:
 
     Not those of a second sync while the first one's are written, nor when that is done.
     """
-    if work.request is None or any(timer.kind == WRITE for timer in work.group.timers):
+    if work.request is None or work.group.has_timer(WRITE):
         return
     assert isinstance(work.request.message, SyncGroupRequest)
     given = {a.member_id: a.assignment for a in work.request.message.assignments}
@@ -225,7 +225,7 @@ def begin_write(work: Work) -> None:
 
     A second sync begins no second write.
     """
-    if all(timer.kind != WRITE for timer in work.group.timers):
+    if not work.group.has_timer(WRITE):
         take_assignments(work)
         work.set_timer(WRITE, "", 0)
 

@@ -119,10 +119,9 @@ class Group:
     stored: Group | None = field(default=None)
     remembers_newcomer: bool = False
 
-    @property
-    def is_shown(self) -> bool:
-        """Tell whether who lists or describes groups sees it."""
-        return all(timer.kind != CREATION for timer in self.timers)
+    def has_timer(self, kind: str) -> bool:
+        """Tell whether a timer of this kind runs."""
+        return any(timer.kind == kind for timer in self.timers)
 
     def member(self, member_id: str) -> Member | None:
         """Return the member of this id, or None."""

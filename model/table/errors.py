@@ -36,6 +36,15 @@ class Error(Enum):
     GROUP_INSTANCE_ID_NOT_FOUND = "GROUP_INSTANCE_ID_NOT_FOUND"
 
 
+MOVING = frozenset(
+    {
+        Error.COORDINATOR_LOAD_IN_PROGRESS.value,
+        Error.COORDINATOR_NOT_AVAILABLE.value,
+        Error.NOT_COORDINATOR.value,
+    }
+)
+"""The codes of a coordinator that moved, or isn't ready yet: ask again."""
+
 # All error codes of Kafka up to 4.3; another one in an answer is a finding about its bytes.
 KNOWN_CODES = frozenset(range(-1, 134))
 

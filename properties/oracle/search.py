@@ -55,7 +55,8 @@ class TooManyError(Exception):
 class Search:
     """The steps of one history.
 
-    `requests`: all that were sent; `dropped`: those whose connection is gone, and since when;
+    `requests`: all that were sent; `known`: the groups that they are about; `dropped`: those whose
+    connection is gone, and since when;
     `decided`: the rules that decided each request, on any path; `still`: timers wait, a request is
     being handled (virtual clock); `limit`: how many states may be looked at for one event;
     `remembers`: whether candidates keep their provenance.
@@ -65,6 +66,7 @@ class Search:
     lag_ms: int
     limit: int
     requests: dict[str, Request] = field(default_factory=dict)
+    known: set[str] = field(default_factory=set)
     dropped: dict[str, int] = field(default_factory=dict)
     decided: dict[str, set[str]] = field(default_factory=dict)
     still: bool = False
@@ -77,14 +79,15 @@ class Search:
         too.
         """
         named = groups_of(incoming.message, incoming.version)
-        known = {g for request in self.requests.values() for g in request.group_ids}
-        every = tuple(sorted(known.union(named or ()))) or ("",)
-        of_all = named is None
-        asked = every if named is None else tuple(named)
-        self.requests[incoming.id] = Request(incoming, asked, sent_ms, written_ms, of_all)
-        if len(every) > len(known):
-            for request in [r for r in self.requests.values() if r.of_all]:
-                self.requests[request.incoming.id] = replace(request, group_ids=every)
+        asked = tuple(sorted(self.known) or [""] if named is None else named)
+        request = Request(incoming, asked, sent_ms, written_ms, of_all=named is None)
+        self.requests[incoming.id] = request
+        if self.known.issuperset(asked):
+            return
+        self.known.update(asked)
+        every = tuple(sorted(self.known))
+        for listing in [r for r in self.requests.values() if r.of_all]:
+            self.requests[listing.incoming.id] = replace(listing, group_ids=every)
 
     def explore(
         self,

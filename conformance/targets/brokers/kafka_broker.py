@@ -30,7 +30,8 @@ from fencepost.conformance.targets.brokers.kafka_version import KafkaVersion
 from fencepost.conformance.targets.brokers.started import until_ready
 from fencepost.conformance.targets.tcp.address import Address
 from fencepost.conformance.targets.tcp.admin import Admin, AdminError, Deadlines
-from fencepost.model.table.errors import Error
+from fencepost.model.coordinator import codes_in
+from fencepost.model.table.errors import MOVING
 from fencepost.traces.files.bounded import last_bytes
 
 READY_S = 90.0
@@ -39,12 +40,6 @@ _FORMAT_S = 60.0
 _ATTEMPTS = 5
 _JVM = ("-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Djava.awt.headless=true")
 _ZOOKEEPER = ("org.apache.zookeeper.server.quorum.QuorumPeerMain",)
-_MOVING = {
-    Error.COORDINATOR_LOAD_IN_PROGRESS.value,
-    Error.COORDINATOR_NOT_AVAILABLE.value,
-    Error.NOT_COORDINATOR.value,
-}
-
 
 QUICK_FAILOVER = {
     "broker.session.timeout.ms": "3000",
@@ -178,7 +173,7 @@ class KafkaBroker:
         await admin.open()
         at = await admin.find_coordinator("fencepost-ready")
         answer = await admin.call("DescribeGroups", {"groups": ["fencepost-ready"]}, at)
-        if any(group["errorCode"] in _MOVING for group in answer["groups"]):
+        if not MOVING.isdisjoint(codes_in(answer)):
             raise AdminError("its coordinator still reads the groups")
 
     def _says(self, words: str) -> bool:

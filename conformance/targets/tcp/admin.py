@@ -31,7 +31,7 @@ from fencepost.conformance.targets.tcp.namespacing import PREFIX
 from fencepost.conformance.targets.tcp.security import PLAINTEXT, Security, SecurityError, refusal
 from fencepost.conformance.targets.tcp.wire import API_KEYS
 from fencepost.model.coordinator import CONFIG_DEFAULTS
-from fencepost.model.table.errors import Error, error_name
+from fencepost.model.table.errors import MOVING, Error, error_name
 
 PARTITIONS = 4
 
@@ -41,11 +41,6 @@ _ACCESS = (
 )
 
 _BROKER_RESOURCE = 4
-_ASK_AGAIN = {
-    Error.COORDINATOR_LOAD_IN_PROGRESS.value,
-    Error.COORDINATOR_NOT_AVAILABLE.value,
-    Error.NOT_COORDINATOR.value,
-}
 _HIGHEST = {
     "Metadata": 8,
     "FindCoordinator": 6,
@@ -252,7 +247,7 @@ class Admin:
             if code == Error.NONE.value:
                 return Address(row["host"], row["port"])
             problem = f"it answered {error_name(code)}"
-            if code not in _ASK_AGAIN:
+            if code not in MOVING:
                 raise AdminError(f"FindCoordinator for {group_id!r}: {problem}")
             return None
 
