@@ -3,9 +3,10 @@
 A case passes only if its whole plan was run, every remaining explanation of its history used the
 rules that the case is about, and lag blurs nothing of it.  A violation counts at once if no lag can
 explain it.  One that depends on how late something was counts only while the control group shows
-that the target is quick; it counts as SHOULD at most if the answer itself was right.  What a bad
-network link causes too (lateness, a closed connection) must be seen several times at the same
-request.  Every other result is unknown and is retried; it is never a pass.
+that the target is quick; it counts as SHOULD at most if the answer itself was right.  What may come
+from a bad network link (lateness, a closed connection) or a coordinator that loads must be seen
+several times at the same request.  Every other result is unknown and is retried; it is never a
+pass.
 """
 
 from __future__ import annotations
@@ -24,12 +25,8 @@ from fencepost.conformance.certify.set_up import RefusedStep, SetUps, usual_way
 from fencepost.conformance.execution.case_result import case_result, failed, unsupported
 from fencepost.conformance.execution.controls import Controls, Watched
 from fencepost.conformance.execution.coverage import coverage_of
-from fencepost.conformance.execution.link_faults import (
-    Suspicions,
-    acquitted,
-    is_cut_off,
-    may_be_the_link,
-)
+from fencepost.conformance.execution.link_faults import Suspicions, acquitted, is_cut_off
+from fencepost.conformance.execution.loading import is_loading, passing_cause
 from fencepost.conformance.execution.outcome import CaseResult, Certificate, Outcome, graded
 from fencepost.conformance.execution.realtime_verdict import (
     lag_to_allow_ms,
@@ -266,8 +263,8 @@ class OpenTarget:
             result = replace(result, attempts=attempt, seconds=time.monotonic() - began)
             if self._watched is None or (refused_step and refused_step(result)):
                 return result
-            if may_be_the_link(result):
-                if suspicions.confirmed_by(result):
+            if (cause := passing_cause(result, self._revision)) is not None:
+                if suspicions.confirmed_by(result, cause):
                     return result
             elif result.outcome is not Outcome.UNKNOWN:
                 break
@@ -385,6 +382,8 @@ class OpenTarget:
             await watched.meter.timers_seen(recording.ended, watched.round_s + _PATIENCE_S)
             verdict, again_s = await aside(judge)
             judged_s += again_s
+        if watched is not None and verdict.violation is not None and not recording.moved:
+            recording.moved = await is_loading(coordinator, self.hello, recording)
         result = case_result(case, recording, verdict, self._revision)
         if watched is not None and is_cut_off(result):
             result = await acquitted(result, watched.meter, began)

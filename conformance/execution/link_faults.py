@@ -4,7 +4,8 @@ A late answer or a closed connection may come from the link: a lost packet, a st
 control group can't show what happens to one connection alone.  But a faulty target fails at the
 same request again and again, and a bad link fails anywhere.  So such a failure counts when it was
 seen `SIGHTS` times at the same request, and no attempt passed.  Where the control was cut off, too,
-and could connect again, it doesn't count at all.
+and could connect again, it doesn't count at all.  What a coordinator says while it loads is held to
+the same (`loading.py`).
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from fencepost.conformance.execution.outcome import CaseResult, Outcome
 from fencepost.properties.oracle.verdict import Wrong
 
 SIGHTS = 3
+LINK = "the network link"
 _BACK_S = 5.0
 """A target that answers nobody for so long is gone, which no link explains."""
 
@@ -46,13 +48,15 @@ async def acquitted(result: CaseResult, meter: LagMeter, began: float) -> CaseRe
 
 @dataclass(slots=True)
 class Suspicions:
-    """The failures of one case that the network link may have caused.
+    """The failures of one case that may have another cause than the target.
 
     `attempts`: how often the case is tried in any case; it limits how often a failure must be seen.
+    `cause`: what may have caused the last one.
     """
 
     attempts: int
     seen: list[CaseResult] = field(default_factory=list)
+    cause: str = LINK
 
     @property
     def sights(self) -> int:
@@ -64,9 +68,10 @@ class Suspicions:
         """How often the case is tried: more often once there is a failure to confirm."""
         return self.attempts + (self.sights - 1 if self.seen else 0)
 
-    def confirmed_by(self, result: CaseResult) -> bool:
-        """Note a failure, and return whether it was seen often enough by now."""
+    def confirmed_by(self, result: CaseResult, cause: str) -> bool:
+        """Note a failure that may have a cause, and return whether it was seen often enough."""
         self.seen.append(result)
+        self.cause = cause
         where = _where(result)
         return sum(_where(before) == where for before in self.seen) >= self.sights
 
@@ -77,7 +82,7 @@ class Suspicions:
         if result is not self.seen[-1]:
             notes = (*result.notes, *(f"not seen again: {s.message}" for s in self.seen))
             return replace(result, notes=notes)
-        why = "not seen at the same request each time, so the network link may be the cause"
+        why = f"not seen at the same request each time, so {self.cause} may be the cause"
         why = f"{why}: {result.message}"
         return replace(result, outcome=Outcome.UNKNOWN, message=why, level=result.case.level)
 

@@ -22,6 +22,21 @@ GATES = (
         ),
     ),
     Gate(
+        (4, 0, 0),
+        "a sync with a coordinator that is loading is told so",
+        (
+            SetRule(
+                "SyncGroup",
+                RULES["SYNC-COORDINATOR-LOADING"].but(
+                    answer=Error.REBALANCE_IN_PROGRESS,
+                    because="the rebalance is lost, and older clients don't know that a "
+                    "coordinator loads, so the member must join again",
+                ),
+                "KIP-848 (another coordinator); seen on 3.9.1 (old) and 4.3.0 while they loaded",
+            ),
+        ),
+    ),
+    Gate(
         (3, 0, 0),
         "a pending id that a full group refuses is forgotten",
         (

@@ -111,7 +111,12 @@ class KafkaBroker:
             await self._broker.end()
 
     async def run_again(self, ready_s: float = READY_S) -> None:
-        """Start it again on the same data.  Raises TargetUnavailableError."""
+        """Start it again on the same data, unless it runs; wait until it is ready.
+
+        Raises TargetUnavailableError.
+        """
+        if self._broker is not None and not self._broker.ended:
+            return await self._until_ready(self._broker, ready_s)
         # ZooKeeper takes the killed broker for alive until its session is over, and the next one
         # for a double.
         attempts = _ATTEMPTS if self.version.has_zookeeper else 1
@@ -157,8 +162,11 @@ class KafkaBroker:
 
     async def _run(self, ready_s: float) -> None:
         self._broker = await self._child(["kafka.Kafka", str(self._server_file)])
+        await self._until_ready(self._broker, ready_s)
+
+    async def _until_ready(self, broker: Child, ready_s: float) -> None:
         await until_ready(
-            self._broker,
+            broker,
             self._ask_ready,
             f"Kafka {self.version}",
             ready_s,

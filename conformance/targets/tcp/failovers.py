@@ -22,8 +22,9 @@ class Failovers:
     """Counts the scopes of a broker.
 
     `end`: ends it, or makes it resign; `start`: starts it again, or waits for the next one.  What
-    they raise, all get.  `keeps_connections`: the old coordinator lives, and still answers what it
-    had parked.
+    they raise, all get; a scope that begins later waits for `start` once more, so that none meets a
+    broker that isn't ready.  `keeps_connections`: the old coordinator lives, and still answers what
+    it had parked.
     """
 
     def __init__(
@@ -44,14 +45,18 @@ class Failovers:
         self._up.set()
         self._changed = 0
         self._tasks: set[asyncio.Task[None]] = set()
+        self._mending = asyncio.Lock()
+        self._is_lost = False
+        self._gone: Exception | None = None
         self.count = 0
         self.outages: list[tuple[float, float]] = []
         """When the broker was down, in s of the monotonic clock; one that lasts has no end."""
 
     @asynccontextmanager
     async def taking_part(self) -> AsyncIterator[None]:
-        """A scope, from its first request to its last."""
+        """A scope, from its first request to its last.  Raises what `start` raises."""
         await self._up.wait()
+        await self._mend()
         self._open += 1
         self._look_soon()
         try:
@@ -83,6 +88,20 @@ class Failovers:
         for _, done in self._waiting:
             done.cancel()
 
+    async def _mend(self) -> None:
+        """Wait once more for a broker that did not come back; after that, it is gone."""
+        async with self._mending:
+            if self._gone is not None:
+                raise self._gone
+            if not self._is_lost:
+                return
+            try:
+                await self._start_broker()
+            except Exception as error:
+                self._gone = error
+                raise
+            self._is_lost = False
+
     def _look_soon(self) -> None:
         self._changed += 1
         task = asyncio.create_task(self._look(self._changed))
@@ -110,6 +129,7 @@ class Failovers:
         except Exception as error:  # noqa: BLE001  (each of those that wait gets it)
             result = error
         self.outages[-1] = (down, time.monotonic())
+        self._is_lost = isinstance(result, Exception)
         self.count += 1
         self._up.set()
         for _, done in batch:

@@ -241,11 +241,17 @@ class TcpTarget(Target):
     async def scope(
         self, label: str, *, isolated: bool = False, restarts: bool = False
     ) -> AsyncIterator[AsyncCoordinator]:
-        """Group names and connections of its own; nothing isolates more, in one broker."""
+        """Group names and connections of its own; nothing isolates more, in one broker.
+
+        Raises CoordinatorFailure where the broker did not come back from a restart before.
+        """
         del label, isolated
         async with AsyncExitStack() as stack:
             if restarts and self._failovers is not None:
-                await stack.enter_async_context(self._failovers.taking_part())
+                try:
+                    await stack.enter_async_context(self._failovers.taking_part())
+                except TargetUnavailableError as error:
+                    raise CoordinatorFailure(f"after a restart: {error}") from error
             scope = TcpScope(self)
             stack.push_async_callback(scope.close)
             yield scope

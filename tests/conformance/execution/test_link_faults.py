@@ -17,6 +17,7 @@ from fencepost.conformance.certify.certify import Options, certify
 from fencepost.conformance.execution import latency_monitor
 from fencepost.conformance.execution.latency_monitor import LagMeter
 from fencepost.conformance.execution.link_faults import (
+    LINK,
     SIGHTS,
     Suspicions,
     acquitted,
@@ -66,20 +67,20 @@ def test_the_third_sight_at_the_same_request_counts() -> None:
     cut, late = failure(Wrong.CLOSED), failure(Wrong.SILENCE, late=True)
     suspicions = Suspicions(3)
     assert suspicions.most_attempts == 3
-    assert not suspicions.confirmed_by(cut)
+    assert not suspicions.confirmed_by(cut, LINK)
     assert suspicions.most_attempts == 5
-    assert not suspicions.confirmed_by(late)
-    assert not suspicions.confirmed_by(cut)
-    assert suspicions.confirmed_by(cut)
+    assert not suspicions.confirmed_by(late, LINK)
+    assert not suspicions.confirmed_by(cut, LINK)
+    assert suspicions.confirmed_by(cut, LINK)
 
 
 def test_who_is_tried_once_is_believed_at_once() -> None:
-    assert Suspicions(1).confirmed_by(failure(Wrong.CLOSED))
+    assert Suspicions(1).confirmed_by(failure(Wrong.CLOSED), LINK)
 
 
 def test_a_failure_that_is_not_seen_again_is_told() -> None:
     suspicions, cut, fine = Suspicions(3), failure(Wrong.CLOSED), result_of(CASE)
-    suspicions.confirmed_by(cut)
+    suspicions.confirmed_by(cut, LINK)
     weighed = suspicions.weighed(fine)
     assert weighed.outcome is Outcome.PASS
     assert cut.message in weighed.notes[-1]
@@ -149,7 +150,7 @@ async def test_a_connection_that_ends_each_time_is_the_targets_fault(
 
 @at_once
 async def test_a_wrong_answer_counts_at_once() -> None:
-    lie = about("Heartbeat", None, lambda body: {**body, "errorCode": 0})
+    lie = about("Heartbeat", None, lambda body: {**body, "errorCode": 25})
     result = await attempted(lie)
     assert (result.outcome, result.attempts) == (Outcome.FAIL, 1)
 

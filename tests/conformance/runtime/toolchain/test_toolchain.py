@@ -439,16 +439,17 @@ def test_ports_are_free_and_differ() -> None:
 class Restarts:
     """Ends and starts nothing, and remembers it."""
 
-    def __init__(self, error: Exception | None = None) -> None:
+    def __init__(self, error: Exception | None = None, times: int = 99) -> None:
         self.done: list[str] = []
         self._error = error
+        self._times = times
 
     async def end(self) -> None:
         self.done.append("end")
 
     async def start(self) -> None:
         self.done.append("start")
-        if self._error is not None:
+        if self._error is not None and self.done.count("start") <= self._times:
             raise self._error
 
 
@@ -519,6 +520,27 @@ async def test_all_get_what_a_restart_raises() -> None:
             *(scope(made, lambda: None) for _ in range(3)), return_exceptions=True
         )
     assert ended == [error] * 3
+
+
+async def test_no_scope_begins_on_a_broker_that_did_not_come_back() -> None:
+    error = TargetUnavailableError("it still reads its groups")
+    restarts = Restarts(error, times=1)
+    async with failovers(restarts) as made:
+        with pytest.raises(TargetUnavailableError):
+            await scope(made, lambda: None)
+        assert restarts.done == ["end", "start"]
+        async with made.taking_part(), made.taking_part():
+            assert restarts.done == ["end", "start", "start"]  # it was waited for, and once
+
+
+async def test_a_broker_that_is_gone_is_waited_for_once_more_and_no_more() -> None:
+    error = TargetUnavailableError("it is gone")
+    restarts = Restarts(error)
+    async with failovers(restarts) as made:
+        for _ in range(3):
+            with pytest.raises(TargetUnavailableError, match="it is gone"):
+                await scope(made, lambda: None)
+    assert restarts.done == ["end", "start", "start"]
 
 
 async def test_who_waits_at_the_end_is_cancelled() -> None:

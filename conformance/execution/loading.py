@@ -1,0 +1,73 @@
+"""Tell a fault of the target from what a coordinator says while it reads its groups.
+
+Most APIs say so by their error code, and such a run is not judged.  A Heartbeat is answered as if
+all were well then, and by some coordinators a SyncGroup as if a rebalance were in progress.  So
+after a failure the coordinator is asked whether it is still loading, and such an answer counts only
+once it was seen again and again.
+
+Source: protocol.md section 1; seen on Kafka 3.9.1 (old) and 4.3.0 with many groups to read.
+"""
+
+from __future__ import annotations
+
+import time
+
+from fencepost.conformance.execution.link_faults import LINK, may_be_the_link
+from fencepost.conformance.execution.outcome import CaseResult, Outcome
+from fencepost.conformance.execution.recording import Recording
+from fencepost.model.coordinator import (
+    AsyncCoordinator,
+    CoordinatorFailure,
+    Hello,
+    Send,
+    UnsupportedError,
+    codes_in,
+)
+from fencepost.model.history import Sent
+from fencepost.model.messages.messages import DescribeGroupsRequest
+from fencepost.model.revision import Revision
+from fencepost.model.table.errors import MOVING
+
+WHILE_LOADING = "a coordinator that was loading"
+_WAIT_S = 5.0
+_LOADING = "-COORDINATOR-LOADING"
+
+
+def passing_cause(result: CaseResult, revision: Revision) -> str | None:
+    """What else than a fault of the target may have caused a failure, if anything."""
+    if may_be_the_link(result):
+        return LINK
+    return WHILE_LOADING if may_be_loading(result, revision) else None
+
+
+def may_be_loading(result: CaseResult, revision: Revision) -> bool:
+    """Whether the answer that was wrong is what a coordinator says that loads."""
+    violation, recording = result.violation, result.recording
+    if result.outcome is not Outcome.FAIL or violation is None or recording is None:
+        return False
+    sent = (e.request for e in recording.history if isinstance(e, Sent))
+    api = next((request.api for request in sent if request.id == violation.request_id), None)
+    if api is None or violation.observed is None:
+        return False
+    rules = revision.tables[api].rules()
+    said = {rule.answer.value for rule in rules if rule.answer and rule.id.endswith(_LOADING)}
+    return violation.observed.get("errorCode") in said
+
+
+async def is_loading(coordinator: AsyncCoordinator, hello: Hello, recording: Recording) -> bool:
+    """Whether the coordinator of a case's last group says that it loads, or that it moved."""
+    groups = [e.request.body.get("groupId") for e in recording.history if isinstance(e, Sent)]
+    named = [group for group in groups if group]
+    if not named or "DescribeGroups" not in hello.apis:
+        return False
+    version = hello.apis["DescribeGroups"][0]
+    body = DescribeGroupsRequest(groups=(named[-1],)).to_body(version)
+    ask = Send("loading?", "loading?", "fencepost", "DescribeGroups", version, body)
+    end = time.monotonic() + _WAIT_S
+    try:
+        answers = await coordinator.send(ask)
+        while not (mine := [a for a in answers if a.id == ask.id]) and time.monotonic() < end:
+            answers = await coordinator.advance(1000)
+    except (CoordinatorFailure, UnsupportedError):
+        return False
+    return any(a.body and not MOVING.isdisjoint(codes_in(a.body)) for a in mine)
