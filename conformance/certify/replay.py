@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from fencepost.conformance.catalogue.registry import as_entry
-from fencepost.conformance.certify.certify import Options, certify
+from fencepost.conformance.certify.certify import Options, opened
 from fencepost.conformance.execution.outcome import CaseResult, Outcome
 from fencepost.conformance.execution.recording_trace import trace_of
 from fencepost.conformance.plans.json_form import case_from_json
@@ -25,6 +25,7 @@ from fencepost.properties.oracle.verdict import Verdict
 from fencepost.traces.files.trace_file import TraceFile, TraceFileError, TraceVerdict
 
 EXIT_SAME, EXIT_OTHER = 0, 1
+_DELAY = "group.initial.rebalance.delay.ms"
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,16 +126,21 @@ def sound_trace(
 
 
 async def replay_trace(trace: TraceFile, target: Target) -> Replayed:
-    """Run the recorded plan against a target.  Raises TraceFileError if the file has no plan."""
+    """Run the recorded plan against a target, with the recorded initial delay if it can be chosen.
+
+    Raises TraceFileError if the file has no plan.
+    """
     if trace.plan is None:
         raise TraceFileError(
             "the trace", "plan", "is null", "replay it without a target, or record it again"
         )
-    entry = as_entry(case_from_json(dict(trace.plan)))
-    revision = find_revision(trace.revision)
-    certificate = await certify(target, revision, [entry], Options())
-    result = certificate.results[0]
-    return Replayed(trace.verdict, _today(trace, result, certificate.provenance))
+    case = case_from_json(dict(trace.plan))
+    async with opened(target, find_revision(trace.revision), Options()) as suite:
+        if suite.chooses_settings and _DELAY in trace.config:
+            config = {_DELAY: trace.config[_DELAY], **case.needs.config}
+            case = replace(case, needs=replace(case.needs, config=config))
+        (result,) = suite.set_ups.reported(await suite.run([as_entry(case)]))
+        return Replayed(trace.verdict, _today(trace, result, target.provenance()))
 
 
 def _today(trace: TraceFile, result: CaseResult, provenance: Any) -> TraceVerdict:

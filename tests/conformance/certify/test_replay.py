@@ -14,12 +14,15 @@ from support.runs import KAFKA_4, result_of
 from fencepost.conformance.certify.replay import rejudge
 from fencepost.conformance.cli.cli import main
 from fencepost.conformance.execution.recording_trace import trace_of
+from fencepost.conformance.targets.in_process import ModelCoordinator
 from fencepost.conformance.targets.target import Provenance
+from fencepost.model.coordinator import Config, Reset
 from fencepost.traces.files.trace_file import TraceFile
 from fencepost.traces.forms.formats import TRACE_FORMATS
 
 STORY = "HEARTBEAT-INSTANCE-FENCED/zombie"
 DRAFT = "comment-table-1"
+DELAY = "group.initial.rebalance.delay.ms"
 
 
 def trace(revision: str) -> TraceFile:
@@ -124,6 +127,26 @@ def test_the_plan_on_another_target(violated: Path, replayed: Replayed) -> None:
 def test_the_plan_on_the_same_target(violated: Path, replayed: Replayed) -> None:
     code, out, _ = replayed(violated, f"model:{DRAFT}", "--json")
     assert (code, json.loads(out)["same"]) == (0, True)
+
+
+@pytest.mark.parametrize("delay_ms", [0, 1234])
+def test_the_plan_has_the_initial_delay_that_was_recorded(
+    delay_ms: int, violated: Path, replayed: Replayed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recorded = TraceFile.read(violated)
+    config = {**recorded.config, DELAY: delay_ms}
+    replace(recorded, config=config).write(violated)
+    delays: list[int | None] = []
+    reset = ModelCoordinator.reset
+
+    def noted(self: ModelCoordinator, settings: Config) -> Reset:
+        answer = reset(self, settings)
+        delays.append(answer.config[DELAY])
+        return answer
+
+    monkeypatch.setattr(ModelCoordinator, "reset", noted)
+    replayed(violated, "model:kafka-4")
+    assert delays[-1] == delay_ms
 
 
 def test_evidence_that_was_tampered_with(violated: Path, replayed: Replayed) -> None:
