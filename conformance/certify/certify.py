@@ -50,6 +50,7 @@ from fencepost.model.coordinator import (
 )
 from fencepost.model.revision import Revision
 from fencepost.model.table.table import Level
+from fencepost.properties.mutants.departure import coordinator_of
 from fencepost.properties.oracle.verdict import Verdict
 
 _ATTEMPTS = 3
@@ -358,6 +359,7 @@ class OpenTarget:
             follows=self.options.follows,
             lag_since=lambda since: _allowed_ms(watched, since),
         )
+        run.recording.coordinator = coordinator_of(self._target.name)
         run.recording.calm_ms = min(_SPIKE_MS, calm)
         try:
             recording = await run.run()

@@ -132,7 +132,11 @@ def graded(verdict: Verdict, recording: Recording, revision: Revision) -> Verdic
 def _attribution_of(recording: Recording, revision: Revision) -> Attribution:
     if recording.attribution is None:
         recording.attribution = attributed(
-            revision, recording.config, recording.history, lag_ms=recording.lag_ms
+            revision,
+            recording.config,
+            recording.history,
+            lag_ms=recording.lag_ms,
+            coordinator=recording.coordinator,
         )
     return recording.attribution
 

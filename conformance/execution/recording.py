@@ -34,6 +34,8 @@ class Recording:
     written_for_ms: int = 0
     measured_ms: int = 0
     """The lag that the control showed while it was recorded."""
+    coordinator: str = ""
+    """Which one was tested, as in a departure's `of`; "": unknown."""
     calm_ms: int = 0
     """The lag of the target before the cases began, or of a server that was just restarted."""
     settled: list[int] = field(default_factory=list)

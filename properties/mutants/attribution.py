@@ -6,6 +6,9 @@ something wrong remains, there is no known cause, and what remains is the failur
 explain what was wrong before it.  So a fault that nobody has listed is not put down to a listed one
 that it looks like, or that came first.
 
+Where several would do, those of the coordinator that was tested come first: what it is not known to
+do is the less likely cause.
+
 A departure that changes nothing of what the revision did on its way to the violation explains no
 more than the revision, so it isn't tried.
 """
@@ -70,10 +73,21 @@ def departed_by(base: Revision, cause: str) -> Revision:
 
 
 def attributed(
-    base: Revision, config: Config, history: Sequence[Event], *, lag_ms: int
+    base: Revision,
+    config: Config,
+    history: Sequence[Event],
+    *,
+    lag_ms: int,
+    coordinator: str = "",
 ) -> Attribution:
-    """Attribute a history under a group's settings.  `lag_ms`: as the oracle's."""
+    """Attribute a history under a group's settings.
+
+    `lag_ms`: as the oracle's; `coordinator`: which one was tested, as in a departure's `of`.
+    """
     footprint = Footprint(base)
+
+    def is_strange(together: tuple[Departure, ...]) -> bool:
+        return any(coordinator and d.of and coordinator not in d.of for d in together)
 
     def followed(together: tuple[Departure, ...]) -> _Followed:
         revision = departed(base, together) if together else footprint.revision
@@ -95,12 +109,14 @@ def attributed(
     alone = {name: departed(base, (departure,)) for name, departure in DEPARTURES.items()}
     idle = set(footprint.untouched(alone, config))
     ones = []
-    for departure in (d for name, d in DEPARTURES.items() if name not in idle):
-        one = followed((departure,))
+    singles = [(d,) for name, d in DEPARTURES.items() if name not in idle]
+    for single in sorted(singles, key=is_strange):
+        one = followed(single)
         if one.holds:
             return Attribution(one.names, "", one.verdict)
         ones.append(one)
-    several = [followed(f) for f in families() if not idle.issuperset(d.name for d in f)]
+    tried = [f for f in families() if not idle.issuperset(d.name for d in f)]
+    several = [followed(f) for f in sorted(tried, key=is_strange)]
     for one in several:
         if one.holds:
             least = _needed(one, followed)

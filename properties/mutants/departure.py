@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -13,6 +14,7 @@ from fencepost.model.table.table import Level, Table
 from fencepost.properties.mutants.operators import in_turn
 
 OLD, NEW, KFAKE = "kafka+old", "kafka+new", "kfake"
+_KAFKA = re.compile(r"kafka:(?P<major>\d+)[^+]*(?P<choice>\+old|\+new)?")
 _KFAKE_SOURCE = "https://github.com/twmb/franz-go/blob/01f206a7e32c/pkg/kfake/groups.go"
 
 _KEPT = 256
@@ -42,6 +44,17 @@ class Departure:
     def described(self) -> str:
         """Where it is described: a page of this project, or an address."""
         return _KFAKE_SOURCE if self.of == {KFAKE} else f"docs/findings/{self.name}.md"
+
+
+def coordinator_of(target: str) -> str:
+    """Return which coordinator a target has, by its name, such as `kafka:3.9.1+old`; "": unknown.
+
+    Kafka has the new one from 4.0 on, and the old one before, unless the name chooses.
+    """
+    if found := _KAFKA.match(target):
+        is_new = found["choice"] == "+new" or int(found["major"]) >= 4
+        return NEW if is_new else OLD
+    return KFAKE if target.startswith(KFAKE) else ""
 
 
 def departed(base: Revision, departures: Iterable[Departure]) -> Revision:

@@ -16,6 +16,7 @@ from fencepost.conformance.targets.brokers.started import FIRST, BrokerPlace, St
 from fencepost.conformance.targets.tcp.failovers import Failovers
 from fencepost.conformance.targets.tcp.tcp import TcpTarget
 from fencepost.model.coordinator import CONFIG_DEFAULTS
+from fencepost.properties.mutants.departure import coordinator_of
 
 IMPLEMENTATION = "Apache Kafka"
 _FEATURES = frozenset({"disconnect", "restart"})
@@ -47,8 +48,7 @@ class KafkaTarget(StartedTarget):
     @property
     def aliases(self) -> frozenset[str]:
         """What else it is called in lists of known failures: Kafka by its coordinator."""
-        kind = "new" if self.version.has_new_coordinator else "old"
-        return frozenset({f"kafka+{kind}"})
+        return frozenset({coordinator_of(self.name)})
 
     async def start_broker(self, place: BrokerPlace) -> TcpTarget:
         """A broker, and its ZooKeeper where it needs one.  Raises TargetUnavailableError."""

@@ -4,7 +4,7 @@ import pytest
 from support.places import ROOT
 
 from fencepost.model.revisions import revisions
-from fencepost.properties.mutants.departure import KFAKE, departed
+from fencepost.properties.mutants.departure import KFAKE, coordinator_of, departed
 from fencepost.properties.mutants.departures import DEPARTURES, families
 from fencepost.traces.files.trace_file import TraceFile
 
@@ -56,3 +56,22 @@ def test_a_coordinator_has_all_of_its_departures_at_once() -> None:
         for one in family:
             if one.name in OF_KAFKA:
                 assert evidence(one.name).judge(revision=whole).violation is None
+
+
+@pytest.mark.parametrize(
+    ("target", "coordinator"),
+    [
+        ("kafka:2.3.0", "kafka+old"),
+        ("kafka:3.9.1", "kafka+old"),
+        ("kafka:3.9.1+old*3", "kafka+old"),
+        ("kafka:3.8.0+new", "kafka+new"),
+        ("kafka:4.3.0", "kafka+new"),
+        ("kafka:4.3.0*3", "kafka+new"),
+        ("kafka:10.0.0", "kafka+new"),
+        ("kfake", "kfake"),
+        ("tcp://localhost:9092", ""),
+        ("", ""),
+    ],
+)
+def test_the_coordinator_of_a_target(target: str, coordinator: str) -> None:
+    assert coordinator_of(target) == coordinator

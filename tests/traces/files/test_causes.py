@@ -41,6 +41,14 @@ def test_what_holds_has_no_cause() -> None:
     assert known_cause(TraceFile.read(path)) == ""
 
 
+def test_of_two_causes_that_would_do_the_one_of_the_tested_coordinator_is_named() -> None:
+    trace = TraceFile.read(Path(__file__).with_name("two_causes.json"))
+    assert trace.provenance["target"] == "kafka:3.9.1+old"
+    assert known_cause(trace) == "delay-not-extended"
+    newer = replace(trace, provenance={**trace.provenance, "target": "kafka:3.9.1+new"})
+    assert known_cause(newer) == "delay-cut-short"
+
+
 def test_two_looks_of_one_cause_are_the_same_bug() -> None:
     one, other = (
         TraceFile.read(next(path for path in MUTANTS if path.stem == name)) for name in SESSION_KEPT
