@@ -14,7 +14,12 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from contextlib import (
+    AbstractAsyncContextManager,
+    AsyncExitStack,
+    asynccontextmanager,
+    nullcontext,
+)
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import partial
@@ -33,11 +38,8 @@ from fencepost.conformance.execution.realtime_verdict import (
     rests_on_lateness,
     verdict_of,
 )
-from fencepost.conformance.execution.runner import (
-    CaseRun,
-    CaseUnsupportedError,
-    unmet_need,
-)
+from fencepost.conformance.execution.runner import CaseRun, CaseUnsupportedError, unmet_need
+from fencepost.conformance.plans.order import DELAY
 from fencepost.conformance.plans.plan import Case
 from fencepost.conformance.runtime.event_loop import Turns, aside, side_by_side, timed
 from fencepost.conformance.targets.target import Configurable, Provenance, ScopeNeeds, Target
@@ -226,7 +228,7 @@ class OpenTarget:
     def _wanted_config(self, entry: Entry) -> dict[str, int | None]:
         wanted: dict[str, int | None] = dict(entry.needs.config)
         if self.chooses_settings and entry.delayed is not None:
-            wanted.setdefault("group.initial.rebalance.delay.ms", _DELAY_MS if entry.delayed else 0)
+            wanted.setdefault(DELAY, _DELAY_MS if entry.delayed else 0)
         return wanted
 
     async def _case(self, entry: Entry) -> CaseResult:
@@ -289,7 +291,7 @@ class OpenTarget:
 
     @staticmethod
     def _delay(config: Config) -> int:
-        return config.get("group.initial.rebalance.delay.ms") or 0
+        return config.get(DELAY) or 0
 
     async def _attempt(
         self, entry: Entry, case: Case, way: SetUp, *, last: bool = False, seen_ms: int = 0
@@ -308,24 +310,20 @@ class OpenTarget:
                     return unsupported(case, f"{wanted} (group.initial.rebalance.delay.ms)")
                 if (lacks := unmet_need(case, self.hello, config)) is not None:
                     return unsupported(case, lacks)
-                async with self._watching(case, coordinator) as watched:
+                async with self._watching(coordinator) as watched:
                     return await self._judged(
                         case, coordinator, config, watched, last=last, seen_ms=seen_ms
                     )
         except CoordinatorFailure as error:
             return failed(case, error)
 
-    @asynccontextmanager
-    async def _watching(
-        self, case: Case, coordinator: AsyncCoordinator
-    ) -> AsyncIterator[Watched | None]:
+    def _watching(
+        self, coordinator: AsyncCoordinator
+    ) -> AbstractAsyncContextManager[Watched | None]:
         """The control of the server that a case runs on."""
         if self._watched is None or self.controls is None:
-            yield self._watched
-            return
-        beside = self.controls.beside(coordinator, self._watched, alone=case.isolated)
-        async with beside as watched:
-            yield watched
+            return nullcontext(self._watched)
+        return self.controls.beside(coordinator, self._watched)
 
     async def _judged(
         self,

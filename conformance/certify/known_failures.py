@@ -171,7 +171,9 @@ def apply(
     by_case: dict[str, list[KnownFailure]] = {}
     for entry in known:
         by_case.setdefault(entry.case, []).append(entry)
-    by_cause = {entry.cause: entry for entry in reversed(known) if entry.cause}
+    # A steady failure says best what the cause is; an intermittent one may have more to it.
+    steady_first = sorted(known, key=lambda entry: entry.intermittent)
+    by_cause = {entry.cause: entry for entry in reversed(steady_first) if entry.cause}
     anywhere = {_look(e.rule, e.observed): e for e in reversed(known) if e.anywhere}
 
     def applied(result: CaseResult) -> CaseResult:

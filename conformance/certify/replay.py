@@ -15,6 +15,7 @@ from fencepost.conformance.certify.certify import Options, opened
 from fencepost.conformance.execution.outcome import CaseResult, Outcome
 from fencepost.conformance.execution.recording_trace import trace_of
 from fencepost.conformance.plans.json_form import case_from_json
+from fencepost.conformance.plans.order import DELAY
 from fencepost.conformance.runtime.versions import own_version
 from fencepost.conformance.targets.registry import find_revision
 from fencepost.conformance.targets.target import Provenance, Target
@@ -25,7 +26,6 @@ from fencepost.properties.oracle.verdict import Verdict
 from fencepost.traces.files.trace_file import TraceFile, TraceFileError, TraceVerdict
 
 EXIT_SAME, EXIT_OTHER = 0, 1
-_DELAY = "group.initial.rebalance.delay.ms"
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,8 +136,8 @@ async def replay_trace(trace: TraceFile, target: Target) -> Replayed:
         )
     case = case_from_json(dict(trace.plan))
     async with opened(target, find_revision(trace.revision), Options()) as suite:
-        if suite.chooses_settings and _DELAY in trace.config:
-            config = {_DELAY: trace.config[_DELAY], **case.needs.config}
+        if suite.chooses_settings and DELAY in trace.config:
+            config = {DELAY: trace.config[DELAY], **case.needs.config}
             case = replace(case, needs=replace(case.needs, config=config))
         (result,) = suite.set_ups.reported(await suite.run([as_entry(case)]))
         return Replayed(trace.verdict, _today(trace, result, target.provenance()))

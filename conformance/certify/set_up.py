@@ -17,6 +17,7 @@ from itertools import product
 from fencepost.conformance.catalogue.registry import Entry
 from fencepost.conformance.catalogue.set_up import Entering, SetUp
 from fencepost.conformance.execution.outcome import CaseResult, Outcome
+from fencepost.conformance.plans.order import DELAY
 from fencepost.conformance.plans.plan import Case, RequestStep
 from fencepost.model.table.errors import Error
 from fencepost.properties.oracle.fingerprint import kind_of
@@ -24,7 +25,6 @@ from fencepost.properties.oracle.verdict import Violation, Wrong, nearest
 from fencepost.traces.text.words import plural
 
 _MEMBER_ID_REQUIRED_SINCE = 4
-_DELAY = "group.initial.rebalance.delay.ms"
 
 RefusedStep = Callable[[CaseResult], RequestStep | None]
 Try = Callable[[SetUp, RefusedStep], Awaitable[CaseResult]]
@@ -129,7 +129,7 @@ class SetUps:
         if not is_refusal(violation):
             return None
         label = recording.labels.get(violation.request_id)
-        delayed = bool(recording.config.get(_DELAY))
+        delayed = bool(recording.config.get(DELAY))
         if label not in entry.script(delayed=delayed, way=way).set_up:
             return None
         steps = (s for s in result.case.steps if isinstance(s, RequestStep) and s.label == label)
@@ -138,7 +138,7 @@ class SetUps:
     @staticmethod
     def _written(entry: Entry, first: CaseResult, way: SetUp) -> Case:
         config = {} if first.recording is None else first.recording.config
-        return entry.case({}, delayed=bool(config.get(_DELAY)), way=way)
+        return entry.case({}, delayed=bool(config.get(DELAY)), way=way)
 
 
 def _refusal(result: CaseResult) -> str:

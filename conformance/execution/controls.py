@@ -55,15 +55,13 @@ class Controls:
         return max((watched.meter.worst_ms(now, now) for watched in running), default=0)
 
     @asynccontextmanager
-    async def beside(
-        self, scope: AsyncCoordinator, otherwise: Watched, *, alone: bool
-    ) -> AsyncIterator[Watched]:
-        """The control of the server that a scope is on; `alone`: the server ends with the scope."""
+    async def beside(self, scope: AsyncCoordinator, otherwise: Watched) -> AsyncIterator[Watched]:
+        """The control of the server that a scope is on: one for all scopes that share it."""
         if not isinstance(scope, Placed):
             yield otherwise
             return
         place = scope.place
-        if place not in self._shared and alone:
+        if place.is_brief:
             async with self._watching(place.scope) as watched:
                 yield watched
             return

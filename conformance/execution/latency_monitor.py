@@ -18,12 +18,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from fencepost.conformance.execution.asker import Asker
 from fencepost.conformance.plans.plan import LEAST_LAG_MS
 from fencepost.model.coordinator import (
     AsyncCoordinator,
     CoordinatorFailure,
     Hello,
-    Send,
     UnsupportedError,
 )
 from fencepost.model.messages.messages import (
@@ -231,8 +231,8 @@ class Control:
         session_ms: int,
         outages: Sequence[tuple[float, float]] = (),
     ) -> None:
-        self._quick = _Asker(quick)
-        self._timed = _Asker(timed)
+        self._quick = Asker(quick, "control", _ANSWER_CAP_S)
+        self._timed = Asker(timed, "control", _ANSWER_CAP_S)
         self._join_version = min(hello.apis["JoinGroup"][1], 3)
         self._sync_version = hello.apis["SyncGroup"][0]
         self._beat_version = hello.apis["Heartbeat"][0]
@@ -330,40 +330,8 @@ class Control:
         await self._timed.ask("SyncGroup", version, message.to_body(version))
 
     async def _heartbeat(
-        self, asker: _Asker, group: str, member_id: str, generation: int
+        self, asker: Asker, group: str, member_id: str, generation: int
     ) -> dict[str, Any]:
         message = HeartbeatRequest(group_id=group, generation_id=generation, member_id=member_id)
         version = self._beat_version
         return await asker.ask("Heartbeat", version, message.to_body(version))
-
-
-class _Asker:
-    """Sends one request after the other on one connection; after a failure, on a new one."""
-
-    def __init__(self, coordinator: AsyncCoordinator) -> None:
-        self._coordinator = coordinator
-        self._asked = itertools.count(1)
-        self._connections = itertools.count(1)
-        self._connection = "control"
-
-    async def ask(self, api: str, version: int, body: dict[str, Any]) -> dict[str, Any]:
-        """The answer.  Raises CoordinatorFailure if there is none, or its connection ended."""
-        request_id = f"control-{next(self._asked)}"
-        send = Send(request_id, self._connection, "fencepost", api, version, body)
-        answers = list(await self._coordinator.send(send))
-        end = time.monotonic() + _ANSWER_CAP_S
-        while time.monotonic() < end:
-            for answer in answers:
-                if answer.id != request_id:
-                    continue
-                if answer.body is None:
-                    raise CoordinatorFailure(f"the connection of the control's {api} was closed")
-                return dict(answer.body)
-            answers = list(await self._coordinator.advance(1000))
-        raise CoordinatorFailure(f"the control's {api} was not answered within {_ANSWER_CAP_S:g} s")
-
-    async def hang_up(self) -> None:
-        """End the connection; the next request takes another."""
-        with contextlib.suppress(CoordinatorFailure, UnsupportedError):
-            await self._coordinator.disconnect(self._connection)
-        self._connection = f"control {next(self._connections)}"

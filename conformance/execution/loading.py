@@ -10,8 +10,7 @@ Source: protocol.md section 1; seen on Kafka 3.9.1 (old) and 4.3.0 with many gro
 
 from __future__ import annotations
 
-import time
-
+from fencepost.conformance.execution.asker import Asker
 from fencepost.conformance.execution.link_faults import LINK, may_be_the_link
 from fencepost.conformance.execution.outcome import CaseResult, Outcome
 from fencepost.conformance.execution.recording import Recording
@@ -19,7 +18,6 @@ from fencepost.model.coordinator import (
     AsyncCoordinator,
     CoordinatorFailure,
     Hello,
-    Send,
     UnsupportedError,
     codes_in,
 )
@@ -62,12 +60,8 @@ async def is_loading(coordinator: AsyncCoordinator, hello: Hello, recording: Rec
         return False
     version = hello.apis["DescribeGroups"][0]
     body = DescribeGroupsRequest(groups=(named[-1],)).to_body(version)
-    ask = Send("loading?", "loading?", "fencepost", "DescribeGroups", version, body)
-    end = time.monotonic() + _WAIT_S
     try:
-        answers = await coordinator.send(ask)
-        while not (mine := [a for a in answers if a.id == ask.id]) and time.monotonic() < end:
-            answers = await coordinator.advance(1000)
+        answer = await Asker(coordinator, "loading", _WAIT_S).ask("DescribeGroups", version, body)
     except (CoordinatorFailure, UnsupportedError):
         return False
-    return any(a.body and not MOVING.isdisjoint(codes_in(a.body)) for a in mine)
+    return not MOVING.isdisjoint(codes_in(answer))

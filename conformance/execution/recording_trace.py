@@ -13,7 +13,6 @@ from fencepost.conformance.plans.plan import Case
 from fencepost.conformance.targets.target import Provenance
 from fencepost.model.revision import Revision
 from fencepost.model.table.table import Level
-from fencepost.properties.mutants.departure import coordinator_of
 from fencepost.properties.oracle.fingerprint import broken_rule
 from fencepost.properties.oracle.verdict import Verdict, nearest
 from fencepost.traces.files.trace_file import Expected, TraceFile, TraceVerdict
@@ -92,5 +91,5 @@ def recording_of(trace: TraceFile) -> Recording:
         history=list(trace.events),
         senders=dict(trace.senders),
         names=dict(trace.names),
-        coordinator=coordinator_of(str(trace.provenance.get("target") or "")),
+        coordinator=trace.coordinator,
     )

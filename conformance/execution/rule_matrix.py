@@ -21,6 +21,7 @@ from typing import Any
 
 from fencepost.conformance.catalogue.registry import Entry
 from fencepost.conformance.execution.runner import CaseRun, CaseUnsupportedError
+from fencepost.conformance.plans.order import DELAY
 from fencepost.conformance.targets.in_process import InProcessCoordinator, ModelCoordinator
 from fencepost.conformance.targets.model_coordinator import RunningModel
 from fencepost.model.coordinator import Answer, Config, Dropped, Reset, Send
@@ -63,7 +64,6 @@ from fencepost.properties.mutants.footprint import Footprint
 _TRIGGER = (STATE, MID, INST)
 _VERSION = "version"
 _PARKING = ("JoinGroup", "SyncGroup")
-_DELAY = "group.initial.rebalance.delay.ms"
 _DELAYS = (0, 3000)
 _ROWS = "LeaveGroup member"
 
@@ -332,7 +332,7 @@ async def _taken(model: _Watched, revision: Revision, entry: Entry, delay: int) 
     """Return the cells that the model takes in a case; none if it doesn't hold."""
     levels = {rule.id: rule.level for _, rule in revision.rules()}
     coordinator = InProcessCoordinator(model)
-    config = (await coordinator.reset({_DELAY: delay, **entry.needs.config})).config
+    config = (await coordinator.reset({DELAY: delay, **entry.needs.config})).config
     case = entry.case(levels, delayed=delay > 0)
     run = CaseRun(case, coordinator, await coordinator.hello(), config, revision, 0)
     try:

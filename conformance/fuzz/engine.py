@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable
 from functools import partial
 
 from fencepost.conformance.certify.certify import OpenTarget
+from fencepost.conformance.execution.asker import Asker
 from fencepost.conformance.execution.link_faults import is_cut_off
 from fencepost.conformance.execution.outcome import CaseResult
 from fencepost.conformance.fuzz.plans import (
@@ -32,10 +33,8 @@ from fencepost.conformance.runtime.cpu_time import started_s
 from fencepost.conformance.runtime.event_loop import Window, aside, kept_up
 from fencepost.conformance.targets.target import Configurable, ScopeNeeds, Target
 from fencepost.model.coordinator import (
-    AsyncCoordinator,
     Config,
     CoordinatorFailure,
-    Send,
     UnsupportedError,
 )
 from fencepost.model.history import Sent
@@ -220,18 +219,13 @@ class Fuzzer:
         try:
             async with asyncio.timeout(_ALIVE_S), self._target.scope("alive") as coordinator:
                 await coordinator.reset({})
-                return await _answers(coordinator, self._suite.hello.apis["Heartbeat"][0])
+                version = self._suite.hello.apis["Heartbeat"][0]
+                nobody = HeartbeatRequest(group_id="alive", generation_id=1, member_id="nobody")
+                asker = Asker(coordinator, "alive", _ALIVE_S)
+                await asker.ask("Heartbeat", version, nobody.to_body(version))
         except (TimeoutError, CoordinatorFailure, UnsupportedError):
             return False
-
-
-async def _answers(coordinator: AsyncCoordinator, version: int) -> bool:
-    body = HeartbeatRequest(group_id="alive", generation_id=1, member_id="nobody").to_body(version)
-    send = Send("alive", "alive", "fencepost", "Heartbeat", version, body)
-    answers = list(await coordinator.send(send))
-    while not answers:
-        answers = list(await coordinator.advance(1000))
-    return answers[0].body is not None
+        return True
 
 
 def suspects(victims: Iterable[CaseResult]) -> list[Case]:

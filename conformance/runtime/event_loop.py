@@ -23,6 +23,7 @@ _LATE_S = 0.005
 _ON_TIME = 5
 """Nothing more is begun until this process was on time, to this many seconds, so often in a row."""
 
+_PATIENCE_S = 5.0
 _STAGGER_S = 0.01
 
 _QUICK_MS = 100
@@ -71,7 +72,7 @@ class Window:
     """How much may run side by side: more while the target is quick, less when it is late.
 
     It grows by one at a time and shrinks by a part, as the window of a connection does; `most`: it
-    never grows beyond.
+    never grows beyond.  A few may run however late the target is: one far away is never quick.
     """
 
     def __init__(self, most: int) -> None:
@@ -81,8 +82,9 @@ class Window:
     def heard(self, lag_ms: int, running: int) -> bool:
         """Take a sample of how late the target is; whether one more may begin."""
         if lag_ms > _QUICK_MS:
-            self.size = max(min(_LEAST, self._most), int(self.size * _SHRINKS))
-            return False
+            least = min(_LEAST, self._most)
+            self.size = max(least, int(self.size * _SHRINKS))
+            return running < least
         if running < self.size:
             return True
         self.size = min(self._most, self.size + 1)
@@ -90,9 +92,12 @@ class Window:
 
 
 async def kept_up() -> None:
-    """Wait until this process keeps up: until the loop wakes when it asked for, again and again."""
-    on_time = 0
-    while on_time < _ON_TIME:
+    """Wait until this process keeps up: until the loop wakes when it asked for, again and again.
+
+    No longer than some seconds: on a machine with too much to do it never will.
+    """
+    on_time, end = 0, time.monotonic() + _PATIENCE_S
+    while on_time < _ON_TIME and time.monotonic() < end:
         due = time.monotonic() + _PAUSE_S
         await asyncio.sleep(_PAUSE_S)
         late = time.monotonic() - due

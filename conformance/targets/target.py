@@ -100,6 +100,11 @@ class Place(Protocol):
         """When it was down on purpose, in seconds of the monotonic clock."""
         ...
 
+    @property
+    def is_brief(self) -> bool:
+        """Whether it was started for one scope, and ends with it."""
+        ...
+
     def scope(self, label: str) -> AbstractAsyncContextManager[AsyncCoordinator]:
         """A scope on this server."""
         ...

@@ -17,6 +17,9 @@ OLD, NEW, KFAKE = "kafka+old", "kafka+new", "kfake"
 _KAFKA = re.compile(r"kafka:(?P<major>\d+)[^+]*(?P<choice>\+old|\+new)?")
 _KFAKE_SOURCE = "https://github.com/twmb/franz-go/blob/01f206a7e32c/pkg/kfake/groups.go"
 
+ADDING = (Do.ADD_DYNAMIC, Do.ADMIT_PENDING, Do.ADD_STATIC)
+"""The effects that add a member under a new id."""
+
 _KEPT = 256
 """So many revisions with departures are kept: each failure is attributed with the same ones."""
 

@@ -2,26 +2,26 @@
 
 A departure is a small change that any revision can have.  If the revision can't explain a history,
 and the revision with the departure can, the departure is the cause.  Those of Kafka are described
-in `docs/findings/` under their names, with how they were seen; those of kfake in its source.  A
-mutant is an invented bug; a departure does what was observed, as far as that can be told.
+in `docs/findings/` under their names, with how they were seen; those of kfake, in
+`departures_of_kfake`, in its source.  A mutant is an invented bug; a departure does what was
+observed, as far as that can be told.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from fencepost.model.machine.perform_rebalance import rebalance
-from fencepost.model.messages.messages import JoinGroupResponse, SyncGroupResponse
+from fencepost.model.messages.messages import SyncGroupResponse
 from fencepost.model.messages.shapes import Message
 from fencepost.model.state.fast_replace import replace
 from fencepost.model.state.group import CREATION, SESSION, Group, InitialDelay, Member
 from fencepost.model.state.work import Effect, Emission, Work
-from fencepost.model.table.cells import ABSENT, when
 from fencepost.model.table.effects import Do
-from fencepost.model.table.errors import Error
-from fencepost.model.table.table import Level, Rule, Table
-from fencepost.model.table.vocabulary import Generation, GroupState
-from fencepost.properties.mutants.departure import KFAKE, NEW, OLD, Departure
+from fencepost.model.table.table import Level
+from fencepost.model.table.vocabulary import GroupState
+from fencepost.properties.mutants.departure import ADDING, KFAKE, NEW, OLD, Departure
+from fencepost.properties.mutants.departures_of_kfake import OF_KFAKE
 from fencepost.properties.mutants.operators import (
     afterwards,
     changed_member,
@@ -152,61 +152,6 @@ def _only_after_a_generation(own: Effect) -> Effect:
     return effect
 
 
-def _first(*rules: Rule) -> Callable[[Table], Table]:
-    """Decide these rules before all others of a table, in place of those with their ids."""
-
-    def change(table: Table) -> Table:
-        ids = {rule.id for rule in rules}
-        checks = tuple(rule for rule in table.checks if rule.id not in ids)
-        rows = tuple(rule for rule in table.rows if rule.id not in ids)
-        return Table(table.name, table.features, (*rules, *checks), rows)
-
-    return change
-
-
-def _otherwise(rule_id: str, **changes: object) -> Callable[[Table], Table]:
-    """Change a rule in its place; without changes, leave it out."""
-
-    def change(table: Table) -> Table:
-        checks, rows = (
-            tuple(
-                rule.but(**changes) if rule.id == rule_id else rule
-                for rule in rules
-                if changes or rule.id != rule_id
-            )
-            for rules in (table.checks, table.rows)
-        )
-        return Table(table.name, table.features, checks, rows)
-
-    return change
-
-
-def _absent(rule_id: str) -> Rule:
-    return Rule(rule_id, when(state=ABSENT), answer=Error.GROUP_ID_NOT_FOUND)
-
-
-def _nameless(message: Message) -> Message:
-    told = {Error.NONE.value, Error.MEMBER_ID_REQUIRED.value}
-    if isinstance(message, JoinGroupResponse) and message.error_code not in told:
-        return replace(message, member_id="")
-    return message
-
-
-def _instance_first(table: Table) -> Table:
-    """A commit is held to its instance first; without members a generation is wrong."""
-    ids = ("COMMIT-INSTANCE-UNMAPPED", "COMMIT-INSTANCE-FENCED")
-    instance = (rule for rule in table.checks if rule.id in ids)
-    generation = Rule(
-        "COMMIT-EMPTY-GROUP-GENERATION",
-        when(
-            state=(ABSENT, GroupState.EMPTY),
-            generation=(Generation.BEFORE, Generation.EQUAL, Generation.AFTER),
-        ),
-        answer=Error.ILLEGAL_GENERATION,
-    )
-    return _first(*instance, generation)(table)
-
-
 _OFFERING = (
     Do.ADD_DYNAMIC,
     Do.ADMIT_PENDING,
@@ -215,10 +160,9 @@ _OFFERING = (
     Do.UPDATE_MEMBER,
 )
 
-_ADDING = (Do.ADD_DYNAMIC, Do.ADMIT_PENDING, Do.ADD_STATIC)
 _MAKING = (Do.CREATE_GROUP, Do.HAND_OUT_PENDING, Do.ADD_DYNAMIC, Do.ADD_STATIC)
 
-_BOTH, _NEW, _OLD, _KFAKE = map(frozenset, ((OLD, NEW), (NEW,), (OLD,), (KFAKE,)))
+_BOTH, _NEW, _OLD = map(frozenset, ((OLD, NEW), (NEW,), (OLD,)))
 
 DEPARTURES: Mapping[str, Departure] = {
     one.name: one
@@ -302,7 +246,7 @@ DEPARTURES: Mapping[str, Departure] = {
             "delay-not-extended",
             "newcomers don't extend the initial delay of a group that had members before",
             _OLD,
-            dict.fromkeys(_ADDING, afterwards(_comes_unnoticed)),
+            dict.fromkeys(ADDING, afterwards(_comes_unnoticed)),
             Level.SHOULD,  # as for delay-cut-short
         ),
         Departure(
@@ -319,49 +263,7 @@ DEPARTURES: Mapping[str, Departure] = {
             dict.fromkeys(_MAKING, afterwards(_unseen_when_made)),
             Level.SHOULD,  # nobody's membership hangs on what an administrator is shown
         ),
-        Departure(
-            "absent-group-not-found",
-            "a heartbeat, sync or leave for a group that doesn't exist is not looked at",
-            _KFAKE,
-            tables={
-                "Heartbeat": _first(_absent("HEARTBEAT-GROUP-ABSENT")),
-                "SyncGroup": _first(_absent("SYNC-GROUP-ABSENT")),
-                "LeaveGroup": _first(_absent("LEAVE-GROUP-ABSENT")),
-            },
-        ),
-        Departure(
-            "absent-group-offsets",
-            "reading the offsets of a group that doesn't exist is an error",
-            _KFAKE,
-            tables={"OffsetFetch": _first(_absent("FETCH-GROUP-ABSENT"))},
-        ),
-        Departure(
-            "refused-join-id",
-            "a join that is refused is answered with an empty member id",
-            _KFAKE,
-            level=Level.SHOULD,
-            distort=_nameless,
-        ),
-        Departure(
-            "commit-instance-first",
-            "a commit is held to its instance first, and without members to no generation",
-            _KFAKE,
-            tables={"OffsetCommit": _instance_first},
-        ),
-        Departure(
-            "unnamed-sync",
-            "a sync need not name its protocol",
-            _KFAKE,
-            level=Level.SHOULD,
-            tables={"SyncGroup": _otherwise("SYNC-PROTOCOL-NULL")},
-        ),
-        Departure(
-            "refused-first-join",
-            "a group whose first join is refused is dropped at once",
-            _KFAKE,
-            level=Level.SHOULD,
-            tables={"JoinGroup": _otherwise("JOIN-PROTOCOLS-INCONSISTENT", effect=())},
-        ),
+        *OF_KFAKE,
     )
 }
 """The departures by name: those that a random search meets most often first."""

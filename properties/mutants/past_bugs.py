@@ -7,26 +7,23 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from fencepost.model.machine.perform_rebalance import joined_answer
-from fencepost.model.messages.messages import JoinGroupResponse
 from fencepost.model.messages.shapes import Message
 from fencepost.model.revisions.base import RULES
 from fencepost.model.revisions.releases import GATES
 from fencepost.model.state.group import SESSION, Group
-from fencepost.model.state.work import Effect, Emission, Incoming, Work
+from fencepost.model.state.work import Emission, Incoming, Work
 from fencepost.model.table.effects import Do
 from fencepost.model.table.errors import Error
 from fencepost.model.table.expr import Conjunction, Expr, In, all_of, negate
 from fencepost.model.table.vocabulary import INST, MID, STATE, GroupState, Inst, Mid
+from fencepost.properties.mutants.departures_of_kfake import EVERYBODY_LEADS
 from fencepost.properties.mutants.mutant import Mutant, but, dropped, mutant, only, without
 from fencepost.properties.mutants.operators import (
     afterwards,
     as_if,
     in_turn,
-    one_only,
     retold,
     unless,
-    vacant,
 )
 
 _MEMBER = MID.among(Mid.MEMBER)
@@ -58,20 +55,6 @@ def _no_first_timer(before: Group, work: Work) -> None:
 
 def _before_version_9(request: Incoming, _: Work) -> Incoming:
     return replace(request, version=min(request.version, 8))
-
-
-def _everybody_leads(own: Effect) -> Effect:
-    def told(work: Work, emission: Emission) -> Message | None:
-        answer = emission.message
-        assert isinstance(answer, JoinGroupResponse)
-        return joined_answer(replace(work.group, leader=answer.member_id), answer.member_id)
-
-    wrong = retold(told)(own)
-
-    def effect(work: Work) -> list[Work] | None:
-        return wrong(work) if work.group.leader is None else own(work)
-
-    return effect
 
 
 def _is_spared(work: Work) -> bool:
@@ -184,11 +167,7 @@ HISTORY: tuple[Mutant, ...] = (
         "kfake-everybody-leads",
         "after the leader left, every survivor is told that it leads",
         "kfake",
-        twists={
-            Do.REMOVE_MEMBER: in_turn(one_only, afterwards(vacant)),
-            Do.REMOVE_HOLDER: in_turn(one_only, afterwards(vacant)),
-            Do.COMPLETE_JOIN: _everybody_leads,
-        },
+        twists=EVERYBODY_LEADS,
     ),
     mutant(
         "kfake-leave-evicts-holder",

@@ -24,6 +24,7 @@ from fencepost.model.table.vocabulary import (
     Trigger,
 )
 from fencepost.model.table.vocabulary import Delay as Waiting
+from fencepost.properties.mutants.departures_of_kfake import COMPLETE, PENDING_ASIDE
 from fencepost.properties.mutants.mutant import (
     ADDED,
     EFFECT,
@@ -43,26 +44,10 @@ from fencepost.properties.mutants.operators import (
     in_turn,
     one_only,
     retold,
-    unless,
     vacant,
 )
 
-_COMPLETE = (Do.COMPLETE_JOIN, Do.START_SYNC_TIMER)
-
-
 # The join phase.
-
-
-def _is_waiting(work: Work) -> bool:
-    """Whether the join phase still waits for a member, pending ids aside."""
-    group = work.group
-    joined = all(m.joining is not None for m in group.members)
-    over = group.members and joined and group.delay is None
-    return work.rule == "JOIN-PHASE-WAIT" and not over
-
-
-def _not_begun(work: Work) -> bool:
-    return work.rule == "JOIN-PHASE-WAIT" and work.group.state is GroupState.PREPARING
 
 
 def _undelayed(before: Group, work: Work) -> None:
@@ -178,11 +163,8 @@ REBALANCES: tuple[Mutant, ...] = (
         "pending-does-not-block",
         "a join phase ends although an id that was handed out has not joined yet",
         GUARD,
-        but("JOIN-PHASE-WAIT", effect=_COMPLETE),
-        twists={
-            Do.COMPLETE_JOIN: unless(_is_waiting),
-            Do.START_SYNC_TIMER: unless(_not_begun),
-        },
+        but("JOIN-PHASE-WAIT", effect=COMPLETE),
+        twists=PENDING_ASIDE,
     ),
     mutant(
         "absent-static-removed",
@@ -204,7 +186,7 @@ REBALANCES: tuple[Mutant, ...] = (
         "nobody-joined-generation",
         "where only absent static members are left, a generation begins that nobody has joined",
         GUARD,
-        but("JOIN-PHASE-POSTPONED", effect=(Do.REMOVE_ABSENT_DYNAMIC, *_COMPLETE)),
+        but("JOIN-PHASE-POSTPONED", effect=(Do.REMOVE_ABSENT_DYNAMIC, *COMPLETE)),
     ),
     mutant(
         "no-initial-delay",

@@ -7,7 +7,6 @@ from functools import lru_cache
 
 from fencepost.properties.mutants.attribution import Attribution, attributed, departures_in
 from fencepost.properties.mutants.catalogue import find_revision
-from fencepost.properties.mutants.departure import coordinator_of
 from fencepost.properties.mutants.departures import DEPARTURES
 from fencepost.traces.files.trace_file import TraceFile, TraceFileError
 
@@ -48,7 +47,6 @@ def _attribution_of_text(text: str) -> Attribution:
         raise TraceFileError(
             "trace", "$.revision", str(error.args[0]), "name one of these"
         ) from error
-    coordinator = coordinator_of(str(trace.provenance.get("target") or ""))
     return attributed(
-        base, trace.config, trace.events, lag_ms=trace.lag_ms, coordinator=coordinator
+        base, trace.config, trace.events, lag_ms=trace.lag_ms, coordinator=trace.coordinator
     )

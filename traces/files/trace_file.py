@@ -23,6 +23,7 @@ from fencepost.model.messages.draft_messages import ALL_APIS
 from fencepost.model.messages.shapes import ShapeError
 from fencepost.model.revision import Revision
 from fencepost.properties.mutants import catalogue
+from fencepost.properties.mutants.departure import coordinator_of
 from fencepost.properties.oracle import oracle
 from fencepost.properties.oracle.verdict import Verdict
 from fencepost.traces.files.bad_input import BadInputError
@@ -171,6 +172,11 @@ class TraceFile:
     def history(self) -> list[Event]:
         """Return what was sent and answered, in order of time."""
         return list(self.events)
+
+    @property
+    def coordinator(self) -> str:
+        """Which coordinator answered, as far as its target's name tells; "": unknown."""
+        return coordinator_of(str(self.provenance.get("target") or ""))
 
     def judge(self, *, limit: int = 20_000, revision: Revision | None = None) -> Verdict:
         """Judge the recorded history again; `limit` as the oracle's, `revision` None: its own.

@@ -13,6 +13,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from fencepost.properties.mutants.departure import NEW, coordinator_of
+
 FORM = "kafka:VERSION[+old|+new][*NODES]"
 OLDEST, NEWEST = (2, 3, 0), (4, 3)
 _FORM = re.compile(r"(\d+)\.(\d+)\.(\d+)(?:\+(old|new))?(?:\*(\d+))?", re.ASCII)
@@ -50,7 +52,7 @@ class KafkaVersion:
     @property
     def has_new_coordinator(self) -> bool:
         """Whether the coordinator of KIP-848 answers for classic groups."""
-        return self.coordinator == "new" or self.number >= (4, 0, 0)
+        return coordinator_of(f"kafka:{self}") == NEW
 
     @property
     def scala(self) -> str:

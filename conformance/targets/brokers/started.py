@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
+from fencepost.conformance.plans.order import DELAY
 from fencepost.conformance.runtime.errors import TargetUnavailableError
 from fencepost.conformance.runtime.toolchain.child import Child
 from fencepost.conformance.targets.target import NO_LIMIT, Hints, Provenance, ScopeNeeds, Target
@@ -25,7 +26,6 @@ from fencepost.conformance.targets.tcp.admin import DEADLINES, AdminError, Deadl
 from fencepost.conformance.targets.tcp.tcp import TcpTarget
 from fencepost.model.coordinator import AsyncCoordinator, CoordinatorFailure
 
-_DELAY = "group.initial.rebalance.delay.ms"
 _LONGEST_DELAY_MS = 10_000
 """A case that waits for minutes is for virtual clocks."""
 
@@ -58,7 +58,8 @@ FIRST = BrokerVariant()
 class BrokerPlace:
     """Where a broker is started: which kind, who ends it, the folder for its data, its log.
 
-    `working`: the versions that work; None: they are to be tried.
+    `working`: the versions that work; None: they are to be tried.  `is_brief`: it ends with the
+    scope that it is started for.
     """
 
     kind: BrokerVariant
@@ -66,6 +67,7 @@ class BrokerPlace:
     folder: Path
     log: Path
     working: Mapping[str, tuple[int, int]] | None
+    is_brief: bool
 
 
 async def until_ready(
@@ -143,6 +145,7 @@ class StartedTarget(Target):
             working=place.working,
             capacity=self.capacity,
             temporary=True,
+            is_brief=place.is_brief,
             **options,
         )
         return await place.stack.enter_async_context(tcp)
@@ -196,7 +199,8 @@ class StartedTarget(Target):
         log = (self._logs or folder) / f"{name}-{kind}.log"
         log.parent.mkdir(parents=True, exist_ok=True)
         working = None if self._tcp is None else self._tcp.working
-        return await self.start_broker(BrokerPlace(kind, stack, folder, log, working))
+        is_brief = stack is not self._stack
+        return await self.start_broker(BrokerPlace(kind, stack, folder, log, working, is_brief))
 
     def provenance(self) -> Provenance:
         """The implementation and its version."""
@@ -210,7 +214,7 @@ class StartedTarget(Target):
     def _kind(self, needed: ScopeNeeds) -> BrokerVariant:
         has = self.tcp.settings
         differs = {k: v for k, v in needed.settings.items() if has.get(k) != v}
-        delay = differs.get(_DELAY) or 0
+        delay = differs.get(DELAY) or 0
         if not differs.keys() <= self.settable or delay > _LONGEST_DELAY_MS:
             differs = {}
         return BrokerVariant(tuple(sorted(differs.items())), needed.restarts)

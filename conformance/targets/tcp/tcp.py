@@ -13,7 +13,7 @@ import asyncio
 import contextlib
 import itertools
 import secrets
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Self
 
@@ -75,6 +75,7 @@ class TcpTarget(Target):
         features: frozenset[str] = frozenset({"disconnect"}),
         failovers: Failovers | None = None,
         temporary: bool = False,
+        is_brief: bool = False,
         security: Security = PLAINTEXT,
     ) -> None:
         if unknown := sorted(set(settings or {}) - set(CONFIG_DEFAULTS)):
@@ -92,6 +93,8 @@ class TcpTarget(Target):
         """Where each setting is from: `describe-configs`, `option` or `default` (unknown)."""
         self.anchor = self.address
         """The broker to ask about no group in particular."""
+        self.is_brief = is_brief
+        """Whether it was started for one scope, and ends with it."""
         self.is_alone = False
         """Whether it is the only broker, so that it coordinates all groups."""
         self.lines = ConnectionPool()
@@ -248,10 +251,8 @@ class TcpTarget(Target):
         del label, isolated
         async with AsyncExitStack() as stack:
             if restarts and self._failovers is not None:
-                try:
+                with _back_from_a_restart():
                     await stack.enter_async_context(self._failovers.taking_part())
-                except TargetUnavailableError as error:
-                    raise CoordinatorFailure(f"after a restart: {error}") from error
             scope = TcpScope(self)
             stack.push_async_callback(scope.close)
             yield scope
@@ -274,10 +275,8 @@ class TcpTarget(Target):
         """
         if self._failovers is None:
             raise UnsupportedError("restart: this broker was not started by fencepost")
-        try:
+        with _back_from_a_restart():
             return await self._failovers.wait(hang_up)
-        except TargetUnavailableError as error:
-            raise CoordinatorFailure(f"after a restart: {error}") from error
 
     async def _clean_up(self) -> None:
         """Best effort.  A group whose members are still being rebalanced is tried again."""
@@ -319,3 +318,12 @@ class TcpTarget(Target):
                 if not left[at]:
                     del left[at]
             await asyncio.sleep(0.05 if left else 0)
+
+
+@contextlib.contextmanager
+def _back_from_a_restart() -> Iterator[None]:
+    """Raises CoordinatorFailure where a broker does not come back."""
+    try:
+        yield
+    except TargetUnavailableError as error:
+        raise CoordinatorFailure(f"after a restart: {error}") from error

@@ -46,8 +46,15 @@ from fencepost.conformance.fuzz.fuzz import FuzzResult, fuzz
 from fencepost.conformance.fuzz.progress import FuzzOptions
 from fencepost.conformance.fuzz.tally import Budget
 from fencepost.conformance.targets.brokers.kafka_target import KafkaTarget
-from fencepost.conformance.targets.registry import SIDE_BY_SIDE, TargetOptions, find_target
+from fencepost.conformance.targets.registry import (
+    SIDE_BY_SIDE,
+    TargetOptions,
+    find_revision,
+    find_target,
+    revision_for,
+)
 from fencepost.conformance.targets.tcp.tcp import TcpTarget
+from fencepost.model.revision import Revision
 from fencepost.properties.mutants.catalogue import MUTANTS
 from fencepost.properties.mutants.departures import DEPARTURES
 from fencepost.traces.files.causes import known_cause
@@ -59,13 +66,13 @@ CASES = os.environ.get("FENCEPOST_STRESS_CASES", "*")
 """A pattern, for whoever looks into something."""
 
 KAFKAS = ("kafka:4.3.0", "kafka:3.9.1+old")
-MUTANTS_EACH = 2
+MUTANTS_EACH = 1
 FAILS_EACH, HOLDS_EACH = 6, 6
 MODEL_EACH, KAFKA_EACH = 60, 40
 """So many cases, drawn anew for each disturbance; of a Kafka beside those that it fails."""
 
 CALM_RUNS = 2
-FUZZ_S, EXAMINE_S = 20, 30
+FUZZ_S, EXAMINE_S = 20, 20
 NEEDED = ("java", "mvn")
 
 
@@ -135,7 +142,7 @@ def told(row: Row, results: Sequence[CaseResult], folder: Path, suite: OpenTarge
         sys.stdout.write(f"    wrong, seed {SEED}: {line}\n")
     for result in results:
         if any(result.case.id in line for line in row.wrong):
-            trace = sound_trace(result, KAFKA_4, suite.provenance())
+            trace = sound_trace(result, suite.revision, suite.provenance())
             if trace is not None:
                 name = f"{row.target} {row.disturbance}".replace(":", "-").replace(" ", "-")
                 keep(trace, folder / name / trace_name(result.case.id))
@@ -271,15 +278,14 @@ async def test_fuzzed(how: Disturbance, folder: Path) -> None:
     before = len(ROWS)
     async with disturbed(how, SEED) as begin:
         names = ("model", next(n for n in drawn(how.name) if n.startswith("departure:")))
-        for name in names:
-            await fuzz_served(name, how, begin, folder)
+        await asyncio.gather(*(fuzz_served(name, how, begin, folder) for name in names))
     assert not [line for row in ROWS[before:] for line in row.wrong]
 
 
 def against_the_list(
-    row: Row, results: Sequence[CaseResult], known: Sequence[KnownFailure]
+    row: Row, results: Sequence[CaseResult], known: Sequence[KnownFailure], revision: Revision
 ) -> None:
-    for result in apply(results, known, KAFKA_4):
+    for result in apply(results, known, revision):
         said = f"{result.case.id}: {result.message}"
         row.unknown += result.outcome is Outcome.UNKNOWN
         if result.outcome is Outcome.STALE_KNOWN_FAILURE and result.violation is None:
@@ -310,11 +316,11 @@ async def test_kafka(name: str, how: Disturbance, folder: Path) -> None:
 
         target.prepare = prepared  # type: ignore[method-assign]
         began = time.monotonic()
-        async with opened(target, KAFKA_4, Options()) as suite:
+        async with opened(target, find_revision(revision_for(name)), Options()) as suite:
             results = await suite.run(entries)
             row = Row(name, how.name, len(results), seconds=time.monotonic() - began)
             known = load(name, suite.provenance().version, aliases=aliases_of(target))
-            against_the_list(row, results, known)
+            against_the_list(row, results, known, suite.revision)
             told(row, results, folder, suite)
     assert not row.wrong
 

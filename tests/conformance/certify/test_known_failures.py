@@ -173,6 +173,9 @@ def test_an_entry_with_a_cause_covers_what_it_explains_and_nothing_that_looks_li
     # It covers any case, and any look; an entry of the case that has no cause covers its look.
     elsewhere = replace(entry, case="X/y", observed="something else")
     assert apply([caused], [elsewhere], KAFKA_4)[0].outcome is Outcome.KNOWN_FAILURE
+    in_turns = replace(elsewhere, case="X/z", why="now and then", intermittent=True)
+    (told,) = apply([caused], [in_turns, elsewhere], KAFKA_4)
+    assert told.notes[-1].endswith(f"{elsewhere.why} ({elsewhere.link})")
     assert apply([alike], [replace(other, cause="")], KAFKA_4)[0].outcome is Outcome.KNOWN_FAILURE
     # What has a known cause that is not listed is not known anywhere by its look.
     anywhere = replace(entry, case="X/y", cause="", anywhere=True)

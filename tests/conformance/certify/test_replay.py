@@ -14,6 +14,7 @@ from support.runs import KAFKA_4, result_of
 from fencepost.conformance.certify.replay import rejudge
 from fencepost.conformance.cli.cli import main
 from fencepost.conformance.execution.recording_trace import trace_of
+from fencepost.conformance.plans.order import DELAY
 from fencepost.conformance.targets.in_process import ModelCoordinator
 from fencepost.conformance.targets.target import Provenance
 from fencepost.model.coordinator import Config, Reset
@@ -22,7 +23,6 @@ from fencepost.traces.forms.formats import TRACE_FORMATS
 
 STORY = "HEARTBEAT-INSTANCE-FENCED/zombie"
 DRAFT = "comment-table-1"
-DELAY = "group.initial.rebalance.delay.ms"
 
 
 def trace(revision: str) -> TraceFile:

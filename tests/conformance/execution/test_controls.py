@@ -15,8 +15,9 @@ from fencepost.model.coordinator import AsyncCoordinator
 class Server:
     """A place; `late_ms`: how late it is."""
 
-    def __init__(self, late_ms: int = 0) -> None:
+    def __init__(self, late_ms: int = 0, *, is_brief: bool = False) -> None:
         self.late_ms = late_ms
+        self.is_brief = is_brief
         self.outages: list[tuple[float, float]] = []
         self.open: list[str] = []
 
@@ -60,12 +61,12 @@ async def test_the_server_that_a_case_runs_on_is_measured() -> None:
         watch = await controls(stack)
         first = await watch.first(Servers(quick))
         assert quick.open == ["control", "control timers"]
-        async with watch.beside(OnServer(quick), first, alone=False) as same:
+        async with watch.beside(OnServer(quick), first) as same:
             assert same is first
-        async with watch.beside(OnServer(slow), first, alone=False) as other:
+        async with watch.beside(OnServer(slow), first) as other:
             assert first.lag_ms == 300
             assert 3 * 400 <= other.lag_ms <= 3 * 410
-            again = watch.beside(OnServer(slow), first, alone=False)
+            again = watch.beside(OnServer(slow), first)
             assert await stack.enter_async_context(again) is other
         assert slow.open == ["control", "control timers"]  # until all is over
     assert quick.open == slow.open == []
@@ -76,8 +77,8 @@ async def test_a_server_that_a_case_has_alone_is_watched_meanwhile() -> None:
     async with AsyncExitStack() as stack:
         watch = await controls(stack)
         first = await watch.first(Servers(Server()))
-        own = Server()
-        async with watch.beside(OnServer(own), first, alone=True) as watched:
+        own = Server(is_brief=True)
+        async with watch.beside(OnServer(own), first) as watched:
             assert watched.meter is not first.meter
             assert await watched.meter.recovers(5)
         assert own.open == []
@@ -97,5 +98,5 @@ async def test_a_target_that_has_no_places_has_one_control() -> None:
     async with AsyncExitStack() as stack:
         watch = await controls(stack)
         first = await watch.first(RealClockTarget())
-        async with watch.beside(RealClockModel(), first, alone=True) as watched:
+        async with watch.beside(RealClockModel(), first) as watched:
             assert watched is first

@@ -260,6 +260,15 @@ async def test_plans_bear_the_lag_that_others_met_and_fail_over_together() -> No
 
 
 @at_once
+async def test_a_target_that_is_never_quick_is_searched_all_the_same() -> None:
+    far, tally = _Slow(200), Tally()
+    target = InProcessTarget("model", KAFKA_4, "0")
+    async with asyncio.timeout(600):
+        await fuzzer(far, target, tally).run(Budget(600))
+    assert len(far.seen) == tally.plans > 10
+
+
+@at_once
 async def test_in_a_short_search_plans_fail_over_when_half_of_it_is_over() -> None:
     slow = _Slow(20)
     target = InProcessTarget("model", KAFKA_4, "0")

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from support.places import ROOT
 
@@ -9,10 +11,21 @@ from fencepost.properties.mutants.departures import DEPARTURES, families
 from fencepost.traces.files.trace_file import TraceFile
 
 FINDINGS = ROOT / "docs" / "findings"
+HERE = Path(__file__).parent
 
 
 def evidence(name: str) -> TraceFile:
     return TraceFile.read(FINDINGS / f"{name}.json")
+
+
+def explaining(trace: TraceFile) -> list[str]:
+    """The departures that explain a trace, each alone."""
+    base = revisions.find(trace.revision)
+    return [
+        name
+        for name, departure in DEPARTURES.items()
+        if trace.judge(revision=departed(base, [departure])).violation is None
+    ]
 
 
 OF_KAFKA = [name for name, one in DEPARTURES.items() if one.of != {KFAKE}]
@@ -23,14 +36,15 @@ def test_each_is_written_up_under_its_name_with_a_trace_that_it_alone_explains(n
     title = (FINDINGS / f"{name}.md").read_text(encoding="utf-8").splitlines()[0]
     assert title.removeprefix("# ").lower() == DEPARTURES[name].about.lower()
     trace = evidence(name)
-    base = revisions.find(trace.revision)
     assert trace.judge().violation is not None
-    explaining = [
-        other
-        for other, departure in DEPARTURES.items()
-        if trace.judge(revision=departed(base, [departure])).violation is None
-    ]
-    assert explaining == [name]
+    assert explaining(trace) == [name]
+
+
+@pytest.mark.parametrize("name", ["everybody-leads", "pending-not-awaited"])
+def test_what_kfake_answers_in_turns_has_one_cause(name: str) -> None:
+    trace = TraceFile.read(HERE / "kfake" / f"{name}.json")
+    assert trace.judge().violation is not None
+    assert explaining(trace) == [name]
 
 
 def test_several_can_be_built_in_at_once() -> None:

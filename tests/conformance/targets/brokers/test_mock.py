@@ -14,6 +14,7 @@ import pytest
 
 from fencepost.conformance.runtime.errors import TargetUnavailableError
 from fencepost.conformance.targets.brokers.mock import MockTarget, mock_server
+from fencepost.conformance.targets.target import Placed
 from fencepost.model.coordinator import Answer, AsyncCoordinator, Send
 
 LONG_MS = 60_000
@@ -150,6 +151,24 @@ async def test_offsets_go_to_a_topic_of_ours() -> None:
         told = body(await one(scope, Send("r2", "c1", "app", "OffsetFetch", 5, asked)))
         assert told["topics"][0]["name"] == "t"
         assert told["topics"][0]["partitions"][0]["committedOffset"] == 5
+
+
+@pytest.mark.parametrize("fragile", [False, True])
+async def test_only_a_broker_of_its_own_ends_with_its_scope(fragile: bool) -> None:
+    class Some(MockTarget):
+        pass
+
+    Some.fragile = fragile
+    async with (
+        Some() as mock,
+        mock.scope("one", isolated=True) as alone,
+        mock.scope("other") as other,
+    ):
+        assert isinstance(alone, Placed)
+        assert isinstance(other, Placed)
+        assert (alone.place is other.place) is not fragile
+        assert alone.place.is_brief is fragile
+        assert not other.place.is_brief
 
 
 async def test_an_isolated_scope_may_kill_its_mock() -> None:
