@@ -95,7 +95,7 @@ class CaseRun:
             config, lag_ms=lag, session_ms=hints.session_ms, tick_ms=hints.tick_ms
         )
         self._knowledge = Knowledge(self._times)
-        patience = 0 if self._virtual else max(lag, hints.patience_ms)
+        patience = 0 if self._virtual else max(lag, hints.patience_for(self._times.session))
         every_s = 0.0 if case.rules or eager else SELDOM_S
         self._oracle = Listener(
             revision, config, patience, None if self._virtual else every_s, follows=follows

@@ -227,9 +227,10 @@ def times_for(
     space = _SPACE * lag_ms
     quick = max(1000, 5 * lag_ms)
     short = max(least, quick + space, delay + 3 * lag_ms)
-    long = max(_LONG_MS, min(short + space, _LONGEST_MS))
-    wanted = max(session_ms, long + space) if session_ms > _LONG_MS else session_ms
-    session = max(min(most, wanted), short)
+    least_long = short + space
+    long = max(_LONG_MS, min(least_long, _LONGEST_MS))
+    wanted = least_long if least_long + space <= long else long + space
+    session = max(min(most, max(session_ms, wanted)), short)
     settle = max(20, lag_ms // 8)
     margin = 2 * lag_ms
     formation = delay if delay >= _LONG_DELAY_MS else long

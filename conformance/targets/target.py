@@ -33,14 +33,19 @@ class Provenance:
 class Hints:
     """Times for a target with a real clock.
 
-    `session_ms`: a session timeout that is long enough for a case, and not too slow.
-    `patience_ms`: how long to wait for a late answer.  `tick_ms`: the resolution of its timers;
-    waits for them must be longer.
+    `session_ms`: a session timeout that is long enough for a case, and not too slow; it grows with
+    the lag.  `patience_ms`: how long to wait for a late answer.  `tick_ms`: the resolution of its
+    timers; waits for them must be longer.
     """
 
     session_ms: int = 60_000
     patience_ms: int = 5_000
     tick_ms: int = 0
+
+    def patience_for(self, session_ms: int) -> int:
+        """The patience, in ms, at a session timeout: what outlasts a session goes on doing so."""
+        grown = session_ms - self.session_ms if self.patience_ms > self.session_ms else 0
+        return self.patience_ms + max(0, grown)
 
 
 class Target(Protocol):

@@ -28,6 +28,7 @@ TARGETS: dict[str, tuple[Config, Hints]] = {
     "kafka with a delay": ({**CONFIG_DEFAULTS, DELAY: 3000}, Hints()),
     "short sessions": ({**CONFIG_DEFAULTS, DELAY: 0, "group.min.session.timeout.ms": 100}, Hints()),
     "mock": ({**CONFIG_DEFAULTS, **SETTINGS}, MockTarget.hints),
+    "mock without a delay": ({**CONFIG_DEFAULTS, **SETTINGS, DELAY: 0}, MockTarget.hints),
 }
 LAGS = (300, 450, 1000, 2000, 3000, 5000, 6000, 7500, 10_000, 15_000)
 SHORT, LONG = Ms("short session"), Ms("session")
@@ -79,10 +80,18 @@ def test_every_contrast_is_one_or_is_said_to_be_none(target: str, lag_ms: int) -
 
 @pytest.mark.parametrize("lag_ms", [lag for lag in LAGS if lag <= 6000])
 def test_long_times_grow_where_the_settings_allow(lag_ms: int) -> None:
-    for target in ("kafka", "short sessions"):
+    for target in ("kafka", "short sessions", "mock without a delay"):
         written = times(target, lag_ms)
         for case in cases(target):
             assert blurred(case, written, lag_ms) is None, (target, case.id)
+
+
+def test_who_is_waited_for_longer_than_a_session_is_so_when_sessions_grow() -> None:
+    assert times("mock", 300).session == MockTarget.hints.session_ms
+    grown = times("mock", 600).session
+    assert grown > MockTarget.hints.session_ms
+    assert MockTarget.hints.patience_for(grown) == grown + 1000
+    assert Hints().patience_for(200_000) == Hints().patience_ms
 
 
 def test_a_session_that_may_not_grow_is_a_blur() -> None:
