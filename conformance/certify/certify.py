@@ -27,12 +27,12 @@ from functools import partial
 from fencepost.conformance.catalogue.registry import Entry, as_entry
 from fencepost.conformance.catalogue.set_up import SetUp
 from fencepost.conformance.certify.set_up import RefusedStep, SetUps, usual_way
-from fencepost.conformance.execution.case_result import case_result, failed, unsupported
+from fencepost.conformance.execution.case_result import at_level, case_result, failed, unsupported
 from fencepost.conformance.execution.controls import Controls, Watched
 from fencepost.conformance.execution.coverage import coverage_of
 from fencepost.conformance.execution.link_faults import Suspicions, acquitted, is_cut_off
 from fencepost.conformance.execution.loading import is_loading, passing_cause
-from fencepost.conformance.execution.outcome import CaseResult, Certificate, Outcome, graded
+from fencepost.conformance.execution.outcome import CaseResult, Certificate, Outcome
 from fencepost.conformance.execution.realtime_verdict import (
     lag_to_allow_ms,
     rests_on_lateness,
@@ -204,7 +204,7 @@ class OpenTarget:
             await self._turns.turn(at_once=self._watched is None)
             began = time.monotonic()
             result = await self._attempt(as_entry(case), case, self.set_ups.usual, seen_ms=seen_ms)
-            return replace(result, seconds=time.monotonic() - began)
+            return await self._graded(replace(result, seconds=time.monotonic() - began))
 
     @property
     def revision(self) -> Revision:
@@ -236,6 +236,7 @@ class OpenTarget:
             await self._turns.turn(at_once=self._watched is None)
             result = await self._tried(entry, self.set_ups.usual)
             result = await self.set_ups.judged(entry, result, partial(self._tried, entry))
+            result = await self._graded(result)
         if self.options.progress is not None:
             self.options.progress(result)
         return result
@@ -272,6 +273,11 @@ class OpenTarget:
             elif result.outcome is not Outcome.UNKNOWN:
                 break
         return suspicions.weighed(result)
+
+    async def _graded(self, result: CaseResult) -> CaseResult:
+        work = partial(at_level, result, self._revision)
+        found, graded_s = timed(work) if self._watched is None else await aside(work)
+        return replace(found, judged_s=result.judged_s + graded_s)
 
     async def _is_calm(self) -> bool:
         watched = self._watched
@@ -370,11 +376,7 @@ class OpenTarget:
         meter = None if watched is None else watched.meter
 
         def judge() -> Verdict:
-            recording.attribution = None  # it depends on the lag that is allowed
-            found = (
-                verdict_of(recording, self._revision, meter) if meter is not None else run.verdict()
-            )
-            return graded(found, recording, self._revision)
+            return run.verdict() if meter is None else verdict_of(recording, self._revision, meter)
 
         verdict, judged_s = timed(judge) if watched is None else await aside(judge)
         if watched is not None and rests_on_lateness(verdict):

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from fencepost.conformance.execution.explain import sentence, signature
-from fencepost.conformance.execution.outcome import CaseResult, Outcome
+from fencepost.conformance.execution.outcome import CaseResult, Outcome, graded
 from fencepost.conformance.execution.recording import Recording
 from fencepost.conformance.plans.contrasts import blurred
 from fencepost.conformance.plans.plan import Case
@@ -45,6 +45,17 @@ def case_result(
     why = _no_proof(case, recording, verdict)
     outcome = Outcome.PASS if why is None else Outcome.UNKNOWN
     return CaseResult(outcome=outcome, level=case.level, message=why or "", **common)
+
+
+def at_level(result: CaseResult, revision: Revision) -> CaseResult:
+    """A result with a failure at the level of its fault, which may take long to be found."""
+    recording, verdict = result.recording, result.verdict
+    if result.outcome is not Outcome.FAIL or recording is None or verdict is None:
+        return result
+    verdict = graded(verdict, recording, revision)
+    level = result.level if verdict.violation is None else verdict.violation.level
+    message = sentence(verdict, recording, revision)
+    return replace(result, verdict=verdict, level=level, message=message)
 
 
 def _no_proof(case: Case, recording: Recording, verdict: Verdict) -> str | None:
