@@ -23,7 +23,7 @@ CASES = Registry()
 case = CASES.case
 
 _ABOVE_ANY_MAXIMUM = 2**31 - 1
-_BELOW_ANY_MINIMUM = 0
+_BELOW_ANY_MINIMUM = -1
 
 
 @case("JOIN-GROUP-ID-INVALID")

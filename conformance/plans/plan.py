@@ -227,12 +227,15 @@ def times_for(
     space = _SPACE * lag_ms
     quick = max(1000, 5 * lag_ms)
     short = max(least, quick + space, delay + 3 * lag_ms)
+    margin = 2 * lag_ms
     least_long = short + space
     long = max(_LONG_MS, min(least_long, _LONGEST_MS))
-    wanted = least_long if least_long + space <= long else long + space
-    session = max(min(most, max(session_ms, wanted)), short)
+    if session_ms > _LONG_MS:
+        session_ms = max(session_ms, long + space)
+    elif session_ms < short + 3 * lag_ms + margin:  # no contrast would be left
+        session_ms = least_long if least_long + space <= long else long + space
+    session = max(min(most, session_ms), short)
     settle = max(20, lag_ms // 8)
-    margin = 2 * lag_ms
     formation = delay if delay >= _LONG_DELAY_MS else long
     ticks = _ticks(least, most, 3 * lag_ms + tick_ms)
     return Times(session, short, long, quick, formation, delay, margin, tick_ms, settle, *ticks)
