@@ -53,7 +53,8 @@ if TYPE_CHECKING:
     from fencepost.traces.forms.pytest_form import to_pytest
     from fencepost.traces.logs.exchange import LoggedExchange
     from fencepost.traces.logs.log_dates import DatePatternError, LogDates
-    from fencepost.traces.logs.request_log import RequestLog, RequestLogError, read_request_log
+    from fencepost.traces.logs.log_files import LogFileError
+    from fencepost.traces.logs.request_log import RequestLog, read_request_log
     from fencepost.traces.page.audit_page import audit_page
     from fencepost.traces.page.certificate_page import certificate_page
     from fencepost.traces.page.findings_page import findings_page
@@ -110,6 +111,7 @@ __all__ = [
     "LogAudit",
     "LogAuditTotals",
     "LogDates",
+    "LogFileError",
     "LogOptions",
     "LogWatch",
     "LoggedExchange",
@@ -121,7 +123,6 @@ __all__ = [
     "Place",
     "Recipe",
     "RequestLog",
-    "RequestLogError",
     "ShownTrace",
     "SparkEngine",
     "SparkUnavailableError",

@@ -34,6 +34,11 @@ class Departed:
     at_ms: int
     alone: bool
 
+    @property
+    def who(self) -> str:
+        """Its instance id, or the client id of a dynamic member."""
+        return self.member.instance_id or self.member.process.client_id
+
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
@@ -87,7 +92,7 @@ def _same(gone: Departed, came: Arrival) -> bool:
         return old.instance_id == came.instance_id
     if gone.alone and old.process.client_id == came.process.client_id:
         return True
-    return old.process == came.process
+    return old.process == came.process and bool(came.process.host)
 
 
 def alone(member: LogMember, members: Iterable[LogMember]) -> bool:
