@@ -47,6 +47,8 @@ def agreement(requests: OperatorReport, server: OperatorReport) -> dict[str, Agr
         _compare(found["remedies"], key, one.remedy, other.remedy, _coarse_remedy(one))
     replaced = (_ended(report, {End.REPLACED}) for report in (requests, server))
     found["replacements"] = _counted(*replaced)
+    deployed = (_deployments(report) for report in (requests, server))
+    found["deployments"] = _counted(*deployed)
     until_ms = requests.until_ms or 0
     gone = _ended(requests, _GONE)
     found["removals"] = _counted(gone, _ended(server, _GONE) - _after(server, until_ms, gone))
@@ -87,6 +89,12 @@ def _ended(report: OperatorReport, ends: Iterable[End]) -> Counter[tuple[str, st
     wanted = frozenset(ends)
     rows = report.life_lines.rows
     return Counter((r.group, r.instance_id) for r in rows if r.end in wanted)
+
+
+def _deployments(report: OperatorReport) -> Counter[tuple[str, str]]:
+    """The deployments, with what they cost."""
+    rows = report.deployments.rows
+    return Counter((r.group, f"{r.restarts} {r.processes} {r.rebalances}") for r in rows)
 
 
 def _fenced(report: OperatorReport) -> Counter[tuple[str, str]]:

@@ -38,7 +38,7 @@ def requests(version: str) -> OperatorReport:
 @pytest.mark.parametrize("version", VERSIONS)
 def test_both_logs_of_a_run_tell_the_same_story(version: str) -> None:
     found = agreement(requests(version), audited(version).report)
-    for name in ("rebalances", "causes", "replacements"):
+    for name in ("rebalances", "causes", "replacements", "deployments"):
         assert found[name].same > 0
         assert found[name].different == []
     assert found["remedies"].same > 0.9 * found["rebalances"].same
@@ -62,16 +62,6 @@ def test_a_living_process_that_lost_its_id_is_named_by_the_old_coordinator() -> 
 def test_every_cause_is_read() -> None:
     for version in VERSIONS:
         assert audited(version).report.causes[Cause.UNKNOWN] == 0
-
-
-def test_deployments_are_the_same_as_from_the_request_log() -> None:
-    for version in VERSIONS[1:]:
-        told = [
-            (d.group, d.restarts, d.processes, d.rebalances)
-            for report in (requests(version), audited(version).report)
-            for d in report.deployments.rows
-        ]
-        assert told[: len(told) // 2] == told[len(told) // 2 :]
 
 
 def run(*arguments: str) -> tuple[int, str]:

@@ -38,6 +38,7 @@ from fencepost.traces.logs.server_log import CoordinatorEvent, Said
 _UUID = re.compile(r"-[A-Za-z0-9_-]{22}$|-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
 _UNKNOWN_ID = "-?"
 """How the name ends of a replacement whose member id the log has not told yet."""
+_UNSEEN = "a member that joined during a rebalance"
 _EXPIRED = -1
 """The session timeout of a member that expired: the log doesn't tell it."""
 _PURGE_EVERY = 200
@@ -158,9 +159,9 @@ class ServerAnalysis:
         self._emit(MembersLeft(self.group, static, dynamic))
         for member in members:
             self._lines.ended(member, End.STILL_THERE, None, None)
-        self._lines.close()
         while self._done:
             self._judge(self._done.popleft())
+        self._lines.close()
         self._deployments.close()
 
     def _purge(self, now_ms: int) -> None:
@@ -206,7 +207,9 @@ class ServerAnalysis:
         if self._complete and self._count is not None:
             # The old coordinator doesn't log a member that joins while a rebalance runs.
             seen = len(self._roster.members) + len(self._unseen)
-            self._unseen += [event] * (self._count - seen)
+            for _ in range(self._count - seen):
+                self._unseen.append(event)
+                self._deployments.came(_UNSEEN, event.at_ms)
         self._done.append(round_)
 
     def _assigned(self, event: CoordinatorEvent) -> None:
@@ -221,7 +224,7 @@ class ServerAnalysis:
         unknown = round_.cause is Cause.UNKNOWN
         remedy, away_ms = remedy_of(gone, came, is_static_leave=round_.static_leave)
         left = gone is not None and gone.member.session_ms != _EXPIRED
-        helps = remedy in {Remedy.STATIC, Remedy.LONGER_SESSION} and left and away_ms is not None
+        helps = remedy in {Remedy.STATIC, Remedy.LONGER_SESSION} and left
         lost = None if gone is None or round_.came is not None else (gone.at_ms, gone.who)
         self._deployments.rebalanced(round_.completed_ms, lost)
         self._emit(
@@ -249,8 +252,13 @@ class ServerAnalysis:
 
     # Members
 
-    def _came(self, member_id: str, instance_id: str | None, event: CoordinatorEvent) -> LogMember:
-        """Add a member that was not there; `event`: the line that shows it."""
+    def _came(
+        self, member_id: str, instance_id: str | None, event: CoordinatorEvent, is_new: bool = True
+    ) -> LogMember:
+        """Add a member that was not there; `event`: the line that shows it.
+
+        `is_new` false: that somebody came was noted then, though not who.
+        """
         self._named.pop(member_id, None)
         known = self._roster.members.get(member_id)
         if known is not None:
@@ -263,7 +271,8 @@ class ServerAnalysis:
             self._lines.taken(None, member)
         self._roster.add(member)
         self._comings.came.append(Arrival(member.process, instance_id, event.at_ms))
-        self._deployments.came(instance_id or member.process.client_id, event.at_ms)
+        if is_new:
+            self._deployments.came(instance_id or member.process.client_id, event.at_ms)
         return member
 
     def _replaced(self, event: CoordinatorEvent) -> None:
@@ -328,7 +337,7 @@ class ServerAnalysis:
         self._named.pop(member_id, None)
         member = self._known(member_id, instance_id)
         if member is None and instance_id is None and self._unseen:
-            member = self._came(member_id, None, self._unseen.pop(0))
+            member = self._came(member_id, None, self._unseen.pop(0), is_new=False)
         elif member is None:
             member = self._member(member_id, instance_id, event, begins=False)
         member.heard_ms = event.at_ms
@@ -388,5 +397,4 @@ def _prefix(member_id: str) -> str:
 
 def _ids(members: str) -> list[str]:
     """Return the member ids of a printed list."""
-    found = re.findall(r"memberId=([^,)]+)", members)
-    return found or [part for part in re.split(r",\s*", members) if part]
+    return re.findall(r"memberId=([^,)]+)", members) or list(filter(None, members.split(", ")))
