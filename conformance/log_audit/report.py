@@ -128,7 +128,8 @@ def write_audit(run: LogRun, folder: Path) -> None:
         name: ShownTrace(trace, f"{group_id}: around the violation", name)
         for name, (group_id, trace) in traces.items()
     }
-    texts["index.html"] = audit_page(run.report, judged, shown)
+    not_shown = NOT_SHOWN if isinstance(run, ServerLogRun) else ()
+    texts["index.html"] = audit_page(run.report, judged, shown, not_shown)
     write_texts(texts, folder, "--report")
 
 

@@ -1,13 +1,14 @@
 """A consumer of a real library as a process: `python -m support.logs.real_consumer LIBRARY …`.
 
 It polls until SIGTERM, then closes.  What happens to it is written to its output, a line of JSON
-for each event: `assigned`, `fatal` (with the library's name for the error), `closed`.  It ends by
-itself only where its library raises an error.
+for each event: `assigned`, `logged` (what the library logs as an error), `fatal` (what it raised),
+`closed`.  It ends by itself only where its library raises an error.
 """
 
 from __future__ import annotations
 
 import json
+import logging
 import signal
 import sys
 import time
@@ -15,7 +16,7 @@ from collections.abc import Callable
 from typing import Any
 
 TOPIC = "orders"
-SESSION_MS = 10_000
+SESSION_MS = 20_000
 POLL_S = 0.2
 _stopped: list[int] = []
 
@@ -25,6 +26,13 @@ def say(event: str, **more: object) -> None:
     row = {"at_ms": int(time.time() * 1000), "event": event, **more}
     sys.stdout.write(json.dumps(row) + "\n")
     sys.stdout.flush()
+
+
+class Logged(logging.Handler):
+    """Writes what a library logs as an error."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        say("logged", error=record.getMessage())
 
 
 def kafka_python(
@@ -73,6 +81,7 @@ def confluent_kafka(
         "session.timeout.ms": SESSION_MS,
         "heartbeat.interval.ms": 1000,
         "enable.auto.commit": False,
+        "error_cb": lambda error: say("logged", error=str(error)),
     }
     if instance is not None:
         settings["group.instance.id"] = instance
@@ -84,7 +93,7 @@ def confluent_kafka(
             consumer.close()
             return
         message = consumer.poll(POLL_S)
-        if message is not None and (error := message.error()) is not None and error.fatal():
+        if message is not None and (error := message.error()) is not None:
             raise KafkaException(error)
 
     return step
@@ -95,6 +104,7 @@ LIBRARIES = {"kafka-python": kafka_python, "confluent-kafka": confluent_kafka}
 
 def main(library: str, address: str, group: str, client_id: str, instance: str = "") -> None:
     """Consume until a signal, or a fatal error."""
+    logging.getLogger().addHandler(Logged(logging.ERROR))
     signal.signal(signal.SIGTERM, lambda *_: _stopped.append(1))
     try:
         step = LIBRARIES[library](address, group, client_id, instance or None)

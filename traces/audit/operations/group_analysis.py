@@ -124,8 +124,9 @@ class GroupAnalysis:
         member = self._roster.members.get(body["memberId"])
         if code in {_NONE, _REBALANCE}:
             if member is None:
-                if self._lines.was_replaced(body.get("groupInstanceId"), body["memberId"]):
-                    return  # handled before the join that replaced it, and written after it
+                replaced = self._lines.was_replaced(body.get("groupInstanceId"), body["memberId"])
+                if replaced or self._comings.went_after(body["memberId"], x.arrived_ms):
+                    return  # handled before the join or leave that ended it, and written after it
                 member = self._stranger(x, body)
             member.heard(x)
             if code == _REBALANCE:

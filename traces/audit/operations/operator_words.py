@@ -146,7 +146,7 @@ def _fenced(found: Recurring, row: FencingChain) -> tuple[str, str]:
     """Tell of a process that lost its instance id while it lived, and who took it."""
     turn = next((turn for turn in row.handovers if turn.told), row.handovers[0])
     old, new = turn.from_process, turn.to_process
-    told = "" if turn.told_ms is None else f", and was told so at {at(turn.told_ms)}"
+    told = "" if turn.told_ms is None else f"; the first was told at {at(turn.told_ms)}"
     more = "" if found.count == 1 else f" Such takeovers: {rhythm(found)}."
     return (
         (
@@ -163,7 +163,7 @@ def _doubled(found: Recurring, row: SelfFencing) -> tuple[str, str]:
         (
             f"{row.process} was fenced while it was alive: a second process with the same "
             f"client.id on that host took its group.instance.id {row.instance_id} in group "
-            f"{row.group} at {at(row.taken_ms)}, and it was told so at {at(row.at_ms)}.{more}"
+            f"{row.group} at {at(row.taken_ms)}, and the first was told at {at(row.at_ms)}.{more}"
         ),
         _OWN_ID,
     )

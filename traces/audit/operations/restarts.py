@@ -21,6 +21,8 @@ LADDER_MS = tuple(
 )
 """Session timeouts that people use; the last one is the longest that Kafka allows by default."""
 _SPARE = 1.5
+_LATE_MS = 100
+"""How late a broker may be to handle a request that removes a member."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +65,11 @@ class RestartMatcher:
             self.gone.popleft()
         while self.came and now_ms - self.came[0].at_ms > 3 * PATIENCE_MS:
             self.came.popleft()
+
+    def went_after(self, member_id: str, arrived_ms: int) -> bool:
+        """Return whether a member went after, or just before, a request of its own arrived."""
+        recent = (gone for gone in self.gone if gone.at_ms + _LATE_MS >= arrived_ms)
+        return any(gone.member.member_id == member_id for gone in recent)
 
     def back(self, gone: Departed) -> Arrival | None:
         """Find how a member came back after it had gone, if it did."""

@@ -307,8 +307,8 @@ def test_a_living_process_that_is_fenced_once_is_told_with_both_names_and_times(
     assert problem.names == ("pod-3 (10.0.0.3)", "pod-7 (10.0.0.7)")
     assert problem.says == (
         "pod-3 (10.0.0.3) was fenced while it was alive: pod-7 (10.0.0.7) took its "
-        "group.instance.id orders-2 in group orders at 2026-11-21 06:40:06 UTC, and was told so at "
-        "2026-11-21 06:40:06 UTC."
+        "group.instance.id orders-2 in group orders at 2026-11-21 06:40:06 UTC; the first was told "
+        "at 2026-11-21 06:40:06 UTC."
     )
     assert "end the first, and start the second when it is gone" in problem.remedy
 

@@ -106,6 +106,19 @@ def test_a_heartbeat_that_is_written_after_the_join_that_replaced_it_is_no_retur
     assert [line.process.client_id for line in lines] == ["pod-1", "pod-7"]
 
 
+def test_a_heartbeat_that_is_written_after_the_leave_of_its_member_is_no_new_member() -> None:
+    log = ModelLog()
+    log.form(log.static(2), pod := log.static(1))
+    pod.beat()
+    beat = log.exchanges.pop()
+    log.leave(log.pod(9), "", pod.instance)
+    log.exchanges.append(beat)
+    pod.die()
+    log.run(3)
+    lines = [r for r in of(log).life_lines.rows if r.instance_id == pod.instance]
+    assert [line.end for line in lines] == [End.REMOVED]
+
+
 def test_a_pod_that_moves_to_another_host_is_not_fenced() -> None:
     log = ModelLog()
     log.form(old := log.pod(3, instance="orders-2"))
