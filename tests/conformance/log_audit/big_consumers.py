@@ -13,7 +13,7 @@ import shutil
 import signal
 import sys
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -221,7 +221,7 @@ async def long_pause(stage: Stage) -> None:
     await live(2)
 
 
-Scenario = Callable[[Stage], Awaitable[None]]
+Scenario = Callable[[Stage], Coroutine[None, None, None]]
 SCENARIOS: tuple[Scenario, ...] = (
     in_time,
     too_late,
