@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from fencepost.traces.audit.judge.results import AuditViolation, GroupResult
     from fencepost.traces.audit.judge.settings import AuditSettings, Gaps, LogOptions
     from fencepost.traces.audit.judge.window_trace import window_trace
+    from fencepost.traces.audit.operations.open_metrics import metrics_text
     from fencepost.traces.audit.operations.operator_json import operator_json
     from fencepost.traces.audit.operations.operator_report import OperatorAudit, OperatorReport
     from fencepost.traces.audit.operations.operator_words import (
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
         operator_summary,
     )
     from fencepost.traces.audit.run import AuditRun, audit_log
+    from fencepost.traces.audit.server_log import ServerLogRun, audit_server_log
     from fencepost.traces.files.causes import known_cause
     from fencepost.traces.files.corpus_index import CorpusFolder
     from fencepost.traces.files.model_states import ModelState, model_states
@@ -53,7 +55,9 @@ if TYPE_CHECKING:
     from fencepost.traces.forms.pytest_form import to_pytest
     from fencepost.traces.logs.exchange import LoggedExchange
     from fencepost.traces.logs.log_dates import DatePatternError, LogDates
-    from fencepost.traces.logs.request_log import RequestLog, RequestLogError, read_request_log
+    from fencepost.traces.logs.log_files import LogFileError
+    from fencepost.traces.logs.request_log import RequestLog, read_request_log
+    from fencepost.traces.logs.server_log import ServerLog
     from fencepost.traces.page.audit_page import audit_page
     from fencepost.traces.page.certificate_page import certificate_page
     from fencepost.traces.page.findings_page import findings_page
@@ -110,6 +114,7 @@ __all__ = [
     "LogAudit",
     "LogAuditTotals",
     "LogDates",
+    "LogFileError",
     "LogOptions",
     "LogWatch",
     "LoggedExchange",
@@ -121,7 +126,8 @@ __all__ = [
     "Place",
     "Recipe",
     "RequestLog",
-    "RequestLogError",
+    "ServerLog",
+    "ServerLogRun",
     "ShownTrace",
     "SparkEngine",
     "SparkUnavailableError",
@@ -132,6 +138,7 @@ __all__ = [
     "audit_log",
     "audit_logs",
     "audit_page",
+    "audit_server_log",
     "certificate_page",
     "check_corpus",
     "corpus_recipe",
@@ -144,6 +151,7 @@ __all__ = [
     "known_cause",
     "measure_logs",
     "metrics_page",
+    "metrics_text",
     "minimise_corpus",
     "model_states",
     "nightly_page",

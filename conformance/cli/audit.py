@@ -1,31 +1,43 @@
-"""`audit`: check recordings that others made: request logs, or traces."""
+"""`audit`: check recordings that others made: request logs, server logs, or traces."""
 
 from __future__ import annotations
 
 import json
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import click
 from click.core import ParameterSource
+from rich.console import Console
 
 from fencepost.conformance.cli.options.common import files_argument, json_option, report_option
 from fencepost.conformance.cli.options.logs import EXITS, log_options
-from fencepost.conformance.log_audit.report import audit_lines, write_audit
+from fencepost.conformance.log_audit.report import (
+    LogRun,
+    audit_lines,
+    write_audit,
+    write_metrics,
+)
 from fencepost.conformance.log_audit.traces import audit_traces, traces_json, worst, write_traces
 from fencepost.traces.audit.judge.settings import LogOptions
-from fencepost.traces.audit.run import AuditRun, audit_log
-from fencepost.traces.logs.request_log import RequestLog, RequestLogError
+from fencepost.traces.audit.run import audit_log
+from fencepost.traces.audit.server_log import audit_server_log
+from fencepost.traces.logs.log_files import LogFileError
+from fencepost.traces.logs.log_kind import LogKind, common_kind
+from fencepost.traces.logs.request_log import RequestLog
+from fencepost.traces.logs.server_log import ServerLog
 
-REQUEST_LOG, TRACE = "kafka-request-log", "trace"
-_OF_LOGS = {
-    "gaps": "--gaps",
-    "lag_ms": "--lag",
-    "config": "--config",
+_KINDS = {kind.value: kind for kind in (LogKind.REQUESTS, LogKind.SERVER, LogKind.TRACE)}
+_VERDICTS = {"gaps": "--gaps", "lag_ms": "--lag", "config": "--config", "revision": "--revision"}
+_LINES = {
     "skew": "--skew",
     "date_pattern": "--date-pattern",
     "line_limit": "--line-limit",
     "timezone": "--timezone",
 }
+VIOLATIONS, PROBLEMS = "violations", "problems"
 
 
 @click.command("audit")
@@ -33,43 +45,83 @@ _OF_LOGS = {
 @click.option(
     "--format",
     "form",
-    type=click.Choice([REQUEST_LOG, TRACE]),
-    default=REQUEST_LOG,
+    type=click.Choice(["auto", *_KINDS]),
+    default="auto",
     show_default=True,
     help="What the files are.  They may be compressed (.gz).",
 )
+@click.option(
+    "--fail-on",
+    type=click.Choice([VIOLATIONS, PROBLEMS]),
+    default=VIOLATIONS,
+    show_default=True,
+    help="Exit code 1 also where a client has a problem.",
+)
+@click.option(
+    "--prometheus",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Write the figures to watch there; as OpenMetrics if the name ends with .om.",
+)
 @log_options
 @json_option
-@report_option("Write audit.json, audit.txt and a trace of each violated group there.")
+@report_option("Write index.html, audit.json, audit.txt and a trace of each violated group there.")
 def audit_command(
     *,
     files: tuple[Path, ...],
     form: str,
+    fail_on: str,
+    prometheus: Path | None,
     told: LogOptions,
     as_json: bool,
     report: Path | None,
 ) -> int:
-    """Check recordings: Kafka's request logs, or traces.
+    """Check recordings: Kafka's request logs, its server.log, or traces.
 
-    Each group of a log gets one of three results.  Explained: some run of the model gives every
-    answer.  Violated: with the first line that no run gives.  Unknown: with the reason.  A log
-    need not start when the group did.
+    Logs tell what your consumers did: who fenced whom, why each rebalance began, what would have
+    avoided it.  A request log also shows whether the broker was right.  Each group gets one of
+    three results.  Explained: some run of the model gives every answer.  Violated: with the first
+    line that no run gives.  Unknown: with the reason.  A log need not start when the group did.
 
     Put each broker's files in a folder of their own, or name them BROKER.log.  A trace is judged as
     a whole, by the revision that it names or by --revision.
 
-    Exit code 0: all groups are explained; 1: one is violated; 2: none is violated, but one is
-    unknown.
+    Exit code 0: all groups are explained; 1: one is violated, or (--fail-on problems) a client has
+    a problem; 2: none is violated, but one is unknown.
     """
-    if form == TRACE:
-        return _traces(files, told.groups, as_json=as_json, report=report)
     try:
+        kind = _KINDS[form] if form in _KINDS else common_kind(files)
+        if kind is LogKind.TRACE:
+            return _traces(files, told.groups, as_json=as_json, report=report)
+        if kind is LogKind.OLD_REQUESTS:
+            raise click.UsageError(
+                f"{files[0]} is {kind.value}: its lines are no JSON, and are not read. "
+                "Audit server.log of that broker, or a request log of Kafka 2.8 or later"
+            )
+        run = (_server if kind is LogKind.SERVER else _requests)(files, told)
+    except LogFileError as error:
+        raise click.UsageError(str(error)) from error
+    _say(run, as_json=as_json)
+    if report is not None:
+        write_audit(run, report)
+    if prometheus is not None:
+        write_metrics(run, prometheus)
+    if fail_on == PROBLEMS and run.report.problems:
+        return 1
+    return EXITS.get(run.outcome, 0)
+
+
+def _requests(files: Sequence[Path], told: LogOptions) -> LogRun:
+    """Audit request logs.  Raises LogFileError."""
+    with _progress(files) as progress:
         log = RequestLog(
-            files, dates=told.dates(), skew=dict(told.skew), line_limit=told.line_limit
+            files,
+            dates=told.dates(),
+            skew=dict(told.skew),
+            line_limit=told.line_limit,
+            progress=progress,
         )
         run = audit_log(log, told.settings(), frozenset(told.groups))
-    except RequestLogError as error:
-        raise click.UsageError(str(error)) from error
     if not run.exchanges:
         raise click.UsageError(
             f"no line of {files[0]} can be read; is it a request log (the logger "
@@ -77,13 +129,33 @@ def audit_command(
         )
     if unknown := sorted(set(told.groups) - set(run.groups)):
         raise click.UsageError(f"no line names the group {unknown[0]!r}")
-    _say(run, as_json=as_json)
-    if report is not None:
-        write_audit(run, report)
-    return EXITS.get(run.outcome, 0)
+    return run
 
 
-def _say(run: AuditRun, *, as_json: bool) -> None:
+def _server(files: Sequence[Path], told: LogOptions) -> LogRun:
+    """Audit server logs.  Raises LogFileError."""
+    _refuse(_VERDICTS, "what is judged, and server.log has no answers to judge")
+    with _progress(files) as progress:
+        log = ServerLog(
+            files,
+            dates=told.dates(),
+            skew=dict(told.skew),
+            line_limit=told.line_limit,
+            progress=progress,
+        )
+        run = audit_server_log(log, frozenset(told.groups))
+    if not run.events:
+        raise click.UsageError(
+            f"no line of {files[0]} is one of a group coordinator about a group; does this broker "
+            "coordinate groups, is the level of kafka.coordinator.group and "
+            "org.apache.kafka.coordinator.group INFO, and is --date-pattern that of the appender?"
+        )
+    if unknown := sorted(set(told.groups) - run.groups):
+        raise click.UsageError(f"no line names the group {unknown[0]!r}")
+    return run
+
+
+def _say(run: LogRun, *, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps(run.to_json(), indent=1))
         return
@@ -91,22 +163,37 @@ def _say(run: AuditRun, *, as_json: bool) -> None:
         click.echo(line)
 
 
+@contextmanager
+def _progress(files: Sequence[Path]) -> Iterator[Callable[[int], None] | None]:
+    """A bar on stderr while files are read; None where stderr is no terminal."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    # Here, since it takes 20 ms to import.
+    from rich.progress import Progress  # noqa: PLC0415
+
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("reading", total=sum(path.stat().st_size for path in files))
+        yield lambda read: bar.advance(task, read)
+
+
+def _refuse(options: dict[str, str], why: str) -> None:
+    """Raise click.UsageError for an option that was given and has no meaning here."""
+    context = click.get_current_context()
+    for name, option in options.items():
+        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            raise click.UsageError(f"{option} is for {why}; leave it out")
+
+
 def _traces(
     files: tuple[Path, ...], groups: tuple[str, ...], *, as_json: bool, report: Path | None
 ) -> int:
+    unfit = {**_VERDICTS, **_LINES}
+    del unfit["revision"]
+    _refuse(unfit, "request logs, and a trace has its own settings")
     context = click.get_current_context()
-    given = {
-        name
-        for name in context.params
-        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE
-    }
-    for name, option in _OF_LOGS.items():
-        if name in given:
-            raise click.UsageError(
-                f"{option} is for request logs, and a trace has its own settings; "
-                f"leave it out, or give --format {REQUEST_LOG}"
-            )
-    revision = context.params["revision"] if "revision" in given else None
+    asked = context.get_parameter_source("revision") is ParameterSource.COMMANDLINE
+    revision = context.params["revision"] if asked else None
     audited = audit_traces(files, revision, frozenset(groups))
     if not audited:
         raise click.UsageError(f"no trace names the group {groups[0]!r}")

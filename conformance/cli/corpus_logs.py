@@ -26,7 +26,7 @@ from fencepost.conformance.runtime.errors import TargetUnavailableError
 from fencepost.conformance.runtime.signals import term_is_interrupt
 from fencepost.conformance.runtime.toolchain.maven import kafka_source
 from fencepost.traces.audit.judge.settings import LogOptions
-from fencepost.traces.logs.request_log import RequestLogError
+from fencepost.traces.logs.log_files import LogFileError
 from fencepost.traces.text.words import plural
 
 
@@ -64,7 +64,7 @@ def audit_logs_command(
         try:
             audit = LogAudit.of(Place(out), list(logs), told, parts)
             done = audit_logs(running, audit)
-        except RequestLogError as error:
+        except LogFileError as error:
             raise click.UsageError(str(error)) from error
     said = done.to_json()
     if not as_json:

@@ -19,9 +19,9 @@ from fencepost.traces.audit.judge.segment import Segment
 from fencepost.traces.audit.judge.settings import AuditSettings, Gaps
 from fencepost.traces.audit.operations.operator_json import operator_json
 from fencepost.traces.audit.operations.operator_report import OperatorAudit, OperatorReport
+from fencepost.traces.logs.log_files import BROKEN_FILE
 from fencepost.traces.logs.request_log import (
     BAD_JSON,
-    BROKEN_FILE,
     NO_REQUEST,
     TOO_LONG,
     RequestLog,
@@ -48,7 +48,8 @@ ASSUMED = {
 class AuditRun:
     """The result of auditing a log.
 
-    `skipped`: lines that were passed over, by reason, with the place of the first; `lines`: all.
+    `skipped`: lines that were passed over, by reason, with the place of the first; `lines`: all;
+    `own_groups`: how many groups of fencepost itself were left out.
     """
 
     settings: AuditSettings
@@ -59,6 +60,7 @@ class AuditRun:
     groups: dict[str, GroupResult]
     evidence: dict[str, tuple[AuditViolation, Segment | None]]
     report: OperatorReport
+    own_groups: int = 0
 
     def count(self, outcome: str) -> int:
         """Return how many groups have this outcome."""
@@ -82,6 +84,7 @@ class AuditRun:
             "files": list(self.files),
             "lines": self.lines,
             "exchanges": self.exchanges,
+            "own_groups": self.own_groups,
             "skipped": skipped_json(self.skipped),
             "outcome": self.outcome,
             "counts": {outcome: self.count(outcome) for outcome in OUTCOMES},
@@ -119,11 +122,12 @@ def audit_log(
     groups = audit.finish()
     return AuditRun(
         settings,
-        tuple(path.name for files in log.brokers.values() for path in files),
+        log.files,
         skipped.lines,
         exchanges,
         {reason: (count, skipped.first[reason]) for reason, count in skipped.counts.items()},
         groups,
         audit.evidence,
         operator.finish(),
+        0 if only else len(audit.left_out),
     )

@@ -18,6 +18,14 @@ from fencepost.model.messages.shapes import Message
 
 Body = Mapping[str, Any]
 
+OWN_GROUPS = "fencepost-"
+"""The groups that fencepost makes on a broker have names that begin so."""
+
+
+def is_wanted(group_id: str, only: frozenset[str]) -> bool:
+    """Return whether an audit looks at a group: one of `only`, or else any but our own."""
+    return group_id in only if only else not group_id.startswith(OWN_GROUPS)
+
 
 @dataclass(frozen=True, slots=True)
 class LoggedExchange:

@@ -33,8 +33,12 @@ def audit_page(
     report: OperatorReport,
     judged: Sequence[Judged] = (),
     traces: Mapping[str, ShownTrace] | None = None,
+    not_shown: Sequence[str] = (),
 ) -> str:
-    """Make the page.  `judged`: every group; `traces`: of violated ones, by name."""
+    """Make the page.
+
+    `judged`: every group; `traces`: of violated ones, by name; `not_shown`: what it can't tell.
+    """
     counts = {word: sum(1 for g in judged if g.outcome == word) for word in _OUTCOMES}
     found = operator_problems(report)
     rebalances = report.rebalances.rows[:_ROWS]
@@ -64,6 +68,7 @@ def audit_page(
         life_lines=report.life_lines.rows[:_ROWS],
         picture=life_picture(report),
         report=report,
+        not_shown=not_shown,
         at=at,
         seconds=seconds,
         times=times,
@@ -86,7 +91,7 @@ def _worst(counts: Mapping[str, int], found: int) -> str:
 def _heading(report: OperatorReport, counts: Mapping[str, int], found: int) -> str:
     told = ", ".join(f"{counts[w]:,} {w}" for w in reversed(_OUTCOMES) if counts[w])
     groups = times(sum(counts.values()) or report.groups, "group")
-    return f"{groups}{': ' if told else ''}{told}; {times(found, 'problem')} with clients"
+    return f"{times(found, 'problem')} with clients; {groups}{': ' if told else ''}{told}"
 
 
 def _facts(report: OperatorReport, counts: Mapping[str, int]) -> list[tuple[str, str]]:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from difflib import get_close_matches
 from functools import wraps
 from typing import Any
 
 import click
 
 from fencepost.conformance.targets.registry import DEFAULT_REVISION, find_revision
+from fencepost.model.coordinator import CONFIG_DEFAULTS
 from fencepost.traces.audit.judge.results import UNKNOWN, VIOLATED
 from fencepost.traces.audit.judge.settings import Gaps, LogOptions
 from fencepost.traces.files.bounded import LINE_LIMIT
@@ -92,6 +94,7 @@ def log_options(command: Callable[..., Any]) -> Callable[..., Any]:
     ) -> Any:
         find_revision(revision)
         numbers = dict(_pairs("--config", config)), dict(_pairs("--skew", skew))
+        _refuse_unknown(numbers[0])
         dates = date_pattern, timezone
         told = LogOptions(revision, gaps, lag_ms, *numbers, *dates, groups, line_limit)
         try:
@@ -103,6 +106,18 @@ def log_options(command: Callable[..., Any]) -> Callable[..., Any]:
     for option in reversed(_OPTIONS):
         wrapped = option(wrapped)
     return wrapped
+
+
+def _refuse_unknown(config: Mapping[str, int]) -> None:
+    """Raise click.UsageError for a setting that no rule depends on."""
+    for key in config:
+        if key not in CONFIG_DEFAULTS:
+            near = get_close_matches(key, CONFIG_DEFAULTS, n=1, cutoff=0.5)
+            every = f"there are {', '.join(CONFIG_DEFAULTS)}"
+            raise click.UsageError(
+                f"--config {key!r} is no setting that a verdict depends on; "
+                + (f"did you mean {near[0]}?" if near else every)
+            )
 
 
 def parts_option(default: int) -> Callable[[Any], Any]:

@@ -12,9 +12,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from fencepost.model.coordinator import UnsupportedError
+from fencepost.traces.logs.exchange import OWN_GROUPS
 
 MISSING = "missing"
-PREFIX = "fencepost-"
+PREFIX = OWN_GROUPS
 """Each group and topic of ours on a cluster has a name that begins so."""
 
 

@@ -25,6 +25,8 @@ ANSWER_S = 60.0
 """How long any answer may take; a rebalance takes less."""
 _APIS = ("JoinGroup", "SyncGroup", "Heartbeat", "LeaveGroup", "OffsetCommit")
 TOPIC = "orders"
+REASONS = {True: "the consumer is being closed", False: "member was removed by an admin"}
+"""Why a LeaveGroup is sent, in the words of Kafka's own clients; an admin names no member id."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -322,7 +324,7 @@ async def leave(
     line = Line(cluster, pod)
     row: dict[str, Any] = {"memberId": member_id, "groupInstanceId": instance}
     if cluster.versions["LeaveGroup"] >= 5:
-        row["reason"] = None
+        row["reason"] = REASONS[bool(member_id)]
     body = {"groupId": group, "members": [row]}
     if cluster.versions["LeaveGroup"] < 3:
         body = {"groupId": group, "memberId": member_id}

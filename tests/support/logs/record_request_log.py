@@ -1,7 +1,8 @@
 """Record a request log of real groups on a Kafka: `python -m support.logs.record_request_log`.
 
 Run in `tests/`.  Starts the broker with its request log on, plays the stories of log_stories.py in
-as many groups as wanted, and writes the log and, beside it, what was staged:
+as many groups as wanted, and writes the log and, beside it, what was staged; `--server-log`: what
+the coordinator wrote to its own log meanwhile, too.
 
     python -m support.logs.record_request_log kafka:4.3.0 --groups 200 -o FILE.log
 
@@ -27,7 +28,13 @@ from fencepost.conformance.targets.tcp.address import Address
 from fencepost.conformance.targets.tcp.admin import DEADLINES, Admin
 
 LATEST = (9, 5, 4, 5, 9)
-VERSIONS = {"4.3.0": (LATEST, (5, 3, 3, 3, 7)), "2.8.0": ((7, 5, 4, 4, 8), (6, 4, 4, 4, 8))}
+_RECENT = (LATEST, (5, 3, 3, 3, 7))
+VERSIONS = {
+    "4.3.0": _RECENT,
+    "3.9.1+new": _RECENT,
+    "3.9.1+old": _RECENT,
+    "2.8.0": ((7, 5, 4, 4, 8), (6, 4, 4, 4, 8)),
+}
 """Join, Sync, Heartbeat, Leave, OffsetCommit of the clients: the newest, and older ones."""
 OLDEST = (3, 2, 2, 2, 6)
 """From before static members, and before a member id was asked for."""
@@ -35,8 +42,10 @@ AT_ONCE = 25
 LONGEST_S = 900.0
 
 
-async def record(version: str, groups: int, into: Path) -> list[Staged]:
-    """Play the stories in so many groups; the log, and what was staged."""
+async def record(
+    version: str, groups: int, into: Path, server_log: Path | None = None
+) -> list[Staged]:
+    """Play the stories in so many groups; the logs, and what was staged."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         log = folder / "kafka-request.log"
@@ -50,6 +59,8 @@ async def record(version: str, groups: int, into: Path) -> list[Staged]:
         finally:
             await broker.end()
         _write(into, log.read_bytes())
+        if server_log is not None:
+            _write(server_log, (folder / "out").read_bytes())
     return sorted(staged, key=lambda row: (row["kind"], row["group"]))
 
 
@@ -93,11 +104,12 @@ def main() -> None:
     parser.add_argument("target", help="kafka:" + " or kafka:".join(VERSIONS))
     parser.add_argument("--groups", type=int, default=200)
     parser.add_argument("-o", dest="into", type=Path, required=True)
+    parser.add_argument("--server-log", type=Path)
     told = parser.parse_args()
     version = told.target.removeprefix("kafka:")
     if version not in VERSIONS:
         parser.error(f"no recording is planned for {told.target}: name one of {list(VERSIONS)}")
-    staged = asyncio.run(record(version, told.groups, told.into))
+    staged = asyncio.run(record(version, told.groups, told.into, told.server_log))
     manifest: dict[str, Any] = {"target": told.target, "groups": told.groups, "staged": staged}
     beside = told.into.with_name(told.into.name.removesuffix(".gz") + ".staged.json")
     beside.write_text(json.dumps(manifest, indent=1) + "\n", encoding="utf-8")

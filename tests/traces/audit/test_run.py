@@ -26,7 +26,7 @@ from fencepost.properties.mutants.catalogue import find_mutant
 from fencepost.traces.audit.judge.audit import Audit
 from fencepost.traces.audit.judge.results import EXPLAINED, UNKNOWN, VIOLATED
 from fencepost.traces.audit.judge.settings import AuditSettings, Gaps
-from fencepost.traces.audit.run import SCHEMA_FILE
+from fencepost.traces.audit.run import SCHEMA_FILE, audit_log
 from fencepost.traces.logs.request_log import RequestLog
 
 PLAN = Plan(lines=2_500, groups=6, members=4, unrest_ms=30_000, seed=5)
@@ -209,6 +209,11 @@ def test_a_violation_is_told_with_its_line_and_a_trace_to_replay(
         (["--group", "nobody"], "no line names the group 'nobody'"),
         (["--date-pattern", "HH:mm"], "tells no full date"),
         (["--timezone", "Mars"], "there is no time zone 'Mars'"),
+        (
+            ["--config", "group.initial.rebalance.delay=3"],
+            "did you mean group.initial.rebalance.delay.ms?",
+        ),
+        (["--config", "zzz=3"], "'zzz' is no setting that a verdict depends on; there are group."),
     ],
 )
 def test_bad_options_are_named(tmp_path: Path, lines: Lines, options: list[str], says: str) -> None:
@@ -222,8 +227,43 @@ def test_bad_options_are_named(tmp_path: Path, lines: Lines, options: list[str],
 def test_a_file_that_is_no_request_log_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "server.log"
     path.write_bytes(b"[2026-11-21 12:00:00,000] INFO started (kafka.server)\n")
-    result = CliRunner().invoke(fencepost, ["audit", str(path)])
+    result = CliRunner().invoke(fencepost, ["audit", str(path), "--format", "kafka-request-log"])
     assert "can be read; is it a request log" in result.output
+
+
+def test_a_problem_of_a_client_fails_where_that_is_asked_for() -> None:
+    log = str(ROOT / "examples" / "request-logs" / "kafka-request.log.gz")
+    assert run(log)[0] == 0
+    assert run(log, "--fail-on", "problems")[0] == 1
+    assert run(log, "--fail-on", "problems", "--group", "search")[0] == 0
+
+
+def test_figures_are_written_for_prometheus_and_as_open_metrics(tmp_path: Path) -> None:
+    log = str(ROOT / "examples" / "request-logs" / "kafka-request.log.gz")
+    for name, ends in (("groups.prom", "\n"), ("groups.om", "# EOF\n")):
+        assert run(log, "--prometheus", str(tmp_path / name))[0] == 0
+        text = (tmp_path / name).read_text()
+        assert 'fencepost_fenced_total{group="orders"} 5\n' in text
+        assert text.endswith(ends)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["groups.om", "groups.prom"]
+    result = CliRunner().invoke(fencepost, ["audit", log, "--prometheus", "/nowhere/x.prom"])
+    assert "give --prometheus another file" in str(result.exception or result.output)
+
+
+def own_names(path: Path) -> set[str]:
+    names = {x.group_ids[0] for x in RequestLog([path])}
+    return {name for name in names if name.startswith("fencepost-")}
+
+
+def test_groups_of_fencepost_itself_are_left_out(tmp_path: Path, lines: Lines) -> None:
+    path = tmp_path / "kafka-request.log"
+    own = [line.replace(b'"groupId":"', b'"groupId":"fencepost-') for line in lines[:300]]
+    path.write_bytes(b"".join([*lines[:300], *own]))
+    whole = audit_log(RequestLog([path]), AuditSettings())
+    assert whole.own_groups == len(whole.groups) > 0
+    assert not any(name.startswith("fencepost-") for name in whole.groups)
+    asked = audit_log(RequestLog([path]), AuditSettings(), frozenset({next(iter(own_names(path)))}))
+    assert len(asked.groups) == 1
 
 
 # Traces.

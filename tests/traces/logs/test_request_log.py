@@ -15,16 +15,15 @@ from fencepost.model.messages.messages import (
 )
 from fencepost.traces.logs.exchange import LoggedExchange
 from fencepost.traces.logs.log_dates import DatePatternError, LogDates
+from fencepost.traces.logs.log_files import BROKEN_FILE, LogFileError
 from fencepost.traces.logs.request_log import (
     BAD_JSON,
-    BROKEN_FILE,
     NO_REQUEST,
     OTHER_API,
     OTHER_LINE,
     TEXT_FORMAT,
     TOO_LONG,
     RequestLog,
-    RequestLogError,
 )
 
 NOON = 1_795_262_400_000
@@ -168,7 +167,7 @@ def test_brokers_are_merged_in_order_of_time_with_their_skew_taken_away(tmp_path
 def test_a_skew_of_no_broker_is_refused_by_name(tmp_path: Path) -> None:
     path = tmp_path / "kafka-request.log"
     path.write_bytes(beat(NOON))
-    with pytest.raises(RequestLogError, match="of a broker 'b9'; there are kafka-request"):
+    with pytest.raises(LogFileError, match="of a broker 'b9'; there are kafka-request"):
         RequestLog([path], skew={"b9": 1})
 
 

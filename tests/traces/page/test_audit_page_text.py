@@ -27,7 +27,7 @@ def text_of(page: str) -> str:
 def test_it_says_what_is_wrong_first_and_all_of_it() -> None:
     report = reported(read_request_log([LOG]))
     text = text_of(audit_page(report))
-    assert text.startswith(" 40 groups; 4 problems with clients")
+    assert text.startswith(" 4 problems with clients; 40 groups")
     places = [text.index(problem.says) for problem in operator_problems(report)]
     assert places == sorted(places)
     assert places[-1] < text.index("Who held each instance id") < text.index("Each rebalance")
@@ -44,7 +44,7 @@ def test_answers_that_nothing_explains_come_before_anything_else() -> None:
     ]
     page = audit_page(report, judged)
     text = text_of(page)
-    assert "3 groups: 1 explained, 1 unknown, 1 violated; 4 problems" in text
+    assert "4 problems with clients; 3 groups: 1 explained, 1 unknown, 1 violated" in text
     assert text.index("log:7: Heartbeat was answered wrongly") < text.index("ping-pong")
     assert "some run gives every answer" not in text
     assert 'class="verdict is-violated"' in page
@@ -114,5 +114,5 @@ def test_each_instance_id_has_a_lane_and_each_holder_a_bar() -> None:
 
 def test_a_log_without_groups_has_a_page() -> None:
     text = text_of(audit_page(reported([])))
-    assert "0 groups; 0 problems with clients" in text
+    assert "0 problems with clients; 0 groups" in text
     assert "no request of a group" in text

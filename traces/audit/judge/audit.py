@@ -17,7 +17,7 @@ from fencepost.traces.audit.judge.possible_errors import PossibleAnswers
 from fencepost.traces.audit.judge.results import AuditViolation, GroupResult
 from fencepost.traces.audit.judge.segment import Segment
 from fencepost.traces.audit.judge.settings import AuditSettings
-from fencepost.traces.logs.exchange import LoggedExchange
+from fencepost.traces.logs.exchange import LoggedExchange, is_wanted
 
 _LOOK_EVERY = 50_000
 _MOST_CONNECTIONS = 20_000
@@ -62,8 +62,9 @@ class BrokerActivity:
 class Audit:
     """An audit in progress: `feed` it each exchange, in the order of the answers, then `finish`.
 
-    `only`: the groups to look at; none for all.  `evidence`: for each violated group the first
-    violation, with the segment that it is in where there is one.
+    `only`: the groups to look at; none for all but fencepost's own.  `evidence`: for each violated
+    group the first violation, with the segment that it is in where there is one.  `left_out`: the
+    groups that were not looked at.
     """
 
     def __init__(
@@ -72,6 +73,7 @@ class Audit:
         self.settings = settings or AuditSettings()
         self.only = only
         self.evidence: dict[str, tuple[AuditViolation, Segment | None]] = {}
+        self.left_out: set[str] = set()
         self._legal = PossibleAnswers(self.settings.revision)
         self._groups: dict[str, GroupAudit] = {}
         self._brokers: dict[str, BrokerActivity] = {}
@@ -102,7 +104,8 @@ class Audit:
     def _to_group(self, group_id: str, exchange: LoggedExchange) -> None:
         group = self._groups.get(group_id)
         if group is None:
-            if self.only and group_id not in self.only:
+            if not is_wanted(group_id, self.only):
+                self.left_out.add(group_id)
                 return
             group = self._groups[group_id] = GroupAudit(
                 group_id, self.settings, self._legal, self, self._note

@@ -14,6 +14,7 @@ from fencepost.traces.audit.operations.deployments import Deployments
 from fencepost.traces.audit.operations.membership import LogMember, Roster, offers_of
 from fencepost.traces.audit.operations.operator_rows import (
     End,
+    MembersLeft,
     Process,
     Row,
     StaticLeave,
@@ -58,9 +59,11 @@ class GroupAnalysis:
         self._roster = Roster()
         self._pending: dict[str, None] = {}
         self._comings = RestartMatcher()
-        self._lines = LifeLines(self.group, self._emit)
-        self._rebalances = Rebalances(self.group, self._comings, self._emit)
         self._deployments = Deployments(self.group, self._emit)
+        self._lines = LifeLines(self.group, self._emit, self._deployments.not_restarted)
+        self._rebalances = Rebalances(
+            self.group, self._comings, self._emit, self._deployments.rebalanced
+        )
 
     def take(self, x: LoggedExchange) -> None:
         """Take the next exchange that names this group."""
@@ -89,11 +92,12 @@ class GroupAnalysis:
         """Let go of what nothing more will be said about."""
         self._lines.purge(now_ms)
         self._rebalances.purge(now_ms)
-        self._deployments.purge(now_ms)
+        self._deployments.purge(now_ms, self._rebalances.unjudged_ms)
         self._comings.purge(now_ms)
 
     def end(self, now_ms: int) -> None:
         """End the group, or the log."""
+        left = [0, 0]
         for member in list(self._roster.members.values()):
             deadline_ms = member.deadline_ms
             if deadline_ms is None:
@@ -102,6 +106,8 @@ class GroupAnalysis:
                 self._gone(member, End.SILENT, deadline_ms)
             else:
                 self._gone(member, End.STILL_THERE, None)
+                left[member.instance_id is None] += 1
+        self._emit(MembersLeft(self.group, *left))
         self._lines.close()
         self._rebalances.close()
         self._deployments.close()
@@ -118,6 +124,9 @@ class GroupAnalysis:
         member = self._roster.members.get(body["memberId"])
         if code in {_NONE, _REBALANCE}:
             if member is None:
+                replaced = self._lines.was_replaced(body.get("groupInstanceId"), body["memberId"])
+                if replaced or self._comings.went_after(body["memberId"], x.arrived_ms):
+                    return  # handled before the join or leave that ended it, and written after it
                 member = self._stranger(x, body)
             member.heard(x)
             if code == _REBALANCE:
@@ -150,7 +159,8 @@ class GroupAnalysis:
 
     def _synced(self, x: LoggedExchange) -> None:
         generation = x.request_body["generationId"]
-        self._roster.members[x.request_body["memberId"]].synced = generation
+        if (member := self._roster.members.get(x.request_body["memberId"])) is not None:
+            member.synced = generation
         self._rebalances.synced(generation, x.answered_ms)
 
     # Joins
@@ -229,7 +239,6 @@ class GroupAnalysis:
         self._purge(x.answered_ms)
         known = self._roster.complete or generation == 1
         before = len(self._roster.members) + self._rebalances.gone
-        self._deployments.completed(x.answered_ms)
         return self._rebalances.begin(generation, x.answered_ms, x.place, before, known)
 
     def _came(self, member: LogMember, *, fresh: bool) -> None:
@@ -291,8 +300,7 @@ class GroupAnalysis:
         self._note_silence(member)
         if end not in {End.STILL_THERE, End.SILENT, End.UNKNOWN}:
             self._comings.gone.append(gone)
-            who = member.instance_id or member.process.client_id
-            self._deployments.went(who, gone.at_ms)
+            self._deployments.went(gone.who, gone.at_ms)
         return gone
 
     def _note_silence(self, member: LogMember) -> None:
@@ -319,18 +327,8 @@ class GroupAnalysis:
             return
         process = Process(x.client_id, x.host)
         self._comings.came.append(Arrival(process, member.instance_id, x.arrived_ms, member_id))
-        self._emit(
-            ThrownOut(
-                self.group,
-                member.instance_id,
-                member_id,
-                process,
-                x.arrived_ms,
-                silent_ms,
-                member.session_ms,
-                x.place,
-            )
-        )
+        row = (member.instance_id, member_id, process, x.arrived_ms, silent_ms, member.session_ms)
+        self._emit(ThrownOut(self.group, *row, x.place))
 
     def _fenced(
         self, x: LoggedExchange, member_id: str, instance_id: str | None, *, began: bool

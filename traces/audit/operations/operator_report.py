@@ -13,12 +13,14 @@ from typing import Any, Generic, TypeVar
 
 from fencepost.model.messages.shapes import ShapeError
 from fencepost.traces.audit.operations.group_analysis import GroupAnalysis
+from fencepost.traces.audit.operations.group_figures import GroupFigures
 from fencepost.traces.audit.operations.operator_rows import (
     Cause,
     Deployment,
     FencingChain,
     LifeLine,
     NearTimeout,
+    Process,
     Rebalance,
     Remedy,
     Row,
@@ -26,10 +28,11 @@ from fencepost.traces.audit.operations.operator_rows import (
     StaticLeave,
     ThrownOut,
 )
-from fencepost.traces.logs.exchange import LoggedExchange
+from fencepost.traces.logs.exchange import LoggedExchange, is_wanted
 
 MOST_ROWS = 5_000
 _HOUR_MS = 3_600_000
+_DAY_MS = 24 * _HOUR_MS
 _SWEEP_EVERY = 50_000
 
 _R = TypeVar("_R")
@@ -57,25 +60,90 @@ class LimitedRows(Generic[_R]):
         return sorted(self._rows, key=self._order)[: self.most]
 
 
+ProblemRow = FencingChain | SelfFencing | StaticLeave | ThrownOut
+
+
 @dataclass(slots=True)
-class ShortSession:
-    """A member that was removed while it was alive: how often, and its longest silence."""
+class Recurring:
+    """A problem with how often it came: the same kind, group, and instance id or process.
 
-    first: ThrownOut
-    last: ThrownOut
-    longest_ms: int
+    `count`: takeovers, fencings, leaves or removals; `days`: on which, in days since 1970;
+    `longest_ms`: the longest silence of a member that was removed.
+    """
+
+    kind: str
+    first: ProblemRow
+    last: ProblemRow
     count: int = 0
+    longest_ms: int = 0
+    days: set[int] = field(default_factory=set)
+    names: set[Process] = field(default_factory=set)
 
-    def add(self, row: ThrownOut) -> None:
-        """Add a row of this member; rows may come in any order."""
-        self.count += 1
-        self.longest_ms = max(self.longest_ms, row.silent_ms)
+    def add(self, row: ProblemRow) -> None:
+        """Add a row; rows may come in any order."""
         self.first = min(self.first, row, key=_when)
         self.last = max(self.last, row, key=_when)
+        self.days |= {_began_ms(row) // _DAY_MS, _ended_ms(row) // _DAY_MS}
+        match row:
+            case FencingChain():
+                self.count += row.count if row.ping_pong else row.fenced
+                self.names.update(row.processes)
+            case StaticLeave():
+                self.count += 1
+                self.names.add(row.process or row.by)
+            case ThrownOut() | SelfFencing():
+                self.count += 1
+                self.names.add(row.process)
+        if isinstance(row, ThrownOut):
+            self.longest_ms = max(self.longest_ms, row.silent_ms)
+
+    @property
+    def from_ms(self) -> int:
+        """When it began."""
+        return _began_ms(self.first)
+
+    @property
+    def place(self) -> str:
+        """Where it began, as `FILE:LINE`."""
+        return _place(self.first)
+
+    @property
+    def until_ms(self) -> int:
+        """When it happened last."""
+        return _ended_ms(self.last)
 
 
-def _when(row: ThrownOut) -> tuple[int, str, str]:
-    return row.at_ms, row.group, row.place
+KINDS = ("ping-pong", "fenced", "self-fencing", "static-leave", "short-session")
+"""The kinds of problems, the worst first."""
+
+
+def _kind(row: ProblemRow) -> str | None:
+    """Return the kind of problem that a row is; None if it is none."""
+    match row:
+        case FencingChain():
+            return "ping-pong" if row.ping_pong else "fenced" if row.fenced else None
+        case SelfFencing():
+            return ("fenced" if row.second else "self-fencing") if row.alive else None
+        case StaticLeave():
+            return None if row.itself is False else "static-leave"
+        case ThrownOut():
+            return "short-session"
+
+
+def _began_ms(row: ProblemRow) -> int:
+    return row.from_ms if isinstance(row, FencingChain) else row.at_ms
+
+
+def _ended_ms(row: ProblemRow) -> int:
+    return row.until_ms if isinstance(row, FencingChain) else row.at_ms
+
+
+def _place(row: ProblemRow) -> str:
+    return row.handovers[0].place if isinstance(row, FencingChain) else row.place
+
+
+def _when(row: ProblemRow) -> tuple[int, str, str]:
+    return _began_ms(row), row.group, _place(row)
 
 
 @dataclass(slots=True)
@@ -106,8 +174,8 @@ class OperatorReport:
         )
     )
     thrown_out: LimitedRows[ThrownOut] = field(default_factory=lambda: LimitedRows(_when))
-    thrown_out_members: dict[tuple[str, str], ShortSession] = field(default_factory=dict)
-    """All of them, by group and by instance or process, for a count of rows that were not kept."""
+    found: dict[tuple[str, str, str], Recurring] = field(default_factory=dict)
+    """The problems, by kind, group, and instance id or process: all, also of rows not kept."""
     near_timeouts: LimitedRows[NearTimeout] = field(
         default_factory=lambda: LimitedRows(
             lambda r: (-r.silent_ms / max(r.session_ms, 1), r.at_ms, r.group, r.place)
@@ -119,6 +187,8 @@ class OperatorReport:
     deployments: LimitedRows[Deployment] = field(
         default_factory=lambda: LimitedRows(lambda r: (r.from_ms, r.group))
     )
+    figures: dict[str, GroupFigures] = field(default_factory=dict)
+    """Of each group."""
     causes: Counter[Cause] = field(default_factory=Counter)
     remedies: Counter[Remedy] = field(default_factory=Counter)
     by_hour: Counter[int] = field(default_factory=Counter)
@@ -126,6 +196,9 @@ class OperatorReport:
 
     def add(self, row: Row) -> None:
         """Add a row."""
+        if isinstance(row, ProblemRow):
+            self._recur(row)
+        self.figures.setdefault(row.group, GroupFigures()).add(row)
         match row:
             case LifeLine():
                 self.life_lines.add(row)
@@ -137,9 +210,6 @@ class OperatorReport:
                 self.static_leaves.add(row)
             case ThrownOut():
                 self.thrown_out.add(row)
-                member = (row.group, row.instance_id or str(row.process))
-                known = self.thrown_out_members.setdefault(member, ShortSession(row, row, 0))
-                known.add(row)
             case NearTimeout():
                 self.near_timeouts.add(row)
             case Deployment():
@@ -150,11 +220,16 @@ class OperatorReport:
                 self.remedies[row.remedy] += 1
                 self.by_hour[row.start_ms - row.start_ms % _HOUR_MS] += 1
 
+    def _recur(self, row: ProblemRow) -> None:
+        kind = _kind(row)
+        if kind is not None:
+            who = row.instance_id or str(getattr(row, "process", ""))
+            self.found.setdefault((kind, row.group, who), Recurring(kind, row, row)).add(row)
+
     @property
-    def short_sessions(self) -> list[ShortSession]:
-        """The first members that were thrown out, by when they first were."""
-        members = sorted(self.thrown_out_members.values(), key=lambda m: _when(m.first))
-        return members[: self.thrown_out.most]
+    def problems(self) -> list[Recurring]:
+        """The problems, the worst kind first, then by when they began."""
+        return sorted(self.found.values(), key=lambda p: (KINDS.index(p.kind), *_when(p.first)))
 
 
 def _is_plain_commit(body: Mapping[str, Any]) -> bool:
@@ -182,7 +257,7 @@ def _is_whole(exchange: LoggedExchange) -> bool:
 class OperatorAudit:
     """A report in progress: `take` each exchange, in the order of the answers, then `finish`.
 
-    `only`: the groups to look at; none for all.  `report`: where its rows go.
+    `only`: the groups to look at; none for all but fencepost's own.  `report`: where its rows go.
     """
 
     def __init__(
@@ -206,7 +281,7 @@ class OperatorAudit:
         if self._seen % _SWEEP_EVERY == 0:
             self._sweep(report.until_ms)
         group = exchange.request_body.get("groupId")
-        if not isinstance(group, str) or (self._only and group not in self._only):
+        if not isinstance(group, str) or not is_wanted(group, self._only):
             return
         if not _is_whole(exchange):
             report.unreadable += 1

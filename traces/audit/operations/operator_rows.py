@@ -62,12 +62,16 @@ class LifeLine:
 
 @dataclass(frozen=True, slots=True)
 class Handover:
-    """An instance id goes to another process; `told`: the old one was alive and was told."""
+    """An instance id goes to another process.
+
+    `told`: the old one was alive and was told; `told_ms`: when.
+    """
 
     at_ms: int
     from_process: Process
     to_process: Process
     told: bool
+    told_ms: int | None
     place: str
 
 
@@ -75,7 +79,8 @@ class Handover:
 class FencingChain:
     """Processes that took an instance id from each other, in turn.
 
-    `ping_pong`: they took it back, too.  `handovers` holds the first ones of `count`.
+    `fenced`: how many were alive when they lost it.  `ping_pong`: they took it back, too.
+    `handovers` holds the first ones of `count`.
     """
 
     group: str
@@ -83,6 +88,7 @@ class FencingChain:
     from_ms: int
     until_ms: int
     count: int
+    fenced: int
     ping_pong: bool
     processes: tuple[Process, ...]
     handovers: tuple[Handover, ...]
@@ -93,7 +99,8 @@ class SelfFencing:
     """A process that was fenced by its own later join.
 
     `alive`: it sent the fenced request after that join; otherwise the request was a join or sync
-    that still waited, so the process may also have been restarted meanwhile.
+    that still waited, so the process may also have been restarted meanwhile.  `second`: the member
+    of that join worked, too, so it is a second process of the same name; `taken_ms`: when it came.
     """
 
     group: str
@@ -102,6 +109,8 @@ class SelfFencing:
     at_ms: int
     api: str
     alive: bool
+    second: bool
+    taken_ms: int
     place: str
 
 
@@ -210,6 +219,15 @@ class NearTimeout(_Silence):
     """A member that stayed, but was once silent for much of its session timeout."""
 
 
+@dataclass(frozen=True, slots=True)
+class MembersLeft:
+    """How many members a group has when the log ends."""
+
+    group: str
+    static: int
+    dynamic: int
+
+
 Row = (
     LifeLine
     | FencingChain
@@ -219,4 +237,5 @@ Row = (
     | Deployment
     | ThrownOut
     | NearTimeout
+    | MembersLeft
 )

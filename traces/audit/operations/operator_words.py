@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import groupby
 
-from fencepost.traces.audit.operations.operator_report import OperatorReport, ShortSession
+from fencepost.traces.audit.operations.operator_report import OperatorReport, Recurring
 from fencepost.traces.audit.operations.operator_rows import (
     Cause,
     FencingChain,
@@ -19,6 +19,7 @@ from fencepost.traces.audit.operations.operator_rows import (
     Remedy,
     SelfFencing,
     StaticLeave,
+    ThrownOut,
 )
 from fencepost.traces.audit.operations.restarts import long_enough_ms
 
@@ -29,12 +30,19 @@ _HOUR_MS = 3_600_000
 
 @dataclass(frozen=True, slots=True)
 class OperatorProblem:
-    """A problem with clients.  `kind`: a word for programs; `names`: the processes."""
+    """A problem with clients, however often it came.
+
+    `kind`: a word for programs; `names`: the processes; `count`: how often, on how many `days`.
+    """
 
     kind: str
     group: str
     instance_id: str | None
     names: tuple[str, ...]
+    count: int
+    days: int
+    first_ms: int
+    last_ms: int
     says: str
     remedy: str
     place: str
@@ -42,11 +50,37 @@ class OperatorProblem:
 
 def operator_problems(report: OperatorReport) -> list[OperatorProblem]:
     """Return the problems of a report, the worst first."""
-    found = [_ping_pong(chain) for chain in report.chains.rows if chain.ping_pong]
-    found += [_self_fencing(row) for row in report.self_fencings.rows if row.alive]
-    found += [_static_leave(row) for row in report.static_leaves.rows if row.itself is not False]
-    found += [_short_session(member) for member in report.short_sessions]
-    return found
+    return [_problem(found) for found in report.problems]
+
+
+def _problem(found: Recurring) -> OperatorProblem:
+    says, remedy = _sentences(found)
+    return OperatorProblem(
+        found.kind,
+        found.first.group,
+        found.first.instance_id,
+        tuple(map(str, sorted(found.names))),
+        found.count,
+        len(found.days),
+        found.from_ms,
+        found.until_ms,
+        says,
+        remedy,
+        found.place,
+    )
+
+
+def _sentences(found: Recurring) -> tuple[str, str]:
+    """Return what is wrong, and what to do."""
+    match found.first:
+        case FencingChain() as first:
+            return _ping_pong(found, first) if first.ping_pong else _fenced(found, first)
+        case SelfFencing() as first:
+            return _doubled(found, first) if first.second else _self_fencing(found, first)
+        case StaticLeave() as first:
+            return _static_leave(found, first)
+        case ThrownOut():
+            return _short_session(found)
 
 
 def at(ms: int) -> str:
@@ -78,66 +112,107 @@ def _names(processes: Sequence[Process]) -> str:
     return texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} and {texts[-1]}"
 
 
-def _ping_pong(chain: FencingChain) -> OperatorProblem:
-    return OperatorProblem(
-        "ping-pong",
-        chain.group,
-        chain.instance_id,
-        tuple(map(str, chain.processes)),
-        f"{_names(chain.processes)} share group.instance.id {chain.instance_id} in group "
-        f"{chain.group}: it was taken over {often(chain.count)} between "
-        f"{at(chain.from_ms)} and {_clock(chain.until_ms)}, and each fenced the other.",
+def rhythm(found: Recurring) -> str:
+    """Format when a problem came: `at …`, `3 times …`, `5 times a day, on 59 days, last on …`."""
+    days = len(found.days)
+    if days > 1:
+        a_day = found.count / days
+        rate = f"{often(round(a_day))} a day" if a_day >= 1.5 else often(found.count)
+        return f"{rate}, on {days:,} days, last on {at(found.until_ms)}"
+    if found.from_ms == found.until_ms and found.count == 1:
+        return f"at {at(found.from_ms)}"
+    until = f"between {at(found.from_ms)} and {_clock(found.until_ms)}"
+    return until if found.count == 1 else f"{often(found.count)} {until}"
+
+
+def _ping_pong(found: Recurring, row: FencingChain) -> tuple[str, str]:
+    return (
+        (
+            f"{_names(sorted(found.names))} share group.instance.id {row.instance_id} in group "
+            f"{row.group}: it was taken over {rhythm(found)}, and each fenced the other."
+        ),
         "Give each process its own group.instance.id, for example the name of its pod.",
-        chain.handovers[0].place,
     )
 
 
-def _self_fencing(row: SelfFencing) -> OperatorProblem:
-    return OperatorProblem(
-        "self-fencing",
-        row.group,
-        row.instance_id,
-        (str(row.process),),
-        f"{row.process}, static member {row.instance_id} of group {row.group}, was fenced at "
-        f"{at(row.at_ms)} by a later join of its own, while it was alive.",
-        "Either a join whose answer was lost was handled after a later one, or two processes "
-        "with one client.id run on that host. Check that it is not the second. Then give the "
-        "client a longer request timeout, and restart it when it ends with the fatal error.",
-        row.place,
+_OWN_ID = (
+    "Give each process its own group.instance.id. If the second is to replace the first, end the "
+    "first, and start the second when it is gone. FENCED_INSTANCE_ID is fatal: let the fenced "
+    "consumer end."
+)
+
+
+def _fenced(found: Recurring, row: FencingChain) -> tuple[str, str]:
+    """Tell of a process that lost its instance id while it lived, and who took it."""
+    turn = next((turn for turn in row.handovers if turn.told), row.handovers[0])
+    old, new = turn.from_process, turn.to_process
+    told = "" if turn.told_ms is None else f"; the first was told at {at(turn.told_ms)}"
+    more = "" if found.count == 1 else f" Such takeovers: {rhythm(found)}."
+    return (
+        (
+            f"{old} was fenced while it was alive: {new} took its group.instance.id "
+            f"{row.instance_id} in group {row.group} at {at(turn.at_ms)}{told}.{more}"
+        ),
+        _OWN_ID,
     )
 
 
-def _static_leave(row: StaticLeave) -> OperatorProblem:
-    who = row.process or row.by
-    surely = "" if row.itself else " (probably: its join is not in the log)"
-    return OperatorProblem(
-        "static-leave",
-        row.group,
-        row.instance_id,
-        (str(who),),
-        f"{who} left group {row.group} with a LeaveGroup at {at(row.at_ms)}, though it is static "
-        f"member {row.instance_id}{surely}. Its partitions moved at once.",
-        "A static member should close without LeaveGroup: update the client library, or change the "
-        "setting that makes it leave on close.",
-        row.place,
+def _doubled(found: Recurring, row: SelfFencing) -> tuple[str, str]:
+    more = "" if found.count == 1 else f" It happened {rhythm(found)}."
+    return (
+        (
+            f"{row.process} was fenced while it was alive: a second process with the same "
+            f"client.id on that host took its group.instance.id {row.instance_id} in group "
+            f"{row.group} at {at(row.taken_ms)}, and the first was told at {at(row.at_ms)}.{more}"
+        ),
+        _OWN_ID,
     )
 
 
-def _short_session(member: ShortSession) -> OperatorProblem:
+def _self_fencing(found: Recurring, row: SelfFencing) -> tuple[str, str]:
+    return (
+        (
+            f"{row.process}, static member {row.instance_id} of group {row.group}, was fenced "
+            f"{rhythm(found)} by a later join of its own, while it was alive."
+        ),
+        (
+            "Either a join whose answer was lost was handled after a later one, or two processes "
+            "with one client.id run on that host. Check that it is not the second. Then give the "
+            "client a longer request timeout, and restart it when it ends with the fatal error."
+        ),
+    )
+
+
+def _static_leave(found: Recurring, row: StaticLeave) -> tuple[str, str]:
+    surely = "" if row.itself else " (probably: the log doesn't show who sent it)"
+    return (
+        (
+            f"{_names(sorted(found.names))} left group {row.group} with a LeaveGroup "
+            f"{rhythm(found)}, though it is static member {row.instance_id}{surely}. "
+            "Its partitions moved at once."
+        ),
+        (
+            "A static member should close without LeaveGroup: update the client library, or change "
+            "the setting that makes it leave on close. Nothing to do if the group was made smaller."
+        ),
+    )
+
+
+def _short_session(found: Recurring) -> tuple[str, str]:
     """Make one problem for each member that was removed while alive, however often."""
-    last, longest = member.last, member.longest_ms
+    last, longest = found.last, found.longest_ms
+    assert isinstance(last, ThrownOut)  # noqa: S101  (for the type checker)
     known = f" as {last.instance_id}" if last.instance_id is not None else ""
-    return OperatorProblem(
-        "short-session",
-        last.group,
-        last.instance_id,
-        (str(last.process),),
-        f"{last.process} was removed from group {last.group}{known} "
-        f"{often(member.count)} while it was alive, last at {at(last.at_ms)}: it was "
-        f"silent for up to {seconds(longest)}, and its session timeout is "
-        f"{seconds(last.session_ms)}.",
+    last_at = f", last at {at(last.at_ms)}" if len(found.days) == 1 else ""
+    how = often(found.count) if len(found.days) == 1 else f"{rhythm(found)},"
+    return (
+        (
+            f"{last.process} was removed from group {last.group}{known} "
+            f"{how} while it was alive{last_at}: it was "
+            f"silent for up to {seconds(longest)}, and its session timeout is "
+            f"{seconds(last.session_ms)}."
+        ),
         _longer_session(longest),
-        member.first.place,
     )
 
 
@@ -180,8 +255,10 @@ def _rebalances(report: OperatorReport) -> Iterator[str]:
     if helped:
         yield f"What would have avoided some: {', '.join(helped)}."
     needed = [r.session_ms for r in report.rebalances.rows if r.session_ms is not None]
+    avoidable = report.remedies[Remedy.STATIC] + report.remedies[Remedy.LONGER_SESSION]
     if needed:
-        yield f"A session.timeout.ms of {max(needed)} would have been enough for all of these."
+        those = "all" if len(needed) == avoidable else f"{len(needed):,}"
+        yield f"A session.timeout.ms of {max(needed)} would have been enough for {those} of these."
     span = (report.until_ms or 0) - (report.from_ms or 0)
     if span >= _HOUR_MS:
         hour, most = max(report.by_hour.items(), key=lambda item: (item[1], -item[0]))

@@ -6,8 +6,9 @@ the new holder's join only when it is answered, often after the old one was fenc
 kept until both halves are known.
 
 A process that replaces itself was restarted.  If the old process still sends requests, it fenced
-itself: a join that its client had given up arrived late, or two processes have the same client id
-on one host.  Two processes that both take the id back share it by mistake.
+itself, or two processes have the same client id on one host.  A join that its client had given up
+and that arrived late is followed by no sync; a second process syncs.  Two processes that both take
+the id back share it by mistake.
 """
 
 from __future__ import annotations
@@ -54,10 +55,16 @@ class _Past:
     """A member id that was replaced."""
 
     member: LogMember
-    by: Process
+    by: LogMember
     at_ms: int
     handover: _Turn | None = None
-    is_told: bool = False
+    told: Fenced | None = None
+
+    @property
+    def told_alive(self) -> bool:
+        """Whether it sent a request after it was replaced."""
+        told = self.told
+        return told is not None and not told.began and told.arrived_ms >= self.at_ms
 
 
 @dataclass(slots=True)
@@ -65,13 +72,14 @@ class _Turn:
     """A handover, to which it may be added that the old one was told."""
 
     at_ms: int
-    old: Process
-    new: Process
+    old: LogMember
+    new: LogMember
     place: str
-    told: bool = False
+    told_ms: int | None = None
 
     def row(self) -> Handover:
-        return Handover(self.at_ms, self.old, self.new, self.told, self.place)
+        row = (self.at_ms, self.old.process, self.new.process, self.told_ms is not None)
+        return Handover(*row, self.told_ms, self.place)
 
 
 @dataclass(slots=True)
@@ -81,23 +89,25 @@ class _Chain:
     from_ms: int
     until_ms: int
     count: int = 0
+    fenced: int = 0
     returns: int = 0
     turns: list[_Turn] = field(default_factory=list)
-    processes: dict[Process, None] = field(default_factory=dict)
+    processes: dict[Process, LogMember] = field(default_factory=dict)
+    """By the name that they had then: server.log tells some member ids later."""
     losers: set[Process] = field(default_factory=set)
     told: set[Process] = field(default_factory=set)
 
     def add(self, turn: _Turn) -> None:
         self.until_ms = max(self.until_ms, turn.at_ms)
         self.count += 1
-        self.returns += turn.new in self.losers
+        self.returns += turn.new.process in self.losers
         if len(self.turns) < _SHOWN:
             self.turns.append(turn)
         if len(self.losers) < _REMEMBERED:
-            self.losers.add(turn.old)
-        for process in (turn.old, turn.new):
+            self.losers.add(turn.old.process)
+        for member in (turn.old, turn.new):
             if len(self.processes) < _SHOWN:
-                self.processes[process] = None
+                self.processes[member.process] = member
 
     @property
     def is_ping_pong(self) -> bool:
@@ -116,11 +126,17 @@ class _Instance:
 
 
 class LifeLines:
-    """The instance ids of one group.  Rows go to `emit` as they end."""
+    """The instance ids of one group.  Rows go to `emit` as they end.
 
-    def __init__(self, group: str, emit: Callable[[Row], None]) -> None:
+    `alive`: called with an instance id and when it was taken, once its old holder proves alive.
+    """
+
+    def __init__(
+        self, group: str, emit: Callable[[Row], None], alive: Callable[[str, int], None]
+    ) -> None:
         self._group = group
         self._emit = emit
+        self._alive = alive
         self._instances: dict[str, _Instance] = {}
 
     def taken(self, old: LogMember | None, new: LogMember) -> None:
@@ -157,6 +173,11 @@ class LifeLines:
         known = self._instances.get(member.instance_id or "")
         return known is not None and any(f.member_id == member.member_id for f in known.waiting)
 
+    def was_replaced(self, instance_id: str | None, member_id: str) -> bool:
+        """Return whether a member lost its instance id lately."""
+        known = self._instances.get(instance_id or "")
+        return known is not None and member_id in known.past
+
     def ended(self, member: LogMember, end: End, until_ms: int | None, by: Process | None) -> None:
         """Note that a member with an instance id is gone, or that the log ends."""
         if member.instance_id is not None:
@@ -183,10 +204,10 @@ class LifeLines:
                 del self._instances[instance_id]
 
     def _replaced(self, known: _Instance, old: LogMember, new: LogMember) -> None:
-        past = _Past(old, new.process, new.from_ms)
+        past = _Past(old, new, new.from_ms)
         known.past[old.member_id] = past
         if old.process != new.process:
-            turn = _Turn(new.from_ms, old.process, new.process, new.place)
+            turn = _Turn(new.from_ms, old, new, new.place)
             past.handover = turn
             if known.chain is not None and turn.at_ms - known.chain.until_ms > PATIENCE_MS:
                 self._flush(known)
@@ -198,18 +219,20 @@ class LifeLines:
 
     def _told(self, known: _Instance, fenced: Fenced) -> None:
         past = known.past.get(fenced.member_id)
-        if past is None or past.is_told or fenced.answered_ms - past.at_ms > PATIENCE_MS:
+        if past is None or past.told is not None:
             return
-        past.is_told = True
+        if fenced.answered_ms - past.at_ms > PATIENCE_MS:
+            return
+        past.told = fenced
         past.member.fenced_ms = fenced.answered_ms
-        alive = not fenced.began and fenced.arrived_ms >= past.at_ms
+        if not past.told_alive:
+            return
+        self._alive(known.id, past.at_ms)
         if past.handover is not None:
-            past.handover.told = alive
-            if alive and known.chain is not None:
+            past.handover.told_ms = fenced.answered_ms
+            if known.chain is not None:
+                known.chain.fenced += 1
                 known.chain.told.add(fenced.process)
-        if past.by == fenced.process and fenced.process == past.member.process:
-            row = (fenced.process, fenced.answered_ms, fenced.api, alive, fenced.place)
-            self._emit(SelfFencing(self._group, fenced.instance_id, *row))
 
     def _forget(self, known: _Instance, now_ms: int | None) -> None:
         for member_id, past in list(known.past.items()):
@@ -217,7 +240,12 @@ class LifeLines:
                 self._past_line(known.past.pop(member_id))
 
     def _past_line(self, past: _Past) -> None:
-        self._line(past.member, End.REPLACED, past.at_ms, past.by)
+        self._line(past.member, End.REPLACED, past.at_ms, past.by.process)
+        told, process = past.told, past.member.process
+        if told is not None and past.by.process == told.process == process:
+            second = past.told_alive and past.by.synced >= 0
+            row = (process, told.answered_ms, told.api, past.told_alive, second, past.at_ms)
+            self._emit(SelfFencing(self._group, told.instance_id, *row, told.place))
 
     def _line(self, member: LogMember, end: End, until_ms: int | None, by: Process | None) -> None:
         self._emit(
@@ -247,8 +275,9 @@ class LifeLines:
                 chain.from_ms,
                 chain.until_ms,
                 chain.count,
+                chain.fenced,
                 chain.is_ping_pong,
-                tuple(sorted(chain.processes)),
+                tuple(sorted({member.process for member in chain.processes.values()})),
                 tuple(turn.row() for turn in chain.turns),
             )
         )

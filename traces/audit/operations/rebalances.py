@@ -101,12 +101,22 @@ class _Candidate:
 
 
 class Rebalances:
-    """The rebalances of one group.  Rows go to `emit` when all that matters to them is known."""
+    """The rebalances of one group.  Rows go to `emit` when all that matters to them is known.
 
-    def __init__(self, group: str, comings: RestartMatcher, emit: Callable[[Row], None]) -> None:
+    `judged`: called then, too, with when it completed, and who went and thereby caused it.
+    """
+
+    def __init__(
+        self,
+        group: str,
+        comings: RestartMatcher,
+        emit: Callable[[Row], None],
+        judged: Callable[[int, tuple[int, str] | None], None],
+    ) -> None:
         self._group = group
         self._comings = comings
         self._emit = emit
+        self._judged = judged
         self._evidence = RebalanceEvidence()
         self._rounds: deque[Round] = deque()
 
@@ -114,6 +124,11 @@ class Rebalances:
     def current(self) -> Round | None:
         """The latest generation that the log has shown the beginning of."""
         return self._rounds[-1] if self._rounds else None
+
+    @property
+    def unjudged_ms(self) -> int | None:
+        """When the first rebalance completed whose row is still to come."""
+        return self._rounds[0].completed_ms if self._rounds else None
 
     @property
     def gone(self) -> int:
@@ -183,6 +198,8 @@ class Rebalances:
         session_ms = long_enough_ms(away_ms) if helps and away_ms is not None else None
         if helps and session_ms is None:
             remedy = Remedy.NOTHING
+        gone = None if first is None or first.came is not None else first.gone
+        self._judged(round_.completed_ms, None if gone is None else (gone.at_ms, gone.who))
         self._emit(
             Rebalance(
                 self._group,
@@ -235,18 +252,26 @@ class Rebalances:
     def _remedy(self, first: _Candidate | None) -> tuple[Remedy, int | None]:
         if first is None:
             return Remedy.UNKNOWN, None
-        gone = first.gone
-        if gone is None:
-            return Remedy.NOTHING, None
-        came = first.came or self._comings.back(gone)
-        if first.static_leave:
-            return Remedy.NO_LEAVE, None if came is None else came.at_ms - first.at_ms
-        if came is None:
-            return Remedy.NOTHING, None
-        away_ms = came.at_ms - min(gone.member.heard_ms, gone.at_ms)
-        is_dynamic = gone.member.instance_id is None
-        alive = came.member_id is not None
-        return (Remedy.STATIC if is_dynamic and not alive else Remedy.LONGER_SESSION), away_ms
+        came = first.came
+        if came is None and first.gone is not None:
+            came = self._comings.back(first.gone)
+        return remedy_of(first.gone, came, is_static_leave=first.static_leave)
+
+
+def remedy_of(
+    gone: Departed | None, came: Arrival | None, *, is_static_leave: bool
+) -> tuple[Remedy, int | None]:
+    """Return what would have avoided that a member went and came, and how long it was away (ms)."""
+    if gone is None:
+        return Remedy.NOTHING, None
+    if is_static_leave:
+        return Remedy.NO_LEAVE, None if came is None else came.at_ms - gone.at_ms
+    if came is None:
+        return Remedy.NOTHING, None
+    away_ms = came.at_ms - min(gone.member.heard_ms, gone.at_ms)
+    is_dynamic = gone.member.instance_id is None
+    alive = came.member_id is not None
+    return (Remedy.STATIC if is_dynamic and not alive else Remedy.LONGER_SESSION), away_ms
 
 
 _LATE_MS = 100

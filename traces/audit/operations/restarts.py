@@ -21,6 +21,8 @@ LADDER_MS = tuple(
 )
 """Session timeouts that people use; the last one is the longest that Kafka allows by default."""
 _SPARE = 1.5
+_LATE_MS = 100
+"""How late a broker may be to handle a request that removes a member."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +35,11 @@ class Departed:
     member: LogMember
     at_ms: int
     alone: bool
+
+    @property
+    def who(self) -> str:
+        """Its instance id, or the client id of a dynamic member."""
+        return self.member.instance_id or self.member.process.client_id
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +65,11 @@ class RestartMatcher:
             self.gone.popleft()
         while self.came and now_ms - self.came[0].at_ms > 3 * PATIENCE_MS:
             self.came.popleft()
+
+    def went_after(self, member_id: str, arrived_ms: int) -> bool:
+        """Return whether a member went after, or just before, a request of its own arrived."""
+        recent = (gone for gone in self.gone if gone.at_ms + _LATE_MS >= arrived_ms)
+        return any(gone.member.member_id == member_id for gone in recent)
 
     def back(self, gone: Departed) -> Arrival | None:
         """Find how a member came back after it had gone, if it did."""
@@ -87,7 +99,7 @@ def _same(gone: Departed, came: Arrival) -> bool:
         return old.instance_id == came.instance_id
     if gone.alone and old.process.client_id == came.process.client_id:
         return True
-    return old.process == came.process
+    return old.process == came.process and bool(came.process.host)
 
 
 def alone(member: LogMember, members: Iterable[LogMember]) -> bool:

@@ -61,7 +61,7 @@ class LogAudit:
     def of(
         cls, place: Place, paths: list[Path], options: LogOptions, parts: int = PARTS
     ) -> LogAudit:
-        """Plan an audit of these files.  Raises RequestLogError and DatePatternError."""
+        """Plan an audit of these files.  Raises LogFileError and DatePatternError."""
         log = RequestLog(
             [path.resolve() for path in paths],
             dates=options.dates(),

@@ -22,7 +22,13 @@ from fencepost.traces.audit.operations.operator_report import (
     OperatorAudit,
     OperatorReport,
 )
-from fencepost.traces.audit.operations.operator_rows import Cause, Process, Remedy, ThrownOut
+from fencepost.traces.audit.operations.operator_rows import (
+    Cause,
+    Process,
+    Remedy,
+    StaticLeave,
+    ThrownOut,
+)
 from fencepost.traces.audit.operations.operator_words import operator_problems, operator_summary
 from fencepost.traces.logs.exchange import LoggedExchange
 from fencepost.traces.logs.request_log import read_request_log
@@ -289,6 +295,35 @@ def test_a_short_session_is_said_once_with_a_timeout_that_is_long_enough() -> No
     assert "removed from group orders as orders-2 3 times while it was alive" in problem.says
     assert "session timeout is 10.0 s" in problem.says
     assert "session.timeout.ms to 30000 or more" in problem.remedy
+
+
+def test_a_living_process_that_is_fenced_once_is_told_with_both_names_and_times() -> None:
+    log = ModelLog()
+    log.form(log.static(1), log.pod(3, instance="orders-2"))
+    log.pod(7, instance="orders-2").start()
+    log.run(3)
+    (problem,) = operator_problems(reported(log.exchanges))
+    assert (problem.kind, problem.count) == ("fenced", 1)
+    assert problem.names == ("pod-3 (10.0.0.3)", "pod-7 (10.0.0.7)")
+    assert problem.says == (
+        "pod-3 (10.0.0.3) was fenced while it was alive: pod-7 (10.0.0.7) took its "
+        "group.instance.id orders-2 in group orders at 2026-11-21 06:40:06 UTC; the first was told "
+        "at 2026-11-21 06:40:06 UTC."
+    )
+    assert "end the first, and start the second when it is gone" in problem.remedy
+
+
+def test_what_recurs_for_days_is_one_problem_with_its_rhythm() -> None:
+    report = OperatorReport()
+    day_ms, who = 24 * HOUR_S * 1000, Process("pod-1", "10.0.0.1")
+    for day in range(59):
+        for turn in range(3):
+            at_ms = day * day_ms + turn * HOUR_S * 1000
+            report.add(StaticLeave("g", "g-1", "m", who, who, True, at_ms, f"log:{day}"))
+    (problem,) = operator_problems(report)
+    assert (problem.count, problem.days) == (177, 59)
+    assert problem.last_ms == 58 * day_ms + 2 * HOUR_S * 1000
+    assert "3 times a day, on 59 days, last on 1970-02-28 02:00:00 UTC" in problem.says
 
 
 def test_how_often_is_said_although_not_all_rows_are_kept() -> None:

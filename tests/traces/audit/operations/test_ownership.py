@@ -81,6 +81,44 @@ def test_one_that_takes_over_for_good_is_a_fencing_but_no_ping_pong() -> None:
     assert (chain.count, chain.handovers[0].told) == (1, True)
 
 
+def test_a_second_process_with_the_same_name_is_told_from_a_late_join() -> None:
+    log = ModelLog()
+    log.form(pod := log.static(1))
+    second = pod.again().start()
+    log.run(3)
+    assert (pod.state, second.state) == ("fenced", "stable")
+    (row,) = of(log).self_fencings.rows
+    assert (row.alive, row.second) == (True, True)
+    (found,) = of(log).problems
+    assert found.kind == "fenced"
+
+
+def test_a_heartbeat_that_is_written_after_the_join_that_replaced_it_is_no_return() -> None:
+    log = ModelLog()
+    log.form(log.static(2), pod := log.static(1))
+    pod.beat()
+    beat = log.exchanges.pop()
+    log.pod(7, instance=pod.instance).start()
+    place = next(n for n, x in enumerate(log.exchanges) if x.client_id == "pod-7")
+    log.exchanges.insert(place + 1, beat)
+    log.run(3)
+    lines = [r for r in of(log).life_lines.rows if r.instance_id == pod.instance]
+    assert [line.process.client_id for line in lines] == ["pod-1", "pod-7"]
+
+
+def test_a_heartbeat_that_is_written_after_the_leave_of_its_member_is_no_new_member() -> None:
+    log = ModelLog()
+    log.form(log.static(2), pod := log.static(1))
+    pod.beat()
+    beat = log.exchanges.pop()
+    log.leave(log.pod(9), "", pod.instance)
+    log.exchanges.append(beat)
+    pod.die()
+    log.run(3)
+    lines = [r for r in of(log).life_lines.rows if r.instance_id == pod.instance]
+    assert [line.end for line in lines] == [End.REMOVED]
+
+
 def test_a_pod_that_moves_to_another_host_is_not_fenced() -> None:
     log = ModelLog()
     log.form(old := log.pod(3, instance="orders-2"))
@@ -99,6 +137,7 @@ def test_a_late_join_of_its_own_fences_a_live_process() -> None:
     assert pod.state == "fenced"
     (row,) = of(log).self_fencings.rows
     assert (str(row.process), row.alive, row.api) == ("pod-1 (10.0.0.1)", True, "Heartbeat")
+    assert not row.second
     assert not of(log).chains.count
 
 

@@ -17,7 +17,8 @@ from fencepost.traces.audit.judge.audit import Audit, BrokerActivity
 from fencepost.traces.audit.judge.settings import LogOptions
 from fencepost.traces.audit.operations import operator_report
 from fencepost.traces.logs.exchange import LoggedExchange
-from fencepost.traces.logs.request_log import RequestLog, RequestLogError
+from fencepost.traces.logs.log_files import LogFileError
+from fencepost.traces.logs.request_log import RequestLog
 from fencepost.traces.pipeline.corpus.engine import LocalEngine
 from fencepost.traces.pipeline.logs import around
 from fencepost.traces.pipeline.logs.audit import AuditPart
@@ -136,7 +137,7 @@ def test_options_are_those_of_the_audit(tmp_path: Path, wrong_logs: list[Path]) 
     rows = said_by_tables(audit)
     assert rows == said_by_audit(audit)
     assert {row["group"] for row in rows["groups"]} == set(names)
-    with pytest.raises(RequestLogError, match="broker-7"):
+    with pytest.raises(LogFileError, match="broker-7"):
         audited(tmp_path / "c", wrong_logs, skew={"broker-7": 1})
 
 

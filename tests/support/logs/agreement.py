@@ -1,0 +1,123 @@
+"""Hold the story that server.log tells to that of the request log of the same run."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from fencepost.traces.audit.operations.operator_report import OperatorReport
+from fencepost.traces.audit.operations.operator_rows import Cause, End, Rebalance, Remedy
+
+_COARSE = {Cause.CHANGED_SUBSCRIPTION: Cause.MEMBER_REJOIN}
+"""What a request log tells apart, and server.log calls by one name."""
+_GONE = frozenset({End.LEFT, End.REMOVED, End.EXPIRED, End.DROPPED, End.SILENT})
+
+
+@dataclass
+class Agreement:
+    """How often both logs say the same of a thing; `coarser`: server.log says less, not else.
+
+    `unseen`: what server.log doesn't show at all.
+    """
+
+    same: int = 0
+    coarser: int = 0
+    unseen: int = 0
+    different: list[str] = field(default_factory=list)
+
+    def __str__(self) -> str:
+        if self.unseen:
+            return f"not shown ({self.unseen})"
+        more = f" + {self.coarser}" if self.coarser else ""
+        return f"{self.same}{more} / {len(self.different)}"
+
+
+def agreement(requests: OperatorReport, server: OperatorReport) -> dict[str, Agreement]:
+    """Compare the two stories, by name of what is compared."""
+    found = {name: Agreement() for name in ("rebalances", "causes", "remedies")}
+    told, read = _by_generation(requests), _by_generation(server)
+    for key in sorted(told.keys() | read.keys()):
+        one, other = told.get(key), read.get(key)
+        if one is None or other is None:
+            found["rebalances"].different.append(f"{key}: {one} {other}")
+            continue
+        found["rebalances"].same += 1
+        _compare(found["causes"], key, one.cause, other.cause, _COARSE.get(one.cause))
+        _compare(found["remedies"], key, one.remedy, other.remedy, _coarse_remedy(one))
+    replaced = (_ended(report, {End.REPLACED}) for report in (requests, server))
+    found["replacements"] = _counted(*replaced)
+    deployed = (_deployments(report) for report in (requests, server))
+    found["deployments"] = _counted(*deployed)
+    until_ms = requests.until_ms or 0
+    gone = _ended(requests, _GONE)
+    found["removals"] = _counted(gone, _ended(server, _GONE) - _after(server, until_ms, gone))
+    fenced, shown = _fenced(requests), _fenced(server)
+    found["fenced alive"] = _counted(fenced, shown)
+    if fenced and not shown:  # the new coordinator doesn't log them
+        found["fenced alive"] = Agreement(unseen=fenced.total())
+    return found
+
+
+def _after(
+    report: OperatorReport, until_ms: int, but: Counter[tuple[str, str]]
+) -> Counter[tuple[str, str]]:
+    """Removals after the last request: a request log tells of some only that they are silent."""
+    rows = [r for r in report.life_lines.rows if r.end in _GONE and (r.until_ms or 0) > until_ms]
+    return Counter((r.group, r.instance_id) for r in rows) - but
+
+
+def _by_generation(report: OperatorReport) -> dict[tuple[str, int], Rebalance]:
+    return {(row.group, row.generation): row for row in report.rebalances.rows}
+
+
+def _compare(into: Agreement, key: object, one: object, other: object, coarse: object) -> None:
+    if one == other:
+        into.same += 1
+    elif coarse is not None and other == coarse:
+        into.coarser += 1
+    else:
+        into.different.append(f"{key}: {one} {other}")
+
+
+def _coarse_remedy(row: Rebalance) -> Remedy | None:
+    """A live process that was removed can't be told from one that was restarted."""
+    return Remedy.STATIC if row.remedy is Remedy.LONGER_SESSION else None
+
+
+def _ended(report: OperatorReport, ends: Iterable[End]) -> Counter[tuple[str, str]]:
+    wanted = frozenset(ends)
+    rows = report.life_lines.rows
+    return Counter((r.group, r.instance_id) for r in rows if r.end in wanted)
+
+
+def _deployments(report: OperatorReport) -> Counter[tuple[str, str]]:
+    """The deployments, with what they cost."""
+    rows = report.deployments.rows
+    return Counter((r.group, f"{r.restarts} {r.processes} {r.rebalances}") for r in rows)
+
+
+def _fenced(report: OperatorReport) -> Counter[tuple[str, str]]:
+    """Living processes that lost their instance ids."""
+    found: Counter[tuple[str, str]] = Counter()
+    for chain in report.chains.rows:
+        found[chain.group, chain.instance_id] += chain.fenced
+    for row in report.self_fencings.rows:
+        found[row.group, row.instance_id] += row.alive
+    return +found
+
+
+def _counted(told: Counter[tuple[str, str]], read: Counter[tuple[str, str]]) -> Agreement:
+    made = Agreement(same=(told & read).total())
+    differ = sorted((told - read) + (read - told))
+    made.different = [f"{key}: {told[key]} {read[key]}" for key in differ]
+    return made
+
+
+def table(found: dict[str, dict[str, Agreement]]) -> Iterator[str]:
+    """The agreement by target, as a table of Markdown: `same + coarser / different`."""
+    names = list(next(iter(found.values())))
+    yield f"| | {' | '.join(names)} |"
+    yield f"|---{'|---' * len(names)}|"
+    for target, row in found.items():
+        yield f"| {target} | {' | '.join(str(row[name]) for name in names)} |"

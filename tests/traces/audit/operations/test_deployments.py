@@ -1,0 +1,88 @@
+"""Deployments: who restarted, and what that cost."""
+
+from __future__ import annotations
+
+from support.logs.audit_reports import reported
+from support.logs.model_log import Consumer, ModelLog
+
+from fencepost.traces.audit.operations.deployments import GAP_MS, Deployments
+from fencepost.traces.audit.operations.operator_rows import Deployment, Row
+
+
+def deployments(log: ModelLog) -> list[tuple[int, int, int]]:
+    rows = reported(log.exchanges).deployments.rows
+    return [(row.restarts, row.processes, row.rebalances) for row in rows]
+
+
+def statics(log: ModelLog) -> list[Consumer]:
+    members = [log.static(number) for number in (1, 2, 3)]
+    log.form(*members)
+    log.run(90)
+    return members
+
+
+def test_static_members_that_restart_in_time_cost_nothing() -> None:
+    log = ModelLog()
+    for member in statics(log):
+        member.restart()
+        log.run(5)
+    assert deployments(log) == [(3, 3, 0)]
+
+
+def test_what_a_member_costs_that_never_comes_back_is_no_deployment_s() -> None:
+    log = ModelLog()
+    members = statics(log)
+    log.form(lost := log.static(4))
+    log.run(90)
+    lost.die()
+    for member in members:
+        member.restart()
+        log.run(5)
+    log.run(20)  # the lost one expires meanwhile
+    assert deployments(log) == [(3, 3, 0)]
+
+
+def test_what_a_member_costs_that_comes_back_too_late_is() -> None:
+    log = ModelLog()
+    members = statics(log)
+    for number, member in enumerate(members):
+        member.die()
+        log.run(12 if number == 1 else 3)
+        member.again().start()
+        log.run(3)
+    assert deployments(log) == [(3, 3, 2)]
+
+
+def test_a_second_process_on_an_id_is_no_restart() -> None:
+    log = ModelLog()
+    for number, member in enumerate(statics(log)):
+        other = log.pod(7 + number, instance=member.instance).start()
+        log.run(5)
+        assert (member.state, other.state) == ("fenced", "stable")
+    assert deployments(log) == []
+
+
+def test_dynamic_members_whose_names_are_new_each_time_are_matched_by_time() -> None:
+    rows: list[Row] = []
+    found = Deployments("g", rows.append)
+    for number in range(3):
+        found.went(f"old-{number}", 10_000 * number)
+        found.came(f"new-{number}", 10_000 * number + 4_000)
+        found.rebalanced(10_000 * number + 1_000, (10_000 * number, f"old-{number}"))
+        found.rebalanced(10_000 * number + 5_000, None)
+    found.went("gone-for-good", 30_000)
+    found.rebalanced(31_000, (30_000, "gone-for-good"))
+    found.close()
+    assert rows == [Deployment("g", 0, 24_000, 3, 3, 6)]
+
+
+def test_a_row_waits_until_the_cost_is_known() -> None:
+    rows: list[Row] = []
+    found = Deployments("g", rows.append)
+    found.restarted("a", 0)
+    found.restarted("b", 1_000)
+    found.purge(2 * GAP_MS, 5_000)
+    assert rows == []
+    found.rebalanced(5_000, None)
+    found.purge(2 * GAP_MS, None)
+    assert rows == [Deployment("g", 0, 1_000, 2, 2, 1)]

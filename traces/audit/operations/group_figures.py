@@ -1,0 +1,61 @@
+"""Count what operators watch: rebalances and how long they took, fencings, members by kind."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+from fencepost.traces.audit.operations.operator_rows import (
+    Cause,
+    FencingChain,
+    MembersLeft,
+    Rebalance,
+    Row,
+    SelfFencing,
+    ThrownOut,
+)
+
+BUCKETS_MS = (100, 500, 1_000, 5_000, 10_000, 30_000, 60_000, 300_000)
+"""The upper bounds of durations that are counted apart; Kafka waits 300 s at most by default."""
+
+
+@dataclass(slots=True)
+class GroupFigures:
+    """The figures of one group.
+
+    `durations`: rebalances by the first of `BUCKETS_MS` that they kept within (None: none of them);
+    `failed`: those that another one followed before anybody had its assignment; `fenced`: living
+    processes that lost their instance id; `thrown_out`: living processes whose session expired;
+    `static`, `dynamic`: members at the end of the log.
+    """
+
+    causes: Counter[Cause] = field(default_factory=Counter)
+    durations: Counter[int | None] = field(default_factory=Counter)
+    total_ms: int = 0
+    failed: int = 0
+    fenced: int = 0
+    thrown_out: int = 0
+    static: int = 0
+    dynamic: int = 0
+
+    def add(self, row: Row) -> None:
+        """Count a row of this group."""
+        match row:
+            case Rebalance():
+                self.causes[row.cause] += 1
+                if row.duration_ms is None:
+                    self.failed += 1
+                    return
+                self.total_ms += row.duration_ms
+                fits = (bound for bound in BUCKETS_MS if row.duration_ms <= bound)
+                self.durations[next(fits, None)] += 1
+            case FencingChain():
+                self.fenced += row.fenced
+            case SelfFencing():
+                self.fenced += row.alive
+            case ThrownOut():
+                self.thrown_out += 1
+            case MembersLeft():
+                self.static, self.dynamic = row.static, row.dynamic
+            case _:
+                pass

@@ -1,0 +1,400 @@
+"""Follow one group in `server.log`: the same rows as from a request log, as far as it shows them.
+
+A coordinator writes why it prepares a rebalance, so a cause is read, not inferred.  It names
+members by their ids: that of a dynamic member begins with its client id, that of a static one with
+its instance id.  Hosts, heartbeats and answers are not there.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from fencepost.traces.audit.operations.deployments import Deployments
+from fencepost.traces.audit.operations.membership import LogMember, Roster
+from fencepost.traces.audit.operations.operator_rows import (
+    Cause,
+    End,
+    MembersLeft,
+    Process,
+    Rebalance,
+    Remedy,
+    Row,
+    StaticLeave,
+)
+from fencepost.traces.audit.operations.ownership import PATIENCE_MS, Fenced, LifeLines
+from fencepost.traces.audit.operations.rebalances import remedy_of
+from fencepost.traces.audit.operations.restarts import (
+    Arrival,
+    Departed,
+    RestartMatcher,
+    alone,
+    long_enough_ms,
+)
+from fencepost.traces.logs.server_log import CoordinatorEvent, Said
+
+_UUID = re.compile(r"-[A-Za-z0-9_-]{22}$|-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
+_UNKNOWN_ID = "-?"
+"""How the name ends of a replacement whose member id the log has not told yet."""
+_UNSEEN = "a member that joined during a rebalance"
+_EXPIRED = -1
+"""The session timeout of a member that expired: the log doesn't tell it."""
+_PURGE_EVERY = 200
+_REASONS: tuple[tuple[re.Pattern[str], Cause], ...] = tuple(
+    (re.compile(pattern), cause)
+    for pattern, cause in (
+        (r"^Adding new member (?P<who>.+?) with group instance id", Cause.NEW_MEMBER),
+        (r"^[Rr]emoving member (?P<who>.*?) on LeaveGroup", Cause.LEAVE),
+        (r"^explicit `LeaveGroup` request for \((?P<who>.*?)\) members", Cause.LEAVE),
+        (r"^[Rr]emoving member (?P<who>.+?) on heartbeat expiration", Cause.EXPIRY),
+        (r"^[Rr]emoving .* on pending sync request expiration", Cause.EXPIRY),
+        (r"^[Ll]eader (?P<who>.+?) re-joining group during", Cause.LEADER_REJOIN),
+        (r"^Updating metadata for (?:static )?member (?P<who>\S+)", Cause.MEMBER_REJOIN),
+        (r"will change because static member (?P<who>\S+)", Cause.MEMBER_REJOIN),
+        (r"^Freshly-loaded group", Cause.FAILOVER),
+    )
+)
+
+
+@dataclass(slots=True)
+class _Round:
+    """A rebalance, from the line that prepares it on."""
+
+    start_ms: int
+    place: str
+    cause: Cause
+    who: str
+    before: int | None
+    also: set[Cause] = field(default_factory=set)
+    gone: Departed | None = None
+    came: Arrival | None = None
+    static_leave: bool = False
+    nameless: bool = False
+    """The member id of a leave is not told: it was asked for by instance id."""
+    generation: int = 0
+    completed_ms: int = 0
+    after: int | None = None
+    stable_ms: int | None = None
+
+
+class ServerAnalysis:
+    """The analysis of one group, line by line; finished rows go to `emit`."""
+
+    def __init__(self, group: str, emit: Callable[[Row], None]) -> None:
+        self.group = group
+        self._emit = emit
+        self._roster = Roster()
+        self._named: dict[str, CoordinatorEvent] = {}
+        self._comings = RestartMatcher()
+        self._deployments = Deployments(group, emit)
+        self._lines = LifeLines(group, emit, self._deployments.not_restarted)
+        self._open: _Round | None = None
+        self._done: deque[_Round] = deque()
+        self._last_departed: Departed | None = None
+        self._count: int | None = None
+        self._leaving: list[CoordinatorEvent] = []
+        self._complete = False
+        """Whether all members are known, but for `_unseen`: when those joined at the latest."""
+        self._unseen: list[CoordinatorEvent] = []
+        self._taken = self._unknown = 0
+
+    def take(self, event: CoordinatorEvent) -> None:
+        """Take the next line that is about this group."""
+        self._taken += 1
+        if self._taken % _PURGE_EVERY == 0:
+            self._purge(event.at_ms)
+        if event.said is Said.LEFT:
+            self._leaving.append(event)
+        elif event.said is Said.PREPARING and _cause(event.fields["reason"])[0] is Cause.LEAVE:
+            self._prepare(event)
+            self._leave()
+        else:
+            self._leave()
+            self._other(event)
+
+    def _leave(self) -> None:
+        """Take the leaves that were read.
+
+        The line that prepares their rebalance stands before or after theirs, and tells more.
+        """
+        leaving, self._leaving = self._leaving, []
+        for event in leaving:
+            self._left(event)
+
+    def _other(self, event: CoordinatorEvent) -> None:
+        match event.said:
+            case Said.PREPARING:
+                self._prepare(event)
+            case Said.STABILIZED:
+                self._stabilized(event)
+            case Said.ASSIGNED:
+                self._assigned(event)
+            case Said.EMPTY:
+                self._open, self._count, self._complete = None, 0, True
+                self._unseen.clear()
+            case Said.NAMED:
+                self._named[event.member_id] = event
+            case Said.JOINED:
+                self._came(event.member_id, event.instance_id, event)
+            case Said.REPLACED:
+                self._replaced(event)
+            case Said.FENCED:
+                self._fenced(event)
+            case Said.FAILED:
+                self._went(event.member_id, End.EXPIRED, event)
+            case Said.DROPPED:
+                for member_id in _ids(event.fields.get("members", "")):
+                    self._went(member_id, End.DROPPED, event)
+            case Said.LOADED:
+                self._open = None
+
+    def end(self) -> None:
+        """End the log."""
+        self._leave()
+        members = list(self._roster.members.values())
+        static = sum(member.instance_id is not None for member in members)
+        dynamic = len(members) - static + len(self._unseen)
+        self._emit(MembersLeft(self.group, static, dynamic))
+        for member in members:
+            self._lines.ended(member, End.STILL_THERE, None, None)
+        while self._done:
+            self._judge(self._done.popleft())
+        self._lines.close()
+        self._deployments.close()
+
+    def _purge(self, now_ms: int) -> None:
+        """Let go of what nothing more will be said about."""
+        self._lines.purge(now_ms)
+        while self._done and now_ms - self._done[0].completed_ms > 2 * PATIENCE_MS:
+            self._judge(self._done.popleft())
+        self._deployments.purge(now_ms, self._done[0].completed_ms if self._done else None)
+        self._comings.purge(now_ms)
+
+    # Rebalances
+
+    def _prepare(self, event: CoordinatorEvent) -> None:
+        cause, who = _cause(event.fields["reason"])
+        self._complete = self._complete or event.generation == 0
+        round_ = _Round(event.at_ms, event.place, cause, "", self._count)
+        self._open = round_
+        if cause is Cause.NEW_MEMBER:
+            member = self._roster.members.get(who)
+            if member is None:
+                member = self._came(who, None, event)
+            round_.came = Arrival(member.process, member.instance_id, event.at_ms)
+            round_.gone = self._comings.before(round_.came)
+            round_.who = str(member.process)
+        elif cause in {Cause.LEAVE, Cause.EXPIRY}:
+            round_.nameless = not who
+            last = self._last_departed
+            if last is not None and last.member.member_id == who and cause is Cause.EXPIRY:
+                round_.gone, round_.who = last, str(last.member.process)
+        elif who:
+            known = self._roster.members.get(who)
+            round_.who = str(_process(who, None) if known is None else known.process)
+
+    def _stabilized(self, event: CoordinatorEvent) -> None:
+        for named in list(self._named.values()):
+            self._came(named.member_id, None, named)
+        round_, self._open = self._open, None
+        if round_ is None:
+            round_ = _Round(event.at_ms, event.place, Cause.UNKNOWN, "", self._count)
+        round_.generation, round_.completed_ms = event.generation or 0, event.at_ms
+        members = event.fields.get("members")
+        self._count = round_.after = None if members is None else int(members)
+        if self._complete and self._count is not None:
+            # The old coordinator doesn't log a member that joins while a rebalance runs.
+            seen = len(self._roster.members) + len(self._unseen)
+            for _ in range(self._count - seen):
+                self._unseen.append(event)
+                self._deployments.came(_UNSEEN, event.at_ms)
+        self._done.append(round_)
+
+    def _assigned(self, event: CoordinatorEvent) -> None:
+        for round_ in self._done:
+            if round_.generation == event.generation and round_.stable_ms is None:
+                round_.stable_ms = event.at_ms
+
+    def _judge(self, round_: _Round) -> None:
+        gone, came = round_.gone, round_.came
+        if came is None and gone is not None:
+            came = self._comings.back(gone)
+        unknown = round_.cause is Cause.UNKNOWN
+        remedy, away_ms = remedy_of(gone, came, is_static_leave=round_.static_leave)
+        left = gone is not None and gone.member.session_ms != _EXPIRED
+        helps = remedy in {Remedy.STATIC, Remedy.LONGER_SESSION} and left
+        lost = None if gone is None or round_.came is not None else (gone.at_ms, gone.who)
+        self._deployments.rebalanced(round_.completed_ms, lost)
+        self._emit(
+            Rebalance(
+                self.group,
+                round_.generation,
+                round_.start_ms,
+                round_.completed_ms,
+                round_.stable_ms,
+                round_.cause,
+                round_.who,
+                tuple(sorted(round_.also - {round_.cause}, key=lambda cause: cause.value)),
+                round_.before,
+                round_.after,
+                Remedy.UNKNOWN if unknown else remedy,
+                away_ms if left else None,
+                long_enough_ms(away_ms) if helps and away_ms is not None else None,
+                round_.place,
+            )
+        )
+
+    def _beside(self, cause: Cause) -> None:
+        if self._open is not None:
+            self._open.also.add(cause)
+
+    # Members
+
+    def _came(
+        self, member_id: str, instance_id: str | None, event: CoordinatorEvent, is_new: bool = True
+    ) -> LogMember:
+        """Add a member that was not there; `event`: the line that shows it.
+
+        `is_new` false: that somebody came was noted then, though not who.
+        """
+        self._named.pop(member_id, None)
+        known = self._roster.members.get(member_id)
+        if known is not None:
+            return known
+        if instance_id is None and "Some(" in (reason := event.fields.get("reason", "")):
+            instance_id = reason.partition("Some(")[2].partition(")")[0]
+        member = self._member(member_id, instance_id, event, begins=True)
+        self._beside(Cause.NEW_MEMBER)
+        if instance_id is not None:
+            self._lines.taken(None, member)
+        self._roster.add(member)
+        self._comings.came.append(Arrival(member.process, instance_id, event.at_ms))
+        if is_new:
+            self._deployments.came(instance_id or member.process.client_id, event.at_ms)
+        return member
+
+    def _replaced(self, event: CoordinatorEvent) -> None:
+        instance_id, old_id = event.instance_id or "", event.fields["old"]
+        old = self._known(old_id, instance_id)
+        if old is None:
+            old = self._member(old_id, instance_id, event, begins=False)
+            self._roster.add(old)
+        member_id = event.member_id
+        if not member_id:
+            self._unknown += 1
+            member_id = f"{instance_id}{_UNKNOWN_ID}{self._unknown}"
+        new = self._member(member_id, instance_id, event, begins=True)
+        self._lines.taken(old, new)
+        self._deployments.restarted(instance_id, event.at_ms)
+        self._roster.remove(old)
+        self._roster.add(new)
+        self._comings.came.append(Arrival(new.process, instance_id, event.at_ms))
+
+    def _fenced(self, event: CoordinatorEvent) -> None:
+        instance_id = event.instance_id or ""
+        holder = self._known(event.fields.get("holder", ""), instance_id)
+        process = _process(event.member_id, instance_id)
+        times = (event.at_ms, event.at_ms)
+        api = event.fields.get("operation", "")
+        row = (instance_id, event.member_id, process, *times, api)
+        self._lines.fenced(Fenced(*row, began=False, place=event.place), holder)
+
+    def _left(self, event: CoordinatorEvent) -> None:
+        member = self._known(event.member_id, event.instance_id)
+        instance_id = event.instance_id if member is None else member.instance_id
+        itself = self._left_itself(event)
+        if member is not None and "client_id" in event.fields:
+            member.process = Process(event.fields["client_id"], event.fields["host"])
+        end = End.REMOVED if itself is False else End.LEFT
+        gone = self._went(event.member_id, end, event, instance_id)
+        if instance_id is None:
+            return
+        by = Process("an administrator", "") if itself is False else gone.member.process
+        row = (instance_id, event.member_id, gone.member.process, by, itself, event.at_ms)
+        self._emit(StaticLeave(self.group, *row, event.place))
+        if self._open is not None and self._open.gone is gone:
+            self._open.static_leave = itself is not False
+
+    def _left_itself(self, event: CoordinatorEvent) -> bool | None:
+        """Return whether a member sent its LeaveGroup itself; None if the log doesn't tell.
+
+        An administrator names the instance id alone, and the line then has no member id.
+        """
+        said = self._open
+        if said is not None and said.cause is Cause.LEAVE and said.nameless:
+            return False
+        reason = event.fields.get("reason", "")
+        if "by an admin" in reason:
+            return False
+        return True if "consumer" in reason else None
+
+    def _went(
+        self, member_id: str, end: End, event: CoordinatorEvent, instance_id: str | None = None
+    ) -> Departed:
+        """Remove a member; `event`: the line that shows that it went."""
+        self._named.pop(member_id, None)
+        member = self._known(member_id, instance_id)
+        if member is None and instance_id is None and self._unseen:
+            member = self._came(member_id, None, self._unseen.pop(0), is_new=False)
+        elif member is None:
+            member = self._member(member_id, instance_id, event, begins=False)
+        member.heard_ms = event.at_ms
+        if end is not End.LEFT and end is not End.REMOVED:
+            member.session_ms = _EXPIRED
+        gone = Departed(member, event.at_ms, alone(member, self._roster.members.values()))
+        self._last_departed = gone
+        self._roster.remove(member)
+        self._lines.ended(member, end, event.at_ms, None)
+        self._comings.gone.append(gone)
+        self._deployments.went(gone.who, event.at_ms)
+        left, round_ = end in {End.LEFT, End.REMOVED}, self._open
+        self._beside(Cause.LEAVE if left else Cause.EXPIRY)
+        if round_ is not None and round_.gone is None and round_.cause is Cause.LEAVE and left:
+            round_.gone, round_.who = gone, str(member.process)
+        return gone
+
+    def _known(self, member_id: str, instance_id: str | None) -> LogMember | None:
+        """Return a member by its id, which may be told only now, or by its instance id."""
+        member = self._roster.members.get(member_id)
+        if member is not None or not member_id:
+            return member
+        instance_id = instance_id or _prefix(member_id)
+        holder = self._roster.holder(instance_id)
+        if holder is None or _UNKNOWN_ID not in holder.member_id[len(instance_id) :]:
+            return None
+        self._roster.remove(holder)
+        holder.member_id, holder.process = member_id, _process(member_id, instance_id)
+        self._roster.add(holder)
+        return holder
+
+    @staticmethod
+    def _member(
+        member_id: str, instance_id: str | None, event: CoordinatorEvent, *, begins: bool
+    ) -> LogMember:
+        process = _process(member_id, instance_id)
+        row = (member_id, instance_id, process, event.at_ms, begins, event.at_ms, event.place)
+        return LogMember(*row)
+
+
+def _cause(reason: str) -> tuple[Cause, str]:
+    """Return the cause that a coordinator names, and the member id that it is about."""
+    for pattern, cause in _REASONS:
+        if found := pattern.search(reason):
+            return cause, found.groupdict().get("who") or ""
+    return Cause.UNKNOWN, ""
+
+
+def _process(member_id: str, instance_id: str | None) -> Process:
+    """Return the process of a member: a client id if the member is dynamic, else its member id."""
+    return Process(_prefix(member_id) if instance_id is None else member_id, "")
+
+
+def _prefix(member_id: str) -> str:
+    return _UUID.sub("", member_id)
+
+
+def _ids(members: str) -> list[str]:
+    """Return the member ids of a printed list."""
+    return re.findall(r"memberId=([^,)]+)", members) or list(filter(None, members.split(", ")))

@@ -1,0 +1,268 @@
+"""Read what a group coordinator writes to Kafka's `server.log`.
+
+Both coordinators are read: the old one (Scala, to Kafka 3.9) and the new one (Java, since 3.7).
+Their words differ, also from release to release; the patterns here are of lines that real brokers
+wrote.  Lines about groups of the new consumer protocol (KIP-848) are passed over and counted.
+
+Source: the loggers of `GroupCoordinator`, `GroupMetadata` and `GroupMetadataManager`.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from enum import Enum
+
+from fencepost.traces.files.bounded import is_too_long
+from fencepost.traces.logs.log_files import LogFiles
+from fencepost.traces.logs.request_log import NO_DATE, TOO_LONG
+
+OTHER_LINE = "no line of a group coordinator about a group"
+OTHER_PROTOCOL = "about a group of the new consumer protocol (KIP-848)"
+
+
+class Said(Enum):
+    """What a coordinator said."""
+
+    PREPARING = "a rebalance is prepared"
+    STABILIZED = "all have joined"
+    ASSIGNED = "the leader's assignment was received"
+    EMPTY = "the group is empty"
+    NAMED = "a dynamic member was given an id, to join with"
+    JOINED = "a member joined"
+    REPLACED = "a static member was replaced"
+    FENCED = "a request was answered FENCED_INSTANCE_ID"
+    FAILED = "a member's session expired"
+    LEFT = "a member left"
+    DROPPED = "members that did not join or sync in time were removed"
+    LOADED = "a group was read by a new coordinator"
+
+
+@dataclass(frozen=True, slots=True)
+class CoordinatorEvent:
+    """A line of a coordinator.
+
+    `group` is empty where the line doesn't name it.  `member_id`: whom it is about; the new id of a
+    replacement (empty where the line doesn't tell it).  `fields`: further words of the line, by the
+    names of the patterns.
+    """
+
+    source: str
+    line: int
+    broker: str
+    at_ms: int
+    said: Said
+    group: str
+    member_id: str
+    instance_id: str | None
+    generation: int | None
+    fields: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def place(self) -> str:
+        """Where it was read: `FILE:LINE`."""
+        return f"{self.source}:{self.line}"
+
+
+_GROUP = r"(?P<group>.+?)"
+_ANY_STATE = r"(?:(?P<state>\w+) state|state (?P<state2>\w+))"
+_PARTITION = r"(?: \(__consumer_offsets-\d+\))?"
+_MEMBER = r"(?P<member_id>.+?)"
+_INSTANCE = r"(?P<instance>.+?)"
+_PATTERNS: tuple[tuple[Said, str, str], ...] = (
+    (
+        Said.PREPARING,
+        "Preparing to rebalance group",
+        (
+            rf"Preparing to rebalance group {_GROUP} in state (?P<state>\w+) with old generation "
+            rf"(?P<generation>-?\d+){_PARTITION} \(reason: (?P<reason>.*?)\)\.?"
+        ),
+    ),
+    (
+        Said.STABILIZED,
+        "Stabilized group",
+        (
+            rf"Stabilized group {_GROUP} generation (?P<generation>\d+){_PARTITION}"
+            r"(?: with (?P<members>\d+) members)?\.?"
+        ),
+    ),
+    (
+        Said.ASSIGNED,
+        "Assignment received from leader",
+        (
+            rf"Assignment received from leader (?:{_MEMBER} )?for group {_GROUP} for "
+            r"generation (?P<generation>\d+)(?:\. The group has .*?)?"
+        ),
+    ),
+    (
+        Said.EMPTY,
+        "is now empty",
+        rf"Group {_GROUP} with generation (?P<generation>\d+) is now empty{_PARTITION}\.?",
+    ),
+    (
+        Said.REPLACED,
+        "rejoins, assigning new member id",
+        (
+            rf"Static member (?:Some\({_INSTANCE}\)|(?P<instance2>.+?)) of group {_GROUP} with "
+            rf"unknown member id rejoins, assigning new member id {_MEMBER}, while old member "
+            r"(?:id )?(?P<old>.+?) will be removed\."
+        ),
+    ),
+    (
+        Said.REPLACED,
+        "Replacing previously mapped member",
+        (
+            rf"Static member with groupInstanceId={_INSTANCE} and unknown member id joins group "
+            rf"{_GROUP} in {_ANY_STATE}\. Replacing previously mapped member (?P<old>.+?) "
+            r"with this groupInstanceId\."
+        ),
+    ),
+    (
+        Said.JOINED,
+        "Static member with groupInstanceId=",
+        (
+            rf"Static member with groupInstanceId={_INSTANCE} and unknown member id joins group "
+            rf"{_GROUP} in {_ANY_STATE}\. Created a new member id {_MEMBER} for this member "
+            r"and add(?:ed)? to the group\."
+        ),
+    ),
+    (
+        Said.JOINED,
+        "Adding new static member",
+        (
+            rf"Adding new static member Some\({_INSTANCE}\) to group "
+            rf"{_GROUP} with member id {_MEMBER}\."
+        ),
+    ),
+    (
+        Said.JOINED,
+        "ynamic ",
+        (
+            rf"Dynamic [Mm]ember with unknown member id joins group {_GROUP} in {_ANY_STATE}\. "
+            rf"Created a new member id {_MEMBER} (?:for this member and add to the group|"
+            r"and added the member to the group)\."
+        ),
+    ),
+    (
+        Said.NAMED,
+        "ynamic ",
+        (
+            rf"Dynamic member with unknown member id joins group {_GROUP} in {_ANY_STATE}\. "
+            rf"Created a new member id {_MEMBER} and request(?:ing)? the member to "
+            r"rejoin with this id\."
+        ),
+    ),
+    (
+        Said.FENCED,
+        "is fenced by",
+        (
+            rf"Request memberId={_MEMBER} for static member with groupInstanceId="
+            rf"{_INSTANCE} is fenced by (?:current|existing) memberId=(?P<holder>.+?) during "
+            r"operation (?P<operation>.+?)"
+        ),
+    ),
+    (
+        Said.FENCED,
+        "will respond with instance fenced error",
+        (
+            rf"given member\.id {_MEMBER} is identified as a known static member "
+            rf"{_INSTANCE}, but not matching the expected member\.id (?P<holder>.+?) during "
+            r"(?P<operation>.+?), will respond with instance fenced error"
+        ),
+    ),
+    (
+        Said.FAILED,
+        "has failed, removing it",
+        rf"Member {_MEMBER} in group {_GROUP} has failed, removing it from the group\.?",
+    ),
+    (
+        Said.LEFT,
+        "has left, removing it",
+        (
+            rf"Member\[group\.instance\.id (?:Some\({_INSTANCE}\)|None), member\.id "
+            rf"{_MEMBER}\] in group {_GROUP} has left, removing it from the group"
+        ),
+    ),
+    (
+        Said.LEFT,
+        "Member MemberMetadata(",
+        (
+            rf"Member MemberMetadata\(memberId={_MEMBER}, groupInstanceId=(?:Some\("
+            rf"{_INSTANCE}\)|None), clientId=(?P<client_id>.*?), clientHost=/?(?P<host>.*?), "
+            r"sessionTimeoutMs=(?P<session_ms>\d+), .*\) has left group "
+            rf"{_GROUP} through explicit `LeaveGroup`(?:; client reason: (?P<reason>.*?))?"
+        ),
+    ),
+    (
+        Said.LEFT,
+        "has left group through explicit",
+        (
+            rf"\[Group {_GROUP}\] (?:(?:Dynamic|Static|Pending) )?[Mm]ember {_MEMBER}"
+            rf"(?: with instance id {_INSTANCE})? has left group through explicit `LeaveGroup` "
+            r"request; client reason: (?P<reason>.*?)"
+        ),
+    ),
+    (
+        Said.DROPPED,
+        "removed ",
+        (
+            rf"Group {_GROUP} removed (?:dynamic )?members who haven't (?:joined|sent their sync "
+            rf"requests?): (?:Set|HashSet|List)?[(\[{{](?P<members>.*)[)\]}}]"
+        ),
+    ),
+    (
+        Said.LOADED,
+        "Loading group metadata for",
+        rf"Loading group metadata for {_GROUP} with generation (?P<generation>-?\d+)\.?",
+    ),
+)
+_READ = tuple(
+    (said, mark.encode(), re.compile(pattern + r"(?: \([\w.$]+\))?\s*$"))
+    for said, mark, pattern in _PATTERNS
+)
+_NEW_PROTOCOL = b"[GroupId "
+_OWN = frozenset({"group", "member_id", "instance", "instance2", "generation", "state2"})
+
+
+class ServerLog(LogFiles[CoordinatorEvent]):
+    """The `server.log` files of brokers as one stream of what their coordinators said."""
+
+    def of_line(
+        self, broker: str, source: str, number: int, line: bytes, skew: int
+    ) -> CoordinatorEvent | str:
+        """Read what a coordinator said in a line; return the reason if it is none of theirs."""
+        if is_too_long(line, self.line_limit):
+            return TOO_LONG
+        for said, mark, pattern in _READ:
+            at = line.find(mark)
+            if at < 0:
+                continue
+            found = pattern.search(line.decode(errors="replace"))
+            if found is None:
+                continue
+            at_ms = self.dates.read(line[:120])
+            if at_ms is None:
+                return NO_DATE
+            words = {name: text for name, text in found.groupdict().items() if text is not None}
+            generation = words.get("generation")
+            return CoordinatorEvent(
+                source,
+                number,
+                broker,
+                at_ms - skew,
+                said,
+                words.get("group", ""),
+                words.get("member_id", ""),
+                words.get("instance") or words.get("instance2"),
+                None if generation is None else int(generation),
+                {name: text for name, text in words.items() if name not in _OWN},
+            )
+        return OTHER_PROTOCOL if _NEW_PROTOCOL in line else OTHER_LINE
+
+    def at_ms(self, item: CoordinatorEvent) -> int:
+        """Return when the line was written."""
+        return item.at_ms
+
+    def date_of(self, line: bytes) -> int | None:
+        """Return the date of any line."""
+        return self.dates.read(line[:120])
