@@ -21,6 +21,7 @@ from fencepost.conformance.cli.exploration import (
     write_traces,
 )
 from fencepost.conformance.cli.options.common import (
+    REVISION,
     console,
     echo_json,
     json_option,
@@ -28,6 +29,7 @@ from fencepost.conformance.cli.options.common import (
     revision_option,
 )
 from fencepost.conformance.cli.options.scope import scope_options
+from fencepost.conformance.targets.own_revision import properties_for
 from fencepost.conformance.targets.registry import find_revision
 from fencepost.properties.checking.checking import (
     Checked,
@@ -57,10 +59,15 @@ property_option = click.option(
 traces_option = report_option("Write the traces there.")
 
 
-def chosen(ids: tuple[str, ...]) -> tuple[Property, ...]:
-    """The properties of these ids, all of them if there are none.  Raises UsageError."""
+def chosen(ids: tuple[str, ...], revision: str) -> tuple[Property, ...]:
+    """The properties of these ids, all of them if there are none.  Raises UsageError.
+
+    For a revision in a file its own properties are among them.
+    """
+    there = properties_for(revision)
+    own = {one.id: one for one in there[len(PROPERTIES) :]}
     try:
-        return tuple(find_property(i) for i in ids) if ids else tuple(PROPERTIES.values())
+        return tuple(own.get(i) or find_property(i) for i in ids) if ids else there
     except KeyError as error:
         raise click.UsageError(str(error.args[0])) from None
 
@@ -110,7 +117,7 @@ def explore_command(
     explored = explored_in(
         find_revision(revision),
         scope,
-        chosen(ids),
+        chosen(ids, revision),
         jobs=jobs,
         max_states=max_states,
         max_depth=max_depth,
@@ -168,7 +175,7 @@ def _print_told(screen: Console, told: tuple[Told, ...]) -> None:
 
 
 @click.command("check")
-@click.argument("revision")
+@click.argument("revision", type=REVISION, metavar="REVISION")
 @jobs_option
 @property_option
 @click.option(
@@ -211,7 +218,9 @@ def _checked(
     name: str, ids: tuple[str, ...], questions: tuple[NamedScope, ...], jobs: int
 ) -> Checked:
     revision = find_revision(name)
-    checked = check_revision(revision, chosen(ids), questions=questions or CHECK_SCOPES, jobs=jobs)
+    checked = check_revision(
+        revision, chosen(ids, name), questions=questions or CHECK_SCOPES, jobs=jobs
+    )
     if questions:
         met = tuple(r for r in checked.results if r.finding is not PropertyStatus.UNTESTED)
         return Checked(revision, checked.explored, met)

@@ -16,6 +16,7 @@ from functools import partial
 
 from fencepost.model.revision import Revision
 from fencepost.model.revisions.base import KAFKA_4
+from fencepost.model.revisions.revisions import is_release
 from fencepost.properties.checking.evaluator import EXCUSED, Evaluator, excused_rules, is_quiet
 from fencepost.properties.checking.liveness import PROMISES, Promise, find_broken_promises
 from fencepost.properties.claims.registry import PROPERTIES
@@ -167,7 +168,7 @@ def _result(
 
 def expected_finding(one: Property, revision: Revision, run: Run) -> PropertyStatus:
     """Return whether a violation is known of a shipped revision, or asked for by a draft."""
-    if revision.name == "kip-345" or revision.name.startswith("kafka-"):
+    if revision.name == "kip-345" or is_release(revision.name):
         return PropertyStatus.EXPECTED
     theirs = excused_rules(one, KAFKA_4)
     by_theirs = theirs is None or theirs & set(run.turns[-1].rules)
