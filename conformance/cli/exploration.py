@@ -171,6 +171,7 @@ def check_json(checked: Checked, told: Iterable[Told]) -> dict[str, Any]:
             for question, found in checked.explored
         ],
         "properties": {r.property.id: r.finding.value for r in checked.results},
+        "not_covered": list(checked.uncovered),
         "promises": {k.promise.id: k.finding.value for k in checked.promises},
         "violations": [told_json(one) for one in told],
     }

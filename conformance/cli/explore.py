@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -40,9 +41,11 @@ from fencepost.properties.checking.checking import (
 from fencepost.properties.claims.registry import PROPERTIES, find_property
 from fencepost.properties.explorer.exploration import Progress
 from fencepost.properties.explorer.graph import SUFFIXES
+from fencepost.properties.kill_matrix.rows import uncovered_rows
 from fencepost.properties.logic.property import Engine, Property
 from fencepost.properties.worlds.scope import Scope
 from fencepost.properties.worlds.scopes import CHECK_SCOPES, NamedScope, find_check_scope
+from fencepost.traces.text.words import plural
 
 EXIT_VIOLATED = 1
 _WRONG = {PropertyStatus.BROKEN, PropertyStatus.ASKED}
@@ -200,7 +203,10 @@ def check_command(
 ) -> None:
     """Check a revision's properties in a few small worlds.
 
-    Each world is explored exhaustively.  Exit code 1: a property is violated.
+    REVISION is a name, or FILE.py:NAME.  Each world is explored exhaustively.  Rows of the table
+    that no property speaks of are listed: nothing is known of them.
+
+    Exit code 1: a property is violated.
     """
     checked = _checked(revision, ids, tuple(map(find_check_scope, questions)), jobs)
     told = told_of_check(checked)
@@ -226,7 +232,11 @@ def _checked(
         return Checked(revision, checked.explored, met)
     if ids:
         return checked
-    return Checked(revision, checked.explored, checked.results, check_promises(revision))
+    whole = Checked(revision, checked.explored, checked.results, check_promises(revision))
+    fails = set(PropertyStatus) - {PropertyStatus.HOLDS, PropertyStatus.UNTESTED}
+    broken = {r.property.id for r in whole.results if r.finding in fails}
+    broken |= {kept.promise.id for kept in whole.promises if kept.finding in fails}
+    return replace(whole, uncovered=tuple(uncovered_rows(revision, broken)))
 
 
 def _print_check(screen: Console, checked: Checked, told: tuple[Told, ...]) -> None:
@@ -240,6 +250,9 @@ def _print_check(screen: Console, checked: Checked, told: tuple[Told, ...]) -> N
     said = ", ".join(f"{n} {finding.value}" for finding, n in counts.items() if n)
     verdict = "every property holds, or fails as is known of it" if checked.holds else "not safe"
     screen.print(Text(f"{checked.revision.name}: {verdict} ({said})", style="bold"))
+    if checked.uncovered:
+        count = plural(len(checked.uncovered), "row")
+        screen.print(Text(f"not covered by any property ({count}): {', '.join(checked.uncovered)}"))
     _print_told(screen, told)
 
 

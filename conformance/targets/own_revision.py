@@ -98,7 +98,7 @@ def _unnamed(file: str, name: str, module: ModuleType, found: object) -> str:
     there = [n for n, value in vars(module).items() if isinstance(value, Revision)]
     near = get_close_matches(name, there, n=1)
     if found is not None:
-        said = f"{name} in {file} is a {type(found).__name__}, and no Revision"
+        said = f"{name} in {file} is of type {type(found).__name__}, not a Revision"
     else:
         said = f"{file} has no revision {name!r}"
     if near:

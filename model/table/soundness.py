@@ -81,7 +81,11 @@ def _cells(
     asked = {id(f) for rule in table.rows for f in features_of(rule.guard)}
     names = [feature.name for feature in table.features]
     order = sorted(
-        range(len(names)), key=lambda i: (names[i] in _SHOWN, id(table.features[i]) in asked)
+        range(len(names)),
+        key=lambda i: (
+            _SHOWN.index(names[i]) if names[i] in _SHOWN else -1,
+            id(table.features[i]) in asked,
+        ),
     )
     left = list(points)
     while left:

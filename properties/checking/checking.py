@@ -66,12 +66,16 @@ class CheckedPromise:
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """A checked revision: what was explored, and a result for each property and promise."""
+    """A checked revision: what was explored, and a result for each property and promise.
+
+    `uncovered`: the rows that no property speaks of, where that was asked.
+    """
 
     revision: Revision
     explored: tuple[tuple[NamedScope, Exploration[World, Act]], ...]
     results: tuple[CheckedProperty, ...]
     promises: tuple[CheckedPromise, ...] = ()
+    uncovered: tuple[str, ...] = ()
 
     def findings(self) -> tuple[PropertyStatus, ...]:
         """Of each property, then of each promise."""
@@ -125,10 +129,12 @@ def check_promises(
 ) -> tuple[CheckedPromise, ...]:
     """Check every promise; each is reported from the first scope that breaks it."""
     broken: dict[str, CheckedPromise] = {}
+    tested: frozenset[str] = frozenset()
     for scope in scopes:
         if all(promise.id in broken for promise in promises):
             break
         looked = find_broken_promises(revision, scope.scope)
+        tested |= looked.tested
         for promise in promises:
             lasso = looked.broken.get(promise.id)
             if lasso is not None and promise.id not in broken:
@@ -138,7 +144,11 @@ def check_promises(
                 run = unfold(looked.worlds, path)
                 worlds = looked.worlds
                 broken[promise.id] = CheckedPromise(promise, finding, run, worlds, len(lasso.cycle))
-    return tuple(broken.get(p.id, CheckedPromise(p, PropertyStatus.HOLDS)) for p in promises)
+    kept = dict.fromkeys(tested, PropertyStatus.HOLDS)
+    return tuple(
+        broken.get(p.id, CheckedPromise(p, kept.get(p.id, PropertyStatus.UNTESTED)))
+        for p in promises
+    )
 
 
 def excused(expected: Mapping[str, str], revision: Revision) -> bool:

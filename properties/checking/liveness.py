@@ -76,12 +76,18 @@ ASSIGNED = Promise(
     },
 )
 PROMISES = (ANSWERED, SETTLED, ASSIGNED)
+_ALL_OTHERS = frozenset({ANSWERED.id, SETTLED.id})
+_ONLY_ASSIGNED = frozenset({ASSIGNED.id})
 
 
 @dataclass(frozen=True, slots=True)
 class LivenessResult:
-    """The broken promises, each with its lasso, and the exploration that found them."""
+    """The broken promises, each with its lasso, and the exploration that found them.
 
+    `tested`: the ids of the promises that were put to the test.
+    """
+
+    tested: frozenset[str]
     broken: dict[str, Lasso[World, Act]]
     exploration: Exploration[Any, Act]
     worlds: Worlds
@@ -113,7 +119,7 @@ def find_broken_promises(
     lasso = find_lasso(graph, _is_settled, _time_passes, allowed=kept_to)
     if lasso is not None:
         broken[SETTLED.id] = lasso
-    return LivenessResult(broken, found, worlds)
+    return LivenessResult(_ALL_OTHERS, broken, found, worlds)
 
 
 def _never_assigned(worlds: Worlds, max_states: int | None) -> LivenessResult:
@@ -128,8 +134,9 @@ def _never_assigned(worlds: Worlds, max_states: int | None) -> LivenessResult:
     for index in range(len(worlds.seats)):
         lasso = find_lasso(graph, partial(_is_known, index), _time_passes, allowed=kept_to)
         if lasso is not None:
-            return LivenessResult({ASSIGNED.id: of_worlds(lasso)}, found, worlds)
-    return LivenessResult({}, found, worlds)
+            broken = {ASSIGNED.id: of_worlds(lasso)}
+            return LivenessResult(_ONLY_ASSIGNED, broken, found, worlds)
+    return LivenessResult(_ONLY_ASSIGNED, {}, found, worlds)
 
 
 def _is_known(index: int, state: Followed) -> bool:

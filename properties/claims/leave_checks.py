@@ -29,20 +29,20 @@ def _leave(view: StepView) -> tuple[LeaveGroupRequest, int, LeaveGroupResponse] 
     return event.message, event.version, told
 
 
-def in_rows(view: StepView) -> bool:
-    """Return whether members left in rows; a draft's leave is one, though not looked at."""
-    found = _leave(view)
-    if found is None:
-        return any(isinstance(m, DraftLeaveGroupResponse) for _, m in answers(view))
-    return found[1] >= _ROWS_SINCE
+def left(view: StepView) -> bool:
+    """Return whether a leave was answered; a draft's is one, though not looked at."""
+    draft = any(isinstance(m, DraftLeaveGroupResponse) for _, m in answers(view))
+    return draft or _leave(view) is not None
 
 
 def rows_answered(view: StepView) -> str | None:
     """Check that each row is answered by one that repeats its ids, under no error for all."""
     found = _leave(view)
-    if found is None or not in_rows(view):
+    if found is None:
         return None
-    asked, _, told = found
+    asked, version, told = found
+    if version < _ROWS_SINCE:
+        return "below version 3 a leave was answered in rows" if told.members else None
     if told.error_code != NONE:
         return f"a leave was refused as a whole, with {error_name(told.error_code)}"
     sent = [(row.member_id, row.group_instance_id) for row in asked.members]
@@ -54,7 +54,7 @@ def named_exist(view: StepView) -> bool:
     """Return whether somebody leaves a group that there is."""
     if view.before is None:
         return False
-    return _leave(view) is not None or in_rows(view)
+    return left(view)
 
 
 def _row(group: Group, gone: set[str], row: LeavingMember) -> tuple[int | str, str]:
@@ -87,9 +87,9 @@ def exactly_the_named(view: StepView) -> str | None:
         if error != right:
             who = f"member {row.member_id or 'not given'}, instance {row.group_instance_id}"
             return f"a leave ({who}) was told {error_name(error)}, not {error_name(right)}"
-    left = {m.member_id for m in members(view.after)}
+    there = {m.member_id for m in members(view.after)}
     for member in members(view.before):
-        if (member.member_id in gone) is (member.member_id in left):
+        if (member.member_id in gone) is (member.member_id in there):
             verb = "stayed" if member.member_id in gone else "was removed"
             return f"{member.member_id} {verb} in a leave that names {sorted(gone)}"
     return None

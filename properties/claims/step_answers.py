@@ -152,11 +152,12 @@ OF_WAITS = (
 OF_LEAVES = (
     _property(
         "a-leave-has-a-row-for-each",
-        "A leave in rows is answered with a row for each, under its ids, and no error for all.",
+        "From version 3 on a leave is answered with a row for each, under its ids, and no error "
+        "for all.",
         src.KIP_LEAVE,
-        "LeaveGroup from version 3 on, also of a group that doesn't exist",
+        "LeaveGroup, also of a group that doesn't exist; below version 3 there are no rows",
         leaves.rows_answered,
-        leaves.in_rows,
+        leaves.left,
         expected={"kip-345": "its text has INVALID_GROUP_ID for a group that doesn't exist"},
     ),
     _property(

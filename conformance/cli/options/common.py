@@ -15,7 +15,7 @@ from fencepost.conformance.targets.registry import DEFAULT_REVISION
 _PLAIN_WIDTH = 160
 
 
-class RevisionType(click.ParamType):
+class RevisionType(click.types.StringParamType):
     """The name of a revision, or of a target that is one.
 
     The revision in a file, `FILE.py:NAME` or `model:FILE.py:NAME`, is loaded here and then found by

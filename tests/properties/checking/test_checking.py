@@ -109,13 +109,13 @@ def test_a_property_that_nothing_puts_to_the_test_is_a_failure() -> None:
 
 
 def test_before_heartbeats_counted_a_leader_that_never_syncs_went_with_its_session() -> None:
-    (answered,) = check_promises(find_revision("kafka-2.4"), [ANSWERED], PROMISE_SCOPES[2:])
+    (answered,) = check_promises(find_revision("kafka-2.4"), [ANSWERED], PROMISE_SCOPES[2:3])
 
     assert answered.finding is PropertyStatus.HOLDS
 
 
 def test_a_leader_that_never_syncs_holds_everybody_up_from_2_6_1_to_2_8_0() -> None:
-    (answered,) = check_promises(find_revision("kafka-2.7"), [ANSWERED], PROMISE_SCOPES[2:])
+    (answered,) = check_promises(find_revision("kafka-2.7"), [ANSWERED], PROMISE_SCOPES[2:3])
 
     assert answered.finding is PropertyStatus.EXPECTED
     assert answered.run is not None
@@ -130,13 +130,14 @@ def test_every_promise_is_kept_by_kafka_4() -> None:
     assert {k.promise.id: k.finding for k in kept} == {
         "every-request-is-answered": PropertyStatus.HOLDS,
         "every-group-settles": PropertyStatus.HOLDS,
+        "a-changed-subscription-is-assigned": PropertyStatus.UNTESTED,
     }
 
 
 def test_a_lost_wait_for_syncs_breaks_a_promise() -> None:
     mutant = find_revision("mutant:kafka-12890")
 
-    (answered,) = check_promises(mutant, [ANSWERED], PROMISE_SCOPES[2:])
+    (answered,) = check_promises(mutant, [ANSWERED], PROMISE_SCOPES[2:3])
 
     assert answered.finding is PropertyStatus.BROKEN
 
