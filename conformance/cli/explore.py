@@ -30,7 +30,7 @@ from fencepost.conformance.cli.options.common import (
     revision_option,
 )
 from fencepost.conformance.cli.options.scope import scope_options
-from fencepost.conformance.targets.own_revision import properties_for
+from fencepost.conformance.targets.own_revision import properties_for, told_where_it_stops
 from fencepost.conformance.targets.registry import find_revision
 from fencepost.properties.checking.checking import (
     Checked,
@@ -117,16 +117,17 @@ def explore_command(
         if errors.is_terminal:
             errors.print(_progress_line(done), end="\r")
 
-    explored = explored_in(
-        find_revision(revision),
-        scope,
-        chosen(ids, revision),
-        jobs=jobs,
-        max_states=max_states,
-        max_depth=max_depth,
-        keep_graph=graph is not None,
-        progress=progress,
-    )
+    with told_where_it_stops(revision):
+        explored = explored_in(
+            find_revision(revision),
+            scope,
+            chosen(ids, revision),
+            jobs=jobs,
+            max_states=max_states,
+            max_depth=max_depth,
+            keep_graph=graph is not None,
+            progress=progress,
+        )
     if graph is not None:
         write_graph_file(explored, graph)
     if report is not None:
@@ -208,7 +209,8 @@ def check_command(
 
     Exit code 1: a property is violated.
     """
-    checked = _checked(revision, ids, tuple(map(find_check_scope, questions)), jobs)
+    with told_where_it_stops(revision):
+        checked = _checked(revision, ids, tuple(map(find_check_scope, questions)), jobs)
     told = told_of_check(checked)
     if report is not None:
         write_traces(told, report)

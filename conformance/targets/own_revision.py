@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import sys
 import traceback
+from collections.abc import Iterator
 from dataclasses import replace
 from difflib import get_close_matches
 from pathlib import Path
@@ -18,6 +19,7 @@ from types import ModuleType
 from fencepost.model.revision import Revision
 from fencepost.model.revisions.revisions import add_own
 from fencepost.model.revisions.soundness import revision_faults
+from fencepost.model.table.table import TableError
 from fencepost.properties.claims.registry import PROPERTIES
 from fencepost.properties.logic.property import Property
 from fencepost.traces.files.bad_input import BadInputError
@@ -61,6 +63,24 @@ def load_revision(reference: str) -> Revision:
 def properties_for(reference: str) -> tuple[Property, ...]:
     """Return all properties to check a revision with: the shipped ones, and those of its file."""
     return (*PROPERTIES.values(), *_OWN_PROPERTIES.get(reference, ()))
+
+
+@contextlib.contextmanager
+def told_where_it_stops(reference: str) -> Iterator[None]:
+    """Say of a revision in a file where it stops: at a group that no rule speaks of.
+
+    A shipped one does not, and the error is ours.  Raises OwnRevisionError.
+    """
+    try:
+        yield
+    except (TableError, AssertionError) as error:
+        if _IN_A_FILE not in reference:
+            raise
+        why = str(error).partition("\n")[0] or "a step can't be done"
+        raise OwnRevisionError(
+            f"{reference} leads to a group that can't be, and stops there ({why}); to see what "
+            "goes wrong before, check it in fewer worlds: --question, or --max-depth"
+        ) from None
 
 
 def _run(path: Path) -> ModuleType:

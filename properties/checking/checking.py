@@ -17,6 +17,7 @@ from functools import partial
 from fencepost.model.revision import Revision
 from fencepost.model.revisions.base import KAFKA_4
 from fencepost.model.revisions.revisions import is_release
+from fencepost.model.table.table import TableError
 from fencepost.properties.checking.evaluator import EXCUSED, Evaluator, excused_rules, is_quiet
 from fencepost.properties.checking.liveness import PROMISES, Promise, find_broken_promises
 from fencepost.properties.claims.registry import PROPERTIES
@@ -54,7 +55,8 @@ class CheckedProperty:
 class CheckedPromise:
     """A promise checked on a revision; where it is broken, a run that goes round for ever.
 
-    The last `round` turns of the run are what happens again and again.
+    The last `round` turns of the run are what happens again and again.  `why` it was not put to the
+    test, where that is so.
     """
 
     promise: Promise
@@ -62,6 +64,7 @@ class CheckedPromise:
     run: Run | None = None
     worlds: Worlds | None = None
     round: int = 0
+    why: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +136,10 @@ def check_promises(
     for scope in scopes:
         if all(promise.id in broken for promise in promises):
             break
-        looked = find_broken_promises(revision, scope.scope)
+        try:
+            looked = find_broken_promises(revision, scope.scope)
+        except (TableError, AssertionError) as error:
+            return tuple(_stopped(promise, broken, error) for promise in promises)
         tested |= looked.tested
         for promise in promises:
             lasso = looked.broken.get(promise.id)
@@ -149,6 +155,14 @@ def check_promises(
         broken.get(p.id, CheckedPromise(p, kept.get(p.id, PropertyStatus.UNTESTED)))
         for p in promises
     )
+
+
+def _stopped(
+    promise: Promise, broken: Mapping[str, CheckedPromise], error: Exception
+) -> CheckedPromise:
+    """What is known of a promise where the machine stopped, at a group that can't be."""
+    why = f"the machine stops at a group that can't be ({str(error).partition(chr(10))[0]})"
+    return broken.get(promise.id, CheckedPromise(promise, PropertyStatus.UNTESTED, why=why))
 
 
 def excused(expected: Mapping[str, str], revision: Revision) -> bool:

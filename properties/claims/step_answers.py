@@ -113,6 +113,14 @@ OF_WAITS = (
         waits.assigned,
     ),
     _property(
+        "nobody-is-assigned-before-the-leader",
+        "A SyncGroup is answered NONE in a stable group alone, with what its sender is assigned.",
+        src.KIP_BACKGROUND,
+        "syncs answered NONE, at once or when they waited",
+        waits.assignment_is_there,
+        lambda view: bool(waits.told_assignments(view)),
+    ),
+    _property(
         "who-waited-has-a-whole-session",
         "A member whose join or sync waited has its whole session before it when it is answered.",
         src.KAFKA_TIMERS,

@@ -115,6 +115,32 @@ def leader_assigned(view: StepView) -> str | None:
     return None
 
 
+def told_assignments(view: StepView) -> list[tuple[str, bytes]]:
+    """Return who is told an assignment in this step: (member id, assignment)."""
+    askers = {m.syncing.request_id: m.member_id for m in members(view.before) if m.syncing}
+    event = view.event
+    if isinstance(event, Incoming) and isinstance(event.message, SyncGroupRequest):
+        askers[event.id] = event.message.member_id
+    return [
+        (askers[request_id], message.assignment)
+        for request_id, message in answers(view)
+        if isinstance(message, SyncGroupResponse)
+        and message.error_code == NONE
+        and request_id in askers
+    ]
+
+
+def assignment_is_there(view: StepView) -> str | None:
+    """Check that who is told an assignment is told its own, in a stable group."""
+    for member_id, assignment in told_assignments(view):
+        member = None if view.after is None else view.after.member(member_id)
+        if member is None or _state(view.after) is not GroupState.STABLE:
+            return f"{member_id} was told an assignment before the leader made any"
+        if member.assignment != assignment:
+            return f"{member_id} was told another assignment than the group has for it"
+    return None
+
+
 def _released(view: StepView) -> Iterator[Member]:
     """The members that waited and are told how things stand: they are members still."""
     told = dict(answers(view))

@@ -11,7 +11,7 @@ by `python tests/properties/kill_matrix/big_rows.py`.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cache
 from importlib.resources import files
@@ -22,13 +22,14 @@ from fencepost.model.revisions.soundness import misplaced_steps
 from fencepost.model.table.effects import Do
 from fencepost.model.table.errors import Error
 from fencepost.model.table.soundness import decided
-from fencepost.model.table.table import Rule, Table
+from fencepost.model.table.table import Rule, Table, TableError
 from fencepost.properties.checking.evaluator import EXCUSED, Evaluator, is_quiet
 from fencepost.properties.checking.liveness import find_broken_promises
 from fencepost.properties.claims.invariants import STORED
 from fencepost.properties.claims.registry import PROPERTIES
 from fencepost.properties.explorer.explorer import explore
-from fencepost.properties.worlds.scopes import ENDING_SCOPES, MUTANT_SCOPES
+from fencepost.properties.worlds.scopes import ENDING_SCOPES, MUTANT_SCOPES, NamedScope
+from fencepost.properties.worlds.views import StepView
 from fencepost.properties.worlds.world import Worlds
 
 STATES = 400
@@ -37,7 +38,8 @@ LASTING_STATES = 1000
 """How many at most where a run is looked for that never ends."""
 CHANGES_STATES = 6000
 """How many at most where it is a changed subscription that is waited for."""
-_CHANGING = "change"
+BREAKS_DOWN = "(no rule decides)"
+"""In place of a property: the row leads to a group that is none, and the machine stops there."""
 _AT_ONCE = {
     "JoinGroup": (Do.PARK_JOIN, (Do.ANSWER_CURRENT,)),
     "SyncGroup": (Do.PARK_SYNC, (Do.ANSWER_ASSIGNMENT,)),
@@ -77,14 +79,44 @@ def speaking_property(
         if any(True for _ in misplaced_steps(there, decided(there))):
             continue
         asked = True
-        found = _broken_by(replace(without, base=revision.base), table.name, broken)
-        if found:
-            return found
+        tried = replace(without, base=revision.base)
+        for named in (*MUTANT_SCOPES, *ENDING_SCOPES):
+            if rule.id not in _used(revision, named):
+                continue
+            try:
+                found = _broken_by(tried, named, broken)
+            except (TableError, AssertionError):
+                found = BREAKS_DOWN
+            if found:
+                return found
     return "" if asked else None
 
 
-def _broken_by(revision: Revision, table: str, broken: Collection[str]) -> str:
-    for named in MUTANT_SCOPES:
+@cache
+def _used(revision: Revision, named: NamedScope) -> frozenset[str]:
+    """The rules that decide something in a scope, as far as it is looked at."""
+    used: set[str] = set()
+
+    def note(view: StepView) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        used.update(rule.id for rule in view.rules)
+        return (), ()
+
+    explore(Worlds(revision, named.scope, note), max_states=_most(named))
+    return frozenset(used)
+
+
+def _most(named: NamedScope) -> int:
+    if named not in ENDING_SCOPES:
+        return STATES
+    return CHANGES_STATES if "change" in named.scope.acts else LASTING_STATES
+
+
+def _broken_by(revision: Revision, named: NamedScope, broken: Collection[str]) -> str:
+    """A property, or in the scopes for it a promise, that is broken; "" if none."""
+    found: Iterable[str]
+    if named in ENDING_SCOPES:
+        found = find_broken_promises(revision, named.scope, max_states=_most(named)).broken
+    else:
         held = (*PROPERTIES.values(), *(STORED if named.scope.fails_over else ()))
         judging = Evaluator(held, revision)
         worlds = Worlds(revision, named.scope, judging.judge)
@@ -93,17 +125,10 @@ def _broken_by(revision: Revision, table: str, broken: Collection[str]) -> str:
             for check in judging.checks(worlds)
             if not check.name.startswith(EXCUSED) and check.name not in broken
         ]
-        found = explore(worlds, checks, max_states=STATES, stop_at_first=True, quiet=is_quiet)
-        for name in found.violations:
-            return name
-    for named in ENDING_SCOPES:
-        if table in _AT_ONCE or _CHANGING not in named.scope.acts:
-            most = CHANGES_STATES if _CHANGING in named.scope.acts else LASTING_STATES
-            kept = find_broken_promises(revision, named.scope, max_states=most)
-            for name in kept.broken:
-                if name not in broken:
-                    return name
-    return ""
+        found = explore(
+            worlds, checks, max_states=_most(named), stop_at_first=True, quiet=is_quiet
+        ).violations
+    return next((name for name in found if name not in broken), "")
 
 
 def own_rules(revision: Revision) -> list[tuple[Table, Rule]]:

@@ -15,9 +15,11 @@ from fencepost.conformance.targets.own_revision import (
     load_named,
     load_revision,
     properties_for,
+    told_where_it_stops,
 )
 from fencepost.conformance.targets.registry import UnknownTargetError, find_revision
 from fencepost.model.revisions.base import KAFKA_4
+from fencepost.model.table.table import TableError
 from fencepost.properties.claims.registry import PROPERTIES
 
 EXAMPLES = ROOT / "examples" / "revisions"
@@ -121,6 +123,25 @@ def test_ones_own_property_is_checked_and_catches_the_liar(
     assert run("check", f"{liar}:LIAR", *few) == 1
     assert "nobody-is-replaced: violated" in capsys.readouterr().out
     assert KAFKA_4.name == "kafka-4"
+
+
+STOPS = """from fencepost.model import KAFKA_4, Do, SetRule, derive
+RULE = KAFKA_4.rule("SESSION-EXPIRED").but(effect=(Do.BECOME_EMPTY,), because="nobody is left")
+MINE = derive(KAFKA_4, "mine", "mine", (SetRule("session timeout", RULE, "an idea"),))
+"""
+
+
+def test_a_revision_that_stops_midway_says_where(
+    write: Write, capsys: pytest.CaptureFixture[str]
+) -> None:
+    mine = f"{write(STOPS)}:MINE"
+    stops = "leads to a group that can't be, and stops there"
+    with pytest.raises(OwnRevisionError, match=stops), told_where_it_stops(mine):
+        raise TableError("Heartbeat: no rule")
+    with pytest.raises(TableError), told_where_it_stops("kafka-4"):
+        raise TableError("ours")
+    assert run("check", mine, "--question", "zombie") == 1
+    assert "settled-has-members" in capsys.readouterr().out
 
 
 def test_every_command_takes_it(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -233,6 +233,13 @@ VIEWS: dict[str, WorldView | StepView] = {
         (Emission("old", SyncGroupResponse(error_code=0), "RULE"),),
         (),
     ),
+    "nobody-is-assigned-before-the-leader": StepView(
+        SYNCING,
+        _BEAT,
+        replace(SYNCING, members=STABLE.members),
+        (Emission("old", SyncGroupResponse(error_code=0), "RULE"),),
+        (),
+    ),
     "no-timer-takes-who-has-synced": StepView(
         SYNCING, Timer("sync", "", 9000, 9000), SYNCING.without_member("A.1"), (), ()
     ),

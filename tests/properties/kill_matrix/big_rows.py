@@ -44,10 +44,12 @@ def main() -> None:
     made: dict[str, dict[str, str]] = {}
     with ProcessPoolExecutor(JOBS) as pool:
         for name in SAFE:
+            made[name] = {}
             ids = [rule.id for _, rule in own_rules(revisions.find(name))]
-            said = zip(ids, pool.map(_one, [name] * len(ids), ids), strict=True)
-            made[name] = {rule_id: one for rule_id, one in said if one is not None}
-            print(name, made[name], flush=True)  # noqa: T201  (it takes minutes)
+            for rule_id, one in zip(ids, pool.map(_one, [name] * len(ids), ids), strict=True):
+                print(name, rule_id, one, flush=True)  # noqa: T201  (it takes minutes)
+                if one is not None:
+                    made[name][rule_id] = one
     FILE.write_text(json.dumps(made, indent=1) + "\n", encoding="utf-8")
 
 
