@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from fencepost.conformance.execution.outcome import CaseResult, Certificate, Outcome, Overall
     from fencepost.conformance.runtime.errors import TargetUnavailableError
     from fencepost.conformance.targets.in_process import InProcessTarget, ModelCoordinator
+    from fencepost.conformance.targets.own_revision import OwnRevisionError, load_revision
     from fencepost.conformance.targets.registry import (
         TargetOptions,
         UnknownTargetError,
@@ -69,6 +70,7 @@ __all__ = [
     "NoCaseError",
     "Outcome",
     "Overall",
+    "OwnRevisionError",
     "Provenance",
     "Replayed",
     "ReportError",
@@ -80,6 +82,7 @@ __all__ = [
     "certificate_json",
     "check_programs",
     "find_target",
+    "load_revision",
     "machine_against",
     "print_certificate",
     "rejudge",

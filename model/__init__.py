@@ -124,7 +124,14 @@ if TYPE_CHECKING:
     from fencepost.model.table.errors import Error, error_name
     from fencepost.model.table.expr import Expr, Feature, all_of, any_of, negate
     from fencepost.model.table.table import Level, Rule, Table, TableError
-    from fencepost.model.table.vocabulary import Availability, GroupState, Inst, Mid, Role
+    from fencepost.model.table.vocabulary import (
+        Availability,
+        Change,
+        GroupState,
+        Inst,
+        Mid,
+        Role,
+    )
 
 __all__ = [
     "APIS",
@@ -138,6 +145,7 @@ __all__ = [
     "AsyncCoordinator",
     "Availability",
     "Body",
+    "Change",
     "CommitPartition",
     "CommitTopic",
     "Config",

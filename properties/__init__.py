@@ -78,6 +78,7 @@ if TYPE_CHECKING:
     from fencepost.properties.worlds.concretise import Run, unfold
     from fencepost.properties.worlds.scope import ACTS, Scope, ScopeError
     from fencepost.properties.worlds.scopes import NamedScope
+    from fencepost.properties.worlds.views import StepView, WorldView
     from fencepost.properties.worlds.world import Act, World, Worlds
 
 __all__ = [
@@ -121,11 +122,13 @@ __all__ = [
     "Run",
     "Scope",
     "ScopeError",
+    "StepView",
     "System",
     "Verdict",
     "Violation",
     "WorkerLostError",
     "World",
+    "WorldView",
     "Worlds",
     "Wrong",
     "broken_properties",

@@ -20,7 +20,13 @@ from fencepost.conformance.certify.report import (
     write_report,
 )
 from fencepost.conformance.certify.run import certificate_of, matching_entries, skipped
-from fencepost.conformance.cli.options.common import console, echo_json, json_option, report_option
+from fencepost.conformance.cli.options.common import (
+    REVISION,
+    console,
+    echo_json,
+    json_option,
+    report_option,
+)
 from fencepost.conformance.cli.options.target import (
     jobs_option,
     known_failures_options,
@@ -40,7 +46,7 @@ from fencepost.model.table.table import Level
 
 
 @click.command("certify")
-@click.argument("target")
+@click.argument("target", type=REVISION, metavar="TARGET")
 @revision_of_target_option
 @suite_option
 @click.option(
@@ -144,7 +150,7 @@ def _progress(total: int) -> Iterator[Progress | None]:
 
 @click.command("replay")
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
-@click.argument("target", required=False)
+@click.argument("target", type=REVISION, metavar="[TARGET]", required=False)
 @target_options
 @json_option
 def replay_command(

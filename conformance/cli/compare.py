@@ -12,7 +12,12 @@ from fencepost.conformance.catalogue.suites import CATALOGUE, NAMES, find_suite
 from fencepost.conformance.certify.replay import sound_trace
 from fencepost.conformance.certify.report import write_texts
 from fencepost.conformance.certify.run import matching_entries
-from fencepost.conformance.cli.options.common import echo_json, json_option, report_option
+from fencepost.conformance.cli.options.common import (
+    REVISION,
+    echo_json,
+    json_option,
+    report_option,
+)
 from fencepost.conformance.cli.options.target import jobs_option, target_options
 from fencepost.conformance.compare.compare import TargetComparison, compare
 from fencepost.conformance.compare.confirm import Confirmed
@@ -38,10 +43,11 @@ _REQUESTS = 5_000
 
 
 @click.command("compare")
-@click.argument("one", metavar="TARGET")
-@click.argument("other", metavar="TARGET")
+@click.argument("one", type=REVISION, metavar="TARGET")
+@click.argument("other", type=REVISION, metavar="TARGET")
 @click.option(
     "--revision",
+    type=REVISION,
     metavar="R",
     help="The revision that judges [default: kafka-4; for two old Kafkas that of the newer one].",
 )

@@ -5,6 +5,7 @@ Where there is none, it says what was compared, and whether the search was compl
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,12 @@ from typing import Any
 import click
 
 from fencepost.conformance.certify.report import make_folder
-from fencepost.conformance.cli.options.common import echo_json, json_option, report_option
+from fencepost.conformance.cli.options.common import (
+    REVISION,
+    echo_json,
+    json_option,
+    report_option,
+)
 from fencepost.conformance.cli.options.scope import scope_options
 from fencepost.conformance.execution.outcome import EXIT_CODES, Overall
 from fencepost.conformance.targets.registry import find_revision
@@ -30,8 +36,8 @@ from fencepost.traces.text.words import plural
 
 
 @click.command("diff")
-@click.argument("one", metavar="A")
-@click.argument("other", metavar="B")
+@click.argument("one", type=REVISION, metavar="A")
+@click.argument("other", type=REVISION, metavar="B")
 @scope_options()
 @report_option("Write two traces for each difference there.")
 @json_option
@@ -130,4 +136,5 @@ def _write(found: Comparison, stories: list[DifferenceStory], folder: Path) -> N
     for number, difference in enumerate(found.differences, start=1):
         told = stories[number - 1]
         for part, trace in zip(told.parts, difference_traces(found, difference), strict=True):
-            trace.write(folder / f"{number:02}-{part.revision.replace(':', '-')}.json")
+            name = re.sub(r"[:/\\]", "-", part.revision)
+            trace.write(folder / f"{number:02}-{name}.json")

@@ -21,10 +21,13 @@ from fencepost.conformance.cli.options.target import suite_option
 from fencepost.conformance.plans.describe import step_text
 from fencepost.conformance.targets.registry import DEFAULT_REVISION, find_revision
 from fencepost.model.revision import Revision
+from fencepost.model.revisions.soundness import has_stale_reason
 from fencepost.model.rules.binding import basis_of
 from fencepost.model.table.table import Level, Rule, Table
 from fencepost.properties.claims.registry import PROPERTIES
 from fencepost.properties.logic.property import Engine, Property
+
+_STALE = "(the reason is that of kafka-4's rule, which does something else)"
 
 
 @click.command("cases")
@@ -98,6 +101,7 @@ def _explain_rule(screen: Console, table: Table, rule: Rule) -> None:
         ("then", "; ".join(do.value for do in rule.effect) or "nothing changes"),
         ("answer", rule.answer.name if rule.answer else "as the effect says"),
         ("because", rule.because),
+        *((("", _STALE),) if has_stale_reason(rule) else ()),
         ("source", rule.source),
         *(("must", str(basis)) for basis in basis_of(rule)),
     ]

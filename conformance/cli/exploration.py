@@ -111,6 +111,8 @@ def told_of_check(checked: Checked) -> tuple[Told, ...]:
             sentence = "in none of these worlds was there a case that it speaks of"
             told.append(Told(one.id, result.finding, sentence, (f"  {sentence}",)))
     for kept in checked.promises:
+        if kept.why:
+            told.append(Told(kept.promise.id, kept.finding, kept.why, (f"  {kept.why}",)))
         if kept.run is not None and kept.worlds is not None:
             lines = list(run_lines(kept.worlds, kept.run))
             lines.insert(len(lines) - kept.round, "  and from here on, again and again:")
@@ -171,6 +173,7 @@ def check_json(checked: Checked, told: Iterable[Told]) -> dict[str, Any]:
             for question, found in checked.explored
         ],
         "properties": {r.property.id: r.finding.value for r in checked.results},
+        "not_covered": list(checked.uncovered),
         "promises": {k.promise.id: k.finding.value for k in checked.promises},
         "violations": [told_json(one) for one in told],
     }

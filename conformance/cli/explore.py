@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from fencepost.conformance.cli.exploration import (
     write_traces,
 )
 from fencepost.conformance.cli.options.common import (
+    REVISION,
     console,
     echo_json,
     json_option,
@@ -28,6 +30,7 @@ from fencepost.conformance.cli.options.common import (
     revision_option,
 )
 from fencepost.conformance.cli.options.scope import scope_options
+from fencepost.conformance.targets.own_revision import properties_for, told_where_it_stops
 from fencepost.conformance.targets.registry import find_revision
 from fencepost.properties.checking.checking import (
     Checked,
@@ -38,9 +41,11 @@ from fencepost.properties.checking.checking import (
 from fencepost.properties.claims.registry import PROPERTIES, find_property
 from fencepost.properties.explorer.exploration import Progress
 from fencepost.properties.explorer.graph import SUFFIXES
+from fencepost.properties.kill_matrix.rows import uncovered_rows
 from fencepost.properties.logic.property import Engine, Property
 from fencepost.properties.worlds.scope import Scope
 from fencepost.properties.worlds.scopes import CHECK_SCOPES, NamedScope, find_check_scope
+from fencepost.traces.text.words import plural
 
 EXIT_VIOLATED = 1
 _WRONG = {PropertyStatus.BROKEN, PropertyStatus.ASKED}
@@ -57,10 +62,15 @@ property_option = click.option(
 traces_option = report_option("Write the traces there.")
 
 
-def chosen(ids: tuple[str, ...]) -> tuple[Property, ...]:
-    """The properties of these ids, all of them if there are none.  Raises UsageError."""
+def chosen(ids: tuple[str, ...], revision: str) -> tuple[Property, ...]:
+    """The properties of these ids, all of them if there are none.  Raises UsageError.
+
+    For a revision in a file its own properties are among them.
+    """
+    there = properties_for(revision)
+    own = {one.id: one for one in there[len(PROPERTIES) :]}
     try:
-        return tuple(find_property(i) for i in ids) if ids else tuple(PROPERTIES.values())
+        return tuple(own.get(i) or find_property(i) for i in ids) if ids else there
     except KeyError as error:
         raise click.UsageError(str(error.args[0])) from None
 
@@ -107,16 +117,17 @@ def explore_command(
         if errors.is_terminal:
             errors.print(_progress_line(done), end="\r")
 
-    explored = explored_in(
-        find_revision(revision),
-        scope,
-        chosen(ids),
-        jobs=jobs,
-        max_states=max_states,
-        max_depth=max_depth,
-        keep_graph=graph is not None,
-        progress=progress,
-    )
+    with told_where_it_stops(revision):
+        explored = explored_in(
+            find_revision(revision),
+            scope,
+            chosen(ids, revision),
+            jobs=jobs,
+            max_states=max_states,
+            max_depth=max_depth,
+            keep_graph=graph is not None,
+            progress=progress,
+        )
     if graph is not None:
         write_graph_file(explored, graph)
     if report is not None:
@@ -168,7 +179,7 @@ def _print_told(screen: Console, told: tuple[Told, ...]) -> None:
 
 
 @click.command("check")
-@click.argument("revision")
+@click.argument("revision", type=REVISION, metavar="REVISION")
 @jobs_option
 @property_option
 @click.option(
@@ -193,9 +204,13 @@ def check_command(
 ) -> None:
     """Check a revision's properties in a few small worlds.
 
-    Each world is explored exhaustively.  Exit code 1: a property is violated.
+    REVISION is a name, or FILE.py:NAME.  Each world is explored exhaustively.  Rows of the table
+    that no property speaks of are listed: nothing is known of them.
+
+    Exit code 1: a property is violated.
     """
-    checked = _checked(revision, ids, tuple(map(find_check_scope, questions)), jobs)
+    with told_where_it_stops(revision):
+        checked = _checked(revision, ids, tuple(map(find_check_scope, questions)), jobs)
     told = told_of_check(checked)
     if report is not None:
         write_traces(told, report)
@@ -211,13 +226,19 @@ def _checked(
     name: str, ids: tuple[str, ...], questions: tuple[NamedScope, ...], jobs: int
 ) -> Checked:
     revision = find_revision(name)
-    checked = check_revision(revision, chosen(ids), questions=questions or CHECK_SCOPES, jobs=jobs)
+    checked = check_revision(
+        revision, chosen(ids, name), questions=questions or CHECK_SCOPES, jobs=jobs
+    )
     if questions:
         met = tuple(r for r in checked.results if r.finding is not PropertyStatus.UNTESTED)
         return Checked(revision, checked.explored, met)
     if ids:
         return checked
-    return Checked(revision, checked.explored, checked.results, check_promises(revision))
+    whole = Checked(revision, checked.explored, checked.results, check_promises(revision))
+    fails = set(PropertyStatus) - {PropertyStatus.HOLDS, PropertyStatus.UNTESTED}
+    broken = {r.property.id for r in whole.results if r.finding in fails}
+    broken |= {kept.promise.id for kept in whole.promises if kept.finding in fails}
+    return replace(whole, uncovered=tuple(uncovered_rows(revision, broken)))
 
 
 def _print_check(screen: Console, checked: Checked, told: tuple[Told, ...]) -> None:
@@ -231,6 +252,9 @@ def _print_check(screen: Console, checked: Checked, told: tuple[Told, ...]) -> N
     said = ", ".join(f"{n} {finding.value}" for finding, n in counts.items() if n)
     verdict = "every property holds, or fails as is known of it" if checked.holds else "not safe"
     screen.print(Text(f"{checked.revision.name}: {verdict} ({said})", style="bold"))
+    if checked.uncovered:
+        count = plural(len(checked.uncovered), "row")
+        screen.print(Text(f"not covered by any property ({count}): {', '.join(checked.uncovered)}"))
     _print_told(screen, told)
 
 

@@ -12,7 +12,12 @@ from typing import Any
 import click
 
 from fencepost.conformance.certify.known_failures import KnownFailure, aliases_of, load
-from fencepost.conformance.cli.options.common import echo_json, json_option, report_option
+from fencepost.conformance.cli.options.common import (
+    REVISION,
+    echo_json,
+    json_option,
+    report_option,
+)
 from fencepost.conformance.cli.options.target import (
     known_failures_options,
     revision_of_target_option,
@@ -49,7 +54,7 @@ _EVERY_S = 2.0
 
 
 @click.command("fuzz")
-@click.argument("target")
+@click.argument("target", type=REVISION, metavar="TARGET")
 @click.option("--minutes", type=click.FloatRange(min=0, min_open=True), help="How long to search.")
 @click.option(
     "--requests",

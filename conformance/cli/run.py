@@ -11,7 +11,7 @@ from typing import Protocol, cast
 
 import click
 
-from fencepost.conformance.cli.options.common import json_option, report_option
+from fencepost.conformance.cli.options.common import REVISION, json_option, report_option
 from fencepost.conformance.cli.options.target import GivenSettings, settings_option
 from fencepost.conformance.runtime.errors import TargetUnavailableError
 from fencepost.conformance.runtime.signals import at_a_signal
@@ -103,7 +103,7 @@ async def _stay(held: _Listening, *, as_json: bool) -> None:
 
 
 @click.command("adapter")
-@click.argument("name", metavar="model[:REVISION]|mutant:NAME")
+@click.argument("name", type=REVISION, metavar="model[:REVISION]|mutant:NAME")
 def adapter_command(name: str) -> int:
     """Run the model as a program that speaks adapter protocol 1.
 

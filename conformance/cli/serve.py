@@ -9,7 +9,7 @@ import secrets
 
 import click
 
-from fencepost.conformance.cli.options.common import json_option
+from fencepost.conformance.cli.options.common import REVISION, json_option
 from fencepost.conformance.runtime.signals import at_a_signal
 from fencepost.conformance.runtime.versions import own_version
 from fencepost.conformance.serve.apis import may_name_a_topic
@@ -63,7 +63,7 @@ def _topics(
 
 
 @click.command("serve")
-@click.argument("name", metavar="model[:REVISION]|mutant:NAME")
+@click.argument("name", type=REVISION, metavar="model[:REVISION]|mutant:NAME")
 @click.option("--port", type=_port, help="The port [default: a free one].")
 @click.option(
     "--advertise",

@@ -11,6 +11,7 @@ import click
 from rich.text import Text
 
 from fencepost.conformance.cli.options.common import (
+    REVISION,
     console,
     echo_json,
     json_option,
@@ -91,7 +92,7 @@ def _beside(cells: Iterable[str], widths: list[int]) -> Iterator[str]:
 
 
 @click.command("revisions")
-@click.argument("name", metavar="[R]", required=False)
+@click.argument("name", type=REVISION, metavar="[R]", required=False)
 @json_option
 def revisions_command(name: str | None, as_json: bool) -> None:
     """List the revisions, or how one differs from its base."""

@@ -18,6 +18,7 @@ from fencepost.conformance.certify.known_failures import KnownFailure
 from fencepost.conformance.fuzz.progress import FuzzOptions, FuzzProgress
 from fencepost.conformance.fuzz.tally import Budget, Tally
 from fencepost.conformance.plans.plan import Case
+from fencepost.conformance.targets.own_revision import load_named
 from fencepost.conformance.targets.registry import TargetOptions, find_revision, find_target
 from fencepost.conformance.targets.target import Target
 from fencepost.properties.workers.cancellation import Stop
@@ -119,6 +120,8 @@ def _shared(target: Target, suite: OpenTarget, options: FuzzOptions) -> tuple[st
 
 async def _fuzz(given: Assignment, stop: Stop, tell: Tell) -> None:
     """In a worker: search, and report the share of the sum."""
+    load_named(given.revision)
+    load_named(given.target)
     options = FuzzOptions(
         find_revision(given.revision),
         given.budget,

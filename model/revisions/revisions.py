@@ -1,5 +1,7 @@
 """All revisions by name: the base, the accepted KIP, its drafts and comments, the releases.
 
+Those of the user's own, from files, are added as they are loaded.
+
 `kafka-4` is the base: what a correct current coordinator does.  Every other one is the base and a
 list of differences, each with the passage that it comes from.
 """
@@ -37,17 +39,43 @@ NAMES: tuple[str, ...] = (*_NAMED, *(f"kafka-{a}.{b}" for a, b in RELEASES))
 
 
 _WITHOUT_OLD_JOINS = (4, 0, 0)
+_RELEASE = re.compile(r"kafka-(\d+)\.(\d+)(?:\.(\d+))?")
 
 
-@cache
+_OWN: dict[str, Revision] = {}
+
+
+def add_own(revision: Revision) -> None:
+    """Let `find` return a revision of the user's own by its name, from now on in this process.
+
+    Its name is the `FILE.py:NAME` that it was loaded from.
+    """
+    _OWN[revision.name] = revision
+
+
 def find(name: str) -> Revision:
     """Return the revision of this name; `kafka-X.Y[.Z]` below 4 is the profile of that release.
 
-    Raises KeyError that names the value and what there is.
+    One's own is found once it was added.  Raises KeyError that names the value and what there is.
     """
+    return _OWN[name] if name in _OWN else _shipped(name)
+
+
+def is_release(name: str) -> bool:
+    """Return whether this is the name of `kafka-4` or of a release's profile."""
+    return name == KAFKA_4.name or _RELEASE.fullmatch(name) is not None
+
+
+@cache
+def _shipped(name: str) -> Revision:
     if name in _NAMED:
         return _NAMED[name]
-    if match := re.fullmatch(r"kafka-(\d+)\.(\d+)(?:\.(\d+))?", name):
+    if ".py:" in name:
+        raise KeyError(
+            f"the revision {name!r} is in a file that was not loaded: what only names it doesn't "
+            f"run it; give --revision {name}, or the target model:{name}"
+        )
+    if match := _RELEASE.fullmatch(name):
         version = tuple(int(part) for part in match.groups() if part is not None)
         if version[:2] in RELEASES:
             return release(version)

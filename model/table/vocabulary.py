@@ -222,6 +222,25 @@ _WITHOUT_MEMBERS = frozenset({GroupState.ABSENT, GroupState.EMPTY, GroupState.DE
 _WITHOUT_ANYONE = frozenset({GroupState.ABSENT, GroupState.DEAD})
 
 
+RELATED: tuple[Feature, ...] = (
+    STATE,
+    MID,
+    INST,
+    ROLE,
+    OFFER,
+    SUBSCRIPTION,
+    SELECTION,
+    ROOM,
+    GENERATION,
+    TRIGGER,
+    DELAY,
+    PARKED,
+    LEFT,
+    SUBJECT,
+)
+"""The features whose values don't go together freely; `feasible` looks at no others."""
+
+
 def points(features: Sequence[Feature]) -> Iterator[Point]:
     """Yield every point of these features that can occur."""
     for point in product(*(feature.domain for feature in features)):

@@ -16,6 +16,8 @@ from functools import partial
 
 from fencepost.model.revision import Revision
 from fencepost.model.revisions.base import KAFKA_4
+from fencepost.model.revisions.revisions import is_release
+from fencepost.model.table.table import TableError
 from fencepost.properties.checking.evaluator import EXCUSED, Evaluator, excused_rules, is_quiet
 from fencepost.properties.checking.liveness import PROMISES, Promise, find_broken_promises
 from fencepost.properties.claims.registry import PROPERTIES
@@ -53,7 +55,8 @@ class CheckedProperty:
 class CheckedPromise:
     """A promise checked on a revision; where it is broken, a run that goes round for ever.
 
-    The last `round` turns of the run are what happens again and again.
+    The last `round` turns of the run are what happens again and again.  `why` it was not put to the
+    test, where that is so.
     """
 
     promise: Promise
@@ -61,16 +64,21 @@ class CheckedPromise:
     run: Run | None = None
     worlds: Worlds | None = None
     round: int = 0
+    why: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """A checked revision: what was explored, and a result for each property and promise."""
+    """A checked revision: what was explored, and a result for each property and promise.
+
+    `uncovered`: the rows that no property speaks of, where that was asked.
+    """
 
     revision: Revision
     explored: tuple[tuple[NamedScope, Exploration[World, Act]], ...]
     results: tuple[CheckedProperty, ...]
     promises: tuple[CheckedPromise, ...] = ()
+    uncovered: tuple[str, ...] = ()
 
     def findings(self) -> tuple[PropertyStatus, ...]:
         """Of each property, then of each promise."""
@@ -124,10 +132,15 @@ def check_promises(
 ) -> tuple[CheckedPromise, ...]:
     """Check every promise; each is reported from the first scope that breaks it."""
     broken: dict[str, CheckedPromise] = {}
+    tested: frozenset[str] = frozenset()
     for scope in scopes:
         if all(promise.id in broken for promise in promises):
             break
-        looked = find_broken_promises(revision, scope.scope)
+        try:
+            looked = find_broken_promises(revision, scope.scope)
+        except (TableError, AssertionError) as error:
+            return tuple(_stopped(promise, broken, error) for promise in promises)
+        tested |= looked.tested
         for promise in promises:
             lasso = looked.broken.get(promise.id)
             if lasso is not None and promise.id not in broken:
@@ -137,7 +150,19 @@ def check_promises(
                 run = unfold(looked.worlds, path)
                 worlds = looked.worlds
                 broken[promise.id] = CheckedPromise(promise, finding, run, worlds, len(lasso.cycle))
-    return tuple(broken.get(p.id, CheckedPromise(p, PropertyStatus.HOLDS)) for p in promises)
+    kept = dict.fromkeys(tested, PropertyStatus.HOLDS)
+    return tuple(
+        broken.get(p.id, CheckedPromise(p, kept.get(p.id, PropertyStatus.UNTESTED)))
+        for p in promises
+    )
+
+
+def _stopped(
+    promise: Promise, broken: Mapping[str, CheckedPromise], error: Exception
+) -> CheckedPromise:
+    """What is known of a promise where the machine stopped, at a group that can't be."""
+    why = f"the machine stops at a group that can't be ({str(error).partition(chr(10))[0]})"
+    return broken.get(promise.id, CheckedPromise(promise, PropertyStatus.UNTESTED, why=why))
 
 
 def excused(expected: Mapping[str, str], revision: Revision) -> bool:
@@ -167,7 +192,7 @@ def _result(
 
 def expected_finding(one: Property, revision: Revision, run: Run) -> PropertyStatus:
     """Return whether a violation is known of a shipped revision, or asked for by a draft."""
-    if revision.name == "kip-345" or revision.name.startswith("kafka-"):
+    if revision.name == "kip-345" or is_release(revision.name):
         return PropertyStatus.EXPECTED
     theirs = excused_rules(one, KAFKA_4)
     by_theirs = theirs is None or theirs & set(run.turns[-1].rules)

@@ -1,10 +1,10 @@
-"""Checks what must happen in the end: requests are answered, groups settle.
+"""Checks what must happen in the end: requests are answered, groups settle, changes are known.
 
 Looks for a run that meets the assumptions and never gets there: a lasso, which ends in a cycle that
 can go on for ever.  Clients are not folded here, since an assumption about one client means nothing
 where two may change places.
 
-Two assumptions are made.  Time passes.  And, for a group to settle, its clients keep to the
+Two assumptions are made.  Time passes.  And, for all but the answers, its clients keep to the
 protocol from some moment on, whatever they did before: a client that would be told to join joins,
 one that was given a generation syncs, one that has its assignment sends heartbeats in time, one
 that was fenced stops; nobody restarts, leaves or is cut off.
@@ -15,11 +15,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import Any
 
 from fencepost.model.revision import Revision
 from fencepost.model.rules import sources as src
 from fencepost.model.state.group import SESSION, Group
 from fencepost.model.table.vocabulary import GroupState
+from fencepost.properties.checking.subscriptions import Followed, Subscriptions, of_worlds
 from fencepost.properties.explorer.exploration import Exploration
 from fencepost.properties.explorer.explorer import explore
 from fencepost.properties.explorer.lasso import Component, Lasso, find_lasso
@@ -61,15 +63,33 @@ SETTLED = Promise(
     src.KIP_BACKGROUND,
     "time passes and, from some moment on, clients keep to the protocol",
 )
-PROMISES = (ANSWERED, SETTLED)
+_STATIC_CHANGES = "a known static member is given what it has, whatever it subscribes to"
+ASSIGNED = Promise(
+    "a-changed-subscription-is-assigned",
+    "When a member changes what it subscribes to, a generation begins in which that is known.",
+    f"{src.KIP_BACKGROUND}; {src.KAFKA_JOIN}",
+    "time passes and, from some moment on, clients keep to the protocol",
+    {
+        "kip-345": f"{_STATIC_CHANGES}: the text has four causes of a rebalance, and not this",
+        "comment-table-1": f"row 4: {_STATIC_CHANGES}",
+        "comment-table-2": f"row 4.1: {_STATIC_CHANGES}",
+    },
+)
+PROMISES = (ANSWERED, SETTLED, ASSIGNED)
+_ALL_OTHERS = frozenset({ANSWERED.id, SETTLED.id})
+_ONLY_ASSIGNED = frozenset({ASSIGNED.id})
 
 
 @dataclass(frozen=True, slots=True)
 class LivenessResult:
-    """The broken promises, each with its lasso, and the exploration that found them."""
+    """The broken promises, each with its lasso, and the exploration that found them.
 
+    `tested`: the ids of the promises that were put to the test.
+    """
+
+    tested: frozenset[str]
     broken: dict[str, Lasso[World, Act]]
-    exploration: Exploration[World, Act]
+    exploration: Exploration[Any, Act]
     worlds: Worlds
 
 
@@ -78,9 +98,12 @@ def find_broken_promises(
 ) -> LivenessResult:
     """Explore a scope, unfolded, and look for runs that break a promise.
 
-    The exploration says whether it was complete.
+    The exploration says whether it was complete.  Where subscriptions change, the promise about
+    them is put to the test, and elsewhere the others.
     """
     worlds = Worlds(revision, replace(scope, fold=False))
+    if "change" in scope.acts:
+        return _never_assigned(worlds, max_states)
     found = explore(worlds, keep_graph=True, max_states=max_states)
     graph = found.graph
     assert graph is not None
@@ -96,14 +119,35 @@ def find_broken_promises(
     lasso = find_lasso(graph, _is_settled, _time_passes, allowed=kept_to)
     if lasso is not None:
         broken[SETTLED.id] = lasso
-    return LivenessResult(broken, found, worlds)
+    return LivenessResult(_ALL_OTHERS, broken, found, worlds)
+
+
+def _never_assigned(worlds: Worlds, max_states: int | None) -> LivenessResult:
+    """Look for a run in which a changed subscription stays unknown."""
+    found = explore(Subscriptions(worlds), keep_graph=True, max_states=max_states)
+    graph = found.graph
+    assert graph is not None
+
+    def kept_to(state: Followed, act: Act, _after: Followed) -> bool:
+        return keeps_to_the_protocol(worlds, state.world, act)
+
+    for index in range(len(worlds.seats)):
+        lasso = find_lasso(graph, partial(_is_known, index), _time_passes, allowed=kept_to)
+        if lasso is not None:
+            broken = {ASSIGNED.id: of_worlds(lasso)}
+            return LivenessResult(_ONLY_ASSIGNED, broken, found, worlds)
+    return LivenessResult(_ONLY_ASSIGNED, {}, found, worlds)
+
+
+def _is_known(index: int, state: Followed) -> bool:
+    return index not in state.changed
 
 
 def _is_answered(index: int, world: World) -> bool:
     return not world.clients[index].waits
 
 
-def _time_passes(component: Component[World, Act]) -> bool:
+def _time_passes(component: Component[Any, Act]) -> bool:
     return any(act.kind == "tick" for act in component.actions)
 
 

@@ -12,6 +12,7 @@ from fencepost.model.revision import Revision
 from fencepost.model.revisions import revisions
 from fencepost.properties.claims.answers import HISTORY_PROPERTIES
 from fencepost.properties.claims.invariants import BOOKS, INVARIANTS, PROMISED, STORED
+from fencepost.properties.claims.step_answers import ANSWER_PROPERTIES
 from fencepost.properties.claims.step_properties import STEP_PROPERTIES
 from fencepost.properties.claims.steps_together import STEPS
 from fencepost.properties.claims.world_properties import WORLD_PROPERTIES
@@ -28,7 +29,13 @@ def _by_id(*groups: tuple[Property, ...]) -> dict[str, Property]:
 
 
 PROPERTIES: Mapping[str, Property] = _by_id(
-    PROMISED, STEPS, WORLD_PROPERTIES, STEP_PROPERTIES, HISTORY_PROPERTIES, BOOKS
+    PROMISED,
+    STEPS,
+    WORLD_PROPERTIES,
+    STEP_PROPERTIES,
+    ANSWER_PROPERTIES,
+    HISTORY_PROPERTIES,
+    BOOKS,
 )
 
 
@@ -61,7 +68,7 @@ def expected_in(one: Property, revision: Revision) -> tuple[str, frozenset[str] 
     """
     name = revision.name
     if name not in one.expected:
-        if name.startswith("kafka-"):
+        if revisions.is_release(name):
             name = "kafka-4"
         elif name not in revisions.NAMES and revision.base is not None:
             name = revision.base

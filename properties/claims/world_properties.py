@@ -169,6 +169,13 @@ def _overlong(view: WorldView) -> str | None:
     return None
 
 
+def _overcrowded(view: WorldView) -> str | None:
+    group = view.group
+    if group is None or view.places is None or len(group.members) <= view.places:
+        return None
+    return f"there are {len(group.members)} members, and group.max.size is {view.places}"
+
+
 def _several(view: WorldView) -> bool:
     return len(_known(view)) > 1
 
@@ -269,6 +276,15 @@ WORLD_PROPERTIES = (
             for minor in range(3, 8)
         }
         | {"kip-345": "the text lets a static member go for nothing but its session or a leave"},
+    ),
+    _property(
+        "a-group-keeps-its-size",
+        "A group never has more members than group.max.size.",
+        src.KIP_389,
+        "groups with a bound that was there from the beginning",
+        _overcrowded,
+        lambda view: view.places is not None and _has_members(view),
+        answers=_INSIDE,
     ),
     _property(
         "no-timer-of-the-gone",

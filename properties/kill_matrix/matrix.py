@@ -40,7 +40,7 @@ STATES = 400
 LASTING_STATES = 1000
 """How many worlds are visited at most for a promise: a cycle must fit in."""
 
-DEEP = {"old versions": 1200, "protocols": 1200}
+DEEP = {"old versions": 1200, "protocols": 1200, "changes in the end": 6000}
 """Scopes whose violations lie deeper."""
 
 PAIRS = 200
@@ -127,7 +127,8 @@ def explored(revision: Revision, states: int = STATES) -> EngineResult:
 
 def _promised(revision: Revision, states: int, cost: int) -> EngineResult:
     for named in ENDING_SCOPES:
-        kept = find_broken_promises(revision, named.scope, max_states=states)
+        most = max(states, DEEP.get(named.name, 0))
+        kept = find_broken_promises(revision, named.scope, max_states=most)
         cost += kept.exploration.states
         for name, lasso in kept.broken.items():
             path = _path_of(lasso)

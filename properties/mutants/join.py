@@ -136,6 +136,12 @@ JOIN: tuple[Mutant, ...] = (
         but("JOIN-FOLLOWER-STABLE-CHANGED", effect=(Do.UPDATE_MEMBER, Do.ANSWER_CURRENT)),
     ),
     mutant(
+        "changed-follower-answered",
+        "a follower that changes its subscription is told what it has, as if nothing had changed",
+        EFFECT,
+        but("JOIN-FOLLOWER-STABLE-CHANGED", effect=(Do.ANSWER_CURRENT,)),
+    ),
+    mutant(
         "leader-rejoin-ignored",
         "a leader that joins again in Stable, having seen new topics, starts no rebalance",
         EFFECT,

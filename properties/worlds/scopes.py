@@ -107,6 +107,46 @@ CHECK_SCOPES: tuple[NamedScope, ...] = (
             acts=("join", "sync", "heartbeat", "commit", "restart", "tick", "failover"),
         ),
     ),
+    NamedScope(
+        "operators",
+        "somebody asks about the group and its offsets, and sets them",
+        Scope(
+            clients=1,
+            members=1,
+            generations=2,
+            acts=(
+                "join",
+                "sync",
+                "commit",
+                "save",
+                "fetch",
+                "describe",
+                "list",
+                "leave",
+                "failover",
+            ),
+        ),
+    ),
+    NamedScope(
+        "bad manners",
+        "a dynamic and a static member that say what isn't theirs to say",
+        Scope(
+            clients=2,
+            dynamic=1,
+            members=2,
+            acts=("join", "sync", "mislead", "assign", "batch", "overlong", "tick"),
+        ),
+    ),
+    NamedScope(
+        "no room",
+        "two static members where there is room for one",
+        Scope(clients=2, instances=2, members=2, places=1, acts=("join", "sync", "leave", "tick")),
+    ),
+    NamedScope(
+        "borrowed instances",
+        "a dynamic member names an instance that nobody has",
+        Scope(clients=1, dynamic=1, members=2, acts=("join", "pose", "claim", "sync", "tick")),
+    ),
 )
 
 # Where promises are put to the test: what comes in the end, on unfolded worlds.
@@ -121,6 +161,18 @@ PROMISE_SCOPES: tuple[NamedScope, ...] = (
         "two instances",
         "two static members",
         Scope(clients=2, instances=2, members=2, fold=False),
+    ),
+    NamedScope(
+        "changed subscriptions",
+        "a static and a dynamic member that change what they subscribe to",
+        Scope(
+            clients=2,
+            dynamic=1,
+            members=2,
+            offers=2,
+            acts=("join", "change", "sync", "heartbeat", "tick"),
+            fold=False,
+        ),
     ),
 )
 
@@ -286,11 +338,6 @@ MUTANT_SCOPES: tuple[NamedScope, ...] = (
         ),
     ),
     NamedScope(
-        "borrowed instances",
-        "a dynamic member names an instance that nobody has",
-        Scope(clients=1, dynamic=1, members=2, acts=("join", "pose", "claim", "sync", "tick")),
-    ),
-    NamedScope(
         "patience",
         "two processes of one instance with different timeouts, beside a dynamic member",
         Scope(
@@ -300,41 +347,6 @@ MUTANT_SCOPES: tuple[NamedScope, ...] = (
             uneven=True,
             acts=("join", "sync", "heartbeat", "restart", "tick"),
         ),
-    ),
-    NamedScope(
-        "operators",
-        "somebody asks about the group and its offsets, and sets them",
-        Scope(
-            clients=1,
-            members=1,
-            generations=2,
-            acts=(
-                "join",
-                "sync",
-                "commit",
-                "save",
-                "fetch",
-                "describe",
-                "list",
-                "leave",
-                "failover",
-            ),
-        ),
-    ),
-    NamedScope(
-        "bad manners",
-        "a dynamic and a static member that say what isn't theirs to say",
-        Scope(
-            clients=2,
-            dynamic=1,
-            members=2,
-            acts=("join", "sync", "mislead", "assign", "batch", "overlong", "tick"),
-        ),
-    ),
-    NamedScope(
-        "no room",
-        "two static members where there is room for one",
-        Scope(clients=2, instances=2, members=2, places=1, acts=("join", "sync", "leave", "tick")),
     ),
 )
 
@@ -346,6 +358,17 @@ ENDING_SCOPES: tuple[NamedScope, ...] = (
         "in the end",
         "two members, one static and one dynamic, that are there, silent or gone",
         Scope(clients=2, dynamic=1, members=2, acts=("join", "sync", "heartbeat", "tick")),
+    ),
+    NamedScope(
+        "changes in the end",
+        "two static members that change what they subscribe to",
+        Scope(
+            clients=2,
+            instances=2,
+            members=2,
+            offers=2,
+            acts=("join", "change", "sync", "heartbeat", "tick"),
+        ),
     ),
 )
 """Where runs are looked for that never get there."""

@@ -30,13 +30,14 @@ class WorldView:
 
     Requests that wait are named as in `fencepost.properties.worlds.canonical`. `fails_over`:
     whether the coordinator may have failed over, after which a generation that was never stored is
-    used again.
+    used again.  `places`: group.max.size, None if there is no bound.
     """
 
     group: Group | None
     clients: tuple[Client, ...]
     seats: tuple[Seat, ...]
     fails_over: bool = False
+    places: int | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

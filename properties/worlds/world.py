@@ -104,7 +104,8 @@ class Worlds:
 
     def look(self, world: World) -> WorldView:
         """Return a world as properties see it."""
-        return WorldView(world.group, world.clients, self.seats, self.scope.fails_over)
+        scope = self.scope
+        return WorldView(world.group, world.clients, self.seats, scope.fails_over, scope.places)
 
     def enabled(self, world: World) -> Iterator[tuple[ActKind, int]]:
         """Yield the kinds of acts that can happen now, and whose they are."""

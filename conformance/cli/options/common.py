@@ -14,12 +14,34 @@ from fencepost.conformance.targets.registry import DEFAULT_REVISION
 
 _PLAIN_WIDTH = 160
 
+
+class RevisionType(click.types.StringParamType):
+    """The name of a revision, or of a target that is one.
+
+    The revision in a file, `FILE.py:NAME` or `model:FILE.py:NAME`, is loaded here and then found by
+    that name.  Raises OwnRevisionError.
+    """
+
+    name = "revision"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Load the revision if it is in a file, and return the name as it is."""
+        del param, ctx
+        if ".py:" in value:  # the loader takes a while to import
+            from fencepost.conformance.targets.own_revision import load_named  # noqa: PLC0415
+
+            load_named(value)
+        return value
+
+
+REVISION = RevisionType()
 revision_option = click.option(
     "--revision",
+    type=REVISION,
     default=DEFAULT_REVISION,
     show_default=True,
     metavar="R",
-    help="The revision that judges.",
+    help="The revision that judges, by name or as FILE.py:NAME.",
 )
 
 

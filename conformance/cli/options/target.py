@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import click
 
 from fencepost.conformance.catalogue.suites import CATALOGUE, NAMES
+from fencepost.conformance.cli.options.common import REVISION
 from fencepost.conformance.targets.registry import TargetOptions
 from fencepost.conformance.targets.tcp.security import (
     MECHANISMS,
@@ -108,6 +109,7 @@ jobs_option = click.option(
 )
 revision_of_target_option = click.option(
     "--revision",
+    type=REVISION,
     metavar="R",
     help="The revision that judges [default: kafka-4; for kafka:V the revision of that release].",
 )

@@ -6,7 +6,10 @@ from dataclasses import replace
 
 import pytest
 
+from fencepost.model.revision import SetRule, derive
 from fencepost.model.revisions import revisions
+from fencepost.model.revisions.base import KAFKA_4, RULES
+from fencepost.model.table.effects import Do
 from fencepost.properties.checking.checking import (
     Checked,
     CheckedProperty,
@@ -19,6 +22,7 @@ from fencepost.properties.claims.registry import PROPERTIES, find_property
 from fencepost.properties.logic.property import Engine
 from fencepost.properties.mutants.catalogue import find_revision
 from fencepost.properties.oracle.oracle import judge
+from fencepost.properties.worlds.scope import Scope
 from fencepost.properties.worlds.scopes import PROMISE_SCOPES, NamedScope, find_check_scope
 
 QUICK = tuple(find_check_scope(name) for name in ("zombie", "two processes", "failover"))
@@ -109,13 +113,13 @@ def test_a_property_that_nothing_puts_to_the_test_is_a_failure() -> None:
 
 
 def test_before_heartbeats_counted_a_leader_that_never_syncs_went_with_its_session() -> None:
-    (answered,) = check_promises(find_revision("kafka-2.4"), [ANSWERED], PROMISE_SCOPES[2:])
+    (answered,) = check_promises(find_revision("kafka-2.4"), [ANSWERED], PROMISE_SCOPES[2:3])
 
     assert answered.finding is PropertyStatus.HOLDS
 
 
 def test_a_leader_that_never_syncs_holds_everybody_up_from_2_6_1_to_2_8_0() -> None:
-    (answered,) = check_promises(find_revision("kafka-2.7"), [ANSWERED], PROMISE_SCOPES[2:])
+    (answered,) = check_promises(find_revision("kafka-2.7"), [ANSWERED], PROMISE_SCOPES[2:3])
 
     assert answered.finding is PropertyStatus.EXPECTED
     assert answered.run is not None
@@ -130,13 +134,14 @@ def test_every_promise_is_kept_by_kafka_4() -> None:
     assert {k.promise.id: k.finding for k in kept} == {
         "every-request-is-answered": PropertyStatus.HOLDS,
         "every-group-settles": PropertyStatus.HOLDS,
+        "a-changed-subscription-is-assigned": PropertyStatus.UNTESTED,
     }
 
 
 def test_a_lost_wait_for_syncs_breaks_a_promise() -> None:
     mutant = find_revision("mutant:kafka-12890")
 
-    (answered,) = check_promises(mutant, [ANSWERED], PROMISE_SCOPES[2:])
+    (answered,) = check_promises(mutant, [ANSWERED], PROMISE_SCOPES[2:3])
 
     assert answered.finding is PropertyStatus.BROKEN
 
@@ -153,3 +158,15 @@ def test_each_property_says_who_does_not_check_it_and_why() -> None:
         assert one.engines | set(one.not_by) == set(Engine), one.id
         assert not one.engines & set(one.not_by), one.id
         assert all(one.not_by.values()), one.id
+
+
+def test_a_promise_is_not_kept_where_the_machine_stops() -> None:
+    """A member stays in a group that is Empty: no rule speaks of its heartbeats."""
+    emptied = RULES["SESSION-EXPIRED"].but(effect=(Do.BECOME_EMPTY,))
+    unsafe = derive(KAFKA_4, "unsafe", "", (SetRule("session timeout", emptied, "x"),))
+    alone = NamedScope("alone", "", Scope(clients=1, acts=("join", "sync", "heartbeat", "tick")))
+
+    kept = check_promises(unsafe, scopes=[alone])
+
+    assert {one.finding for one in kept} == {PropertyStatus.UNTESTED}
+    assert all("the machine stops at a group that can't be (" in one.why for one in kept)

@@ -20,11 +20,12 @@ from fencepost.model.messages.messages import (
     JoinGroupResponse,
     OffsetCommitRequest,
     OffsetCommitResponse,
+    SyncGroupResponse,
 )
 from fencepost.model.messages.shapes import Message
 from fencepost.model.revisions import revisions
 from fencepost.model.rules import join
-from fencepost.model.state.group import Group, Member, Offset, Timer
+from fencepost.model.state.group import Group, Member, Offset, ParkedRequest, Timer
 from fencepost.model.state.work import Emission, Incoming
 from fencepost.model.table.errors import Error
 from fencepost.model.table.vocabulary import Change, GroupState, Trigger
@@ -176,6 +177,23 @@ LIARS = {
     "silence-is-noticed": ("crabka-static-never-expires", "zombie"),
     "a-stranger-is-told-so": ("kafka-8487", "side by side"),
     "another-generation-is-told-so": ("heartbeat-generation-unchecked", "failover"),
+    "a-group-keeps-its-size": ("group-size-unchecked", "no room"),
+    "a-newcomer-is-told-its-id-first": ("no-id-required", "side by side"),
+    "a-refused-join-learns-nothing": ("refused-join-with-generation", "zombie"),
+    "the-replaced-is-fenced": ("replaced-told-unknown", "two instances"),
+    "the-welcomed-know-the-group": ("members-without-instance", "zombie"),
+    "a-leader-that-rejoins-is-heard": ("leader-rejoin-ignored", "zombie"),
+    "a-restarted-leader-assigns-nothing": ("restart-never-skips-assignment", "two processes"),
+    "a-rebalance-waits-for-all": ("pending-does-not-block", "side by side"),
+    "the-leader-alone-assigns": ("follower-assigns", "two instances"),
+    "a-heartbeat-tells-of-a-rebalance": ("heartbeat-completing-refused", "zombie"),
+    "another-protocol-is-told-so": ("sync-protocol-unchecked", "bad manners"),
+    "a-leave-has-a-row-for-each": ("leave-without-instance", "two processes"),
+    "exactly-the-named-leave": ("leave-by-instance-refused", "two processes"),
+    "an-accepted-commit-is-read": ("commit-forgotten", "operators"),
+    "members-commit-and-nobody-else": ("anybody-commits", "operators"),
+    "a-commit-keeps-alive": ("commit-keeps-nobody-alive", "zombie"),
+    "operators-see-the-group": ("described-without-instance", "operators"),
 }
 STABLE = Group(
     state=GroupState.STABLE,
@@ -198,7 +216,33 @@ def step(event: Event, after: Group, answer: Message) -> StepView:
     return StepView(STABLE, event, after, (Emission("now", answer, "RULE"),), ())
 
 
+PREPARING = replace(STABLE, state=GroupState.PREPARING).with_timer("join", "", 9000, 9000)
+SYNCING = replace(
+    STABLE,
+    state=GroupState.COMPLETING,
+    members=(replace(STABLE.members[0], syncing=ParkedRequest("old", 5)),),
+)
 VIEWS: dict[str, WorldView | StepView] = {
+    "the-wait-has-a-fixed-end": StepView(
+        PREPARING, _BEAT, PREPARING.with_timer("join", "", 9001, 9001), (), ()
+    ),
+    "who-waited-has-a-whole-session": StepView(
+        SYNCING,
+        _BEAT,
+        STABLE.with_timer("session", "A.1", 5999, 5999),
+        (Emission("old", SyncGroupResponse(error_code=0), "RULE"),),
+        (),
+    ),
+    "nobody-is-assigned-before-the-leader": StepView(
+        SYNCING,
+        _BEAT,
+        replace(SYNCING, members=STABLE.members),
+        (Emission("old", SyncGroupResponse(error_code=0), "RULE"),),
+        (),
+    ),
+    "no-timer-takes-who-has-synced": StepView(
+        SYNCING, Timer("sync", "", 9000, 9000), SYNCING.without_member("A.1"), (), ()
+    ),
     "no-timer-of-the-gone": WorldView(
         replace(STABLE, timers=(*STABLE.timers, Timer("session", "gone", 1, 1))), (), ()
     ),

@@ -1,0 +1,142 @@
+"""Loads a revision of the user's own from a Python file: `FILE.py:NAME`.
+
+The file is run, so only the command line and Python programs load one; a trace or certificate that
+names one does not.  What is loaded is checked, and refused with all that is wrong with it.  A tuple
+PROPERTIES in the same file holds the user's own properties, for `check` and `explore`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import traceback
+from collections.abc import Iterator
+from dataclasses import replace
+from difflib import get_close_matches
+from pathlib import Path
+from types import ModuleType
+
+from fencepost.model.revision import Revision
+from fencepost.model.revisions.revisions import add_own
+from fencepost.model.revisions.soundness import revision_faults
+from fencepost.model.table.table import TableError
+from fencepost.properties.claims.registry import PROPERTIES
+from fencepost.properties.logic.property import Property
+from fencepost.traces.files.bad_input import BadInputError
+
+_IN_A_FILE = ".py:"
+_MODEL = "model:"
+_COMMAND = "exec:"
+_OWN_PROPERTIES: dict[str, tuple[Property, ...]] = {}
+_MODULE = "fencepost_own_revision"
+
+
+class OwnRevisionError(BadInputError):
+    """A revision in a file can't be used.  `str()` says what is wrong with it, and where."""
+
+
+def load_named(name: str) -> None:
+    """Load the revision if the name is `FILE.py:NAME`, or the target `model:FILE.py:NAME`.
+
+    From then on it is found under that name in this process.  Raises OwnRevisionError.
+    """
+    if _IN_A_FILE in name and not name.startswith(_COMMAND):
+        load_revision(name.removeprefix(_MODEL))
+
+
+def load_revision(reference: str) -> Revision:
+    """Load, check and return the revision `FILE.py:NAME`.  Raises OwnRevisionError."""
+    file, _, name = reference.rpartition(":")
+    module = _run(Path(file))
+    found = getattr(module, name, None)
+    if not isinstance(found, Revision):
+        raise OwnRevisionError(_unnamed(file, name, module, found))
+    if faults := revision_faults(found):
+        more = "".join(f"\n  {fault}" for fault in faults)
+        raise OwnRevisionError(f"the revision {reference} can't be used:{more}")
+    revision = replace(found, name=reference)
+    _OWN_PROPERTIES[reference] = _properties(file, module)
+    add_own(revision)
+    return revision
+
+
+def properties_for(reference: str) -> tuple[Property, ...]:
+    """Return all properties to check a revision with: the shipped ones, and those of its file."""
+    return (*PROPERTIES.values(), *_OWN_PROPERTIES.get(reference, ()))
+
+
+@contextlib.contextmanager
+def told_where_it_stops(reference: str) -> Iterator[None]:
+    """Say of a revision in a file where it stops: at a group that no rule speaks of.
+
+    A shipped one does not, and the error is ours.  Raises OwnRevisionError.
+    """
+    try:
+        yield
+    except (TableError, AssertionError) as error:
+        if _IN_A_FILE not in reference:
+            raise
+        why = str(error).partition("\n")[0] or "a step can't be done"
+        raise OwnRevisionError(
+            f"{reference} leads to a group that can't be, and stops there ({why}); to see what "
+            "goes wrong before, check it in fewer worlds: --question, or --max-depth"
+        ) from None
+
+
+def _run(path: Path) -> ModuleType:
+    """The file as a module.  What it prints goes to stderr; beside it nothing is written."""
+    try:
+        source = path.read_bytes()
+    except OSError as error:
+        raise OwnRevisionError(f"{path} can't be read ({error.strerror})") from None
+    module = ModuleType(_MODULE)
+    module.__file__ = str(path)
+    sys.modules[_MODULE] = module
+    sys.path.append(str(path.parent.resolve()))
+    try:
+        with contextlib.redirect_stdout(sys.stderr):
+            exec(compile(source, str(path), "exec"), module.__dict__)  # noqa: S102  (the user's own file)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # noqa: BLE001  (whatever it is, the file must be mended)
+        raise OwnRevisionError(_raised(path, error)) from None
+    finally:
+        sys.path.pop()
+    return module
+
+
+def _raised(path: Path, error: BaseException) -> str:
+    """What a file raised, and at which of its lines."""
+    lines = [f.lineno for f in traceback.extract_tb(error.__traceback__) if f.filename == str(path)]
+    line = error.lineno if isinstance(error, SyntaxError) else lines[-1] if lines else None
+    where = f"{path}, line {line}" if line else str(path)
+    said = error.msg if isinstance(error, SyntaxError) else " ".join(str(error).split())
+    return f"{where}: {type(error).__name__}: {said}"
+
+
+def _unnamed(file: str, name: str, module: ModuleType, found: object) -> str:
+    there = [n for n, value in vars(module).items() if isinstance(value, Revision)]
+    near = get_close_matches(name, there, n=1)
+    if found is not None:
+        said = f"{name} in {file} is of type {type(found).__name__}, not a Revision"
+    else:
+        said = f"{file} has no revision {name!r}"
+    if near:
+        return f"{said}; did you mean {file}:{near[0]}?"
+    names = ", ".join(there) or "none: make one with fencepost.model.derive()"
+    return f"{said}; its revisions are {names}"
+
+
+def _properties(file: str, module: ModuleType) -> tuple[Property, ...]:
+    """The properties of a file's own.  Raises OwnRevisionError."""
+    own = getattr(module, "PROPERTIES", ())
+    if own is PROPERTIES or not isinstance(own, tuple | list):
+        return ()
+    for one in own:
+        if not isinstance(one, Property):
+            raise OwnRevisionError(f"PROPERTIES in {file} holds {one!r}, which is no Property")
+        if one.id in PROPERTIES:
+            raise OwnRevisionError(
+                f"PROPERTIES in {file}: {one.id} is a shipped property; give it another id"
+            )
+    return tuple(own)

@@ -1,0 +1,187 @@
+"""Finds what is wrong with a revision that somebody wrote, before any engine stumbles over it.
+
+Shipped revisions are held to the same by tests.  What is asked of one's own: its tables are total
+and unambiguous, its ids are unique, each step can be done where its rule applies, each request is
+answered once, and a rule that does something else than before says anew why.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import chain
+from typing import Any
+
+from fencepost.model.revision import Revision
+from fencepost.model.revisions.base import KAFKA_4, RULES
+from fencepost.model.revisions.revisions import NAMES, find
+from fencepost.model.table.effects import Do, Echo
+from fencepost.model.table.errors import Error
+from fencepost.model.table.expr import Point
+from fencepost.model.table.soundness import decided, table_faults
+from fencepost.model.table.table import Level, Rule, Table
+from fencepost.model.table.vocabulary import INST, MID, SUBJECT, Inst, Mid, Subject
+
+_SEATS = {Do.ADD_DYNAMIC, Do.ADMIT_PENDING, Do.ADD_STATIC, Do.ADD_STATIC_AS_SENT}
+_REPLACES = {Do.REPLACE_HOLDER, Do.REPLACE_HOLDER_AS_SENT}
+ANSWERS = {Do.ANSWER_CURRENT, Do.ANSWER_RESTARTED, Do.PARK_JOIN, Do.PARK_SYNC}
+ANSWERS |= {Do.ANSWER_ASSIGNMENT}
+_OF_JOINS = {
+    Do.CREATE_GROUP,
+    Do.HAND_OUT_PENDING,
+    Do.HAND_OUT_HOLDER,
+    Do.MAP_CALLER,
+    Do.UPDATE_MEMBER,
+    Do.PARK_JOIN,
+    Do.ANSWER_CURRENT,
+    Do.ANSWER_RESTARTED,
+    *_SEATS,
+    *_REPLACES,
+}
+_ONLY_IN: dict[str, set[Do]] = {
+    "JoinGroup": _OF_JOINS,
+    "SyncGroup": {Do.PARK_SYNC, Do.NOTE_SYNC, Do.ASSIGN, Do.ANSWER_SYNCS, Do.ANSWER_ASSIGNMENT},
+    "OffsetCommit": {Do.STORE_OFFSETS},
+    "OffsetFetch": {Do.ANSWER_OFFSETS},
+    "LeaveGroup": {Do.ANSWER_ROWS, Do.ANSWER_ROWS_UNKNOWN},
+    "DescribeGroups": {Do.ANSWER_DESCRIPTION},
+    "ListGroups": {Do.ANSWER_LISTED, Do.ANSWER_UNLISTED},
+    "join phase": {Do.EXTEND_DELAY, Do.POSTPONE, Do.COMPLETE_JOIN},
+}
+"""Steps that read a request of one kind, or a wait, and can be done nowhere else."""
+_HOME = {do: table for table, steps in _ONLY_IN.items() for do in steps}
+_OF_A_MEMBER = {
+    Do.UPDATE_MEMBER,
+    Do.MAP_CALLER,
+    Do.PARK_JOIN,
+    Do.PARK_SYNC,
+    Do.NOTE_SYNC,
+    Do.ANSWER_CURRENT,
+    Do.ANSWER_RESTARTED,
+    Do.ANSWER_ASSIGNMENT,
+    Do.RESTART_SESSION,
+    Do.MAYBE_RESTART_SESSION,
+    Do.REMOVE_MEMBER,
+}
+"""Steps that the caller must be a member for."""
+_OF_A_HOLDER = {*_REPLACES, Do.REMOVE_HOLDER}
+"""Steps that the instance must be mapped for."""
+_ID = re.compile(r"[A-Z0-9]+(-[A-Z0-9]+)*")
+_UNASKED = {"session timeout", "join phase", "sync phase", "failover", "cleanup"}
+"""Tables of what happens without a request."""
+_SHIPPED = tuple(find(name) for name in NAMES)
+
+
+def revision_faults(revision: Revision) -> list[str]:
+    """Return what is wrong with a revision, in sentences; [] if every engine can take it.
+
+    Tables that are a shipped one's are taken for sound.
+    """
+    faults = [*_missing(revision), *_twice(revision)]
+    shipped = {id(table) for known in _SHIPPED for table in known.tables.values()}
+    own = [table for table in revision.tables.values() if id(table) not in shipped]
+    faults += [fault for table in own for rule in table.rules() for fault in _of_rule(rule)]
+    if faults:
+        return faults  # what comes now takes tables and rules for well formed
+    for table in own:
+        points = decided(table)
+        steps = chain.from_iterable(_of_steps(table, rule) for rule in table.rules())
+        faults += [*table_faults(table, points), *steps, *misplaced_steps(table, points)]
+    known = {id(rule) for one in _SHIPPED for _, rule in one.rules()}
+    faults += [
+        f"{rule.id} does something else than in kafka-4 and still says `because`: "
+        f'"{rule.because}"; say why it does so now: but(because=…)'
+        for table in own
+        for rule in table.rules()
+        if id(rule) not in known and has_stale_reason(rule)
+    ]
+    return faults
+
+
+def has_stale_reason(rule: Rule) -> bool:
+    """Return whether a rule is one of `kafka-4`'s with another effect or answer, and its reason."""
+    base = RULES.get(rule.id)
+    if base is None or base is rule or base.because != rule.because:
+        return False
+    return (base.effect, base.answer) != (rule.effect, rule.answer)
+
+
+def _missing(revision: Revision) -> Iterator[str]:
+    for name, base in KAFKA_4.tables.items():
+        table = revision.tables.get(name)
+        if table is None:
+            yield f"there is no table {name}; begin with derive(), which keeps it"
+        elif list(map(id, table.features)) != list(map(id, base.features)):
+            names = ", ".join(feature.name for feature in base.features)
+            yield f"table {name} must ask for these features, in this order: {names}"
+
+
+def _twice(revision: Revision) -> Iterator[str]:
+    home: dict[str, str] = {}
+    for table, rule in revision.rules():
+        if rule.id in home:
+            yield f"{rule.id} is in table {home[rule.id]} and in {table.name}; ids are unique"
+        home[rule.id] = table.name
+
+
+def _of_rule(rule: Any) -> Iterator[str]:
+    """What no engine could read; a file that nobody has type-checked may hold anything."""
+    name = rule.id
+    if not isinstance(name, str) or not _ID.fullmatch(name):
+        yield f"{name!r} is no id of a rule: capital letters and digits, joined by '-'"
+    if not isinstance(rule.effect, tuple):
+        yield f"{name}: its effect is {rule.effect!r}; give a tuple of steps, as in (Do.PARK_JOIN,)"
+    elif unknown := [step for step in rule.effect if not isinstance(step, Do)]:
+        yield f"{name}: {unknown[0]!r} is no step; the steps are the members of Do"
+    if rule.answer is not None and not isinstance(rule.answer, Error):
+        yield f"{name}: its answer is {rule.answer!r}; the answers are the members of Error"
+    if not isinstance(rule.level, Level) or not isinstance(rule.echo, Echo):
+        yield f"{name}: its level is a Level, and its echo an Echo"
+    if not rule.because or not rule.source:
+        yield f"{name}: say why it does so (`because`), and where that stands (`source`)"
+
+
+def _of_steps(table: Table, rule: Rule) -> Iterator[str]:
+    """Steps that are another table's, and requests that are answered twice or never."""
+    for do in rule.effect:
+        home = _HOME.get(do, table.name)
+        if home != table.name:
+            yield f'{rule.id}: the step "{do.value}" belongs to table {home}, not to {table.name}'
+    answering = [do for do in rule.effect if do in ANSWERS]
+    if table.name in _UNASKED:
+        if rule.answer is not None:
+            yield f"{rule.id}: nobody asks in table {table.name}, so there is nobody to answer"
+    elif rule.answer is None and not answering:
+        yield f"{rule.id}: it neither answers nor parks the request; give it an answer"
+    elif answering and (rule.answer is not None or len(answering) > 1):
+        yield f'{rule.id}: it answers twice: "{answering[0].value}", and more'
+
+
+def misplaced_steps(table: Table, points: dict[Point, tuple[Rule, ...]]) -> Iterator[str]:
+    """Yield the steps that can't be done at a point where their rule applies, each once.
+
+    `points`: what `fencepost.model.table.soundness.decided` returned.
+    """
+    places = {id(feature): i for i, feature in enumerate(table.features)}
+    told: set[tuple[str, Do]] = set()
+    for point, rules in points.items():
+
+        def at(feature: object, point: Point = point) -> object:
+            place = places.get(id(feature))
+            return None if place is None else point[place]
+
+        seated = at(MID) is Mid.MEMBER or at(SUBJECT) not in {None, Subject.PENDING}
+        mapped = at(INST) in {Inst.OWN, Inst.OTHER}
+        for rule in rules:
+            here = seated
+            for do in rule.effect:
+                why = ""
+                if do in _OF_A_MEMBER and not here:
+                    why = "the caller is no member"
+                elif do in _OF_A_HOLDER and not mapped:
+                    why = "nobody holds the instance"
+                here |= do in _SEATS or do in _REPLACES
+                if why and rule.defensive is None and (rule.id, do) not in told:
+                    told.add((rule.id, do))
+                    where = table.describe(point)
+                    yield f'{rule.id}: the step "{do.value}" can\'t be done where {why}: {where}'

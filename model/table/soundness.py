@@ -1,0 +1,152 @@
+"""Finds what is wrong with a table: points that no rule decides, or several, and idle rules.
+
+A table can have a million points.  Most features stand alone: which of their values go together
+with others is not restricted, and rules tell few of their values apart.  Of those that no rule
+tells apart one is enough.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from itertools import product
+
+from fencepost.model.table.expr import (
+    Conjunction,
+    Disjunction,
+    Expr,
+    Feature,
+    In,
+    Negation,
+    Point,
+    features_of,
+    word,
+)
+from fencepost.model.table.table import Rule, Table
+from fencepost.model.table.vocabulary import RELATED, feasible
+
+_MOST = 5
+"""How many faults of one kind are told."""
+_SHOWN = ("state", "inst", "mid")
+"""What is left out last, and named first."""
+
+
+def decided(table: Table) -> dict[Point, tuple[Rule, ...]]:
+    """Return the rules that apply to each point; one point for those that no rule tells apart."""
+    return {point: tuple(table.applicable(point)) for point in _points(table)}
+
+
+def table_faults(table: Table, found: dict[Point, tuple[Rule, ...]] | None = None) -> list[str]:
+    """Return what is wrong with a table, in sentences that name the point; [] if it is sound.
+
+    `found`: what `decided` returned, if it is there already.
+    """
+    found = decided(table) if found is None else found
+    wrong: defaultdict[str, list[Point]] = defaultdict(list)
+    for point, rules in found.items():
+        if len(rules) != 1:
+            wrong[" and ".join(rule.id for rule in rules)].append(point)
+    faults = []
+    for rules_named, points in wrong.items():
+        where = list(_cells(table, points, found))
+        said = f"{rules_named} both decide" if rules_named else "no rule decides"
+        faults += [
+            f"table {table.name}: {said}: {cells or 'everywhere'}" for cells in where[:_MOST]
+        ]
+        if len(where) > _MOST:
+            faults.append(f"table {table.name}: {said}: {len(where) - _MOST} places more")
+    used = {rule.id for rules in found.values() for rule in rules}
+    faults += [
+        f"table {table.name}: nothing reaches {rule.id}; drop it, or say in `defensive` why not"
+        for rule in table.rules()
+        if rule.id not in used and rule.defensive is None
+    ]
+    return faults
+
+
+def _cells(
+    table: Table, points: Sequence[Point], found: dict[Point, tuple[Rule, ...]]
+) -> Iterator[str]:
+    """The points in words, as few cells as can be: each says what its points have in common.
+
+    A feature is left out, and a value is added, where no point is said to be wrong by that which a
+    row decides; what a check decides doesn't count, since no row is asked there.
+    """
+    checks, wrong = set(map(id, table.checks)), set(points)
+    fine = [
+        point
+        for point, rules in found.items()
+        if point not in wrong and not (rules and id(rules[0]) in checks)
+    ]
+    asked = {id(f) for rule in table.rows for f in features_of(rule.guard)}
+    names = [feature.name for feature in table.features]
+    order = sorted(
+        range(len(names)),
+        key=lambda i: (
+            _SHOWN.index(names[i]) if names[i] in _SHOWN else -1,
+            id(table.features[i]) in asked,
+        ),
+    )
+    left = list(points)
+    while left:
+        cells = {i: {value} for i, value in enumerate(left[0])}
+        for place in order:
+            rest = {i: values for i, values in cells.items() if i != place}
+            if not any(_within(other, rest) for other in fine):
+                cells = rest
+        for place in cells:
+            for value in dict.fromkeys(other[place] for other in left):
+                here = {**cells, place: {value}}
+                if any(_within(p, here) for p in left) and not any(_within(p, here) for p in fine):
+                    cells = {**cells, place: {*cells[place], value}}
+        yield ", ".join(_words(table.features[i], cells[i]) for i in reversed(order) if i in cells)
+        left = [other for other in left if not _within(other, cells)]
+
+
+def _within(point: Point, cells: Mapping[int, set[Hashable]]) -> bool:
+    return all(point[i] in values for i, values in cells.items())
+
+
+def _words(feature: Feature, values: set[Hashable]) -> str:
+    named = " or ".join(word(value) for value in feature.domain if value in values)
+    return f"{feature.name} {named}"
+
+
+def _atoms(expr: Expr) -> Iterator[In]:
+    match expr:
+        case In():
+            yield expr
+        case Conjunction(parts=parts) | Disjunction(parts=parts):
+            for part in parts:
+                yield from _atoms(part)
+        case Negation(part=part):
+            yield from _atoms(part)
+
+
+def _points(table: Table) -> Iterator[Point]:
+    """Points that can occur: all values of features that restrict others, of the rest some."""
+    related = {id(feature) for feature in RELATED}
+    restricted = [f for f in table.features if id(f) in related]
+    alone = [f for f in table.features if id(f) not in related]
+    values = [_told_apart(feature, table) for feature in alone]
+    places = {id(f): i for i, f in enumerate((*restricted, *alone))}
+    order = [places[id(f)] for f in table.features]
+    for first in product(*(feature.domain for feature in restricted)):
+        if feasible({id(f): value for f, value in zip(restricted, first, strict=True)}):
+            for rest in product(*values):
+                whole = (*first, *rest)
+                yield tuple(whole[i] for i in order)
+
+
+def _told_apart(feature: Feature, table: Table) -> list[Hashable]:
+    """One value for each set of values that no guard tells apart."""
+    sets = [
+        atom.values
+        for rule in table.rules()
+        for atom in _atoms(rule.guard)
+        if atom.feature is feature
+    ]
+    kinds: dict[tuple[bool, ...], Hashable] = {}
+    for value in feature.domain:
+        kinds.setdefault(tuple(value in values for values in sets), value)
+    return list(kinds.values())

@@ -1,0 +1,242 @@
+"""Checks of step properties about rebalances: who is waited for, how long, and who assigns.
+
+Each check returns None, or what is wrong in one sentence; its premise stands beside it.
+`fencepost.properties.claims.step_answers` names them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from fencepost.model.messages.messages import (
+    HeartbeatRequest,
+    HeartbeatResponse,
+    JoinGroupResponse,
+    OffsetCommitRequest,
+    SyncGroupRequest,
+    SyncGroupResponse,
+)
+from fencepost.model.state.group import JOIN, SESSION, Group, Member, Timer
+from fencepost.model.state.work import Incoming
+from fencepost.model.table.errors import Error, error_name
+from fencepost.model.table.vocabulary import GroupState
+from fencepost.properties.claims.step_checks import NONE, answers, joined, members, request_id_of
+from fencepost.properties.worlds.views import Failover, StepView
+
+_MOVING = Error.REBALANCE_IN_PROGRESS.value
+
+
+def _due(group: Group, kind: str, subject: str = "") -> int | None:
+    """The latest moment at which a timer ends; None if it doesn't run."""
+    return next((t.latest for t in group.timers if t[:2] == (kind, subject)), None)
+
+
+def _state(group: Group | None) -> GroupState:
+    return GroupState.ABSENT if group is None else group.state
+
+
+def completed_early(view: StepView) -> bool:
+    """Return whether the wait for joins ended, and not because its time was over."""
+    if isinstance(view.event, Timer) and view.event.kind == JOIN:
+        return False
+    return (
+        view.after is not None
+        and view.after.state is GroupState.COMPLETING
+        and view.after.generation_id != (0 if view.before is None else view.before.generation_id)
+    )
+
+
+def all_joined(view: StepView) -> str | None:
+    """Check that a wait for joins ends early only when everybody has joined."""
+    if not completed_early(view):
+        return None
+    group = view.after
+    assert group is not None
+    if group.pending:
+        return f"a generation began although the id {group.pending[0]} was not used yet"
+    absent = {m.member_id for m in group.members} - {m.member_id for m in joined(view)}
+    if absent:
+        return f"a generation began without {min(absent)}, whose time was not over"
+    return None
+
+
+def _settled_group(view: StepView) -> bool:
+    return _state(view.before) in {GroupState.COMPLETING, GroupState.STABLE}
+
+
+def waits_for_joins(view: StepView) -> bool:
+    """Return whether a rebalance of a group with members begins, or goes on as nobody is late."""
+    group = view.after
+    if group is None or group.state is not GroupState.PREPARING or not group.members:
+        return False
+    if isinstance(view.event, Timer) and view.event.kind == JOIN:
+        return False
+    return _settled_group(view) or _state(view.before) is GroupState.PREPARING
+
+
+def wait_lasts(view: StepView) -> str | None:
+    """Check that a wait for joins lasts the longest rebalance timeout, from its begin."""
+    if not waits_for_joins(view):
+        return None
+    group, before = view.after, view.before
+    assert group is not None
+    assert before is not None
+    end = _due(group, JOIN)
+    if end is None:
+        return "a rebalance is prepared and no timer ends the wait for joins"
+    if _settled_group(view):
+        longest = group.rebalance_timeout_ms()
+        if end != view.now_ms + longest:
+            return f"the wait for joins lasts {end - view.now_ms} ms, and the members ask {longest}"
+    elif end != _due(before, JOIN):
+        return "the end of the wait for joins was moved while it lasted"
+    return None
+
+
+def assigned(view: StepView) -> bool:
+    """Return whether assignments came in; a failover finds those of before."""
+    if isinstance(view.event, Failover):
+        return False
+    return _state(view.before) is GroupState.COMPLETING and _state(view.after) is GroupState.STABLE
+
+
+def leader_assigned(view: StepView) -> str | None:
+    """Check that the leader's SyncGroup alone says who is assigned what."""
+    before, after, event = view.before, view.after, view.event
+    if not assigned(view) or before is None or after is None:
+        return None
+    message = event.message if isinstance(event, Incoming) else None
+    if not isinstance(message, SyncGroupRequest) or message.member_id != before.leader:
+        return "assignments were taken from somebody who doesn't lead"
+    given = {a.member_id: a.assignment for a in message.assignments}
+    for member in after.members:
+        if member.assignment != given.get(member.member_id, b""):
+            return f"{member.member_id} has another assignment than the leader gave it"
+    return None
+
+
+def told_assignments(view: StepView) -> list[tuple[str, bytes]]:
+    """Return who is told an assignment in this step: (member id, assignment)."""
+    askers = {m.syncing.request_id: m.member_id for m in members(view.before) if m.syncing}
+    event = view.event
+    if isinstance(event, Incoming) and isinstance(event.message, SyncGroupRequest):
+        askers[event.id] = event.message.member_id
+    return [
+        (askers[request_id], message.assignment)
+        for request_id, message in answers(view)
+        if isinstance(message, SyncGroupResponse)
+        and message.error_code == NONE
+        and request_id in askers
+    ]
+
+
+def assignment_is_there(view: StepView) -> str | None:
+    """Check that who is told an assignment is told its own, in a stable group."""
+    for member_id, assignment in told_assignments(view):
+        member = None if view.after is None else view.after.member(member_id)
+        if member is None or _state(view.after) is not GroupState.STABLE:
+            return f"{member_id} was told an assignment before the leader made any"
+        if member.assignment != assignment:
+            return f"{member_id} was told another assignment than the group has for it"
+    return None
+
+
+def _released(view: StepView) -> Iterator[Member]:
+    """The members that waited and are told how things stand: they are members still."""
+    told = dict(answers(view))
+    for member in members(view.before):
+        for parked in (member.joining, member.syncing):
+            message = None if parked is None else told.get(parked.request_id)
+            if isinstance(message, JoinGroupResponse | SyncGroupResponse):
+                still = None if view.after is None else view.after.member(member.member_id)
+                if message.error_code in {NONE, _MOVING} and still is not None:
+                    yield still
+
+
+def somebody_released(view: StepView) -> bool:
+    """Return whether a request that waited was answered, and its sender stays a member."""
+    return any(True for _ in _released(view))
+
+
+def released_alive(view: StepView) -> str | None:
+    """Check that whoever was kept waiting has its whole session before it when it is answered."""
+    for member in _released(view):
+        assert view.after is not None
+        if _due(view.after, SESSION, member.member_id) != view.now_ms + member.session_timeout_ms:
+            return f"{member.member_id} waited, was answered, and has not its whole session left"
+    return None
+
+
+def sync_waits_at_timer(view: StepView) -> bool:
+    """Return whether a timer ends while a member's SyncGroup waits."""
+    return isinstance(view.event, Timer) and any(m.syncing for m in members(view.before))
+
+
+def sync_outlasts(view: StepView) -> str | None:
+    """Check that no timer removes a member whose SyncGroup waits."""
+    if not sync_waits_at_timer(view):
+        return None
+    for member in members(view.before):
+        gone = view.after is None or view.after.member(member.member_id) is None
+        if member.syncing is not None and gone:
+            return f"{member.member_id} had sent its SyncGroup, and a timer removed it"
+    return None
+
+
+Sender = HeartbeatRequest | SyncGroupRequest | OffsetCommitRequest
+
+
+def present(group: Group | None, message: Sender) -> bool:
+    """Return whether a member speaks of the group's generation, and under its own instance."""
+    if group is None or group.member(message.member_id) is None:
+        return False
+    instance = message.group_instance_id
+    own = instance is None or group.holder(instance) == message.member_id
+    return own and message.generation_id == group.generation_id
+
+
+def beats(view: StepView) -> bool:
+    """Return whether a member of the generation sends a heartbeat."""
+    event = view.event
+    if not isinstance(event, Incoming) or not isinstance(event.message, HeartbeatRequest):
+        return False
+    return present(view.before, event.message)
+
+
+def rebalance_told(view: StepView) -> str | None:
+    """Check that a heartbeat tells of a rebalance if one is prepared, and only then."""
+    if not beats(view):
+        return None
+    told = dict(answers(view)).get(request_id_of(view))
+    state = _state(view.before)
+    right = _MOVING if state is GroupState.PREPARING else NONE
+    if isinstance(told, HeartbeatResponse) and told.error_code == right:
+        return None
+    said = error_name(told.error_code) if isinstance(told, HeartbeatResponse) else "nothing"
+    return f"in {state.value} a member's heartbeat was told {said}, not {error_name(right)}"
+
+
+def other_protocol(view: StepView) -> bool:
+    """Return whether a member's SyncGroup names another protocol than was selected."""
+    event, before = view.event, view.before
+    if not isinstance(event, Incoming) or not isinstance(event.message, SyncGroupRequest):
+        return False
+    message = event.message
+    if before is None or not present(before, message):
+        return False
+    pairs = (
+        (message.protocol_type, before.protocol_type),
+        (message.protocol_name, before.protocol_name),
+    )
+    return any(said is not None and said != selected for said, selected in pairs)
+
+
+def other_protocol_told(view: StepView) -> str | None:
+    """Check that such a SyncGroup is refused, and changes nothing."""
+    if not other_protocol(view):
+        return None
+    told = dict(answers(view)).get(request_id_of(view))
+    refused = Error.INCONSISTENT_GROUP_PROTOCOL.value
+    if not isinstance(told, SyncGroupResponse) or told.error_code != refused:
+        return "a SyncGroup with a protocol that was not selected was not refused"
+    return None if view.after == view.before else "a SyncGroup that was refused changed the group"

@@ -1,0 +1,166 @@
+"""`FILE.py:NAME`: a revision of one's own is run by the command line alone, and told its faults."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from support.places import ROOT
+
+from fencepost.conformance.cli.cli import exit_code, fencepost
+from fencepost.conformance.targets.own_revision import (
+    OwnRevisionError,
+    load_named,
+    load_revision,
+    properties_for,
+    told_where_it_stops,
+)
+from fencepost.conformance.targets.registry import UnknownTargetError, find_revision
+from fencepost.model.revisions.base import KAFKA_4
+from fencepost.model.table.table import TableError
+from fencepost.properties.claims.registry import PROPERTIES
+
+EXAMPLES = ROOT / "examples" / "revisions"
+FIRST_WINS = f"{EXAMPLES / 'first_wins.py'}:FIRST_WINS"
+UPGRADE = f"{EXAMPLES / 'upgrade_in_place.py'}:UPGRADE"
+USAGE = 64
+
+BEGIN = "from fencepost.model import KAFKA_4, DropRule, derive\n"
+HOLE = BEGIN + (
+    "MINE = derive(KAFKA_4, 'mine', 'mine',\n"
+    "              (DropRule('JoinGroup', 'JOIN-LEADER-STABLE', 'an idea'),))\n"
+)
+Write = Callable[[str], Path]
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Write:
+    def written(text: str) -> Path:
+        path = tmp_path / "mine.py"
+        path.write_text(text, encoding="utf-8")
+        return path
+
+    return written
+
+
+def run(*arguments: str) -> int:
+    return exit_code(fencepost, list(arguments), "fencepost")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("MINE = 1\n", "MINE in {} is of type int, not a Revision"),
+        (BEGIN + "MINES = KAFKA_4\n", "{} has no revision 'MINE'; did you mean {}:MINES?"),
+        ("", "{} has no revision 'MINE'; its revisions are none"),
+        ("import nonesuch\n", "{}, line 1: ModuleNotFoundError: No module named 'nonesuch'"),
+        ("\n\n1 / 0\n", "{}, line 3: ZeroDivisionError: division by zero"),
+        ("raise SystemExit(3)\n", "{}, line 1: SystemExit: 3"),
+        ("x = (\n", "{}, line 1: SyntaxError: '(' was never closed"),
+        (
+            BEGIN + "MINE = derive(KAFKA_4, 'm', 'm', (DropRule('JoinGroup', 'NO', 'x'),))",
+            "{}, line 2: TableError: table JoinGroup has no rule NO to drop",
+        ),
+        (BEGIN + "MINE = KAFKA_4\nPROPERTIES = (1,)\n", "PROPERTIES in {} holds 1, which is no"),
+        (
+            HOLE,
+            "no rule decides: inst none or mapped to this member, state Stable, caller leader",
+        ),
+    ],
+)
+def test_what_is_wrong_is_told_without_a_traceback(
+    write: Write, capsys: pytest.CaptureFixture[str], text: str, said: str
+) -> None:
+    path = write(text)
+    assert run("table", "--revision", f"{path}:MINE") == USAGE
+    err = capsys.readouterr().err
+    assert said.replace("{}", str(path)) in err
+    assert "Traceback" not in err
+
+
+def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
+    with pytest.raises(OwnRevisionError, match="can't be read"):
+        load_revision(f"{tmp_path / 'gone.py'}:MINE")
+
+
+def test_a_name_alone_runs_nothing(write: Write) -> None:
+    path = write("raise SystemExit\n")
+    with pytest.raises(UnknownTargetError, match="a file that was not loaded"):
+        find_revision(f"{path}:MINE")
+    load_named("kafka-4")
+    load_named(f"exec:{path}:MINE")
+
+
+def test_what_a_file_prints_is_no_output_of_ours(
+    write: Write, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = write(BEGIN + "print('hello')\nMINE = KAFKA_4\n")
+    assert run("table", "--json", "--revision", f"{path}:MINE") == 0
+    told = capsys.readouterr()
+    assert json.loads(told.out)
+    assert told.err == "hello\n"
+    assert not (path.parent / "__pycache__").exists()
+
+
+def test_it_is_found_by_its_reference_with_its_own_properties() -> None:
+    revision = load_revision(FIRST_WINS)
+    assert find_revision(FIRST_WINS) is revision
+    assert revision.name == FIRST_WINS
+    own = [one.id for one in properties_for(FIRST_WINS)[len(PROPERTIES) :]]
+    assert own == ["nobody-is-replaced"]
+    assert properties_for("kafka-4") == tuple(PROPERTIES.values())
+
+
+def test_ones_own_property_is_checked_and_catches_the_liar(
+    write: Write, capsys: pytest.CaptureFixture[str]
+) -> None:
+    few = ("--question", "operators", "--question", "zombie", "--property", "nobody-is-replaced")
+    assert run("check", FIRST_WINS, *few) == 0
+    liar = write((EXAMPLES / "first_wins.py").read_text(encoding="utf-8") + "LIAR = KAFKA_4\n")
+    capsys.readouterr()
+    assert run("check", f"{liar}:LIAR", *few) == 1
+    assert "nobody-is-replaced: violated" in capsys.readouterr().out
+    assert KAFKA_4.name == "kafka-4"
+
+
+STOPS = """from fencepost.model import KAFKA_4, Do, SetRule, derive
+RULE = KAFKA_4.rule("SESSION-EXPIRED").but(effect=(Do.BECOME_EMPTY,), because="nobody is left")
+MINE = derive(KAFKA_4, "mine", "mine", (SetRule("session timeout", RULE, "an idea"),))
+"""
+
+
+def test_a_revision_that_stops_midway_says_where(
+    write: Write, capsys: pytest.CaptureFixture[str]
+) -> None:
+    mine = f"{write(STOPS)}:MINE"
+    stops = "leads to a group that can't be, and stops there"
+    with pytest.raises(OwnRevisionError, match=stops), told_where_it_stops(mine):
+        raise TableError("Heartbeat: no rule")
+    with pytest.raises(TableError), told_where_it_stops("kafka-4"):
+        raise TableError("ours")
+    assert run("check", mine, "--question", "zombie") == 1
+    assert "settled-has-members" in capsys.readouterr().out
+
+
+def test_every_command_takes_it(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    assert run("explain", "JOIN-STATIC-EMPTY-TAKEN", "--revision", FIRST_WINS) == 0
+    assert "who is not known to be gone" in capsys.readouterr().out
+    assert run("revisions", UPGRADE) == 0
+    assert run("diff", "kafka-4", FIRST_WINS, "--max-depth", "3", "--report", str(tmp_path)) == 1
+    assert len(list(tmp_path.iterdir())) == 4
+    assert run("explore", "--revision", UPGRADE, "--max-depth", "2") == 0
+    cases = ("--case", "JOIN-PHASE-DELAY-OVER/restart-does-not-*", "--report", str(tmp_path / "c"))
+    assert run("certify", "model", "--revision", FIRST_WINS, *cases) == 1
+    assert run("certify", f"model:{FIRST_WINS}", "--case", "HEARTBEAT-STABLE/*") == 1
+    capsys.readouterr()
+    assert run("fuzz", f"model:{FIRST_WINS}", "--requests", "60", "--json") == 1
+
+
+def test_the_upgrade_makes_members_static_and_check_says_so(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    few = ("--question", "borrowed instances", "--property", "seats-stay")
+    assert run("check", UPGRADE, *few) == 1
+    assert "JOIN-UPGRADE" in capsys.readouterr().out

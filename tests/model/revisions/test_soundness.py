@@ -1,0 +1,109 @@
+"""A revision of one's own is refused with what is wrong: ids, steps, answers, reasons."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from fencepost.model.revision import Difference, Revision, SetRule, derive
+from fencepost.model.revisions import revisions
+from fencepost.model.revisions.base import KAFKA_4, RULES
+from fencepost.model.revisions.releases import GATES
+from fencepost.model.revisions.soundness import has_stale_reason, revision_faults
+from fencepost.model.table.effects import Do
+from fencepost.model.table.errors import Error
+from fencepost.model.table.table import Table
+
+NEW = "because our brokers do so"
+
+
+def own(*differences: Difference, base: Revision = KAFKA_4) -> Revision:
+    return derive(base, "own", "own", differences)
+
+
+def but(rule_id: str, table: str = "JoinGroup", **changes: Any) -> SetRule:
+    return SetRule(table, RULES[rule_id].but(**changes), "tried")
+
+
+@pytest.mark.parametrize("name", revisions.NAMES)
+def test_what_is_shipped_has_no_fault(name: str) -> None:
+    assert revision_faults(revisions.find(name)) == []
+    assert revision_faults(own(base=revisions.find(name))) == []
+
+
+WRONG: dict[str, tuple[SetRule, str]] = {
+    "id": (but("JOIN-PENDING", id="join pending"), "'join pending' is no id of a rule"),
+    "twice": (
+        but("HEARTBEAT-STABLE", because=NEW),
+        "HEARTBEAT-STABLE is in table JoinGroup and in Heartbeat; ids are unique",
+    ),
+    "step": (
+        but("JOIN-PENDING", effect=("admit",), because=NEW),
+        "JOIN-PENDING: 'admit' is no step; the steps are the members of Do",
+    ),
+    "no tuple": (but("JOIN-PENDING", effect=Do.PARK_JOIN), "give a tuple of steps"),
+    "answer": (but("JOIN-PENDING", answer="NONE"), "its answer is 'NONE'; the answers are"),
+    "reason": (but("JOIN-PENDING", because=""), "JOIN-PENDING: say why it does so"),
+    "other table": (
+        but("JOIN-PENDING", effect=(Do.STORE_OFFSETS, Do.PARK_JOIN), because=NEW),
+        'JOIN-PENDING: the step "store the offsets" belongs to table OffsetCommit, not to',
+    ),
+    "unanswered": (
+        but("HEARTBEAT-STABLE", "Heartbeat", answer=None, because=NEW),
+        "HEARTBEAT-STABLE: it neither answers nor parks the request; give it an answer",
+    ),
+    "answered twice": (
+        but("JOIN-PENDING", answer=Error.NONE, because=NEW),
+        'JOIN-PENDING: it answers twice: "the join waits", and more',
+    ),
+    "nobody asked": (
+        but("SESSION-WAITING", "session timeout", answer=Error.NONE, because=NEW),
+        "SESSION-WAITING: nobody asks in table session timeout",
+    ),
+    "no member": (
+        but("JOIN-UNKNOWN-MEMBER", effect=(Do.UPDATE_MEMBER,), because=NEW),
+        "S and R\" can't be done where the caller is no member: version 0, ",
+    ),
+    "no holder": (
+        but("JOIN-STATIC-EMPTY-NEW", effect=(Do.REPLACE_HOLDER, Do.PARK_JOIN), because=NEW),
+        "can't be done where nobody holds the instance: ",
+    ),
+    "stale": (
+        but("JOIN-FOLLOWER-STABLE-CHANGED", effect=(Do.ANSWER_CURRENT,)),
+        'still says `because`: "a changed subscription needs a new assignment"; say why',
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_fault_is_told_in_a_sentence(name: str) -> None:
+    difference, said = WRONG[name]
+    faults = revision_faults(own(difference))
+    assert any(said in fault for fault in faults), faults
+
+
+def test_a_missing_table_and_another_tables_features_are_told() -> None:
+    tables = dict(KAFKA_4.tables)
+    del tables["Heartbeat"]
+    sync = tables["SyncGroup"]
+    tables["SyncGroup"] = Table(sync.name, sync.features[::-1], sync.checks, sync.rows)
+    faults = revision_faults(replace(KAFKA_4, name="own", tables=tables))
+    assert "there is no table Heartbeat; begin with derive(), which keeps it" in faults
+    asks = "table SyncGroup must ask for these features, in this order: version, "
+    assert any(fault.startswith(asks) for fault in faults)
+
+
+def test_a_changed_rule_that_gives_a_new_reason_is_fine() -> None:
+    said = but("JOIN-FOLLOWER-STABLE-CHANGED", effect=(Do.ANSWER_CURRENT,), because=NEW)
+    assert revision_faults(own(said)) == []
+    narrower = but("JOIN-FOLLOWER-STABLE-CHANGED", level=RULES["JOIN-PENDING"].level)
+    assert revision_faults(own(narrower)) == []
+
+
+def test_an_inherited_reason_of_a_shipped_rule_is_known() -> None:
+    (early,) = GATES[0].before
+    assert isinstance(early, SetRule)
+    assert has_stale_reason(early.rule)
+    assert not has_stale_reason(RULES[early.rule.id])
