@@ -29,6 +29,7 @@ _SECTIONS = {
             "certify:certify_command",
             "Check a target against the decision table, case by case.",
         ),
+        Stub("site", "site:site_command", "Write certificates of many targets as a static site."),
         Stub("replay", "certify:replay_command", "Judge a trace again, or run its plan again."),
         Stub(
             "compare",

@@ -15,26 +15,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from fencepost.conformance.catalogue.areas import AREAS, area
 from fencepost.conformance.execution.outcome import Outcome
 from fencepost.conformance.targets.brokers.kafka_version import parse_kafka_version
 from fencepost.traces.files.bounded import read_json
 
 _KEPT = ("target", "implementation", "version", "revision", "verdict", "config", "apis")
-AREAS: Mapping[str, tuple[str, ...]] = {
-    "static joins": ("JOIN-STATIC-", "JOIN-INSTANCE-", "JOIN-PENDING-INSTANCE"),
-    "rebalances": ("JOIN-PHASE-", "SYNC-PHASE-"),
-    "size limits": ("JOIN-GROUP-FULL",),
-    "other joins": ("JOIN-",),
-    "syncs": ("SYNC-",),
-    "heartbeats": ("HEARTBEAT-",),
-    "leaves": ("LEAVE-",),
-    "offsets": ("COMMIT-", "FETCH-"),
-    "describe, list": ("DESCRIBE-", "LIST-"),
-    "sessions": ("SESSION-",),
-    "failovers, cleanup": ("FAILOVER-", "CLEANUP-"),
-}
-"""Areas by what a case's id begins with; the first that fits."""
-
 _WORDS = {
     Outcome.KNOWN_FAILURE.value: "known",
     Outcome.UNSUPPORTED.value: "n/a",
@@ -126,14 +112,6 @@ def _order(target: str) -> tuple[bool, tuple[int, ...], str]:
     if not target.startswith("kafka:"):
         return True, (), target
     return False, parse_kafka_version(target.removeprefix("kafka:")).number, target
-
-
-def area(case_id: str) -> str:
-    """The area of a case.  Raises KeyError for an id that fits none."""
-    for name, beginnings in AREAS.items():
-        if case_id.startswith(beginnings):
-            return name
-    raise KeyError(case_id)
 
 
 def page(certificates: Sequence[Mapping[str, Any]]) -> str:

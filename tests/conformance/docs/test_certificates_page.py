@@ -9,10 +9,7 @@ from typing import Any
 import pytest
 from support.places import ROOT
 
-from fencepost.conformance.catalogue import ENTRIES
 from fencepost.conformance.docs.certificates_page import (
-    AREAS,
-    area,
     differences,
     kept,
     page,
@@ -109,13 +106,6 @@ def test_versions_stand_in_order_and_the_page_gives_reasons(tmp_path: Path) -> N
     assert "| [kfake](#kfake) | holds, 1 known failures | 1 |" in text
     assert "- **Fails, 1**: nobody is told (https://example.org/1)" in text
     assert "Rules that no passing case shows: A-RULE." in text
-
-
-def test_each_case_has_an_area() -> None:
-    areas = {area(entry.id) for entry in ENTRIES}
-    assert areas == set(AREAS)
-    with pytest.raises(KeyError):
-        area("NOTHING/like-it")
 
 
 def test_the_page_is_what_is_made_of_the_certificates() -> None:
