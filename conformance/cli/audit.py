@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 from click.core import ParameterSource
 
+from fencepost.conformance.cli.exit_codes import exit_codes
 from fencepost.conformance.cli.options.common import files_argument, json_option, report_option
 from fencepost.conformance.cli.options.logs import EXITS, log_options
 from fencepost.conformance.log_audit.report import audit_lines, write_audit
@@ -28,7 +29,14 @@ _OF_LOGS = {
 }
 
 
-@click.command("audit")
+@click.command(
+    "audit",
+    epilog=exit_codes(
+        "all groups are explained",
+        "a group is violated",
+        "none is violated, but one is unknown",
+    ),
+)
 @files_argument("files", "FILE...")
 @click.option(
     "--format",
@@ -57,9 +65,6 @@ def audit_command(
 
     Put each broker's files in a folder of their own, or name them BROKER.log.  A trace is judged as
     a whole, by the revision that it names or by --revision.
-
-    Exit code 0: all groups are explained; 1: one is violated; 2: none is violated, but one is
-    unknown.
     """
     if form == TRACE:
         return _traces(files, told.groups, as_json=as_json, report=report)

@@ -12,6 +12,7 @@ from typing import Any
 import click
 
 from fencepost.conformance.certify.report import make_folder
+from fencepost.conformance.cli.exit_codes import exit_codes
 from fencepost.conformance.cli.options.common import echo_json, json_option, report_option
 from fencepost.conformance.cli.options.scope import scope_options
 from fencepost.conformance.execution.outcome import EXIT_CODES, Overall
@@ -29,7 +30,7 @@ from fencepost.traces.files.difference_words import (
 from fencepost.traces.text.words import plural
 
 
-@click.command("diff")
+@click.command("diff", epilog=exit_codes("no difference was found", "the revisions differ"))
 @click.argument("one", metavar="A")
 @click.argument("other", metavar="B")
 @scope_options()
@@ -43,10 +44,10 @@ def diff_command(
     report: Path | None,
     as_json: bool,
 ) -> int:
-    """Find the shortest sequences that tell two revisions apart.
+    """Find what tells two revisions apart.
 
-    There is one for each rule that differs.  Without options, several small scopes are searched;
-    with options, the scope that they give.  Exit code 1: the revisions differ.
+    These are the shortest sequences, one for each rule that differs.  Without options, several
+    small scopes are searched; with options, the scope that they give.
     """
     bounds: tuple[NamedScope, ...] = DIFF_SCOPES
     if scope is not None:

@@ -19,6 +19,7 @@ from fencepost.conformance.catalogue.areas import AREAS, area
 from fencepost.conformance.execution.outcome import Outcome
 from fencepost.conformance.targets.brokers.kafka_version import parse_kafka_version
 from fencepost.traces.files.bounded import read_json
+from fencepost.traces.text.words import plural
 
 _KEPT = ("target", "implementation", "version", "revision", "verdict", "config", "apis")
 _WORDS = {
@@ -38,7 +39,8 @@ docs/certificates.md`; don't edit. -->
 What each implementation does with the catalogue, run on real brokers that `fencepost` started.
 `tox -e brokers` runs all of them again and compares case by case.  A plain number counts cases that
 pass; *known* ones fail, are listed with their reason, and still run each time; *n/a* ones need what
-the target doesn't have.
+the target doesn't have.  [The results site](brokers/results.md) shows the same as a heat map, by
+rule, and over versions.
 """
 
 
@@ -142,7 +144,7 @@ def _verdict(certificate: Mapping[str, Any]) -> str:
     known = sum(
         case["outcome"] == Outcome.KNOWN_FAILURE.value for case in certificate["cases"].values()
     )
-    return f"{certificate['verdict']}" + (f", {known} known failures" if known else "")
+    return f"{certificate['verdict']}" + (f", {plural(known, 'known failure')}" if known else "")
 
 
 def _anchor(target: str) -> str:

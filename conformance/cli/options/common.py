@@ -34,6 +34,18 @@ def report_option(help_text: str, *, required: bool = False) -> Callable[[Any], 
     )
 
 
+def output_option(help_text: str, *, required: bool = False) -> Callable[[Any], Any]:
+    """`-o`, `--output FILE`: the one file to write."""
+    return click.option(
+        "-o",
+        "--output",
+        required=required,
+        type=click.Path(dir_okay=False, path_type=Path),
+        metavar="FILE",
+        help=help_text,
+    )
+
+
 def files_argument(name: str, metavar: str) -> Callable[[Any], Any]:
     """One file or more, that exist."""
     return click.argument(
