@@ -159,46 +159,49 @@ def test_the_container_works(tmp_path: Path) -> None:
     assert "uid=10001" in who
 
 
+def copy_context(source: Path, folder: Path) -> None:
+    """`COPY . .`: what the .dockerignore doesn't leave out."""
+    lines = (ROOT / ".dockerignore").read_text("utf-8").splitlines()
+    rules = [line for line in lines if line and not line.startswith("#")]
+    for path in filter(Path.is_file, source.rglob("*")):
+        name = path.relative_to(source)
+        if not left_out(str(name), rules):
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(path, folder / name)
+
+
+def run_stage(stage: list[Step], root: Path, source: Path, programs: Path) -> int:
+    """Run the steps of a stage in a folder that stands for its root; how many commands were run."""
+    path = f"{programs}{os.pathsep}{os.environ['PATH']}"
+    folder, ran = root, 0
+    for step in stage:
+        match step.word:
+            case "WORKDIR":
+                folder = root / step.rest.lstrip("/")
+                folder.mkdir(parents=True, exist_ok=True)
+            case "COPY" if step.rest == ". .":
+                copy_context(source, folder)
+            case "RUN" if not any(word in step.rest for word in SYSTEM):
+                here = re.sub(r"(?<=[ \"])/(?=dist)", f"{root}/", step.rest)
+                run("/bin/sh", "-ec", here, folder=folder, path=path)
+                ran += 1
+    return ran
+
+
 def test_the_steps_of_the_dockerfile_work_in_a_clean_folder(
     stages: list[list[Step]], tmp_path: Path
 ) -> None:
-    (version,) = {
-        found[1] for stage in stages if (found := re.search(r":(3\.\d+)-", stage[0].rest))
-    }
+    (version,) = {v for stage in stages for v in re.findall(r":(3\.\d+)-", stage[0].rest)}
     python = interpreter(version)
     if python is None:
         pytest.skip(f"needs Python {version}, on the PATH or of pyenv")
-    clean, root = tmp_path / "clean", tmp_path / "root"
-    rules = [
-        line
-        for line in (ROOT / ".dockerignore").read_text("utf-8").splitlines()
-        if line and not line.startswith("#")
-    ]
-    source = sources(clean)
-    done = []
-    for number, stage in enumerate(stages):
-        (tmp_path / str(number)).mkdir()
-        programs = environment(tmp_path / str(number), python)
-        path = f"{programs}{os.pathsep}{os.environ['PATH']}"
-        folder = root
-        root.mkdir(exist_ok=True)
-        for step in stage[1:]:
-            match step.word:
-                case "WORKDIR":
-                    folder = root / step.rest.lstrip("/")
-                    folder.mkdir(parents=True, exist_ok=True)
-                case "COPY" if step.rest == ". .":
-                    for found in filter(Path.is_file, source.rglob("*")):
-                        name = found.relative_to(source)
-                        if not left_out(str(name), rules):
-                            (folder / name).parent.mkdir(parents=True, exist_ok=True)
-                            shutil.copy2(found, folder / name)
-                case "RUN" if not any(word in step.rest for word in SYSTEM):
-                    here = re.sub(r"(?<=[ \"])/(?=dist)", f"{root}/", step.rest)
-                    run("/bin/sh", "-ec", here, folder=folder, path=path)
-                    done.append(step.rest)
-    assert len(done) == 2
-    works(programs, tmp_path)
+    source, root = sources(tmp_path / "clean"), tmp_path / "root"
+    root.mkdir()
+    build, last = stages
+    for name, stage in (("build", build), ("last", last)):
+        (tmp_path / name).mkdir()
+        assert run_stage(stage, root, source, environment(tmp_path / name, python)) == 1
+    works(tmp_path / "last" / "venv" / "bin", tmp_path)
 
 
 def test_what_a_dockerignore_leaves_out() -> None:

@@ -101,7 +101,7 @@ def test_a_release_is_built_once_tested_and_published_without_a_password() -> No
 
 @pytest.mark.parametrize(("tag", "said"), [("", ""), ("v0.0.0", "The tag is v0.0.0, but")])
 def test_a_tag_that_names_another_version_is_refused(tag: str, said: str) -> None:
-    command = [sys.executable, ROOT / ".ci" / "check_tag.py", *filter(None, [tag])]
+    command = [sys.executable, str(ROOT / ".ci" / "check_tag.py"), *filter(None, [tag])]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.stderr.startswith(said)
     assert bool(done.returncode) is bool(said)

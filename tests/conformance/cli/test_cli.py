@@ -132,6 +132,7 @@ def test_known_failures_are_forgiven_until_they_are_stale(tmp_path: Path) -> Non
         (["certify", "tcp:[::1]:9092"], "(did you mean tcp://[::1]:9092?)"),
         (["certify", "4.3.0"], "(did you mean kafka:4.3.0?)"),
         (["certify", "kafka"], "(did you mean kafka:4.3.0?)"),
+        (["certify", "kafka:4.3"], "(did you mean kafka:4.3.0?)"),
         (["certify", "mok"], "(did you mean mock?)"),
         (["certify", "mutants:zombie-joins"], "(did you mean mutant:zombie-joins?)"),
         (["certify", "./broker --fast"], "(did you mean exec:./broker --fast?)"),

@@ -176,20 +176,19 @@ def kinds(site: Path) -> list[Path]:
     return [*(site / f"{name}.html" for name in named), *inner]
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("size", SIZES, ids=str)
+@pytest.mark.parametrize(("theme", "size"), [("light", SIZES[0]), ("dark", SIZES[1])])
 def test_a_screen_reader_stumbles_over_nothing_and_nothing_is_cut_off(
     site: Path, browser: Browser, theme: str, size: tuple[int, int]
 ) -> None:
-    context = browser.new_context(
-        color_scheme="dark" if theme == "dark" else "light",
-        viewport={"width": size[0], "height": size[1]},
-    )
+    context = browser.new_context(color_scheme="dark" if theme == "dark" else "light")
     page = context.new_page()
     for path in kinds(site):
         page.goto(path.as_uri())
         page.locator("details").evaluate_all("boxes => boxes.forEach(box => { box.open = true; })")
+        for width, height in (*SIZES, size):  # the last one is what axe looks at
+            page.set_viewport_size({"width": width, "height": height})
+            over = page.evaluate("document.documentElement.scrollWidth - innerWidth")
+            assert over <= 0, (path.name, width)
         found = Axe().run(page).response["violations"]
         assert [(path.name, f["id"], f["nodes"][0]["html"][:120]) for f in found] == []
-        assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0, path.name
     context.close()
