@@ -76,10 +76,16 @@ def _page(kind: str, name: str, title: str, **values: Any) -> tuple[str, str]:
 
 
 def _heads(results: Sequence[Result]) -> list[tuple[str, int]]:
-    """The headings over the columns: lines of versions, and how many targets each has."""
-    lines = groupby(results, key=lambda result: (result.family, result.line))
-    counted = [(family, line, len(list(inner))) for (family, line), inner in lines]
-    return [(line if line == family else f"{family}, {line}", n) for family, line, n in counted]
+    """The headings over the columns: lines of versions, and how many targets each has.
+
+    The family is named at its first line.
+    """
+    found, named = [], ""
+    for (family, line), inner in groupby(results, key=lambda result: (result.family, result.line)):
+        said = line if family in {line, named} else f"{family}, {line}"
+        found.append((said, len(list(inner))))
+        named = family
+    return found
 
 
 def _family(name: str, results: Sequence[Result]) -> dict[str, Any]:
