@@ -259,10 +259,10 @@ def write_trace(case: str, trace: TraceFile, directory: Path) -> None:
 
 
 _KINDS = {
-    "findings": ("violations", "fail"),
-    "flaky": ("flaky violations", "unknown"),
-    "unconfirmed": ("unconfirmed violations", "unknown"),
-    "known_findings": ("known failures", "known-failure"),
+    "findings": ("violation", "fail"),
+    "flaky": ("flaky violation", "unknown"),
+    "unconfirmed": ("unconfirmed violation", "unknown"),
+    "known_findings": ("known failure", "known-failure"),
 }
 _LONGEST = 60_000
 
@@ -277,7 +277,9 @@ def fuzz_index(document: Mapping[str, Any], traces: Mapping[str, TraceFile]) -> 
         name: ShownTrace(t, t.case or name, name, _LONGEST) for name, t in sorted(traces.items())
     }
     made = f"{document['implementation']} {document['version']}".strip()
-    counts = ", ".join(f"{len(group.findings)} {group.title}" for group in groups if group.findings)
+    counts = ", ".join(
+        plural(len(group.findings), group.title) for group in groups if group.findings
+    )
     heading = f"{document['target']} ({made}): {counts or 'no violation found'}"
     outcome = ("holds", "violated", "unknown")[document["exit_code"]]
     return findings_page(heading, outcome, list(_facts(document)), groups, shown)
