@@ -4,7 +4,8 @@
 #   make test      everything that a change must pass (tox)
 #   make clean     remove what these made
 #
-# PYTHON names the interpreter (3.11 or later), TARGET and REPORT what to certify and where to write.
+# PYTHON names the interpreter (3.11 or later), TARGET and REPORT what to certify and where to write,
+# ENVS environments of tox, instead of all that a change must pass.
 
 PYTHON ?= $(shell for python in python3 python3.11 python3.12 python3.13; do \
 	$$python -c '$(IS_RECENT)' 2>/dev/null && { echo $$python; exit; }; done; echo python3)
@@ -34,7 +35,7 @@ certify: $(CERTIFY)/installed
 	$(CERTIFY)/bin/fencepost certify $(TARGET) --report $(REPORT)
 
 test: $(TOXED)/tox-$(TOX_VERSION)
-	$(TOXED)/bin/tox run-parallel
+	$(TOXED)/bin/tox run-parallel $(if $(ENVS),-e $(ENVS))
 
 clean:
 	rm -rf .venv .tox build *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis $(REPORT)

@@ -17,6 +17,7 @@ from benchmarks.worlds import real_model_figures
 from fencepost.conformance.cli.cli import exit_code
 from fencepost.conformance.runtime.errors import TargetUnavailableError
 from fencepost.properties.worlds.scopes import BOUNDS
+from fencepost.traces.text.install import pip_install
 
 PIPELINE_WAYS = ("bare", "local", "local[1]", "local[2]")
 
@@ -130,7 +131,7 @@ def bench_pipeline(traces: int, ways: tuple[str, ...]) -> None:
         )
     except ImportError as error:
         raise TargetUnavailableError(
-            f"Arrow can't be imported ({error}): pip install 'fencepost[corpus]'"
+            f"Arrow can't be imported ({error}): {pip_install('corpus')}"
         ) from error
     try:
         figures = pipeline_figures(traces, ways, lambda line: click.echo(line, err=True))

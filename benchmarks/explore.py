@@ -29,6 +29,7 @@ from benchmarks.programs import (
 )
 from fencepost.properties.explorer.exploration import Exploration
 from fencepost.properties.explorer.explorer import explore
+from fencepost.traces.text.install import pip_install
 
 _THREADS = (1, 2)
 
@@ -77,7 +78,7 @@ def figures_of(name: str, way: str, jobs: int) -> dict[str, Any]:
 
 def _frontier(configuration: Configuration, jobs: int) -> Exploration[Any, Any]:
     if importlib.util.find_spec("numpy") is None:
-        raise ProgramError("NumPy is missing; install fencepost[frontier], or name another way")
+        raise ProgramError(f"NumPy is missing: {pip_install('frontier')}, or name another way")
     from benchmarks.kip345_frontier import (  # noqa: PLC0415  (needs an extra)
         SmallFrontierSystem,
         frontier_invariants,

@@ -267,3 +267,10 @@ def test_the_search_works_from_disk(site: Path, page: Page) -> None:
 def test_a_page_without_diagrams_doesnt_load_what_draws_them(site: Path) -> None:
     assert "mermaid" in (site / "states.html").read_text("utf-8")
     assert "mermaid.tiny.js" not in (site / "brokers" / "certify.html").read_text("utf-8")
+
+
+def test_the_results_of_the_certificates_stand_beside_the_pages(site: Path) -> None:
+    page = site / "brokers" / "results.html"
+    (link,) = re.findall(r'href="(\.\./results/[^"]+)"', page.read_text("utf-8"))
+    heat = (page.parent / link).read_text("utf-8")
+    assert "kafka:4.3.0, static joins: " in heat

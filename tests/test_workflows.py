@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import configparser
 import os
+import re
 import shlex
+import subprocess
+import sys
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +20,7 @@ from fencepost.conformance.cli.cli import fencepost
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / ".github" / "workflows"
-WORKFLOWS = ("ci", "nightly")
+WORKFLOWS = ("ci", "nightly", "pages", "release")
 NEEDED_ELSEWHERE = {"pip"}  # it needs a registry, and is none of ours
 
 
@@ -25,8 +29,7 @@ def workflow(name: str) -> dict[Any, Any]:
 
 
 def steps(document: dict[Any, Any]) -> list[dict[str, Any]]:
-    (job,) = document["jobs"].values()
-    return list(job["steps"])
+    return [step for job in document["jobs"].values() for step in job["steps"]]
 
 
 def tox() -> configparser.ConfigParser:
@@ -55,9 +58,53 @@ def test_what_it_runs_is_there(name: str) -> None:
     document = workflow(name)
     assert document["permissions"] == {"contents": "read"}
     assert all(("uses" in step) != ("run" in step) for step in steps(document))
+    for job in document["jobs"].values():
+        assert set(job.get("needs", "").split()) <= document["jobs"].keys()
+        if "write" in job.get("permissions", {}).values():
+            assert job["environment"], "who may write is asked first"
+            assert not any("run" in step for step in job["steps"]), "and runs none of our code"
     runs = [step["run"] for step in steps(document) if "run" in step]
     assert runs
     assert [wrong for command in runs if (wrong := missing(command))] == []
+
+
+def wrong_python(row: dict[str, str]) -> bool:
+    """Whether a row of the matrix asks an environment of tox for another Python than it has."""
+    asked = row["tox"] or tox()["tox"]["env_list"]
+    plain = {name for name in re.split(r"[,\s]+", asked) if re.fullmatch(r"py\d+", name)}
+    return plain != {"py" + row["python"].replace(".", "")}
+
+
+def test_each_python_is_asked_of_its_own_environment() -> None:
+    (job,) = workflow("ci")["jobs"].values()
+    rows = job["strategy"]["matrix"]["include"]
+    assert [row["python"] for row in rows] == ["3.11", "3.12", "3.13"]
+    assert [row for row in rows if wrong_python(row) or missing(f".ci/run {row['tox']}")] == []
+    assert all(f"testenv:{row['tox']}" in tox() for row in rows if row["tox"])
+    classifiers = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    told = {c.rpartition(" ")[2] for c in classifiers["classifiers"] if ":: 3." in c}
+    assert told == {row["python"] for row in rows}
+
+
+@pytest.mark.parametrize(("python", "names"), [("3.13", ""), ("3.13", "py311"), ("3.11", "py312")])
+def test_another_python_is_seen(python: str, names: str) -> None:
+    assert wrong_python({"python": python, "tox": names})
+
+
+def test_a_release_is_built_once_tested_and_published_without_a_password() -> None:
+    jobs = workflow("release")["jobs"]
+    assert list(jobs) == ["build", "test", "publish"]
+    assert (jobs["test"]["needs"], jobs["publish"]["needs"]) == ("build", "test")
+    assert jobs["publish"]["permissions"] == {"id-token": "write"}
+    assert "secrets" not in (FOLDER / "release.yml").read_text("utf-8")
+
+
+@pytest.mark.parametrize(("tag", "said"), [("", ""), ("v0.0.0", "The tag is v0.0.0, but")])
+def test_a_tag_that_names_another_version_is_refused(tag: str, said: str) -> None:
+    command = [sys.executable, str(ROOT / ".ci" / "check_tag.py"), *filter(None, [tag])]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.stderr.startswith(said)
+    assert bool(done.returncode) is bool(said)
 
 
 @pytest.mark.parametrize("command", ["tox -e nonesuch", ".ci/nonesuch", "README.md"])

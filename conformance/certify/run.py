@@ -22,8 +22,10 @@ from fencepost.conformance.targets.registry import (
 )
 from fencepost.conformance.targets.target import Target
 from fencepost.model.revision import Revision
+from fencepost.model.revisions.near import did_you_mean
 from fencepost.model.table.table import Level
 from fencepost.traces.files.bad_input import BadInputError
+from fencepost.traces.text.words import plural
 
 
 class NoCaseError(BadInputError):
@@ -92,7 +94,10 @@ async def certificate_of(
     certificate = replace(certificate, versions=all_versions(), suite=suite.figures)
     # What was not chosen is skipped by the user, too: such a run certifies nothing.
     if unchosen := len(suite.entries) - len(entries):
-        notes = (*certificate.notes, f"{unchosen} cases were not chosen")
+        notes = (
+            *certificate.notes,
+            f"{plural(unchosen, 'case')} {'was' if unchosen == 1 else 'were'} not chosen",
+        )
         certificate = replace(certificate, notes=notes)
     if known_failures is None:
         return certificate
@@ -108,7 +113,8 @@ def matching_entries(suite: Chosen, globs: Sequence[str]) -> list[Entry]:
     wanted = {entry.id for glob in globs for entry in suite.matching(glob)}
     if not wanted:
         cases = f"fencepost cases --suite {suite.name}"
-        raise NoCaseError(f"no case matches {', '.join(globs)}; see `{cases}`")
+        near = did_you_mean(globs[0], [entry.id for entry in suite.entries])
+        raise NoCaseError(f"no case matches {', '.join(globs)}{near}; see `{cases}`")
     return [entry for entry in suite.entries if entry.id in wanted]
 
 

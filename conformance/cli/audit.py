@@ -12,6 +12,7 @@ import click
 from click.core import ParameterSource
 from rich.console import Console
 
+from fencepost.conformance.cli.exit_codes import exit_codes
 from fencepost.conformance.cli.options.common import files_argument, json_option, report_option
 from fencepost.conformance.cli.options.logs import EXITS, log_options
 from fencepost.conformance.log_audit.report import (
@@ -40,7 +41,14 @@ _LINES = {
 VIOLATIONS, PROBLEMS = "violations", "problems"
 
 
-@click.command("audit")
+@click.command(
+    "audit",
+    epilog=exit_codes(
+        "all groups are explained",
+        "a group is violated, or, with --fail-on problems, a client has a problem",
+        "none is violated, but one is unknown",
+    ),
+)
 @files_argument("files", "FILE...")
 @click.option(
     "--format",
@@ -85,9 +93,6 @@ def audit_command(
 
     Put each broker's files in a folder of their own, or name them BROKER.log.  A trace is judged as
     a whole, by the revision that it names or by --revision.
-
-    Exit code 0: all groups are explained; 1: one is violated, or (--fail-on problems) a client has
-    a problem; 2: none is violated, but one is unknown.
     """
     try:
         kind = _KINDS[form] if form in _KINDS else common_kind(files)

@@ -20,6 +20,7 @@ from fencepost.conformance.certify.report import (
     write_report,
 )
 from fencepost.conformance.certify.run import certificate_of, matching_entries, skipped
+from fencepost.conformance.cli.exit_codes import exit_codes
 from fencepost.conformance.cli.options.common import (
     REVISION,
     console,
@@ -45,7 +46,14 @@ from fencepost.conformance.targets.registry import (
 from fencepost.model.table.table import Level
 
 
-@click.command("certify")
+@click.command(
+    "certify",
+    epilog=exit_codes(
+        "the target holds, apart from known failures",
+        "a rule is violated, or a known failure is out of date",
+        "a case that counts stayed unknown",
+    ),
+)
 @click.argument("target", type=REVISION, metavar="TARGET")
 @revision_of_target_option
 @suite_option
@@ -82,7 +90,9 @@ def certify_command(
     as_json: bool,
     report: Path | None,
 ) -> int:
-    """Check a target against the decision table, case by case.
+    """Run the test cases against a target.
+
+    Every answer is held to the decision table.
 
     The suite `catalogue` has at least one case for each rule, written by hand.  The suite `cover`
     takes every transition of small groups.  The suite `pairs` takes every two rules that can follow
@@ -90,9 +100,6 @@ def certify_command(
 
     TARGET is mock, model[:REVISION], mutant:NAME, kafka:VERSION[+old|+new][*NODES],
     kfake, tansu, tcp://HOST:PORT or exec:COMMAND.
-
-    Exit code 0: the target holds, apart from known failures; 1: a rule is violated; 2: unknown; 64:
-    usage; 69: the target is not available.
     """
     judge = find_revision(revision or revision_for(target))
     logs = None if report is None else report.absolute() / "logs"
@@ -148,7 +155,9 @@ def _progress(total: int) -> Iterator[Progress | None]:
         yield show
 
 
-@click.command("replay")
+@click.command(
+    "replay", epilog=exit_codes("the verdict is the recorded one", "the verdict is another")
+)
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.argument("target", type=REVISION, metavar="[TARGET]", required=False)
 @target_options
@@ -163,8 +172,7 @@ def replay_command(
     """Judge a trace again, or run its plan again.
 
     With a TARGET, the plan of the trace is run against it.  Without one, the recorded history is
-    judged again by the revision that the file names.  Exit code 0: the verdict is the one that the
-    file records; 1: it is another.
+    judged again by the revision that the file names.
     """
     from fencepost.conformance.certify.replay import rejudge, replay_trace  # noqa: PLC0415  (replay alone)
     from fencepost.traces.forms.formats import read_trace  # noqa: PLC0415

@@ -12,6 +12,7 @@ import traceback
 
 import click
 
+from fencepost.conformance.cli.exit_codes import exit_codes
 from fencepost.conformance.cli.lazy_group import LazyGroup, Stub
 from fencepost.conformance.runtime.errors import (
     EXIT_OWN_FAULT,
@@ -22,88 +23,45 @@ from fencepost.conformance.runtime.errors import (
 from fencepost.traces.files.bad_input import BadInputError
 
 _EXIT_INTERRUPTED = 130
+# A command is one line here: its name, its place, and the first sentence of its docstring.
 _SECTIONS = {
     "Judge a coordinator": (
-        Stub(
-            "certify",
-            "certify:certify_command",
-            "Check a target against the decision table, case by case.",
-        ),
-        Stub("replay", "certify:replay_command", "Judge a trace again, or run its plan again."),
-        Stub(
-            "compare",
-            "compare:compare_command",
-            "Find the shortest plan on which two targets differ.",
-        ),
-        Stub("fuzz", "fuzz:fuzz_command", "Search a target for violations with generated plans."),
-        Stub("nightly", "nightly:nightly_command", "Run every search and report what is new."),
+        Stub("certify", "certify:certify_command", "Run the test cases against a target."),
+        Stub("fuzz", "fuzz:fuzz_command", "Search a target for violations, with generated plans."),
+        Stub("compare", "compare:compare_command", "Find where two targets differ."),
+        Stub("site", "site:site_command", "Write certificates of many targets as a static site."),
+        Stub("start", "run:start_command", "Start a target and print its address."),
+        Stub("doctor", "doctor:doctor_command", "Say what is installed, and what for."),
+    ),
+    "Logs": (
         Stub("audit", "audit:audit_command", "Check recordings: Kafka's request logs, or traces."),
     ),
-    "Run a coordinator": (
-        Stub("start", "run:start_command", "Start a target and print its address."),
-        Stub(
-            "serve",
-            "serve:serve_command",
-            "Run the model as a broker on a TCP port of the loopback.",
-        ),
-        Stub(
-            "adapter",
-            "run:adapter_command",
-            "Run the model as a program that speaks adapter protocol 1.",
-        ),
-    ),
-    "Work with traces": (
-        Stub(
-            "view", "view:view_command", "Write an HTML page of traces, certificates or a fuzz run."
-        ),
+    "Traces": (
+        Stub("replay", "certify:replay_command", "Judge a trace again, or run its plan again."),
+        Stub("shrink", "convert:shrink_command", "Make a trace as small as can be."),
         Stub("convert", "convert:convert_command", "Write a trace in another format."),
-        Stub(
-            "shrink",
-            "convert:shrink_command",
-            "Write the smallest trace that still fails on a target.",
-        ),
+        Stub("view", "view:view_command", "Write a page of traces, certificates or a fuzz run."),
+    ),
+    "The model": (
+        Stub("table", "show:table_command", "Print the decision table: checks, then rows."),
+        Stub("revisions", "show:revisions_command", "List the revisions, or explain one."),
+        Stub("explain", "explain:explain_command", "Explain a rule, a property or a case."),
+        Stub("cases", "explain:cases_command", "List the test cases."),
+        Stub("properties", "explore:properties_command", "List the properties."),
+        Stub("diff", "diff:diff_command", "Find what tells two revisions apart."),
+        Stub("check", "explore:check_command", "Check a revision in a few small worlds."),
+        Stub("explore", "explore:explore_command", "Visit every world within bounds."),
+        Stub("prove", "prove:prove_command", "Prove the properties for any number of members."),
+    ),
+    "In your tests": (
+        Stub("serve", "serve:serve_command", "Run the model as a broker on a local TCP port."),
+        Stub("adapter", "run:adapter_command", "Run the model as a program on stdin and stdout."),
+    ),
+    "For contributors": (
+        Stub("mutants", "mutants:mutants_command", "Run every engine on models broken on purpose."),
+        Stub("nightly", "nightly:nightly_command", "Run every search and report what is new."),
         Stub("adopt", "convert:adopt_command", "Add a trace to the regression corpus."),
         Stub("corpus", "corpus:corpus_group", "Generate and check traces by the million."),
-    ),
-    "Read the model": (
-        Stub(
-            "table", "show:table_command", "Print the decision table: checks in order, then rows."
-        ),
-        Stub(
-            "revisions",
-            "show:revisions_command",
-            "List the revisions, or how one differs from its base.",
-        ),
-        Stub(
-            "cases", "explain:cases_command", "List the cases of the catalogue or of another suite."
-        ),
-        Stub(
-            "explain", "explain:explain_command", "Explain a rule, a property or a case by its id."
-        ),
-        Stub(
-            "properties", "explore:properties_command", "List the properties, and what checks each."
-        ),
-    ),
-    "Check the model": (
-        Stub(
-            "check", "explore:check_command", "Check a revision's properties in a few small worlds."
-        ),
-        Stub(
-            "explore",
-            "explore:explore_command",
-            "Visit every world within bounds and check each property.",
-        ),
-        Stub("prove", "prove:prove_command", "Prove the properties for any number of members."),
-        Stub(
-            "diff",
-            "diff:diff_command",
-            "Find the shortest sequences that tell two revisions apart.",
-        ),
-        Stub(
-            "mutants",
-            "mutants:mutants_command",
-            "Run every engine on models that are broken on purpose.",
-        ),
         Stub("bench", "run:bench_command", "Run the benchmarks, in a checkout."),
     ),
 }
@@ -114,6 +72,7 @@ _SECTIONS = {
     sections=_SECTIONS,
     help="Test whether a Kafka group coordinator keeps to the protocol, above all to static "
     "membership (KIP-345).",
+    epilog=exit_codes("nothing is wrong", "something is wrong", "unknown"),
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @click.version_option(package_name="fencepost", prog_name="fencepost")

@@ -12,12 +12,8 @@ from fencepost.conformance.catalogue.suites import CATALOGUE, NAMES, find_suite
 from fencepost.conformance.certify.replay import sound_trace
 from fencepost.conformance.certify.report import write_texts
 from fencepost.conformance.certify.run import matching_entries
-from fencepost.conformance.cli.options.common import (
-    REVISION,
-    echo_json,
-    json_option,
-    report_option,
-)
+from fencepost.conformance.cli.exit_codes import exit_codes
+from fencepost.conformance.cli.options.common import REVISION, echo_json, json_option, report_option
 from fencepost.conformance.cli.options.target import jobs_option, target_options
 from fencepost.conformance.compare.compare import TargetComparison, compare
 from fencepost.conformance.compare.confirm import Confirmed
@@ -38,11 +34,12 @@ from fencepost.conformance.targets.registry import (
     revision_for_both,
 )
 from fencepost.model.revision import Revision
+from fencepost.traces.text.words import plural
 
 _REQUESTS = 5_000
 
 
-@click.command("compare")
+@click.command("compare", epilog=exit_codes("no difference was found", "they differ", "unknown"))
 @click.argument("one", type=REVISION, metavar="TARGET")
 @click.argument("other", type=REVISION, metavar="TARGET")
 @click.option(
@@ -97,14 +94,11 @@ def compare_command(
     as_json: bool,
     report: Path | None,
 ) -> int:
-    """Find the shortest plan on which two targets differ.
+    """Find where two targets differ.
 
-    The plans use only what both targets support, and one revision judges both.  Where the protocol
-    leaves the choice to the coordinator, there is no difference.  A difference counts if it can be
-    reproduced each time.  It is then shrunk.
-
-    Exit code 0: no difference; 1: they differ; 2: unknown; 64: usage; 69: a target is not
-    available.
+    It is the shortest plan on which they do.  The plans use only what both targets support, and one
+    revision judges both.  Where the protocol leaves the choice to the coordinator, there is no
+    difference.  A difference counts if it can be reproduced each time.  It is then shrunk.
     """
     judge = find_revision(revision or revision_for_both(one, other))
     if requests is None and minutes is None:
@@ -164,5 +158,7 @@ def _progress(tally: CompareTally) -> None:
     if sys.stderr.isatty():
         plans = sum(tally.stages.values())
         click.echo(
-            f"{plans} plans, {tally.requests} requests to each, {tally.differing} differ", err=True
+            f"{plural(plans, 'plan')}, {plural(tally.requests, 'request')} to each, "
+            f"{tally.differing} differ",
+            err=True,
         )

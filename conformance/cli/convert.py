@@ -9,6 +9,7 @@ from pathlib import Path
 
 import click
 
+from fencepost.conformance.cli.options.common import output_option
 from fencepost.conformance.cli.options.target import target_options
 from fencepost.conformance.findings.promote import adopt, corpus_here
 from fencepost.conformance.findings.shrink import SECONDS, shrink
@@ -22,13 +23,7 @@ from fencepost.traces.forms.formats import TRACE_FORMATS, read_trace
 _PROPERTY = "property:"
 
 _file = click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
-_output = click.option(
-    "-o",
-    "--output",
-    type=click.Path(dir_okay=False, path_type=Path),
-    metavar="FILE",
-    help="The file to write [default: stdout].",
-)
+_output = output_option("The file to write [default: stdout].")
 
 
 @click.command("convert")
@@ -65,9 +60,9 @@ def convert_command(file: Path, *, form: str, output: Path | None) -> None:
 def shrink_command(
     file: Path, target: str, *, examine: float, told: TargetOptions, output: Path | None
 ) -> None:
-    """Write the smallest trace that still fails on a target.
+    """Make a trace as small as can be.
 
-    It fails on TARGET as the trace in FILE does.  With `property:ID` as TARGET it breaks that
+    It still fails on TARGET as the trace in FILE does.  With `property:ID` as TARGET it breaks that
     property, on the model that the trace was recorded from.  The trace must have a plan: those of
     `certify` and `fuzz` have one.
     """
@@ -104,9 +99,8 @@ def adopt_command(finding: Path, *, name: str | None, into: Path | None, today: 
     """Add a trace to the regression corpus.
 
     The tests of the checkout then expect its verdict.  FINDING is a trace file, such as `fuzz
-    --report`, `nightly` and `shrink` write, or an ITF file.
-
-    Exit code 64: the corpus has it already, its name is taken, or its verdict differs today.
+    --report`, `nightly` and `shrink` write, or an ITF file.  It is refused if the corpus has it
+    already, its name is taken, or its verdict differs today.
     """
     corpus = corpus_here(into, Path.cwd())
     click.echo(adopt(read_trace(finding), corpus, name=name, today=today).text())

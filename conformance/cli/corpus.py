@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from rich.text import Text
 
+from fencepost.conformance.cli.exit_codes import exit_codes
 from fencepost.conformance.cli.lazy_group import LazyGroup, Stub
 from fencepost.conformance.cli.options.common import console, echo_json, json_option
 from fencepost.conformance.cli.options.scope import scope_options
@@ -21,6 +22,7 @@ from fencepost.conformance.runtime.errors import TargetUnavailableError
 from fencepost.properties.mutants.catalogue import MUTANTS
 from fencepost.properties.worlds.scope import Scope
 from fencepost.traces.pipeline.corpus.corpus import SHARD_TRACES, corpus_recipe
+from fencepost.traces.text.install import pip_install
 
 if TYPE_CHECKING:
     from fencepost.traces.pipeline.corpus.commands import ShardsDone
@@ -63,7 +65,7 @@ def engine_of(name: str, master: str | None) -> Iterator[JobEngine]:
         )
     except ImportError as error:
         raise TargetUnavailableError(
-            f"Arrow can't be imported ({error}): pip install 'fencepost[corpus]'"
+            f"Arrow can't be imported ({error}): {pip_install('corpus')}"
         ) from error
     if name == "local":
         if master is not None:
@@ -96,11 +98,11 @@ def corpus_group() -> None:
     """
 
 
-def _command(name: str) -> Option:
+def _command(name: str, epilog: str | None = None) -> Option:
     """A command of the group that takes an engine."""
 
     def decorate(function: Option) -> Any:
-        return corpus_group.command(name)(with_engine(function))
+        return corpus_group.command(name, epilog=epilog)(with_engine(function))
 
     return decorate
 
@@ -164,7 +166,7 @@ def generate_command(
     say({"out": out, "models": list(recipe.models), **_ran_json(ran)}, as_json=as_json)
 
 
-@_command("check")
+@_command("check", exit_codes("nothing is violated", "a trace is violated", "a trace is undecided"))
 @folder_argument
 @judge_option
 @click.pass_context
@@ -291,7 +293,7 @@ def triage_command(
         screen.print(Text(f"  trace {one.trace} of {one.model}, {size}; {one.message}"))
 
 
-@_command("explore")
+@_command("explore", exit_codes("all properties hold", "a property is violated"))
 @click.option("--revision", default="kafka-4", show_default=True)
 @scope_options(Scope(clients=2, members=2))
 @out_option

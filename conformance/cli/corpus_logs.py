@@ -20,6 +20,7 @@ from fencepost.conformance.cli.corpus import (
     say,
     with_engine,
 )
+from fencepost.conformance.cli.exit_codes import exit_codes
 from fencepost.conformance.cli.options.common import files_argument
 from fencepost.conformance.cli.options.logs import EXITS, log_options, parts_option
 from fencepost.conformance.runtime.errors import TargetUnavailableError
@@ -27,10 +28,18 @@ from fencepost.conformance.runtime.signals import term_is_interrupt
 from fencepost.conformance.runtime.toolchain.maven import kafka_source
 from fencepost.traces.audit.judge.settings import LogOptions
 from fencepost.traces.logs.log_files import LogFileError
+from fencepost.traces.text.install import pip_install
 from fencepost.traces.text.words import plural
 
 
-@click.command("audit")
+@click.command(
+    "audit",
+    epilog=exit_codes(
+        "all groups are explained",
+        "a group is violated",
+        "none is violated, but one is unknown",
+    ),
+)
 @files_argument("logs", "LOGS...")
 @log_options
 @with_engine
@@ -52,9 +61,6 @@ def audit_logs_command(
 
     Each log is checked as by `fencepost audit`.  DIR gets tables of groups, violations, rebalances,
     life lines of instance ids, deployments and problems.  A second run does what is missing.
-
-    Exit code 0: all groups are explained; 1: one is violated; 2: none is violated, but one is
-    unknown.
     """
     with engine_of(engine, master) as running:
         from fencepost.traces.pipeline.logs.commands import audit_logs  # noqa: PLC0415  (an extra)
@@ -75,7 +81,9 @@ def audit_logs_command(
     ctx.exit(EXITS.get(done.outcome, 0))
 
 
-@click.command("watch")
+@click.command(
+    "watch", epilog=exit_codes("ended as asked", "a group is violated", "one is unknown")
+)
 @click.argument(
     "folder",
     required=False,
@@ -116,8 +124,8 @@ def watch_command(
 
     The logs are a folder of files, or a topic of Kafka. Each violation is a line of JSON, printed,
     and kept in a file of its batch in the folder of --out, with the state. Whoever was killed goes
-    on there: no violation is lost or kept twice. Ends with Ctrl-C, and with --once: exit code 1 if
-    there are violations, else 0.
+    on there: no violation is lost or kept twice. Ends with Ctrl-C, or with
+    --once when there is nothing more to read.
     """
     if (folder is None) == (topic is None) or (topic is None) != (bootstrap is None):
         raise click.UsageError("give a folder of logs, or --topic NAME with --bootstrap HOST:PORT")
@@ -126,7 +134,7 @@ def watch_command(
         from fencepost.traces.pipeline.storage.location import Place  # noqa: PLC0415
     except ImportError as error:
         raise TargetUnavailableError(
-            f"{error}: pip install 'fencepost[spark]', with PySpark 4.2 or later"
+            f"{error}: {pip_install('spark')}, with PySpark 4.2 or later"
         ) from error
     settings = dict(stream.SETTINGS)
     if topic is not None:
@@ -159,7 +167,7 @@ def metrics_command(folder: str, engine: str, master: str | None, *, as_json: bo
         try:
             from fencepost.traces.pipeline.logs import metrics_page  # noqa: PLC0415  (an extra)
         except ImportError as error:
-            raise TargetUnavailableError(f"{error}: pip install 'fencepost[corpus]'") from error
+            raise TargetUnavailableError(f"{error}: {pip_install('corpus')}") from error
         from fencepost.traces.pipeline.logs.commands import recorded_totals  # noqa: PLC0415
         from fencepost.traces.pipeline.logs.metrics import measure_logs  # noqa: PLC0415
         from fencepost.traces.pipeline.logs.plan import LogAudit  # noqa: PLC0415

@@ -13,12 +13,8 @@ from typing import Any
 import click
 
 from fencepost.conformance.certify.report import make_folder
-from fencepost.conformance.cli.options.common import (
-    REVISION,
-    echo_json,
-    json_option,
-    report_option,
-)
+from fencepost.conformance.cli.exit_codes import exit_codes
+from fencepost.conformance.cli.options.common import REVISION, echo_json, json_option, report_option
 from fencepost.conformance.cli.options.scope import scope_options
 from fencepost.conformance.execution.outcome import EXIT_CODES, Overall
 from fencepost.conformance.targets.registry import find_revision
@@ -35,7 +31,7 @@ from fencepost.traces.files.difference_words import (
 from fencepost.traces.text.words import plural
 
 
-@click.command("diff")
+@click.command("diff", epilog=exit_codes("no difference was found", "the revisions differ"))
 @click.argument("one", type=REVISION, metavar="A")
 @click.argument("other", type=REVISION, metavar="B")
 @scope_options()
@@ -49,10 +45,10 @@ def diff_command(
     report: Path | None,
     as_json: bool,
 ) -> int:
-    """Find the shortest sequences that tell two revisions apart.
+    """Find what tells two revisions apart.
 
-    There is one for each rule that differs.  Without options, several small scopes are searched;
-    with options, the scope that they give.  Exit code 1: the revisions differ.
+    These are the shortest sequences, one for each rule that differs.  Without options, several
+    small scopes are searched; with options, the scope that they give.
     """
     bounds: tuple[NamedScope, ...] = DIFF_SCOPES
     if scope is not None:

@@ -21,6 +21,7 @@ from fencepost.conformance.cli.options.target import suite_option
 from fencepost.conformance.plans.describe import step_text
 from fencepost.conformance.targets.registry import DEFAULT_REVISION, find_revision
 from fencepost.model.revision import Revision
+from fencepost.model.revisions.near import did_you_mean
 from fencepost.model.revisions.soundness import has_stale_reason
 from fencepost.model.rules.binding import basis_of
 from fencepost.model.table.table import Level, Rule, Table
@@ -35,16 +36,17 @@ _STALE = "(the reason is that of kafka-4's rule, which does something else)"
 @suite_option
 @json_option
 def cases_command(pattern: str, suite: str, as_json: bool) -> None:
-    """List the cases of the catalogue or of another suite.
+    """List the test cases.
 
-    GLOB: only the cases whose id matches.
+    They are those of the catalogue, or of another suite.  GLOB: only the cases whose id matches.
     """
     revision = find_revision(DEFAULT_REVISION)
     chosen = find_suite(suite, revision)
     found = chosen.matching(pattern)
     if not found:
         lister = "fencepost cases" + (f" --suite {suite}" if suite != CATALOGUE else "")
-        raise click.UsageError(f"no case matches {pattern!r}; `{lister}` lists all")
+        near = did_you_mean(pattern, [entry.id for entry in chosen.entries])
+        raise click.UsageError(f"no case matches {pattern!r}{near}; `{lister}` lists all")
     levels = _levels(revision)
     cases = [entry.case(levels, delayed=True) for entry in found]
     if as_json:
@@ -72,7 +74,7 @@ def _levels(revision: Revision) -> dict[str, Level]:
 @click.argument("name", metavar="ID")
 @revision_option
 def explain_command(name: str, revision: str) -> None:
-    """Explain a rule, a property or a case by its id."""
+    """Explain a rule, a property or a case."""
     chosen = find_revision(revision)
     screen = console()
     if name in PROPERTIES:
@@ -86,8 +88,10 @@ def explain_command(name: str, revision: str) -> None:
     entries = find_suite(suite if suite in NAMES else CATALOGUE, chosen).entries
     entry = next((e for e in entries if e.id == name), None)
     if entry is None:
+        known = [*PROPERTIES, *(rule.id for _, rule in chosen.rules()), *(e.id for e in entries)]
         raise click.UsageError(
-            f"no rule of {revision}, no property and no case is called {name!r}; "
+            f"no rule of {revision}, no property and no case is called {name!r}"
+            f"{did_you_mean(name, known)}; "
             "`fencepost table` lists the rules, `fencepost properties` the "
             "properties, `fencepost cases` the cases"
         )

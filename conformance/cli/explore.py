@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.table import Table as Grid
 from rich.text import Text
 
+from fencepost.conformance.cli.exit_codes import exit_codes
 from fencepost.conformance.cli.explain import property_json
 from fencepost.conformance.cli.exploration import (
     Told,
@@ -75,7 +76,7 @@ def chosen(ids: tuple[str, ...], revision: str) -> tuple[Property, ...]:
         raise click.UsageError(str(error.args[0])) from None
 
 
-@click.command("explore")
+@click.command("explore", epilog=exit_codes("all properties hold", "a property is violated"))
 @revision_option
 @scope_options(Scope(clients=2, members=2))
 @click.option("--max-states", type=click.IntRange(min=1), metavar="N", help="The most states.")
@@ -103,11 +104,10 @@ def explore_command(
     *,
     as_json: bool,
 ) -> None:
-    """Visit every world within bounds and check each property.
+    """Visit every world within bounds.
 
-    Restarts, generations and member ids have no bound: worlds that differ only in names are one.
-
-    Exit code 1: a property is violated.
+    Each property is checked in each.  Restarts, generations and member ids have no bound: worlds
+    that differ only in names are one.
     """
     if graph is not None and graph.suffix not in SUFFIXES:
         raise click.UsageError(f"can't write {graph}; name a file {' or '.join(SUFFIXES)}")
@@ -164,7 +164,7 @@ def _print_exploration(screen: Console, found: dict[str, Any], told: tuple[Told,
     )
     held = [name for name, finding in found["properties"].items() if finding == "holds"]
     unmet = [name for name, finding in found["properties"].items() if finding == "not reached"]
-    screen.print(Text(f"{len(held)} properties hold"))
+    screen.print(Text(f"{len(held)} {'property holds' if len(held) == 1 else 'properties hold'}"))
     if unmet:
         screen.print(Text(f"not reached within these bounds: {', '.join(unmet)}"))
     _print_told(screen, told)
@@ -178,7 +178,7 @@ def _print_told(screen: Console, told: tuple[Told, ...]) -> None:
             screen.print(Text(line))
 
 
-@click.command("check")
+@click.command("check", epilog=exit_codes("all properties hold", "a property is violated"))
 @click.argument("revision", type=REVISION, metavar="REVISION")
 @jobs_option
 @property_option
@@ -202,12 +202,10 @@ def check_command(
     *,
     as_json: bool,
 ) -> None:
-    """Check a revision's properties in a few small worlds.
+    """Check a revision in a few small worlds.
 
     REVISION is a name, or FILE.py:NAME.  Each world is explored exhaustively.  Rows of the table
     that no property speaks of are listed: nothing is known of them.
-
-    Exit code 1: a property is violated.
     """
     with told_where_it_stops(revision):
         checked = _checked(revision, ids, tuple(map(find_check_scope, questions)), jobs)
@@ -261,7 +259,7 @@ def _print_check(screen: Console, checked: Checked, told: tuple[Told, ...]) -> N
 @click.command("properties")
 @json_option
 def properties_command(*, as_json: bool) -> None:
-    """List the properties, and what checks each."""
+    """List the properties."""
     rows = [property_json(one) for one in PROPERTIES.values()]
     if as_json:
         echo_json(rows)

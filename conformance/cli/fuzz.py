@@ -12,12 +12,8 @@ from typing import Any
 import click
 
 from fencepost.conformance.certify.known_failures import KnownFailure, aliases_of, load
-from fencepost.conformance.cli.options.common import (
-    REVISION,
-    echo_json,
-    json_option,
-    report_option,
-)
+from fencepost.conformance.cli.exit_codes import exit_codes
+from fencepost.conformance.cli.options.common import REVISION, echo_json, json_option, report_option
 from fencepost.conformance.cli.options.target import (
     known_failures_options,
     revision_of_target_option,
@@ -53,7 +49,14 @@ _REQUESTS = 10_000
 _EVERY_S = 2.0
 
 
-@click.command("fuzz")
+@click.command(
+    "fuzz",
+    epilog=exit_codes(
+        "nothing was found, apart from known failures",
+        "a rule is violated",
+        "a violation is intermittent, or was not confirmed",
+    ),
+)
 @click.argument("target", type=REVISION, metavar="TARGET")
 @click.option("--minutes", type=click.FloatRange(min=0, min_open=True), help="How long to search.")
 @click.option(
@@ -103,14 +106,11 @@ def fuzz_command(
     as_json: bool,
     report: Path | None,
 ) -> int:
-    """Search a target for violations with generated plans.
+    """Search a target for violations, with generated plans.
 
     Plans are generated with the model, towards rules, pairs of rules and states that were not
     reached yet.  Each is judged as `certify` does.  Findings are shrunk and confirmed.  The same
     seed gives the same plans.  Ctrl-C ends the search and reports what was found.
-
-    Exit code 0: nothing was found, apart from known failures; 1: a rule is violated; 2: a violation
-    is intermittent, or was not confirmed; 64: usage; 69: the target is not available.
     """
     judge = find_revision(revision or revision_for(target))
     if requests is None and minutes is None:

@@ -12,6 +12,9 @@ from typing import Any
 
 import click
 
+from fencepost.conformance.cli.exit_codes import exit_codes
+
+_WIDTH = 80
 _ROOM = "fencepost.conformance.cli"
 
 
@@ -50,7 +53,11 @@ class LazyGroup(click.Group):
         Raises click.UsageError.
         """
         name, command, rest = super().resolve_command(ctx, args)
-        return name, command.load() if isinstance(command, Stub) else command, rest
+        if isinstance(command, Stub):
+            command = command.load()
+        if command is not None and command.epilog is None:
+            command.epilog = exit_codes()
+        return name, command, rest
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write a line for each command, by section; commands of none come last."""
@@ -60,6 +67,6 @@ class LazyGroup(click.Group):
         width = max(map(len, self.commands))
         for heading, commands in (*self.sections.items(), ("Commands", others)):
             if commands:
-                rows = [(str(c.name).ljust(width), c.get_short_help_str(80)) for c in commands]
+                rows = [(str(c.name).ljust(width), c.get_short_help_str(_WIDTH)) for c in commands]
                 with formatter.section(heading):
                     formatter.write_dl(rows)

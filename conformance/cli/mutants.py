@@ -15,6 +15,7 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from fencepost.conformance.certify.report import make_folder
+from fencepost.conformance.cli.exit_codes import exit_codes
 from fencepost.conformance.cli.options.common import console, echo_json, json_option, report_option
 from fencepost.conformance.kill_matrix.render import matrix_json, print_matrix, print_one
 from fencepost.conformance.kill_matrix.suites import ENGINES
@@ -22,11 +23,17 @@ from fencepost.conformance.kill_matrix.workers import rows
 from fencepost.properties.kill_matrix.matrix import Row
 from fencepost.properties.mutants.catalogue import MUTANTS, find_mutant
 from fencepost.properties.mutants.mutant import PREFIX, Mutant
+from fencepost.traces.text.words import plural
 
 _EXIT_SURVIVOR = 1
 
 
-@click.command("mutants")
+@click.command(
+    "mutants",
+    epilog=exit_codes(
+        "every mutant is found", "a mutant survives, or an engine misses what it should see"
+    ),
+)
 @click.argument("names", metavar="[NAME...]", nargs=-1)
 @click.option("--list", "only_list", is_flag=True, help="List the mutants, and run nothing.")
 @click.option(
@@ -53,12 +60,10 @@ def mutants_command(
     report: Path | None,
     as_json: bool,
 ) -> int:
-    """Run every engine on models that are broken on purpose.
+    """Run every engine on models broken on purpose.
 
     The result is the kill matrix: which engine finds which mutant.  `mutant:NAME` is also a target
     and a revision.  For one NAME the output explains what shows it.
-
-    Exit code 1: a mutant survives, or an engine misses what it should see.
     """
     try:
         found = [find_mutant(name) for name in dict.fromkeys(names)] or [*MUTANTS.values()]
@@ -113,7 +118,7 @@ def _print_list(found: list[Mutant]) -> None:
     for mutant in found:
         grid.add_row(mutant.name, mutant.source, mutant.about)
     screen.print(grid)
-    screen.print(Text(f"{len(found)} mutants"))
+    screen.print(Text(plural(len(found), "mutant")))
 
 
 def _print_one(mutant: Mutant) -> None:

@@ -14,6 +14,7 @@ from pathlib import Path
 import click
 
 from fencepost.conformance.certify.report import write_texts
+from fencepost.conformance.cli.exit_codes import exit_codes
 from fencepost.conformance.cli.options.common import echo_json, json_option
 from fencepost.conformance.nightly.dedup import NEW, OPEN, NightlyBug
 from fencepost.conformance.nightly.nightly import Night, NightOptions, NightPart, run_night
@@ -32,7 +33,12 @@ _SOME = 20
 """So many entries are told on the screen; the report has all."""
 
 
-@click.command("nightly")
+@click.command(
+    "nightly",
+    epilog=exit_codes(
+        "nothing new", "a new bug", "a new bug that is intermittent, or a part failed"
+    ),
+)
 @click.option(
     "--minutes",
     type=click.FloatRange(min=0, min_open=True),
@@ -108,9 +114,6 @@ def nightly_command(
     The parts: the model must explain its own runs; the engines must find mutants; generated traces
     are judged; the property tests run with new seeds; targets are fuzzed.  A bug that several parts
     find is one entry.  Ctrl-C ends the run and reports what there is.
-
-    Exit code 0: nothing new; 1: a new bug; 2: a new bug that is intermittent, or a part failed; 64:
-    usage; 69: a target of --target is not available.
     """
     for target in targets:
         find_target(target, TargetOptions())

@@ -14,6 +14,7 @@ import click
 from rich.table import Table as Grid
 from rich.text import Text
 
+from fencepost.conformance.cli.exit_codes import exit_codes
 from fencepost.conformance.cli.options.common import (
     console,
     echo_json,
@@ -27,13 +28,15 @@ from fencepost.properties.claims.registry import PROPERTIES, find_formula
 from fencepost.properties.mutants.abstract import abstract_twists
 from fencepost.properties.proofs.cti_reach import reach
 from fencepost.traces.files.run_trace import run_lines
+from fencepost.traces.text.install import pip_install
+from fencepost.traces.text.words import plural
 
 if TYPE_CHECKING:
     from fencepost.properties.proofs.results import Obligation, Proof
 
 _EXIT_FAILED = 1
 _EXIT_UNKNOWN = 2
-_REMEDY = "proofs need Z3: pip install 'fencepost[prove]'"
+_REMEDY = f"proofs need Z3: {pip_install('prove')}"
 _KINDS = {
     "table": "tables: total, unambiguous, feasible points",
     "reachable": "rules that can decide",
@@ -42,7 +45,9 @@ _KINDS = {
 }
 
 
-@click.command("prove")
+@click.command(
+    "prove", epilog=exit_codes("all is proved", "an obligation fails", "something is not covered")
+)
 @revision_option
 @click.option(
     "--property",
@@ -141,7 +146,7 @@ def _show(proof: Proof, seconds: float, runs: Runs) -> None:
     screen.print(
         f"\n{proof.revision}: {len(proof.obligations)} obligations, {proved} proved, "
         f"{len(proof.expected)} fail as expected, {len(proof.failures)} failed"
-        + (f", {len(proof.uncovered)} steps not covered" if proof.uncovered else "")
+        + (f", {plural(len(proof.uncovered), 'step')} not covered" if proof.uncovered else "")
     )
     click.echo(f"({seconds:.1f} s)", err=True)
 

@@ -74,7 +74,6 @@ def start_command(
 
     The target runs until Ctrl-C or SIGTERM. TARGET is kafka:VERSION[+old|+new], kfake, tansu or
     mock.
-    Exit code 64: usage; 69: the target is not available.
     """
     logs = None if report is None else report.absolute()
     options = TargetOptions(
@@ -105,9 +104,9 @@ async def _stay(held: _Listening, *, as_json: bool) -> None:
 @click.command("adapter")
 @click.argument("name", type=REVISION, metavar="model[:REVISION]|mutant:NAME")
 def adapter_command(name: str) -> int:
-    """Run the model as a program that speaks adapter protocol 1.
+    """Run the model as a program on stdin and stdout.
 
-    It reads stdin and writes stdout.  mutant:NAME is a model that is broken on purpose.
+    It speaks adapter protocol 1.  mutant:NAME is a model that is broken on purpose.
 
     Where the protocol leaves a choice, the first is taken: the leader by member id, the protocol by
     name.  A new member id is the instance id (or client id) and a number.

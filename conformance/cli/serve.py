@@ -99,7 +99,7 @@ def serve_command(
     seed: int | None,
     as_json: bool,
 ) -> int:
-    """Run the model as a broker on a TCP port of the loopback.
+    """Run the model as a broker on a local TCP port.
 
     It runs on a real clock until it is interrupted.  mutant:NAME is a model that is broken on
     purpose.  Its address is

@@ -52,7 +52,7 @@ def _rules(revision: Revision) -> Iterator[dict[str, Any]]:
 @revision_option
 @json_option
 def table_command(revision: str, as_json: bool) -> None:
-    """Print the decision table: checks in order, then rows."""
+    """Print the decision table: checks, then rows."""
     chosen = find_revision(revision)
     if as_json:
         echo_json(list(_rules(chosen)))
@@ -95,7 +95,7 @@ def _beside(cells: Iterable[str], widths: list[int]) -> Iterator[str]:
 @click.argument("name", type=REVISION, metavar="[R]", required=False)
 @json_option
 def revisions_command(name: str | None, as_json: bool) -> None:
-    """List the revisions, or how one differs from its base."""
+    """List the revisions, or explain one."""
     names = revisions.NAMES if name is None else (name,)
     found = [find_revision(n) for n in names]
     if as_json:

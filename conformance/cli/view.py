@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from fencepost.conformance.certify.report import certificate_from_folder, write_texts
-from fencepost.conformance.cli.options.common import files_argument
+from fencepost.conformance.cli.options.common import files_argument, output_option
 from fencepost.conformance.fuzz.report import FORMAT, fuzz_index, traces_of
 from fencepost.traces.files.bounded import DocumentError, read_json
 from fencepost.traces.files.trace_file import TraceFile, TraceFileError
@@ -24,16 +24,9 @@ TRACE, CERTIFICATE, FUZZ = "trace", "certificate", "fuzz run"
 
 @click.command("view")
 @files_argument("files", "FILE...")
-@click.option(
-    "-o",
-    "output",
-    required=True,
-    metavar="PAGE",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="The page to write, such as page.html.",
-)
+@output_option("The page to write, such as page.html.", required=True)
 def view_command(*, files: tuple[Path, ...], output: Path) -> None:
-    """Write an HTML page of traces, certificates or a fuzz run.
+    """Write a page of traces, certificates or a fuzz run.
 
     The page is one file and loads nothing else. Several traces of one case
     can be given, the minimal one first.  With a certificate.json or a fuzz.json come the traces of

@@ -185,7 +185,7 @@ def _difference_lines(found: TargetComparison, confirmed: Confirmed) -> Iterator
     times = "once" if confirmed.seen == 1 else f"in {confirmed.seen} plans"
     yield (
         f"Seen {times}, first in {confirmed.first}; "
-        f"again in {confirmed.again} of {confirmed.runs} more runs."
+        f"again in {confirmed.again} of {plural(confirmed.runs, 'more run')}."
     )
     if confirmed.is_steady and not confirmed.is_minimal:
         limit = "the limit of tries" if found.is_virtual else f"{EXAMINE_S:g} s"
@@ -194,19 +194,21 @@ def _difference_lines(found: TargetComparison, confirmed: Confirmed) -> Iterator
 
 def _tally(tally: CompareTally) -> Iterator[str]:
     ran = ", ".join(f"{name} {count}" for name, count in tally.stages.items())
-    yield f"Plans: {ran}; {tally.requests} requests to each."
+    yield f"Plans: {ran}; {plural(tally.requests, 'request')} to each."
     if tally.ended:
         yield f"The search ended early: {tally.ended}."
     if tally.choices:
-        yield f"{tally.choices} plans: the answers differ, and the model allows both."
+        yield f"{plural(tally.choices, 'plan')}: the answers differ, and the model allows both."
     if tally.lacking:
         most = sorted(tally.lacking.items(), key=lambda item: (-item[1], item[0]))
         said = ", ".join(f"{what} ({count})" for what, count in most[:_LACKS_SHOWN])
         more = " and others" if len(most) > _LACKS_SHOWN else ""
-        yield f"{sum(tally.lacking.values())} plans need what one of them lacks: {said}{more}."
+        lacking = sum(tally.lacking.values())
+        need = "needs" if lacking == 1 else "need"
+        yield f"{plural(lacking, 'plan')} {need} what one of them lacks: {said}{more}."
     if tally.unknown:
         case, why = next(iter(tally.unknown.items()))
-        yield f"{len(tally.unknown)} plans are undecided, for example {case}: {why}."
+        yield f"{plural(len(tally.unknown), 'plan')} undecided, for example {case}: {why}."
 
 
 def summary(found: TargetComparison) -> str:
@@ -214,7 +216,7 @@ def summary(found: TargetComparison) -> str:
     one, other = names(found)
     count = len(found.differences)
     if count:
-        more = f"; {found.more} more kinds were not examined" if found.more else ""
+        more = f"; {plural(found.more, 'more kind')} not examined" if found.more else ""
         return f"{one} and {other} differ in {plural(count, 'way')}{more}."
     if found.tally.unknown or found.unsteady:
         return f"Whether {one} and {other} differ is unknown."

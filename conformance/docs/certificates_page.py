@@ -15,26 +15,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from fencepost.conformance.catalogue.areas import AREAS, area
 from fencepost.conformance.execution.outcome import Outcome
 from fencepost.conformance.targets.brokers.kafka_version import parse_kafka_version
 from fencepost.traces.files.bounded import read_json
+from fencepost.traces.text.words import plural
 
 _KEPT = ("target", "implementation", "version", "revision", "verdict", "config", "apis")
-AREAS: Mapping[str, tuple[str, ...]] = {
-    "static joins": ("JOIN-STATIC-", "JOIN-INSTANCE-", "JOIN-PENDING-INSTANCE"),
-    "rebalances": ("JOIN-PHASE-", "SYNC-PHASE-"),
-    "size limits": ("JOIN-GROUP-FULL",),
-    "other joins": ("JOIN-",),
-    "syncs": ("SYNC-",),
-    "heartbeats": ("HEARTBEAT-",),
-    "leaves": ("LEAVE-",),
-    "offsets": ("COMMIT-", "FETCH-"),
-    "describe, list": ("DESCRIBE-", "LIST-"),
-    "sessions": ("SESSION-",),
-    "failovers, cleanup": ("FAILOVER-", "CLEANUP-"),
-}
-"""Areas by what a case's id begins with; the first that fits."""
-
 _WORDS = {
     Outcome.KNOWN_FAILURE.value: "known",
     Outcome.UNSUPPORTED.value: "n/a",
@@ -52,7 +39,8 @@ docs/certificates.md`; don't edit. -->
 What each implementation does with the catalogue, run on real brokers that `fencepost` started.
 `tox -e brokers` runs all of them again and compares case by case.  A plain number counts cases that
 pass; *known* ones fail, are listed with their reason, and still run each time; *n/a* ones need what
-the target doesn't have.
+the target doesn't have.  [The results site](brokers/results.md) shows the same as a heat map, by
+rule, and over versions.
 """
 
 
@@ -128,14 +116,6 @@ def _order(target: str) -> tuple[bool, tuple[int, ...], str]:
     return False, parse_kafka_version(target.removeprefix("kafka:")).number, target
 
 
-def area(case_id: str) -> str:
-    """The area of a case.  Raises KeyError for an id that fits none."""
-    for name, beginnings in AREAS.items():
-        if case_id.startswith(beginnings):
-            return name
-    raise KeyError(case_id)
-
-
 def page(certificates: Sequence[Mapping[str, Any]]) -> str:
     """The whole page, in Markdown."""
     return "\n".join([_TITLE, *_matrix(certificates), *_failures(certificates)])
@@ -164,7 +144,7 @@ def _verdict(certificate: Mapping[str, Any]) -> str:
     known = sum(
         case["outcome"] == Outcome.KNOWN_FAILURE.value for case in certificate["cases"].values()
     )
-    return f"{certificate['verdict']}" + (f", {known} known failures" if known else "")
+    return f"{certificate['verdict']}" + (f", {plural(known, 'known failure')}" if known else "")
 
 
 def _anchor(target: str) -> str:

@@ -17,6 +17,7 @@ from fencepost.conformance.plans.plan import Case
 from fencepost.conformance.targets.registry import find_revision
 from fencepost.conformance.targets.target import Target
 from fencepost.traces.files.trace_file import TraceFile, TraceFileError
+from fencepost.traces.text.words import plural
 
 SECONDS = 180.0
 """The time limit on a real clock, if the user gives none."""
@@ -40,9 +41,10 @@ class Shrunk:
     def text(self) -> str:
         """In words."""
         size = "minimal" if self.is_minimal else "smaller, and perhaps not minimal"
-        said = f"{self.before} steps, now {self.steps} ({size}; {self.tried} plans tried)"
+        tried = plural(self.tried, "plan")
+        said = f"{plural(self.before, 'step')}, now {self.steps} ({size}; {tried} tried)"
         if self.failed < self.runs:
-            said += f"; it fails in {self.failed} of {self.runs} runs only"
+            said += f"; it fails in {self.failed} of {plural(self.runs, 'run')} only"
         return said
 
 

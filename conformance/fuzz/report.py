@@ -22,7 +22,7 @@ from fencepost.traces.files.causes import cause_sentence
 from fencepost.traces.files.trace_file import TraceFile
 from fencepost.traces.page.findings_page import FindingEntry, FindingSection, findings_page
 from fencepost.traces.page.trace_data import ShownTrace
-from fencepost.traces.text.words import how_often
+from fencepost.traces.text.words import how_often, plural
 
 FORMAT = "fencepost-fuzz"
 VERSION = 1
@@ -133,13 +133,17 @@ def limit(tally: Tally, cores: int) -> str:
     )
 
 
+def _sent(requests: int, plans: int) -> str:
+    return f"{plural(requests, 'request')} in {plural(plans, 'plan')}"
+
+
 def progress_line(tally: Tally) -> str:
     """The counts of a run so far, in a line."""
     covered = tally.covered
-    failed = f", {len(tally.failures)} kinds of failure" if tally.failures else ""
+    failed = f", {plural(len(tally.failures), 'kind')} of failure" if tally.failures else ""
     return (
-        f"{tally.requests} requests in {tally.plans} plans: {len(covered.rules)} rules, "
-        f"{len(covered.pairs)} pairs, {len(covered.states)} states{failed}"
+        f"{_sent(tally.requests, tally.plans)}: {plural(len(covered.rules), 'rule')}, "
+        f"{plural(len(covered.pairs), 'pair')}, {plural(len(covered.states), 'state')}{failed}"
     )
 
 
@@ -163,7 +167,7 @@ def search_lines(fuzzed: FuzzResult) -> Iterator[str]:
     if fuzzed.clock == "real":
         speed = f" in {tally.seconds:.0f} s, {rate(tally):.0f} per second"
     outcomes = ", ".join(f"{tally.outcomes[o]} {o.value}" for o in Outcome if tally.outcomes[o])
-    yield f"{tally.requests} requests in {tally.plans} plans{speed}: {outcomes}"
+    yield f"{_sent(tally.requests, tally.plans)}{speed}: {outcomes}"
     if fuzzed.clock == "real" and tally.requests:
         yield effort(tally)
         yield limit(tally, os.cpu_count() or 1)
@@ -174,7 +178,8 @@ def search_lines(fuzzed: FuzzResult) -> Iterator[str]:
     least = len(fuzzed.never) + len(covered.rules)
     yield (
         f"covered: {len(covered.rules)} of {least} rules that can be reached, "
-        f"{len(covered.pairs)} pairs of rules, {len(covered.states)} states of a group"
+        f"{plural(len(covered.pairs), 'pair')} of rules, "
+        f"{plural(len(covered.states), 'state')} of a group"
     )
     if fuzzed.never:
         yield f"never reached: {_listed(fuzzed.never)}"
@@ -199,7 +204,7 @@ def finding_lines(number: int, finding: Finding, why: str, revision: Revision) -
     """One finding; `why`: the reason why it is known, "" for a new one."""
     sure = ["flaky"] * finding.is_flaky + ["unconfirmed"] * (not finding.runs)
     kind = " ".join(["known"] * bool(why) + sure + ["finding"])
-    again = f"failed in {finding.failed} of {finding.runs} more runs"
+    again = f"failed in {finding.failed} of {plural(finding.runs, 'more run')}"
     if not finding.runs:
         again = "not tried again"
     small = "" if finding.is_minimal else "; not minimal"
@@ -254,10 +259,10 @@ def write_trace(case: str, trace: TraceFile, directory: Path) -> None:
 
 
 _KINDS = {
-    "findings": ("violations", "fail"),
-    "flaky": ("flaky violations", "unknown"),
-    "unconfirmed": ("unconfirmed violations", "unknown"),
-    "known_findings": ("known failures", "known-failure"),
+    "findings": ("violation", "fail"),
+    "flaky": ("flaky violation", "unknown"),
+    "unconfirmed": ("unconfirmed violation", "unknown"),
+    "known_findings": ("known failure", "known-failure"),
 }
 _LONGEST = 60_000
 
@@ -272,7 +277,9 @@ def fuzz_index(document: Mapping[str, Any], traces: Mapping[str, TraceFile]) -> 
         name: ShownTrace(t, t.case or name, name, _LONGEST) for name, t in sorted(traces.items())
     }
     made = f"{document['implementation']} {document['version']}".strip()
-    counts = ", ".join(f"{len(group.findings)} {group.title}" for group in groups if group.findings)
+    counts = ", ".join(
+        plural(len(group.findings), group.title) for group in groups if group.findings
+    )
     heading = f"{document['target']} ({made}): {counts or 'no violation found'}"
     outcome = ("holds", "violated", "unknown")[document["exit_code"]]
     return findings_page(heading, outcome, list(_facts(document)), groups, shown)
@@ -288,7 +295,7 @@ def traces_of(document: Mapping[str, Any], folder: Path) -> dict[str, TraceFile]
 def _told(row: Mapping[str, Any]) -> FindingEntry:
     seen = f"seen {how_often(row['seen'])}"
     if row["runs"]:
-        seen += f"; failed in {row['failed']} of {row['runs']} more runs"
+        seen += f"; failed in {row['failed']} of {plural(row['runs'], 'more run')}"
     sentence = row["message"] + (f" Known: {row['known']}." if row.get("known") else "")
     if row.get("cause"):
         sentence += f" {cause_sentence(row['cause'])}"
@@ -301,9 +308,12 @@ def _facts(document: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     rules, never = len(covered["rules"]), len(covered["never"])
     yield "judged by", document["revision"]
     yield "seed", str(document["seed"])
-    yield "sent", f"{document['requests']:,} requests in {document['plans']:,} plans"
+    yield "sent", _sent(document["requests"], document["plans"])
     yield "rules reached", f"{rules} of {rules + never} that can be"
-    yield "coverage", f"{covered['pairs']:,} pairs of rules, {covered['states']:,} states"
+    yield (
+        "coverage",
+        f"{plural(covered['pairs'], 'pair')} of rules, {plural(covered['states'], 'state')}",
+    )
     outcomes = ", ".join(f"{count:,} {word}" for word, count in document["outcomes"].items())
     yield "plans", outcomes or "none"
     if document["gave_up"]:

@@ -39,6 +39,7 @@ from fencepost.properties.mutants.catalogue import MUTANTS as ALL_MUTANTS
 from fencepost.properties.oracle.fingerprint import Bug, origin_of
 from fencepost.properties.workers.cancellation import Stop
 from fencepost.properties.workers.pool import Task, run_tasks
+from fencepost.traces.text.words import plural
 
 DONE, CUT, SKIPPED, FAILED, UNAVAILABLE = "done", "cut short", "skipped", "failed", "unavailable"
 _REPORT_S = 60.0
@@ -239,12 +240,11 @@ async def _run_searches(night: Night, part: NightPart, stop: Stop, tasks: Sequen
     missing = [seen.unavailable for seen in mine if seen.unavailable]
     wrong = [seen.trouble for seen in mine if seen.trouble]
     wrong += [f"{name}: {error}" for name, error in lost.items()]
-    what = "traces" if part.name == TRACES else "plans"
-    part.said = f"{totals.plans:,} {what}"
+    part.said = plural(totals.plans, "trace" if part.name == TRACES else "plan")
     if totals.requests:
-        part.said += f", {totals.requests:,} requests"
+        part.said += f", {plural(totals.requests, 'request')}"
     if totals.unknown:
-        part.said += f", {totals.unknown:,} undecided plans"
+        part.said += f", {plural(totals.unknown, 'undecided plan')}"
     if missing:
         part.status, part.said = UNAVAILABLE, "; ".join(missing)
         for seen in mine:

@@ -13,6 +13,7 @@ import shutil
 from collections.abc import Mapping, Sequence
 
 from fencepost.conformance.runtime.toolchain.cache import cache_folder
+from fencepost.traces.text.install import pip_install
 
 MODEL, MUTANTS, TRACES, TESTS, TARGETS = "model", "mutants", "traces", "tests", "targets"
 WEIGHTS: Mapping[str, float] = {MODEL: 10, MUTANTS: 18, TRACES: 10, TESTS: 17, TARGETS: 45}
@@ -66,7 +67,7 @@ def targets_of(seed: int, seconds: float) -> tuple[str, ...]:
 def why_not(target: str) -> str:
     """What is missing to start a target here, or ""."""
     if target == "mock" and importlib.util.find_spec("confluent_kafka") is None:
-        return "confluent-kafka is missing: pip install 'fencepost[mock]'"
+        return f"confluent-kafka is missing: {pip_install('mock')}"
     if target == "kfake" and not _has("go") and not (cache_folder() / "kfake").is_dir():
         return "go is not on the PATH: install Go 1.22 or later"
     if target.startswith("kafka:"):

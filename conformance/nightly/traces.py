@@ -19,6 +19,7 @@ from fencepost.conformance.nightly.search import ShardCoverage, ShardReport
 from fencepost.model.table.table import Level
 from fencepost.properties.workers.cancellation import Stop
 from fencepost.properties.workers.pool import Tell
+from fencepost.traces.text.install import pip_install
 
 if TYPE_CHECKING:
     from fencepost.traces.pipeline.corpus.triage import Triaged
@@ -44,7 +45,7 @@ async def make_traces(given: TracesTask, stop: Stop, tell: Tell) -> None:
     try:
         import pyarrow as pa  # noqa: F401, PLC0415  (an extra)
     except ImportError:
-        tell(ShardReport(TARGET, unavailable="Arrow is missing: pip install 'fencepost[corpus]'"))
+        tell(ShardReport(TARGET, unavailable=f"Arrow is missing: {pip_install('corpus')}"))
         return
     made = 0
     while not stop.asked and (given.traces is None or made < given.traces):

@@ -5,6 +5,7 @@ A target's module is imported when it is asked for: the model needs no Kafka cli
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,6 +21,7 @@ from fencepost.conformance.targets.tcp.security import PLAINTEXT, Security
 from fencepost.model.coordinator import CONFIG_DEFAULTS
 from fencepost.model.revision import Revision
 from fencepost.model.revisions import revisions
+from fencepost.model.revisions.near import nearest
 from fencepost.traces.files.bad_input import BadInputError
 
 FORMS = (
@@ -85,7 +87,7 @@ def find_target(name: str, options: TargetOptions) -> Target:
             from fencepost.conformance.targets.in_process import InProcessTarget
 
             return InProcessTarget(name, find_model(name), own_version())
-        case "tcp", True:
+        case "tcp", True if rest.startswith("//"):
             from fencepost.conformance.targets.tcp.tcp import TcpTarget
 
             return TcpTarget(
@@ -119,7 +121,30 @@ def find_target(name: str, options: TargetOptions) -> Target:
 
             return ExecTarget(rest, jobs=options.jobs)
         case _:
-            raise UnknownTargetError(f"no target {name!r}; a target is one of {FORMS}")
+            meant = _meant(name)
+            near = f" (did you mean {meant}?)" if meant else ""
+            raise UnknownTargetError(f"no target {name!r}{near}; a target is one of {FORMS}")
+
+
+_HOST_AND_PORT = re.compile(r"(?:tcp:/?|kafka://|PLAINTEXT://)?([\w.-]+|\[[0-9a-fA-F:]+\]):(\d+)")
+_RELEASE = re.compile(r"(?:apache-)?(?:kafka)?[-_ ]?(\d+\.\d+\.\d+\S*)", re.IGNORECASE)
+_KINDS = ("mock", "model", "mutant", "kafka", "kfake", "tansu", "tcp", "exec")
+
+
+def _meant(name: str) -> str:
+    """The target that may be meant by what is none: an address, a release, a program, a kind."""
+    if found := _HOST_AND_PORT.fullmatch(name):
+        return f"tcp://{found[1]}:{found[2]}"
+    if found := _RELEASE.fullmatch(name):
+        return f"kafka:{found[1]}"
+    kind, colon, rest = name.partition(":")
+    if kind in {"kafka", "mutant", "exec", "tcp"}:
+        examples = {"kafka": "4.3.0", "mutant": "zombie-heartbeats", "exec": "COMMAND"}
+        return f"{kind}:{examples.get(kind, '//HOST:PORT')}"
+    if "/" in kind or Path(name).is_file():
+        return f"exec:{name}"
+    near = nearest(kind, _KINDS)
+    return f"{near[0]}{colon}{rest}" if near else ""
 
 
 def kafka_version(name: str) -> KafkaVersion:

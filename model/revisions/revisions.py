@@ -21,6 +21,7 @@ from fencepost.model.revisions.drafts import (
     TWO_LIST_LEAVE_DRAFT,
 )
 from fencepost.model.revisions.kip import KIP_345
+from fencepost.model.revisions.near import did_you_mean
 from fencepost.model.revisions.releases import RELEASES, release
 
 _NAMED = {
@@ -83,4 +84,5 @@ def _shipped(name: str) -> Revision:
             return replace(KAFKA_4, name=name, apis={**KAFKA_4.apis, "JoinGroup": (2, 9)})
         if version[0] >= 4:
             return replace(KAFKA_4, name=name)
-    raise KeyError(f"no revision {name!r}; there are {', '.join(NAMES)}")
+    near = did_you_mean(name, NAMES)
+    raise KeyError(f"no revision {name!r}{near}; there are {', '.join(NAMES)}")

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 
 from fencepost.model.revision import Revision
 from fencepost.model.revisions import revisions
+from fencepost.model.revisions.near import did_you_mean
 from fencepost.properties.claims.answers import HISTORY_PROPERTIES
 from fencepost.properties.claims.invariants import BOOKS, INVARIANTS, PROMISED, STORED
 from fencepost.properties.claims.step_answers import ANSWER_PROPERTIES
@@ -45,7 +46,9 @@ def find_property(property_id: str) -> Property:
         return PROPERTIES[property_id]
     except KeyError:
         known = ", ".join(sorted(PROPERTIES))
-        raise KeyError(f"no property {property_id!r}; there are {known}") from None
+        raise KeyError(
+            f"no property {property_id!r}{did_you_mean(property_id, PROPERTIES)}; there are {known}"
+        ) from None
 
 
 FORMULAS: tuple[Property, ...] = (*INVARIANTS, *STORED, *STEPS)
@@ -57,7 +60,9 @@ def find_formula(name: str) -> Property:
     for one in FORMULAS:
         if one.id == name:
             return one
-    raise KeyError(f"no property {name!r}; there are {', '.join(p.id for p in FORMULAS)}")
+    known = [one.id for one in FORMULAS]
+    near = did_you_mean(name, known)
+    raise KeyError(f"no property {name!r}{near}; there are {', '.join(known)}")
 
 
 def expected_in(one: Property, revision: Revision) -> tuple[str, frozenset[str] | None] | None:

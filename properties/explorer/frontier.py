@@ -7,7 +7,7 @@ before it once more.
 
 States of a level are in the order of their words, so of several shortest traces the one through the
 smallest words, then the system's first action, is reported.  `jobs` are threads here, since NumPy
-releases the interpreter lock; they change no result.  Without NumPy (`fencepost[frontier]`)
+releases the interpreter lock; they change no result.  Without NumPy (the extra `frontier`)
 importing this module fails.
 """
 

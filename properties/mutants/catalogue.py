@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from difflib import get_close_matches
 
 from fencepost.model.revision import Revision
 from fencepost.model.revisions import revisions
+from fencepost.model.revisions.near import did_you_mean
 from fencepost.properties.mutants.answers import ANSWERS
 from fencepost.properties.mutants.breaks import BREAKS
 from fencepost.properties.mutants.ghosts import GHOSTS
@@ -60,9 +60,8 @@ def find_mutant(name: str) -> Mutant:
     plain = name.removeprefix(PREFIX)
     if plain in MUTANTS:
         return MUTANTS[plain]
-    near = get_close_matches(plain, MUTANTS, n=3, cutoff=0.6)
-    meant = f"; did you mean {' or '.join(near)}?" if near else ""
-    raise KeyError(f"no mutant {plain!r}{meant} (`fencepost mutants --list` names all)")
+    near = did_you_mean(plain, MUTANTS)
+    raise KeyError(f"no mutant {plain!r}{near} (`fencepost mutants --list` names all)")
 
 
 def find_revision(name: str) -> Revision:

@@ -48,6 +48,10 @@ class CaseRow:
     message: str
     trace: str | None
 
+    def reason(self) -> str:
+        """Return the reason without details of this case; of a known failure the known one."""
+        return self.message.rpartition("known failure: ")[2] or "no reason is recorded"
+
 
 @dataclass(frozen=True, slots=True)
 class CertificateView:

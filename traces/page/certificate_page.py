@@ -163,7 +163,7 @@ def _reasons(
         for case in held.cases:
             if case.outcome == outcome:
                 place = places.get((number, case.trace)) if case.trace is not None else None
-                by_reason.setdefault(_reason(case), []).append(
+                by_reason.setdefault(case.reason(), []).append(
                     {
                         "id": case.id,
                         "anchor": _anchor(number, case),
@@ -178,8 +178,3 @@ def _reasons(
             total = sum(len(cases) for _, cases in reasons)
             found.append({"outcome": outcome, "total": total, "reasons": reasons})
     return found
-
-
-def _reason(case: CaseRow) -> str:
-    """Return the reason without details of the one case; of a known failure the known reason."""
-    return case.message.rpartition("known failure: ")[2] or "no reason is recorded"

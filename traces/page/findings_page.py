@@ -26,7 +26,7 @@ class FindingEntry:
 
 @dataclass(frozen=True, slots=True)
 class FindingSection:
-    """Findings of one kind; `outcome`: the word that colours them."""
+    """Findings of one kind; `title`: what one of them is; `outcome`: the word that colours them."""
 
     title: str
     outcome: str

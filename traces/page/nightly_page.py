@@ -14,6 +14,7 @@ from typing import Any
 from fencepost.traces.files.causes import cause_sentence
 from fencepost.traces.page.trace_data import ShownTrace
 from fencepost.traces.page.trace_page import page_with_traces
+from fencepost.traces.text.words import plural
 
 _OUTCOMES = {0: "holds", 1: "violated"}
 _STATUSES = {
@@ -127,7 +128,7 @@ def _facts(document: Mapping[str, Any]) -> list[tuple[str, str]]:
         ("took", took),
         ("compared with", document["before"] or "no earlier night: all that is found is new"),
         ("bugs in the corpus", "there is no corpus here" if corpus is None else str(corpus)),
-        ("sent", f"{requests:,} requests"),
+        ("sent", plural(requests, "request")),
         ("seed", str(document["seed"])),
     ]
 

@@ -34,6 +34,8 @@ SCRIPTS = (
     "certificate.js",
     "main.js",
 )
+SITE_STYLES = ("base.css", "certificate.css", "site.css")
+SITE_SCRIPTS = ("site.js",)
 
 _NAMED = re.compile(r"https://[^\s()]*[^\s().,;:]|\bKAFKA-\d+\b|\bKIP-345\b")
 _ISSUE = "https://issues.apache.org/jira/browse/"
@@ -45,7 +47,19 @@ _ADDRESS = {
 
 def page(template: str, title: str, data: Mapping[str, Any], **values: Any) -> str:
     """Render a page.  `data`: for the script; `values`: text for the template."""
-    style, script = _joined(STYLES), _script()
+    embedded = Markup(_embedded(data))  # noqa: S704  (no < is left in it)
+    return _rendered(template, title, STYLES, SCRIPTS, data=embedded, **values)
+
+
+def site_page(template: str, title: str, **values: Any) -> str:
+    """Render a page of a site: without a viewer of traces, with links to its neighbours."""
+    return _rendered(template, title, SITE_STYLES, SITE_SCRIPTS, **values)
+
+
+def _rendered(
+    template: str, title: str, styles: tuple[str, ...], scripts: tuple[str, ...], **values: Any
+) -> str:
+    style, script = _joined(styles), _script(scripts)
     policy = "; ".join(
         [
             "default-src 'none'",
@@ -64,7 +78,6 @@ def page(template: str, title: str, data: Mapping[str, Any], **values: Any) -> s
             policy=policy,
             style=Markup(style),  # noqa: S704  (our own file)
             script=Markup(script),  # noqa: S704
-            data=Markup(_embedded(data)),  # noqa: S704  (no < is left in it)
             **values,
         )
     )
@@ -96,8 +109,8 @@ def _joined(names: tuple[str, ...]) -> str:
 
 
 @cache
-def _script() -> str:
-    return f'\n(() => {{\n"use strict";{_joined(SCRIPTS)}}})();\n'
+def _script(names: tuple[str, ...]) -> str:
+    return f'\n(() => {{\n"use strict";{_joined(names)}}})();\n'
 
 
 def _hash(text: str) -> str:

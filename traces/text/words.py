@@ -22,11 +22,12 @@ NEW_ID = "a new id"
 CLOSED = "connection closed"
 _MADE_UP = re.compile(r"(?:\x00|\\x00|\\u0000)[\w-]+")
 _DEFAULT_GROUP = "g"
+_LONGEST, _SHOWN = 120, 40
 
 
 def plural(number: int, word: str) -> str:
-    """`1 case`, `2 cases`."""
-    return f"{number} {word}" if number == 1 else f"{number} {word}s"
+    """`1 case`, `2,000 cases`."""
+    return f"{number:,} {word}" if number == 1 else f"{number:,} {word}s"
 
 
 def one_line(text: str) -> str:
@@ -47,10 +48,21 @@ def member(member_id: Any, names: Names) -> str:
 
 
 def quoted(value: Any) -> str:
-    """Return a string in quotes with control characters escaped; null for None."""
+    """Return a string in quotes with control characters escaped, a long one cut; null for None."""
     if value is None:
         return "null"
-    return '"' + "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in str(value)) + '"'
+    kept, rest = _cut(str(value))
+    return '"' + "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in kept) + f'"{rest}'
+
+
+def _cut(text: str) -> tuple[str, str]:
+    """Return a text and ""; of a long one its beginning, and how many characters it has.
+
+    An id may have thousands.
+    """
+    if len(text) <= _LONGEST:
+        return text, ""
+    return f"{text[:_SHOWN]}…", f" ({len(text):,} characters)"
 
 
 def decoded(value: Any) -> str:
@@ -150,7 +162,7 @@ def _caller(body: Body, names: Names) -> list[str]:
     said = [f"member {member(body['memberId'], names)}"] if "memberId" in body else []
     instance = body.get("groupInstanceId") or body.get("memberName")
     if instance is not None:
-        said.append(f"instance {instance}")
+        said.append(f"instance {''.join(_cut(str(instance)))}")
     keys = ("generationId", "generationIdOrMemberEpoch")
     return [*said, *(f"generation {body[key]}" for key in keys if key in body)]
 
@@ -178,7 +190,9 @@ def _joined(body: Body, names: Names) -> list[str]:
 def _leaver(row: Body, names: Names) -> str:
     who = member(row.get("memberId"), names)
     instance = row.get("groupInstanceId")
-    return f"member {who}" if instance is None else f"member {who} of instance {instance}"
+    if instance is None:
+        return f"member {who}"
+    return f"member {who} of instance {''.join(_cut(str(instance)))}"
 
 
 def _partitions(body: Body) -> list[tuple[str, Body]]:

@@ -45,12 +45,25 @@ revision_option = click.option(
 )
 
 
-def report_option(help_text: str) -> Callable[[Any], Any]:
+def report_option(help_text: str, *, required: bool = False) -> Callable[[Any], Any]:
     """`--report DIR`, with what the command writes there."""
     return click.option(
         "--report",
+        required=required,
         type=click.Path(file_okay=False, path_type=Path),
         metavar="DIR",
+        help=help_text,
+    )
+
+
+def output_option(help_text: str, *, required: bool = False) -> Callable[[Any], Any]:
+    """`-o`, `--output FILE`: the one file to write."""
+    return click.option(
+        "-o",
+        "--output",
+        required=required,
+        type=click.Path(dir_okay=False, path_type=Path),
+        metavar="FILE",
         help=help_text,
     )
 

@@ -18,6 +18,7 @@ from fencepost.properties.mutants.departure import NEW, coordinator_of
 FORM = "kafka:VERSION[+old|+new][*NODES]"
 OLDEST, NEWEST = (2, 3, 0), (4, 3)
 _FORM = re.compile(r"(\d+)\.(\d+)\.(\d+)(?:\+(old|new))?(?:\*(\d+))?", re.ASCII)
+_MINOR = re.compile(r"\d+\.\d+", re.ASCII)
 _BOTH = ((3, 8), (3, 9))
 _NODES = range(2, 6)
 
@@ -76,8 +77,10 @@ def parse_kafka_version(text: str) -> KafkaVersion:
     """`4.3.0`, `3.9.1+new`.  Raises KafkaVersionError."""
     found = _FORM.fullmatch(text)
     if found is None:
+        near = f" (did you mean kafka:{text}.0?)" if _MINOR.fullmatch(text) else ""
         raise KafkaVersionError(
-            f"{text!r} is no version of Kafka; write {FORM}, as in kafka:4.3.0 or kafka:3.9.1+new"
+            f"{text!r} is no version of Kafka{near}; write {FORM}, "
+            "as in kafka:4.3.0 or kafka:3.9.1+new"
         )
     number = (int(found[1]), int(found[2]), int(found[3]))
     if number < OLDEST or number[:2] > NEWEST:

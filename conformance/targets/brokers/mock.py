@@ -39,6 +39,7 @@ from fencepost.conformance.targets.brokers.started import (
 from fencepost.conformance.targets.target import Hints, ScopeNeeds
 from fencepost.conformance.targets.tcp.admin import DEADLINES, Deadlines
 from fencepost.conformance.targets.tcp.tcp import TcpTarget
+from fencepost.traces.text.install import pip_install
 
 SETTINGS: Mapping[str, int | None] = {
     "group.initial.rebalance.delay.ms": 3000,
@@ -60,9 +61,7 @@ async def mock_server(start_s: float = _START_S) -> AsyncIterator[tuple[str, str
     Raises TargetUnavailableError.  It has ended when the context has.
     """
     if importlib.util.find_spec("confluent_kafka") is None:
-        raise TargetUnavailableError(
-            "The mock needs confluent-kafka: pip install 'fencepost[mock]'"
-        )
+        raise TargetUnavailableError(f"The mock needs confluent-kafka: {pip_install('mock')}")
     with tempfile.TemporaryFile() as log:
         process = await asyncio.create_subprocess_exec(
             sys.executable,

@@ -80,6 +80,32 @@ def test_help_has_one_line_for_each_command(group: click.Group) -> None:
         )
 
 
+def test_no_line_of_help_is_cut_at_80_columns() -> None:
+    width = max(map(len, fencepost.commands)) + 4
+    for section in fencepost.sections.values():
+        for stub in section:
+            assert width + len(stub.short_help or "") <= 80, stub.name
+
+
+def test_every_command_tells_its_exit_codes_within_80_columns() -> None:
+    for group, names in ((fencepost, ()), (corpus_group, ("corpus",))):
+        for name in group.commands.keys() - {"bench"}:
+            lines = (
+                CliRunner().invoke(fencepost, [*names, name, "--help"], terminal_width=80).output
+            )
+            told = lines.partition("Exit codes:\n")[2].splitlines()
+            assert [line.split()[0] for line in told[-3:]] == ["64", "69", "70"], name
+            assert told[0].split()[0] == "0"
+            assert max(map(len, told)) <= 80, name
+
+
+def test_one_file_to_write_is_o_or_output_everywhere() -> None:
+    for name, stub in STUBS:
+        for parameter in stub.load().params:
+            if {"-o", "--output"} & {*parameter.opts}:
+                assert (parameter.opts, parameter.metavar) == (["-o", "--output"], "FILE"), name
+
+
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -101,7 +127,15 @@ def test_a_command_imports_nothing_heavy_that_it_does_not_need(arguments: tuple[
 def test_help_imports_no_command() -> None:
     room = "fencepost.conformance."
     assert {name for name in imported("--help") if name.startswith(room)} == {
-        room + name for name in ("cli", "cli.cli", "cli.lazy_group", "runtime", "runtime.errors")
+        room + name
+        for name in (
+            "cli",
+            "cli.cli",
+            "cli.exit_codes",
+            "cli.lazy_group",
+            "runtime",
+            "runtime.errors",
+        )
     }
 
 

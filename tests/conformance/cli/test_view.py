@@ -101,7 +101,7 @@ def test_a_fuzz_run_has_its_page(tmp_path: Path, capsys: pytest.CaptureFixture[s
     page = tmp_path / "page.html"
     assert view(capsys, str(tmp_path / "fuzz.json"), "-o", str(page)) == f"{page}: 1 fuzz run"
     text = page.read_text("utf-8")
-    assert "1 violations, 1 flaky violations, 1 known failures" in text
+    assert "1 violation, 1 flaky violation, 1 known failure" in text
     assert re.search(r'<a href="#trace-[^"]+">a shape</a>', text)
     assert "<h3>another</h3>" in text, "its trace isn't there"
     assert "failed in 1 of 3 more runs" in text

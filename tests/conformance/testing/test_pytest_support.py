@@ -183,7 +183,7 @@ def test_the_documented_lines_are_about_ten() -> None:
 
 @pytest.mark.skipif(not DOCUMENT.is_file(), reason="needs the documents of the checkout")
 @pytest.mark.skipif(
-    importlib.util.find_spec("confluent_kafka") is None, reason="needs fencepost[mock]"
+    importlib.util.find_spec("confluent_kafka") is None, reason="needs the extra mock"
 )
 def test_pasted_into_an_empty_project_they_show_what_is_wrong_with_the_mock(
     tmp_path: Path,

@@ -42,7 +42,7 @@ def test_a_revision_is_its_base_and_its_differences(name: str) -> None:
     "name", ["", "kafka", "kafka-2.2", "kafka-3.10", "kafka-3", "kafka-x.1", "KIP-345"]
 )
 def test_an_unknown_name_is_refused_with_what_there_is(name: str) -> None:
-    with pytest.raises(KeyError, match=f"no revision '{name}'; there are kafka-4, kip-345"):
+    with pytest.raises(KeyError, match=f"no revision '{name}'.*; there are kafka-4, kip-345"):
         revisions.find(name)
 
 

@@ -18,9 +18,9 @@ def text() -> str:
     )
     bare = FindingEntry("no trace", "JOIN-PENDING", "SHOULD", "Another.", "seen 2 times", None)
     groups = [
-        FindingSection("violations", "fail", [told]),
-        FindingSection("flaky ones", "unknown", []),
-        FindingSection("known failures", "known-failure", [bare]),
+        FindingSection("violation", "fail", [told]),
+        FindingSection("flaky one", "unknown", []),
+        FindingSection("known failure", "known-failure", [bare]),
     ]
     traces = {"traces/a.json": finding("full-group")}
     return findings_page("mock: 1 violation", "violated", [("seed", "0")], groups, traces)
@@ -29,7 +29,7 @@ def text() -> str:
 def test_findings_are_told_by_kind_and_open_their_traces(open_page: Open, text: str) -> None:
     page = open_page(text)
     expect(page.locator("h1:visible")).to_have_text("mock: 1 violation")
-    assert page.locator("h2:visible").all_inner_texts() == ["1 violations", "1 known failures"]
+    assert page.locator("h2:visible").all_inner_texts() == ["1 violation", "1 known failure"]
     assert page.get_by_role("link", name="no trace").count() == 0
     page.get_by_role("link", name="a shape").click()
     expect(page.locator("article h2").first).to_contain_text("GROUP_MAX_SIZE_REACHED")

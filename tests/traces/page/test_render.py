@@ -100,3 +100,8 @@ def test_a_case_that_failed_before_its_rule_says_so(rule: str, before: bool) -> 
     text = certificate_page([document], [{TRACE: finding("restart-session")}])
     assert ("fail before its rule: HEARTBEAT-STABLE/restart-session" in text) is before
     assert ('<span class="soft">failed before its rule</span>' in text) is before
+
+
+def test_several_traces_are_named_with_their_lengths() -> None:
+    text = finding_page("parked-sync", "full-group")
+    assert len(re.findall(r'<span class="count">\d+ steps</span>', text)) == 2

@@ -21,6 +21,7 @@ from fencepost.traces.audit.operations.operator_rows import Cause
 from fencepost.traces.audit.operations.operator_words import seconds
 from fencepost.traces.page.render import page
 from fencepost.traces.pipeline.logs.metrics import UP_TO_MS, Metrics
+from fencepost.traces.text.words import plural
 
 _INK = "#7a7a85"
 _COLOURS = ("#3b7dd8", "#e08a1e", "#2a9d76", "#b3589a", "#c94f4f", "#6f62c9", "#8a8f3c", _INK)
@@ -56,7 +57,7 @@ def metrics_page(metrics: Metrics, name: str) -> str:
         ("Members fenced", f"{totals['fenced']:,}"),
         ("Thrown out alive", f"{totals['thrown_out']:,}"),
         ("Deployments", f"{totals['deployments']:,}, {_each(totals)}"),
-        ("Static membership would have avoided", f"{totals['static_avoids']:,} rebalances"),
+        ("Static membership would have avoided", plural(totals["static_avoids"], "rebalance")),
         ("A longer session timeout", f"{totals['longer_session_avoids']:,}"),
         ("No LeaveGroup from static members", f"{totals['no_leave_avoids']:,}"),
     ]

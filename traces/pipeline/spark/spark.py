@@ -26,6 +26,7 @@ from fencepost.traces.pipeline.spark.frontiers_spark import SparkFrontiers
 from fencepost.traces.pipeline.storage.archive import write_archive
 from fencepost.traces.pipeline.storage.ddl import ddl
 from fencepost.traces.pipeline.storage.location import Place
+from fencepost.traces.text.install import pip_install
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -103,7 +104,7 @@ def spark_session(
         from pyspark.sql import SparkSession  # noqa: PLC0415  (an extra)
     except ImportError as error:
         raise SparkUnavailableError(
-            f"PySpark can't be imported ({error}): pip install 'fencepost[spark]'"
+            f"PySpark can't be imported ({error}): {pip_install('spark')}"
         ) from error
     builder: Any = SparkSession.builder.appName("fencepost")
     where = master or (None if submitted else "local[*]")

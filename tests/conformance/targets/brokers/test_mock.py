@@ -241,7 +241,7 @@ async def test_no_process_outlives_a_parent_that_was_killed() -> None:
 
 async def test_without_the_extra_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
-    with pytest.raises(TargetUnavailableError, match=r"pip install 'fencepost\[mock\]'"):
+    with pytest.raises(TargetUnavailableError, match=r"pip install '\.\[mock\]'"):
         async with MockTarget():
             pass
 

@@ -96,7 +96,7 @@ def test_pyspark_missing_is_said_with_the_remedy(
     java(tmp_path, 'openjdk version "17.0.1"')
     monkeypatch.setitem(sys.modules, "pyspark", None)
     monkeypatch.setitem(sys.modules, "pyspark.sql", None)
-    remedy = r"pip install 'fencepost\[spark\]'"
+    remedy = r"pip install '\.\[spark\]'"
     with pytest.raises(SparkUnavailableError, match=remedy), spark_session():
         pass
 

@@ -1,0 +1,137 @@
+"""Look for what fencepost can use: tools, extras, the cache, ports; and say what each is for."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import sys
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+from fencepost.conformance.runtime.errors import TargetUnavailableError
+from fencepost.conformance.runtime.signals import run
+from fencepost.conformance.runtime.toolchain.cache import VARIABLE, cache_folder
+from fencepost.conformance.runtime.toolchain.child import free_ports
+from fencepost.conformance.runtime.toolchain.tools import find_tool, run_tool
+from fencepost.traces.text.install import pip_install
+
+_VERSION_S = 30.0
+_PYTHON = (3, 11)
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """Something that fencepost can use.
+
+    `what_for`: who needs it.  `always`: whether every command does.  `look`: returns what was
+    found; raises TargetUnavailableError that says what is wrong, and the remedy.
+    """
+
+    name: str
+    what_for: str
+    look: Callable[[], str]
+    always: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What a check found: a version or a place, or what is wrong and the remedy."""
+
+    check: Check
+    found: str
+    is_there: bool
+
+
+def examine(check: Check) -> Finding:
+    """Make a check."""
+    try:
+        return Finding(check, check.look(), is_there=True)
+    except TargetUnavailableError as error:
+        return Finding(check, str(error), is_there=False)
+
+
+def _python() -> str:
+    if sys.version_info[:2] < _PYTHON:
+        raise TargetUnavailableError(f"Python {sys.version.split()[0]}: install 3.11 or later")
+    return f"Python {sys.version.split()[0]}, {sys.executable}"
+
+
+def _tool(name: str, argument: str, pattern: str, least: tuple[int, ...], remedy: str) -> str:
+    """The version and the path of a program.  Raises TargetUnavailableError."""
+    path = find_tool(name, remedy)
+    said = run(run_tool([path, argument], _VERSION_S, Path.cwd()))
+    found = re.search(pattern, said)
+    if found is None:
+        raise TargetUnavailableError(f"{path} doesn't tell its version: {remedy}")
+    if tuple(map(int, found[1].split("."))) < least:
+        raise TargetUnavailableError(f"{path} is {found[1]}: {remedy}")
+    return f"{found[1]}, {path}"
+
+
+def _java() -> str:
+    remedy = "install Java 17 or later (Debian: openjdk-17-jre-headless)"
+    return _tool("java", "-version", r'version "(?:1\.)?(\d+)', (17,), remedy)
+
+
+def _maven() -> str:
+    return _tool("mvn", "-version", r"Apache Maven (\d+\.\d+)", (3,), "install Maven")
+
+
+def _go() -> str:
+    remedy = "install Go 1.26 or later (Debian: golang)"
+    return _tool("go", "version", r"go(\d+\.\d+)", (1, 26), remedy)
+
+
+def _extra(name: str, module: str, package: str) -> Callable[[], str]:
+    def look() -> str:
+        if importlib.util.find_spec(module) is None:
+            raise TargetUnavailableError(f"{package} is missing: {pip_install(name)}")
+        try:
+            return f"{package} {version(package)}"
+        except PackageNotFoundError:  # copied, not installed
+            return package
+
+    return look
+
+
+def _cache() -> str:
+    folder = cache_folder()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+        kinds = sorted(path.name for path in folder.iterdir() if path.is_dir())
+    except OSError as error:
+        raise TargetUnavailableError(
+            f"{folder} can't be written ({error.strerror}): name another folder in {VARIABLE}"
+        ) from error
+    return f"{folder}, has {', '.join(kinds) or 'nothing yet'}"
+
+
+def _ports() -> str:
+    try:
+        (port,) = free_ports(1)
+    except OSError as error:
+        raise TargetUnavailableError(
+            f"no port of 127.0.0.1 can be used ({error.strerror}): allow it"
+        ) from error
+    return f"such as 127.0.0.1:{port}"
+
+
+CHECKS = (
+    Check("python", "everything", _python, always=True),
+    Check("java", "kafka:VERSION, tests on brokers, Spark", _java),
+    Check("maven", "kafka:VERSION, its first start", _maven),
+    Check("go", "kfake, its first start", _go),
+    Check("mock", "the target mock", _extra("mock", "confluent_kafka", "confluent-kafka")),
+    Check("prove", "fencepost prove", _extra("prove", "z3", "z3-solver")),
+    Check("corpus", "fencepost corpus", _extra("corpus", "pyarrow", "pyarrow")),
+    Check("spark", "fencepost corpus --engine spark", _extra("spark", "pyspark", "pyspark")),
+    Check("frontier", "fencepost bench explore", _extra("frontier", "numpy", "numpy")),
+    Check("cache", "brokers that are started here", _cache),
+    Check("ports", "brokers that are started here, serve", _ports),
+)
+"""All that is looked for, in the order in which it is shown."""

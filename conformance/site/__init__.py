@@ -1,0 +1,1 @@
+"""The results site: certificates of many targets as one static site."""

@@ -1,0 +1,243 @@
+"""Read certificates for the results site, in the order in which it shows them.
+
+Versions of one implementation that follow each other are a line: in it a bug comes and goes.
+Kafka's two coordinators are two lines, and so is a cluster.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+from fencepost.conformance.targets.brokers.kafka_version import (
+    KafkaVersionError,
+    parse_kafka_version,
+)
+from fencepost.model.revision import Revision
+from fencepost.model.table.table import Level
+from fencepost.properties.mutants.catalogue import find_revision
+from fencepost.traces.files.bad_input import BadInputError
+from fencepost.traces.files.bounded import read_json
+from fencepost.traces.page.certificate_data import (
+    FAILED,
+    CaseRow,
+    CertificateView,
+    is_certificate,
+    read_certificate,
+)
+
+_FILE = "certificate.json"
+_KAFKA = "kafka:"
+
+
+class Subject(Enum):
+    """What a certificate is about.  Client libraries will be another."""
+
+    COORDINATOR = "coordinator"
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """A certificate in the site.
+
+    `slug`: its name in addresses.  `family`: the implementation.  `line`: the versions among which
+    it stands, and `label` its name there.  `folder`: where its traces are looked for.
+    """
+
+    subject: Subject
+    slug: str
+    family: str
+    line: str
+    label: str
+    view: CertificateView
+    revision: Revision
+    document: Mapping[str, Any]
+    folder: Path
+    cases: Mapping[str, CaseRow] = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "cases", {case.id: case for case in self.view.cases})
+
+    @property
+    def name(self) -> str:
+        """The target, as `certify` takes it."""
+        return self.view.target
+
+    def counts(self) -> Counter[str]:
+        """The number of cases by outcome."""
+        return Counter(case.outcome for case in self.view.cases)
+
+    def tone(self) -> str:
+        """How it looks at first sight: `holds`, `known-failure`, `unknown` or `violated`.
+
+        It only holds if none of its known failures breaks a MUST.
+        """
+        broken = any(c.outcome in FAILED and c.level == Level.MUST.value for c in self.view.cases)
+        return "known-failure" if self.view.verdict == "holds" and broken else self.view.verdict
+
+    def summary(self) -> str:
+        """E.g. `passes 278 of 299; 18 known failures`."""
+        counts = self.counts()
+        said = [
+            f"{counts[outcome]} {word}{'' if counts[outcome] == 1 else 's'}"
+            for outcome, word in (
+                ("fail", "failure"),
+                ("known-failure", "known failure"),
+                ("stale-known-failure", "stale known failure"),
+            )
+            if counts[outcome]
+        ]
+        said += [f"{counts['unknown']} unknown"] if counts["unknown"] else []
+        return "; ".join([f"passes {counts['pass']} of {counts.total()}", *said])
+
+
+class _Case(msgspec.Struct):
+    """What the site needs of a case."""
+
+    id: str
+    outcome: Literal[
+        "pass", "fail", "known-failure", "stale-known-failure", "unsupported", "unknown", "skipped"
+    ]
+    level: Literal["MUST", "SHOULD", "MAY"] | None = None
+    message: str = ""
+    why: str = ""
+    trace: str | None = None
+    rules: list[str] = []
+    notes: list[str] = []
+
+
+class _Rules(msgspec.Struct):
+    missed: list[str]
+    unreachable: dict[str, str]
+    covered: list[str] | None = None
+
+
+class _Certificate(msgspec.Struct):
+    """What the site needs of a certificate, of either kind."""
+
+    target: str
+    implementation: str
+    version: str
+    revision: str
+    verdict: Literal["holds", "violated", "unknown"]
+    rules: _Rules
+    cases: list[_Case]
+    summary: str = ""
+
+
+class CertificateError(BadInputError):
+    """A file holds no certificate that the site can show; `str()` names it and the remedy."""
+
+
+def read_results(paths: Sequence[Path]) -> list[Result]:
+    """Read certificates: files, folders of `certify --report`, or folders of certificates.
+
+    Raises CertificateError, DocumentError.
+    """
+    held = [(path, _document(path)) for path in _files(paths)]
+    targets = Counter(document["target"] for _, document in held)
+    found = [
+        _result(path, document, shared=targets[document["target"]] > 1) for path, document in held
+    ]
+    seen: dict[str, Path] = {}
+    for (path, _), result in zip(held, found, strict=True):
+        if result.slug in seen:
+            raise CertificateError(
+                f"{path}: {seen[result.slug]} is a certificate of {result.name} "
+                f"{result.view.made}, too; give one of them"
+            )
+        seen[result.slug] = path
+    return sorted(found, key=_order)
+
+
+def _files(paths: Iterable[Path]) -> Iterable[Path]:
+    for path in paths:
+        if not path.is_dir():
+            yield path
+        elif (path / _FILE).is_file():
+            yield path / _FILE
+        elif inner := sorted(path.glob("*.json")):
+            yield from inner
+        else:
+            raise CertificateError(
+                f"{path}: holds no {_FILE} and no other JSON file; name a folder of "
+                "`fencepost certify --report`, or of certificates"
+            )
+
+
+def _document(path: Path) -> dict[str, Any]:
+    """Read a file; what the site needs of it is there and has the right form."""
+    document = read_json(path)
+    if not is_certificate(document):
+        raise CertificateError(
+            f"{path}: is no certificate; `fencepost certify TARGET --report DIR` writes one"
+        )
+    cases = document.get("cases")
+    if isinstance(cases, Mapping):
+        rows = [{**row, "id": i} if isinstance(row, Mapping) else row for i, row in cases.items()]
+    else:
+        rows = cases
+    try:
+        msgspec.convert({**document, "cases": rows}, _Certificate)
+        find_revision(document["revision"])
+    except msgspec.ValidationError as error:
+        raise CertificateError(f"{path}: is no certificate: {error}") from None
+    except KeyError as error:
+        raise CertificateError(f"{path}: $.revision: {error.args[0]}") from None
+    return dict(document)
+
+
+def _result(path: Path, document: Mapping[str, Any], *, shared: bool) -> Result:
+    """`shared`: other certificates are of the same target, in another version."""
+    target, version = document["target"], document["version"]
+    family, line, label = _place(document)
+    revision = find_revision(document["revision"])
+    return Result(
+        subject=Subject.COORDINATOR,
+        slug=slug(f"{target} {version}" if shared else target),
+        family=family,
+        line=line,
+        label=label,
+        view=read_certificate(document, revision),
+        revision=revision,
+        document=document,
+        folder=path.parent,
+    )
+
+
+def _place(document: Mapping[str, Any]) -> tuple[str, str, str]:
+    """The family of a certificate, its line, and its name there."""
+    target, made = document["target"], document["implementation"] or document["target"]
+    if target.startswith(_KAFKA):
+        try:
+            kafka = parse_kafka_version(target.removeprefix(_KAFKA))
+        except KafkaVersionError:  # a later release than this fencepost knows
+            return made, made, target
+        coordinator = "new" if kafka.has_new_coordinator else "old"
+        nodes = f", {kafka.nodes} nodes" if kafka.nodes > 1 else ""
+        return made, f"{coordinator} coordinator{nodes}", kafka.release
+    return made, made, document["version"] or target
+
+
+def slug(text: str) -> str:
+    """A name for addresses and files, such as `kafka-4.3.0` of `kafka:4.3.0`."""
+    return re.sub(r"[^A-Za-z0-9.+_-]+", "-", text.replace("*", "x")).strip("-.")[:200]
+
+
+def _order(result: Result) -> tuple[Any, ...]:
+    """Kafka first, by coordinator, nodes and version; then the others by name and version."""
+    numbers = [
+        (0, int(part), "") if part.isdigit() else (1, 0, part)
+        for part in re.split(r"(\d+)", result.label)
+    ]
+    alone = "nodes" not in result.line
+    is_old = result.line.startswith("old")
+    is_kafka = result.name.startswith(_KAFKA)
+    return not is_kafka, result.family, not alone, not is_old, result.line, numbers, result.slug

@@ -1,0 +1,36 @@
+"""Counts and ids in words: plurals are right, and an id of thousands of characters is cut."""
+
+from __future__ import annotations
+
+import pytest
+
+from fencepost.traces.text.words import answer_words, plural, quoted, request_words
+
+
+@pytest.mark.parametrize(
+    ("number", "said"), [(0, "0 cases"), (1, "1 case"), (2, "2 cases"), (4000, "4,000 cases")]
+)
+def test_a_plural(number: int, said: str) -> None:
+    assert plural(number, "case") == said
+
+
+def test_a_long_id_is_cut_and_a_usual_one_is_not() -> None:
+    usual = "consumer-orders-1-6b1f6e1c-0c0c-4b4e-8a6b-1f1e1d1c1b1a"
+    assert quoted(usual) == f'"{usual}"'
+    assert quoted("x" * 5000) == f'"{"x" * 40}…" (5,000 characters)'
+    assert quoted("\n" * 200).startswith('"\\x0a\\x0a')
+
+
+def test_no_field_of_a_request_or_an_answer_says_thousands_of_characters() -> None:
+    long = "y" * 5000
+    rows = [{"memberId": long, "groupInstanceId": long, "errorCode": 0}]
+    body = {"groupId": long, "memberId": long, "groupInstanceId": long, "generationId": 1}
+    told = [
+        request_words("Heartbeat", 4, body, {}),
+        request_words("LeaveGroup", 4, {"groupId": "g", "members": rows}, {}),
+        answer_words("LeaveGroup", {"errorCode": 0, "members": rows}, {}),
+        answer_words("JoinGroup", {"errorCode": 25, "memberId": long}, {}),
+        answer_words("JoinGroup", {"errorCode": 0, "memberId": long, "leader": "z" * 5000}, {}),
+    ]
+    assert max(map(len, told)) < 400
+    assert all("(5,000 characters)" in said for said in told)

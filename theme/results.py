@@ -1,0 +1,14 @@
+"""A hook of MkDocs: the results site, made of `docs/certificates/`, beside the documentation."""
+
+from pathlib import Path
+from typing import Any
+
+FOLDER = "results"
+"""Where it lies in the site; docs/brokers/results.md links to it."""
+
+
+def on_post_build(config: Any) -> None:
+    """Write it.  Needs fencepost installed, as `tox -e docs` has it."""
+    from fencepost.conformance.site.site import write_site  # noqa: PLC0415  (mkdocs loads hooks early)
+
+    write_site([Path(config.docs_dir) / "certificates"], Path(config.site_dir) / FOLDER)
