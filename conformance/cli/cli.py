@@ -62,6 +62,7 @@ _SECTIONS = {
             "convert:shrink_command",
             "Write the smallest trace that still fails on a target.",
         ),
+        Stub("schema", "schema:schema_command", "Print a JSON schema; without a NAME, list them."),
         Stub("adopt", "convert:adopt_command", "Add a trace to the regression corpus."),
         Stub("corpus", "corpus:corpus_group", "Generate and check traces by the million."),
     ),

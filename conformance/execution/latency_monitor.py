@@ -53,6 +53,9 @@ _CALM_S = 2.0
 
 _UNKNOWN_MEMBER_ID = 25
 
+CONTROL_APIS = ("JoinGroup", "SyncGroup", "Heartbeat")
+"""What a target must have to be measured."""
+
 
 @dataclass(frozen=True, slots=True)
 class TimerRound:
