@@ -4,6 +4,10 @@ import (
 	"slices"
 )
 
+func newGroup() *group {
+	return &group{instances: map[string]*member{}, pending: map[string]*timer{}}
+}
+
 func (m *member) supports(name string) bool {
 	return slices.ContainsFunc(m.protocols, func(p protocol) bool { return p.Name == name })
 }
@@ -202,6 +206,7 @@ func (c *Coordinator) complete(g *group) {
 		g.leader = parked[0].id
 	}
 	for _, m := range g.members {
+		m.owesSync = false // of an earlier generation
 		c.startSession(g, m, m.session)
 	}
 	for _, m := range parked {

@@ -25,7 +25,7 @@ func (c *Coordinator) joinGroup(asked *ask) {
 			c.refuseJoin(asked, unknownMemberID)
 			return
 		}
-		g = &group{instances: map[string]*member{}, pending: map[string]*timer{}}
+		g = newGroup()
 		c.groups[asked.GroupID] = g
 	}
 	instance := asked.GroupInstanceID
@@ -142,7 +142,7 @@ func (c *Coordinator) replace(g *group, m *member, asked *ask) {
 	if m.sync != nil {
 		c.answerSync(m.sync, fencedInstanceID, g, nil)
 	}
-	m.id, m.join, m.sync = c.newID(*m.instance), nil, nil
+	m.id, m.join, m.sync, m.owesSync = c.newID(*m.instance), nil, nil, false
 	if oldLeader == oldID {
 		g.leader = m.id
 	}
@@ -315,7 +315,10 @@ func (c *Coordinator) mayCommit(asked *ask) int {
 	switch {
 	case g == nil && generation >= 0:
 		return illegalGeneration
-	case g == nil, generation < 0 && g.state == empty:
+	case g == nil:
+		c.groups[asked.GroupID] = newGroup()
+		return none
+	case generation < 0 && g.state == empty:
 		return none
 	case generation < 0 && asked.MemberID == "" && asked.GroupInstanceID == nil:
 		return unknownMemberID

@@ -306,7 +306,10 @@ export class Coordinator {
     g.state = "Completing";
     g.protocol = g.vote();
     if (!g.member(g.leader)?.join) g.leader = parked[0]!.id;
-    for (const m of g.members) this.startSession(g, m);
+    for (const m of g.members) {
+      m.owesSync = false; // of an earlier generation
+      this.startSession(g, m);
+    }
     for (const m of parked) {
       const request = m.join!;
       Object.assign(m, { join: null, isNew: false, owesSync: true });
@@ -382,7 +385,7 @@ export class Coordinator {
     const oldLeader = g.leader, leads = g.leader === m.id;
     if (m.join) this.answerJoin(m.join, Code.FENCED_INSTANCE_ID, m.id);
     if (m.sync) this.answerSync(m.sync, Code.FENCED_INSTANCE_ID);
-    Object.assign(m, { id: this.newId(m.instance!), join: null, sync: null });
+    Object.assign(m, { id: this.newId(m.instance!), join: null, sync: null, owesSync: false });
     if (leads) g.leader = m.id;
     m.take(request);
     this.startSession(g, m, m.isNew ? NEW_MEMBER_MS : m.session);
@@ -420,7 +423,7 @@ export class Coordinator {
     caller.sync = request;
     if (caller.id !== g.leader) return;
     g.state = "Stable";
-    for (const m of g.members) m.assignment = body.assignments.find((a) => a.memberId === m.id)?.assignment ?? "";
+    for (const m of g.members) m.assignment = body.assignments.findLast((a) => a.memberId === m.id)?.assignment ?? "";
     this.store(body.groupId, g); // then, not before, anybody is told
     for (const m of g.members) {
       if (!m.sync) continue;
@@ -479,6 +482,7 @@ export class Coordinator {
     const g = this.groups.get(body.groupId), generation = body.generationIdOrMemberEpoch;
     const instance = body.groupInstanceId ?? null;
     if (!g && generation >= 0) return version >= 9 ? Code.GROUP_ID_NOT_FOUND : Code.ILLEGAL_GENERATION;
+    if (!g) this.groups.set(body.groupId, new Group());
     if (!g || (generation < 0 && g.state === "Empty")) return Code.NONE;
     if (generation < 0 && body.memberId === "" && instance === null) return Code.UNKNOWN_MEMBER_ID;
     const code = g.validate(body.memberId, instance);
