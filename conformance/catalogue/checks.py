@@ -30,7 +30,7 @@ case = CASES.case
 _TOO_LONG = 2**31 - 1
 
 
-@case("COMMIT-TOPICS-UNKNOWN", "HEARTBEAT-STABLE")
+@case("COMMIT-TOPICS-UNKNOWN", "HEARTBEAT-STABLE", features=("missing-topics",))
 def missing_topic_in_every_state(s: Script) -> None:
     """A topic that doesn't exist is refused before group, sender and generation are looked at."""
     missing: dict[str, Any] = {"topic": "missing-t"}
@@ -43,7 +43,7 @@ def missing_topic_in_every_state(s: Script) -> None:
     s.beat("b")
 
 
-@case("COMMIT-TOPICS-UNKNOWN", "JOIN-PENDING")
+@case("COMMIT-TOPICS-UNKNOWN", "JOIN-PENDING", features=("missing-topics",))
 def missing_topic_in_an_empty_group(s: Script) -> None:
     """The same in an Empty group."""
     in_an_empty_group(s, commits(s, topic="missing-t"))

@@ -15,7 +15,7 @@ def by_hand(s: Script, offset: int = 1) -> None:
     s.commit("admin", offset=offset, member_id="", generation=-1, instance=None)
 
 
-@case("COMMIT-TOPICS-UNKNOWN")
+@case("COMMIT-TOPICS-UNKNOWN", features=("missing-topics",))
 def missing_topic(s: Script) -> None:
     """A topic that doesn't exist is refused before the group is looked at: nobody is fenced."""
     s.stable("A1")

@@ -18,6 +18,8 @@ from fencepost.conformance.plans.plan import GenerationOf, IdOf
 CASES = Registry()
 case = CASES.case
 
+_COMMITS = ("COMMIT-STABLE", "COMMIT-ILLEGAL-GENERATION", "COMMIT-UNKNOWN-MEMBER")
+
 _JOINS = range(10)
 _OLD_SYNCS = range(5)
 _TOO_LONG = 2**31 - 1
@@ -303,7 +305,7 @@ def legacy_leaves_in_every_version(s: Script) -> None:
     s.beat("a")
 
 
-@case("COMMIT-STABLE", "COMMIT-ILLEGAL-GENERATION", "COMMIT-UNKNOWN-MEMBER", "FETCH-ANYBODY")
+@case(*_COMMITS, "FETCH-ANYBODY", features=("missing-topics",))
 def commits_in_every_version(s: Script) -> None:
     """Every answer to a commit, in the form of its version; what is stored can be read in any."""
     s.stable("A1", "b")

@@ -41,6 +41,7 @@ from fencepost.conformance.execution.realtime_verdict import (
 from fencepost.conformance.execution.runner import CaseRun, CaseUnsupportedError, unmet_need
 from fencepost.conformance.plans.order import DELAY
 from fencepost.conformance.plans.plan import Case
+from fencepost.conformance.runtime.errors import needed_of_a_target
 from fencepost.conformance.runtime.event_loop import Turns, aside, side_by_side, timed
 from fencepost.conformance.targets.target import Configurable, Provenance, ScopeNeeds, Target
 from fencepost.model.coordinator import (
@@ -105,13 +106,14 @@ async def opened(target: Target, revision: Revision, options: Options) -> AsyncI
     Raises TargetUnavailableError.
     """
     async with target, AsyncExitStack() as stack:
-        async with target.scope("hello") as coordinator:
-            hello = await coordinator.hello()
-            config = (await coordinator.reset({})).config
-        controls = watched = None
-        if hello.clock == "real":
-            controls = Controls(hello, config, stack)
-            watched = await controls.first(target)
+        with needed_of_a_target():
+            async with target.scope("hello") as coordinator:
+                hello = await coordinator.hello()
+                config = (await coordinator.reset({})).config
+            controls = watched = None
+            if hello.clock == "real":
+                controls = Controls(hello, config, stack)
+                watched = await controls.first(target)
         yield OpenTarget(target, revision, hello, config, options, watched, controls)
 
 

@@ -56,6 +56,7 @@ _SECTIONS = {
     "In your tests": (
         Stub("serve", "serve:serve_command", "Run the model as a broker on a local TCP port."),
         Stub("adapter", "run:adapter_command", "Run the model as a program on stdin and stdout."),
+        Stub("schema", "schema:schema_command", "Print a JSON schema; without a NAME, list them."),
     ),
     "For contributors": (
         Stub("mutants", "mutants:mutants_command", "Run every engine on models broken on purpose."),

@@ -13,8 +13,9 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 
-from fencepost.conformance.execution.latency_monitor import Control, LagMeter
+from fencepost.conformance.execution.latency_monitor import CONTROL_APIS, Control, LagMeter
 from fencepost.conformance.plans.plan import LEAST_LAG_MS, times_for
+from fencepost.conformance.runtime.errors import TargetUnavailableError
 from fencepost.conformance.targets.target import Place, Placed, Target
 from fencepost.model.coordinator import AsyncCoordinator, Config, Hello
 
@@ -32,9 +33,17 @@ class Watched:
 
 
 class Controls:
-    """The controls of a target with a real clock; `stack` ends them."""
+    """The controls of a target with a real clock; `stack` ends them.
+
+    Raises TargetUnavailableError for a target without the APIs that a control needs.
+    """
 
     def __init__(self, hello: Hello, config: Config, stack: AsyncExitStack) -> None:
+        if missing := [api for api in CONTROL_APIS if api not in hello.apis]:
+            raise TargetUnavailableError(
+                f"{hello.implementation} has a real clock and no {missing[0]}: how late such a "
+                f"target is, is measured by {', '.join(CONTROL_APIS)}"
+            )
         self._hello = hello
         self._session_ms = times_for(config, lag_ms=1).short_session
         self._stack = stack

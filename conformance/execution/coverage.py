@@ -57,6 +57,7 @@ Allowed = Callable[[Feature, Hashable], bool]
 
 _DELAY, _SIZE = "group.initial.rebalance.delay.ms", "group.max.size"
 _FAILOVER = "failover"
+_NO_TOPIC = "COMMIT-TOPICS-UNKNOWN"
 _ROWS = {"LeaveGroup member": "LeaveGroup"}
 
 
@@ -72,6 +73,8 @@ def unreachable(revision: Revision, hello: Hello, configs: Sequence[Config]) -> 
             reasons[rule.id] = rule.defensive
         elif table.name == _FAILOVER and "restart" not in hello.features:
             reasons[rule.id] = "the target can't be made to fail over"
+        elif rule.id == _NO_TOPIC and "missing-topics" not in hello.features:
+            reasons[rule.id] = "the target has no topics that don't exist"
         elif api in revision.apis and api not in hello.apis:
             reasons[rule.id] = f"the target has no {api}"
         else:

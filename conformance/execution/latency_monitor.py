@@ -53,6 +53,9 @@ _CALM_S = 2.0
 
 _UNKNOWN_MEMBER_ID = 25
 
+CONTROL_APIS = ("JoinGroup", "SyncGroup", "Heartbeat")
+"""What a target must have to be measured."""
+
 
 @dataclass(frozen=True, slots=True)
 class TimerRound:
@@ -306,7 +309,7 @@ class Control:
         lag_ms = self.meter.lag_ms(began, time.monotonic())
         await asyncio.sleep(min(lag_ms / 1000, _LONGEST_LAG_S))
         body = await self._heartbeat(self._timed, group, member_id, 1)
-        fired = body["errorCode"] == _UNKNOWN_MEMBER_ID
+        fired = body.get("errorCode") == _UNKNOWN_MEMBER_ID
         return TimerRound(began, time.monotonic(), fired)
 
     async def _join(self, group: str) -> str:
@@ -320,8 +323,8 @@ class Control:
         )
         version = self._join_version
         body = await self._timed.ask("JoinGroup", version, message.to_body(version))
-        if body["errorCode"] != 0:
-            raise CoordinatorFailure(f"the control's JoinGroup was refused: {body['errorCode']}")
+        if (code := body.get("errorCode")) != 0:
+            raise CoordinatorFailure(f"the control's JoinGroup was refused: {code}")
         return str(body.get("memberId", ""))
 
     async def _sync(self, group: str, member_id: str) -> None:

@@ -34,13 +34,17 @@ _RARE = 12
 
 
 class About(NamedTuple):
-    """The sender of a request, the other members, their groups, and the target's settings."""
+    """The sender of a request, the other members, their groups, and the target's settings.
+
+    `no_topic`: the name of a topic that doesn't exist, or of any, where a target has all of them.
+    """
 
     who: str
     others: tuple[str, ...]
     home: str
     elsewhere: str
     config: Config
+    no_topic: str
 
 
 Draw = Callable[[Random, About], Any]
@@ -165,9 +169,11 @@ BOUNDARY_VALUES: tuple[BoundaryValue, ...] = (
         rare=True,
     ),
     BoundaryValue("topics", "none", _of(())),
-    BoundaryValue("topics", "missing", lambda r, _: (_commit("missing", r.randrange(9)),)),
+    BoundaryValue("topics", "missing", lambda r, about: (_commit(about.no_topic, r.randrange(9)),)),
     BoundaryValue(
-        "topics", "two", lambda r, _: (_commit("t", r.randrange(9)), _commit("missing", 1))
+        "topics",
+        "two",
+        lambda r, about: (_commit("t", r.randrange(9)), _commit(about.no_topic, 1)),
     ),
     BoundaryValue("topics", "offset 0", _of((_commit("t", 0),))),
     BoundaryValue("topics", "largest offset", _of((_commit("t", 2**63 - 1),))),

@@ -30,6 +30,7 @@ from fencepost.conformance.fuzz.plans import (
 from fencepost.conformance.fuzz.tally import Budget, FailureKey, OnTally, Tally
 from fencepost.conformance.plans.plan import Case
 from fencepost.conformance.runtime.cpu_time import started_s
+from fencepost.conformance.runtime.errors import TargetUnavailableError, needed_of_a_target
 from fencepost.conformance.runtime.event_loop import Window, aside, kept_up
 from fencepost.conformance.targets.target import Configurable, ScopeNeeds, Target
 from fencepost.model.coordinator import (
@@ -243,8 +244,13 @@ def suspects(victims: Iterable[CaseResult]) -> list[Case]:
 async def plan_context_of(target: Target, suite: OpenTarget) -> PlanContext:
     """What plans can be made for: a target's features, and the settings that it can be given.
 
-    Brokers that have these settings are started before the search.
+    Brokers that have these settings are started before the search.  Raises TargetUnavailableError.
     """
+    if "JoinGroup" not in suite.hello.apis:
+        raise TargetUnavailableError(
+            f"{target.name} has no JoinGroup, and plans are drawn of members that join; "
+            "`fencepost certify` tests what it has"
+        )
     configs: list[tuple[dict[str, int | None], Config]] = []
     virtual = suite.hello.clock == "virtual"
     if isinstance(target, Configurable) and not virtual:
@@ -263,10 +269,11 @@ async def plan_context_of(target: Target, suite: OpenTarget) -> PlanContext:
                 if all(config.get(key) == value for key, value in settings.items()):
                     configs.append((dict(settings), config))
     elif virtual:
-        async with target.scope("settings") as coordinator:
-            for settings in SETTINGS:
-                with contextlib.suppress(UnsupportedError):
-                    configs.append((dict(settings), (await coordinator.reset(settings)).config))
+        with needed_of_a_target():
+            async with target.scope("settings") as coordinator:
+                for settings in SETTINGS:
+                    with contextlib.suppress(UnsupportedError):
+                        configs.append((dict(settings), (await coordinator.reset(settings)).config))
     return PlanContext(
         suite.revision,
         suite.hello,

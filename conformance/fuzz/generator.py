@@ -269,9 +269,9 @@ class Drawer:
 
     def _about(self, who: str) -> About:
         home = self._cast.homes.get(who, "g")
-        return About(
-            who, self._cast.others(who), home, "h" if home == "g" else "g", self._cast.config
-        )
+        elsewhere = "h" if home == "g" else "g"
+        no_topic = "missing" if "missing-topics" in self._dry_run.hello.features else "u"
+        return About(who, self._cast.others(who), home, elsewhere, self._cast.config, no_topic)
 
     def _fields(self, who: str, kind: str) -> dict[str, Any]:
         """The fields that a correct client sends, whatever the version."""

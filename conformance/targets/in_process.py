@@ -44,13 +44,13 @@ class ModelCoordinator(Coordinator):
         self._seen: set[str] = set()
 
     def hello(self) -> Hello:
-        """Name the revision and its APIs; both features are supported."""
+        """Name the revision and its APIs; all features are supported."""
         return Hello(
             f"fencepost-model:{self._revision.name}",
             self._version,
             "virtual",
             dict(self._revision.apis),
-            frozenset({"restart", "disconnect"}),
+            frozenset({"restart", "disconnect", "missing-topics"}),
         )
 
     def reset(self, config: Config) -> Reset:

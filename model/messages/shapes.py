@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import base64
 import binascii
+import contextlib
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -167,6 +168,28 @@ class Message:
             unknown = min(set(body) - {name for _, name, *_ in carried})
             raise ShapeError(f"{path}{unknown}", f"is a field that version {version} doesn't have")
         return cls(**values)
+
+    @classmethod
+    def readable_part(cls, body: Mapping[str, Any]) -> dict[str, Any]:
+        """What of a body can be read: well-typed fields that some version of the message has.
+
+        So whoever looks at an answer that `from_body` refuses finds in it what it expects, or less.
+        """
+        kept: dict[str, Any] = {}
+        for _, form in wire_fields(cls):
+            if form.name not in body:
+                continue
+            value = body[form.name]
+            item = form.type.item if isinstance(form.type, ListOf) else form.type
+            if isinstance(value, list) and not isinstance(item, Scalar):
+                kept[form.name] = [item.readable_part(row) for row in value if type(row) is dict]
+            elif value is None and form.nullable is not None:
+                kept[form.name] = None
+            else:
+                with contextlib.suppress(ShapeError):
+                    _reader(form)(value, form.lowest, "")
+                    kept[form.name] = value
+        return kept
 
 
 Fields = tuple[tuple[str, Wire], ...]

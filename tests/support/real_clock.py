@@ -122,7 +122,8 @@ class RealClockModel(AsyncCoordinator):
 
     async def hello(self) -> Hello:
         """The model's, but its clock runs and nobody can restart it."""
-        return replace(self._inner.hello(), clock="real", features=frozenset({"disconnect"}))
+        hello = self._inner.hello()
+        return replace(hello, clock="real", features=hello.features - {"restart"})
 
     async def reset(self, config: Config) -> Reset:
         """Begin again; the settings are fixed, as a broker's."""

@@ -19,7 +19,7 @@ from fencepost.model.coordinator import CONFIG_DEFAULTS
 from fencepost.properties.mutants.departure import coordinator_of
 
 IMPLEMENTATION = "Apache Kafka"
-_FEATURES = frozenset({"disconnect", "restart"})
+_FEATURES = frozenset({"disconnect", "missing-topics", "restart"})
 
 
 class KafkaTarget(StartedTarget):

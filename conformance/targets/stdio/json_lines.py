@@ -24,6 +24,9 @@ def decode_line(line: bytes) -> dict[str, Any]:
     try:
         value = json.loads(line.decode(), parse_constant=_refuse)
         refuse_deep(value)
+        json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        raise LineError("has half of a surrogate pair, which is no text") from None
     except UnicodeDecodeError as error:
         raise LineError(f"is not UTF-8 ({error.reason} at byte {error.start})") from None
     except (RecursionError, TooDeepError):

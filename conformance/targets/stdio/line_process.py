@@ -58,7 +58,8 @@ class LineProcess:
             async with asyncio.timeout(within_s):
                 answer = await pipes.next_line()
         except TimeoutError:
-            raise LineProcessError(f"did not answer within {within_s:g} s") from None
+            silent = f"did not answer within {within_s:g} s{pipes.half_a_line()}"
+            raise LineProcessError(silent) from None
         if answer is None:
             raise LineProcessError(await self._how_it_ended())
         pipes.refuse_extra_lines(after=answer)
@@ -101,11 +102,12 @@ class LineProcess:
 
     async def _how_it_ended(self) -> str:
         if not await _within(END_S, self._pipes.exited):
-            return "closed its stdout instead of answering"
-        code = self._transport.get_returncode()
-        if code is not None and code < 0:
-            return f"was ended by signal {-code} instead of answering"
-        return f"exited with code {code} instead of answering"
+            how = "closed its stdout"
+        elif (code := self._transport.get_returncode()) is not None and code < 0:
+            how = f"was ended by signal {-code}"
+        else:
+            how = f"exited with code {code}"
+        return f"{how} instead of answering{self._pipes.half_a_line()}"
 
 
 class _Pipes(asyncio.SubprocessProtocol):
@@ -173,6 +175,12 @@ class _Pipes(asyncio.SubprocessProtocol):
             extra = f"wrote a line that nobody asked for: {shortened(self._lines[0])!r}"
             before = "" if after is None else f", after {shortened(after)!r}"
             raise LineProcessError(extra + before)
+
+    def half_a_line(self) -> str:
+        """What was written of a line that has no end, for the end of a sentence."""
+        if not self._partial:
+            return ""
+        return f"; it wrote {shortened(bytes(self._partial))!r}, without a newline behind it"
 
     def stop_reading(self) -> None:
         """Give up a stdout that is paused: its end would never be seen."""

@@ -68,7 +68,14 @@ class Ledger:
             )
         self._latest = at_ms
         body = row.get("body")
-        return Answer(request.id, at_ms, body, self._findings(request, body))
+        api = self._apis.get(request.api)
+        if body is None or api is None or not api.lowest <= request.version <= api.highest:
+            return Answer(request.id, at_ms, body)
+        try:
+            api.response.from_body(body, request.version)
+        except ShapeError as error:
+            return Answer(request.id, at_ms, api.response.readable_part(body), (str(error),))
+        return Answer(request.id, at_ms, body)
 
     def _end(self, request_id: str, how: str) -> Send:
         request = self._open.pop(request_id, None)
@@ -78,13 +85,3 @@ class Ledger:
             raise LedgerError(f"says that {request_id!r} is {how}, which {problem}")
         self._ended[request_id] = how
         return request
-
-    def _findings(self, request: Send, body: dict[str, Any] | None) -> tuple[str, ...]:
-        api = self._apis.get(request.api)
-        if body is None or api is None or not api.lowest <= request.version <= api.highest:
-            return ()
-        try:
-            api.response.from_body(body, request.version)
-        except ShapeError as error:
-            return (str(error),)
-        return ()

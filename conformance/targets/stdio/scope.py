@@ -64,7 +64,7 @@ class StdioCoordinator(AsyncCoordinator):
     async def hello(self) -> Hello:
         """What the program says of itself; asked once."""
         if self._hello is None:
-            self._hello = await self._ask("hello", _hello, protocol=PROTOCOL)
+            self._hello = await self._ask("hello", self._greeted, protocol=PROTOCOL)
             self._ledger = Ledger(self._apis, is_virtual=self._hello.clock == "virtual")
         return self._hello
 
@@ -76,7 +76,15 @@ class StdioCoordinator(AsyncCoordinator):
             self._ledger.reset()
             return Reset({**CONFIG_DEFAULTS, **reply["config"]}, dropped)
 
-        return await self._ask("reset", read, config=dict(config))
+        try:
+            return await self._ask("reset", read, config=dict(config))
+        except UnsupportedError as error:
+            if config:
+                raise
+            raise CoordinatorFailure(
+                f"{self._name} answers unsupported to a `reset` without settings, which every "
+                f"adapter must carry out: {error}"
+            ) from None
 
     async def send(self, request: Send) -> Sequence[Answer]:
         """Put a request on its way.  Raises ValueError for an id that was used before."""
@@ -133,6 +141,22 @@ class StdioCoordinator(AsyncCoordinator):
         else:
             await self._process.end()
 
+    def _greeted(self, reply: Json) -> Hello:
+        """What it says of itself; of its versions those that the judge knows, too."""
+        apis = {}
+        for name, (low, high) in reply["apis"].items():
+            if low > high:
+                raise LedgerError(f"advertises {name} from version {low} down to {high}")
+            if (api := self._apis.get(name)) is not None:
+                apis[name] = max(int(low), api.lowest), min(int(high), api.highest)
+        return Hello(
+            reply["implementation"],
+            reply["version"],
+            reply["clock"],
+            {name: bounds for name, bounds in apis.items() if bounds[0] <= bounds[1]},
+            frozenset(reply["features"]),
+        )
+
     def _dropped(self, reply: Json) -> Dropped:
         answers = self._ledger.take(reply["answers"])
         return Dropped(answers, self._ledger.drop(reply["dropped"]))
@@ -168,7 +192,10 @@ class StdioCoordinator(AsyncCoordinator):
         except LineError as error:
             raise await self._fail(line, f"the reply {error}", raw) from None
         except SchemaError as error:
-            problem = f"the reply is not adapter protocol {PROTOCOL}, at {error}"
+            problem = (
+                f"the reply is not adapter protocol {PROTOCOL}, at {error}; "
+                f"`fencepost schema adapter-protocol {name}.reply` says what it may be"
+            )
             raise await self._fail(line, problem, raw) from None
         if "unsupported" in reply:
             self.is_spent = spent_before
@@ -198,17 +225,3 @@ def _check_protocol(reply: Json) -> None:
     spoken = reply.get("protocol", PROTOCOL)
     if spoken != PROTOCOL:
         raise LedgerError(f"speaks protocol {shortened(spoken)}; this judge speaks {PROTOCOL}")
-
-
-def _hello(reply: Json) -> Hello:
-    apis = {name: (int(low), int(high)) for name, (low, high) in reply["apis"].items()}
-    for name, (low, high) in apis.items():
-        if low > high:
-            raise LedgerError(f"advertises {name} from version {low} down to {high}")
-    return Hello(
-        reply["implementation"],
-        reply["version"],
-        reply["clock"],
-        apis,
-        frozenset(reply["features"]),
-    )

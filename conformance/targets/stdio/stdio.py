@@ -60,8 +60,10 @@ class ExecTarget:
         try:
             coordinator = await self._start()
         except (CoordinatorFailure, UnsupportedError) as error:
+            refusal = isinstance(error, UnsupportedError)
+            said = f"{self.name} answers unsupported to `hello`: {error}" if refusal else error
             raise TargetUnavailableError(
-                f"{error}\nAn adapter must answer `hello` in protocol 1 first; "
+                f"{said}\nAn adapter must answer `hello` in protocol 1 first; "
                 f"run `{self._command}` by hand to see what it does."
             ) from error
         self._hello = await coordinator.hello()

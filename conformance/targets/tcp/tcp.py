@@ -72,7 +72,7 @@ class TcpTarget(Target):
         probe: bool = True,
         working: Mapping[str, tuple[int, int]] | None = None,
         capacity: int = 8,
-        features: frozenset[str] = frozenset({"disconnect"}),
+        features: frozenset[str] = frozenset({"disconnect", "missing-topics"}),
         failovers: Failovers | None = None,
         temporary: bool = False,
         is_brief: bool = False,

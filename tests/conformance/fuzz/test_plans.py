@@ -43,13 +43,24 @@ from fencepost.properties.mutants.departure import KFAKE, NEW, OLD, Departure, d
 from fencepost.properties.mutants.departures import families
 
 HELLO = ModelCoordinator(KAFKA_4).hello()
-REAL = replace(HELLO, clock="real", features=frozenset({"disconnect"}))
+REAL = replace(HELLO, clock="real", features=HELLO.features - {"restart"})
 
 
 def planner(seed: int = 1, hello: Hello = HELLO) -> Planner:
     lag_ms = 0 if hello.clock == "virtual" else 300
     configs = [(s, Machine(KAFKA_4, s).config) for s in SETTINGS]
     return Planner(PlanContext(KAFKA_4, hello, Hints(), lag_ms, configs), seed)
+
+
+def test_only_a_target_that_lacks_topics_is_asked_for_one() -> None:
+    def topics(hello: Hello) -> set[str]:
+        made = planner(hello=hello)
+        asked = [step for _ in range(400) for step in made.next().case.steps]
+        commits = [s for s in asked if isinstance(s, RequestStep) and s.api == "OffsetCommit"]
+        return {topic.name for step in commits for topic in step.fields["topics"]}
+
+    assert topics(HELLO) == {"t", "missing"}
+    assert topics(replace(HELLO, features=HELLO.features - {"missing-topics"})) == {"t", "u"}
 
 
 def test_the_same_seed_draws_the_same_plans() -> None:

@@ -26,7 +26,7 @@ async def test_what_it_says_of_itself() -> None:
     async with scoped(name="mine", implementation="kafka", version="4.1.1") as (scope, _):
         hello = await scope.hello()
         assert (hello.implementation, hello.version, hello.clock) == ("kafka", "4.1.1", "real")
-        assert hello.features == {"disconnect"}
+        assert hello.features == {"disconnect", "missing-topics"}
         with pytest.raises(UnsupportedError, match="restart"):
             await scope.restart()
 

@@ -1,0 +1,86 @@
+"""`schema`: print the JSON Schema of a file or message of the project, or of one part of it."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from difflib import get_close_matches
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import click
+
+from fencepost.conformance.cli.options.common import console, echo_json
+from fencepost.traces.files.bad_input import BadInputError
+
+_ENDING = ".schema.json"
+_FLOORS = ("fencepost.traces", "fencepost.conformance")
+
+
+class UnknownSchemaError(BadInputError):
+    """No schema, or no definition in it, has such a name.  `str()` says which there are."""
+
+
+@click.command("schema")
+@click.argument("name", required=False)
+@click.argument("definition", required=False)
+def schema_command(name: str | None, definition: str | None) -> int:
+    """Print a JSON schema; without a NAME, list them.
+
+    NAME may be without its version: the newest is meant then.  DEFINITION is one entry of the
+    schema's `$defs`, such as a message of the adapter protocol; it is printed as a schema of its
+    own.
+
+    Exit code 64: no schema or definition has this name.
+    """
+    known = schemas()
+    if name is None:
+        for each, file in known.items():
+            console().print(f"{each:22} {json.loads(file.read_text('utf-8'))['title']}")
+        return 0
+    newest = {re.sub(r"-\d+$", "", each): each for each in known}
+    text = _named(newest.get(name, name), known, "schema").read_text("utf-8")
+    if definition is None:
+        click.echo(text, nl=False)
+    else:
+        echo_json(definition_in(json.loads(text), definition))
+    return 0
+
+
+def schemas() -> dict[str, Path]:
+    """The files of all schemas in the package, by name, such as `trace-1`."""
+    folders = [Path(str(files(floor).joinpath("."))) for floor in _FLOORS]
+    found = [path for folder in folders for path in folder.rglob(f"*{_ENDING}")]
+    return {path.name.removesuffix(_ENDING): path for path in sorted(found, key=_by_version)}
+
+
+def definition_in(document: dict[str, Any], name: str) -> dict[str, Any]:
+    """A definition with those that it refers to, as a schema of its own.
+
+    Raises UnknownSchemaError.
+    """
+    definitions: dict[str, Any] = document.get("$defs", {})
+    wanted = dict(_named(name, definitions, f"definition in {document['title']!r}"))
+    used: dict[str, Any] = {}
+    waiting = [wanted]
+    while waiting:
+        for ref in re.findall(r'"\$ref": "#/\$defs/([^"]+)"', json.dumps(waiting.pop())):
+            if ref not in used:
+                used[ref] = definitions[ref]
+                waiting.append(used[ref])
+    schema = {"$schema": document["$schema"], **wanted}
+    return {**schema, "$defs": used} if used else schema
+
+
+def _named(name: str, known: Mapping[str, Any], kind: str) -> Any:
+    if name in known:
+        return known[name]
+    near = get_close_matches(name, known, n=3, cutoff=0.5) or list(known)[:12]
+    raise UnknownSchemaError(f"no {kind} is called {name!r}; there is {', '.join(near)}")
+
+
+def _by_version(path: Path) -> tuple[str, int]:
+    name, _, version = path.name.removesuffix(_ENDING).rpartition("-")
+    return (name, int(version)) if version.isdecimal() else (path.name, 0)

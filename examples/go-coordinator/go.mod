@@ -1,0 +1,3 @@
+module example.com/coordinator
+
+go 1.22
