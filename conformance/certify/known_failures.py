@@ -26,6 +26,7 @@ from fencepost.conformance.plans.plan import LEAST_LAG_MS
 from fencepost.model.revision import Revision
 from fencepost.properties.mutants.attribution import departures_in
 from fencepost.properties.oracle.fingerprint import broken_rule, without_names
+from fencepost.properties.oracle.verdict import Violation
 from fencepost.traces.files.bad_input import BadInputError
 from fencepost.traces.files.bounded import DocumentError, read_json
 from fencepost.traces.files.schema import schema_error
@@ -185,9 +186,9 @@ def apply(
                 return _as_known(result, next(own, by_cause[names[0]]))
             # What no listed departure explains is none of theirs, whatever it looks like.
             entries = [e for e in entries if not e.cause or not e.shows_as(result.observed)]
-            rule = broken_rule(result.violation, revision)
-            look = _look(rule.id if rule is not None else "", result.observed)
-            general = anywhere.get(look) if not names else None
+            looks = (_look(rule, result.observed) for rule in _rules(result.violation, revision))
+            found = (anywhere[look] for look in looks if look in anywhere)
+            general = next(found, None) if not names else None
             if general is not None and not any(e.shows_as(result.observed) for e in entries):
                 return _as_known(result, general)
         return _applied(result, entries)
@@ -257,6 +258,16 @@ def _applied(result: CaseResult, entries: Sequence[KnownFailure]) -> CaseResult:
     note = f"{STALE}listed as a known failure ({listed}), {other}"
     notes = (*result.notes, note)
     return replace(result, outcome=Outcome.STALE_KNOWN_FAILURE, notes=notes)
+
+
+def _rules(violation: Violation, revision: Revision) -> tuple[str, ...]:
+    """The broken rule; of an answer that came too early also those that took the request in.
+
+    Lists name one or the other.
+    """
+    rule = broken_rule(violation, revision)
+    broken = rule.id if rule is not None else ""
+    return (broken, *(violation.decided_by if violation.wait is not None else ()))
 
 
 def _look(rule: str, observed: str) -> tuple[str, str]:

@@ -83,7 +83,10 @@ def rejudge(trace: TraceFile) -> Replayed:
     else:
         rule = broken_rule(violation, find_revision(trace.revision))
         name = None if rule is None else rule.id
-        if trace.verdict.rule in {allowed.rule for allowed in violation.allowed}:
+        right = {allowed.rule for allowed in violation.allowed}
+        if violation.wait is not None:
+            right.update(violation.decided_by)  # an older file names the rule that took it in
+        if trace.verdict.rule in right:
             name = trace.verdict.rule  # by a smaller lag than the file's; right by both
         today = replace(
             today,

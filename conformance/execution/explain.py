@@ -25,7 +25,7 @@ from fencepost.model.history import Answered, Sent
 from fencepost.model.revision import Revision
 from fencepost.model.table.table import Rule
 from fencepost.properties.oracle.fingerprint import broken_rule
-from fencepost.properties.oracle.verdict import Verdict, Violation, Wrong, nearest
+from fencepost.properties.oracle.verdict import Allowed, Verdict, Violation, Wait, Wrong, nearest
 from fencepost.traces.text.step_lines import StepInput, step_lines, texts
 from fencepost.traces.text.words import answer_words, with_names
 
@@ -106,7 +106,9 @@ def _sentence(
     at = f" (step {number})" if number else ""
     subject = f"{who}'s {request.api} v{request.version}{at}"
     why = _why(rule, violation)
-    should, came = _should(violation, request, names), _came(violation, recording, request, names)
+    sent_ms = _sent_ms(recording, request.id)
+    should = _should(violation, request, names, sent_ms)
+    came = _came(violation, recording, request, names, should)
     source = f" Source: {rule.source}." if rule is not None and rule.source else ""
     twice = _twice(violation)
     return f"{subject} should have {should}{why}. Instead {came}.{twice}{source}"
@@ -127,7 +129,7 @@ def _why(rule: Rule | None, violation: Violation) -> str:
     return f"{because} (rule {rule.id}, {violation.level.value})"
 
 
-def _should(violation: Violation, request: Send, names: Mapping[str, str]) -> str:
+def _should(violation: Violation, request: Send, names: Mapping[str, str], sent_ms: int) -> str:
     if violation.wrong is Wrong.DEVIATION:
         _, _, want = deviation(violation.detail, names).rpartition(" instead of ")
         name = violation.detail.partition(" ")[0]
@@ -136,18 +138,40 @@ def _should(violation: Violation, request: Send, names: Mapping[str, str]) -> st
         return f"been answered with {name} {want}"
     chosen = nearest(violation.allowed)
     if violation.wrong is Wrong.EARLY or (violation.wrong is Wrong.CLOSED and chosen is None):
-        return "waited for its answer"
+        return f"waited for its answer{_until(violation.wait, sent_ms)}"
     if chosen is None:
         return "been answered in the shape that its version has"
     others = [a for a in violation.allowed if a.body != chosen.body]
     words = [answer_words(request.api, chosen.body, names)]
     words += [answer_words(request.api, a.body, names) for a in others]
     several = "; or ".join(dict.fromkeys(words[:3]))
-    return f"been answered {several}"
+    return f"been answered {several}{_by(violation, chosen, sent_ms)}"
+
+
+def _until(wait: Wait | None, sent_ms: int) -> str:
+    if wait is None:
+        return ""
+    until = f"until {wait.until_ms - sent_ms} ms after it was sent"
+    return f" {until}" if not wait.unless else f" until {wait.unless}, or {until}"
+
+
+def _by(violation: Violation, chosen: Allowed, sent_ms: int) -> str:
+    """When an answer should have come that is missing, or is right but for its time."""
+    is_late = violation.wrong is Wrong.SILENCE or (
+        violation.wrong is Wrong.ANSWER and " instead of " not in chosen.difference
+    )
+    if not is_late or chosen.by_ms is None:
+        return ""
+    due_ms = chosen.by_ms - sent_ms
+    return f", {due_ms} ms after it was sent at the latest" if due_ms > 0 else ", at once"
 
 
 def _came(
-    violation: Violation, recording: Recording, request: Send, names: Mapping[str, str]
+    violation: Violation,
+    recording: Recording,
+    request: Send,
+    names: Mapping[str, str],
+    should: str,
 ) -> str:
     got = answer_words(request.api, violation.observed, names)
     chosen = nearest(violation.allowed)
@@ -156,7 +180,7 @@ def _came(
         case Wrong.ANSWER if chosen is not None and " instead of " in chosen.difference:
             differs = difference(request.api, violation.observed, chosen, names)
             return f"it was answered {got}" + (
-                "" if _is_said_already(differs, got) else f" ({differs})"
+                "" if _is_said_already(differs, got, should) else f" ({differs})"
             )
         case Wrong.ANSWER:
             return f"it was answered {got} only after {waited} ms, which is too late"
@@ -185,9 +209,15 @@ def _afterwards(recording: Recording, request: Send, names: Mapping[str, str]) -
     return ""
 
 
-def _is_said_already(differs: str, got: str) -> bool:
-    """Whether the difference says no more than the first word of the answer."""
-    return differs.startswith("errorCode ") and got.startswith(differs.split()[1])
+def _is_said_already(differs: str, got: str, should: str) -> bool:
+    """Whether the difference says no more than the first words of two answers that differ."""
+    says_no_more = differs.startswith("errorCode ") and got.startswith(differs.split()[1])
+    return says_no_more and not reads_alike(should, got)
+
+
+def reads_alike(should: str, got: str) -> bool:
+    """Whether what was answered reads as one of the answers that were right."""
+    return got in should.removeprefix("been answered ").split("; or ")
 
 
 def _sent_ms(recording: Recording, request_id: str) -> int:

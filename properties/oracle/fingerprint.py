@@ -95,6 +95,8 @@ def broken_rule(violation: Violation, revision: Revision) -> Rule | None:
     """The rule that gives the right answer; where none is due yet, the rule that waits."""
     chosen = nearest(violation.allowed)
     ids = [chosen.rule] if chosen is not None else []
+    if violation.wait is not None:
+        ids.append(violation.wait.rule)
     for rule_id in (*ids, *violation.decided_by):
         try:
             return revision.rule(rule_id)

@@ -70,6 +70,7 @@ from fencepost.properties.oracle.candidate import Candidate, Emitted, merged
 from fencepost.properties.oracle.fingerprint import broken_rule
 from fencepost.properties.oracle.search import Search, TooManyError
 from fencepost.properties.oracle.verdict import Allowed, Verdict, Violation, Wrong
+from fencepost.properties.oracle.waiting import wait_of
 
 _NOTED = Level.MAY
 
@@ -367,9 +368,10 @@ class Oracle:
                 told = candidate.last_told(self._group_of(request_id))
                 difference = first_difference(shaped, observed, level, seen, told) or detail
             expected = emitted.message.to_body(request.version)
-            allowed.setdefault(
-                f"{emitted.rule} {expected}", Allowed(expected, emitted.rule, difference)
-            )
+            name = f"{emitted.rule} {expected}"
+            first = allowed.setdefault(name, Allowed(expected, emitted.rule, difference))
+            by_ms = max(emitted.latest, first.by_ms or 0)
+            allowed[name] = replace(first, by_ms=by_ms)
         found = Violation(
             wrong,
             Level.MUST,
@@ -379,6 +381,9 @@ class Oracle:
             tuple(allowed.values()),
             tuple(sorted(self._search.decided.get(request_id, ()))),
             detail,
+            wait=wait_of(self._search, self._candidates, request_id, at_ms, body)
+            if wrong is Wrong.EARLY
+            else None,
         )
         rule = broken_rule(found, self.machine.revision)
         self.violation = found if rule is None else replace(found, level=rule.level)

@@ -17,7 +17,7 @@ from fencepost.model.machine.answers import merged as merged_rows
 from fencepost.model.machine.machine import Machine
 from fencepost.model.messages.messages import groups_of
 from fencepost.model.state.fast_replace import replace
-from fencepost.model.state.group import CLEANUP, Timer
+from fencepost.model.state.group import CLEANUP, JOIN, Group, Timer
 from fencepost.model.state.work import Emission, Incoming, Outcome, Span
 from fencepost.properties.oracle.candidate import Candidate, Emitted
 from fencepost.properties.oracle.provenance import Happened
@@ -59,7 +59,8 @@ class Search:
     connection is gone, and since when;
     `decided`: the rules that decided each request, on any path; `still`: timers wait, a request is
     being handled (virtual clock); `limit`: how many states may be looked at for one event;
-    `remembers`: whether candidates keep their provenance.
+    `remembers`: whether candidates keep their provenance; `renewed`: the rule that began a join
+    phase's timer anew, by group and timer.
     """
 
     machine: Machine
@@ -71,6 +72,7 @@ class Search:
     decided: dict[str, set[str]] = field(default_factory=dict)
     still: bool = False
     remembers: bool = False
+    renewed: dict[tuple[str, Timer], str] = field(default_factory=dict)
 
     def sent(self, incoming: Incoming, sent_ms: int, written_ms: int) -> None:
         """Take in a request.
@@ -155,6 +157,8 @@ class Search:
                 assert group is not None
                 before = replace(candidate, now=start)
                 for outcome in self.machine.expire(group, step.timer, span):
+                    if step.timer.kind == JOIN and (again := _join_timer(outcome.group)):
+                        self.renewed[step.group_id, again] = outcome.rules[0]
                     yield self.became(before, step.group_id, outcome, span, timer=step.timer)
             else:
                 assert step.request_id is not None
@@ -210,6 +214,10 @@ class Search:
             return after
         before = candidate.group(group_id)
         return after.after(Happened(group_id, before, outcome, span, incoming, timer))
+
+
+def _join_timer(group: Group | None) -> Timer | None:
+    return next((t for t in group.timers if t.kind == JOIN), None) if group is not None else None
 
 
 def _with_rows(emitted: list[Emitted], new: Emitted) -> list[Emitted]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
@@ -25,12 +25,14 @@ class Wrong(Enum):
 class Allowed:
     """An answer that the model would have given.
 
-    Its body, the rule that gives it, and how the observed answer differs from it.
+    Its body, the rule that gives it, and how the observed answer differs from it; `by_ms`: the last
+    moment at which the model gives it, if that is known.
     """
 
     body: dict[str, Any] | None
     rule: str
     difference: str
+    by_ms: int | None = field(default=None, compare=False)
 
 
 def nearest(allowed: Sequence[Allowed]) -> Allowed | None:
@@ -44,12 +46,27 @@ def distance(allowed: Allowed) -> tuple[bool, str, str]:
 
 
 @dataclass(frozen=True, slots=True)
+class Wait:
+    """Why a request was still to wait when it was answered.
+
+    `until_ms`: the first moment at which a timer ends the wait; `unless`: what ends it sooner, ""
+    for nothing; `rule`: the rule of the phase that was ended too soon, "" if the answer is another
+    one than a phase gives at its end.
+    """
+
+    rule: str
+    until_ms: int
+    unless: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Violation:
     """Why no run of the model explains a history.
 
     `request_id`: the request whose answer (or silence) is wrong; `at_ms`: when that was known;
     `allowed`: nearest first; `decided_by`: the rules that handled the request; `late`: it rests on
-    how late something was, so it counts only while the target is quick.
+    how late something was, so it counts only while the target is quick; `wait`: of an answer that
+    came too early.
     """
 
     wrong: Wrong
@@ -61,6 +78,7 @@ class Violation:
     decided_by: tuple[str, ...]
     detail: str
     late: bool = False
+    wait: Wait | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from fencepost.model.coordinator import Answer, Send
 from fencepost.model.history import Answered, Disconnected, Sent
 from fencepost.model.revision import Revision
 from fencepost.model.table.errors import Error
+from fencepost.properties.oracle.fingerprint import broken_rule
 from fencepost.properties.oracle.oracle import judge
 from fencepost.properties.oracle.verdict import Verdict, distance
 from fencepost.properties.worlds.client import TICK_MS
@@ -164,9 +165,7 @@ def to_trace_verdict(verdict: Verdict, revision: Revision, message: str = "") ->
         sentence = message or verdict.unknown or f"Every answer is one that {revision.name} gives."
         return TraceVerdict("holds" if holds else "unknown", message=sentence)
     allowed = sorted(violation.allowed, key=distance)
-    rules = {rule.id: rule for _, rule in revision.rules()}
-    ids = (*(a.rule for a in allowed[:1]), *violation.decided_by)
-    rule = next((rules[r] for r in ids if r in rules), None)
+    rule = broken_rule(violation, revision)
     return TraceVerdict(
         outcome="violated",
         level=violation.level.value,

@@ -2,19 +2,23 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
+from support.places import ROOT
 from support.runs import KAFKA_4, Lie, about, entries, entry, honest, run
 
 from fencepost.conformance.catalogue.registry import Entry
 from fencepost.conformance.execution.answer_diff import names_of
 from fencepost.conformance.execution.explain import explain, sentence, signature, steps_of
 from fencepost.conformance.execution.recording import Recording
-from fencepost.conformance.execution.recording_trace import trace_of
+from fencepost.conformance.execution.recording_trace import recording_of, trace_of
 from fencepost.conformance.targets.target import Provenance
 from fencepost.model.coordinator import Answer, Send
+from fencepost.properties.mutants.catalogue import find_revision
 from fencepost.properties.oracle.verdict import Allowed, Verdict, Violation, Wrong
+from fencepost.traces.files.trace_file import TraceFile
 from fencepost.traces.text.words import request_words, with_names
 
 FOLLOWER = "JOIN-STATIC-EMPTY-STABLE/follower"
@@ -82,8 +86,8 @@ SENTENCES = [
     "B2's JoinGroup v9 (step 9) should have been answered NONE, generation 2, follows A1: ",
     "B1's Heartbeat v4 (step 10) should have been answered FENCED_INSTANCE_ID: ",
     "B1's Heartbeat v4 (step 10) should have been answered with errorCode FENCED_INSTANCE_ID: ",
-    "B2's JoinGroup v9 (step 12) should have waited for its answer: ",
-    'A1\'s SyncGroup v5 (step 2) should have been answered NONE, assignment "A1": ',
+    "B2's JoinGroup v9 (step 12) should have waited for its answer until all members join, or ",
+    'A1\'s SyncGroup v5 (step 2) should have been answered NONE, assignment "A1", at once: ',
     "B1's Heartbeat v4 (step 10) should have been answered FENCED_INSTANCE_ID: ",
     "A1's JoinGroup v9 (step 1) should have been answered NONE, generation 1, leads [a new id]: ",
     "B1's Heartbeat v4 (step 10) should have been answered in the bytes that its version has: ",
@@ -127,6 +131,59 @@ def test_each_kind_of_fault_is_explained(
     number = re.search(r"\(step (\d+)\)", explained.sentence)
     assert number is not None
     assert marked.startswith(f"{number[1]}. ") or f"of step {number[1]} " in marked
+
+
+RECORDED = [
+    *sorted((ROOT / "traces" / "corpus" / "mutants").glob("*.json"))[::5],
+    *sorted((ROOT / "tests" / "properties" / "mutants" / "kfake").glob("*.json")),
+    *sorted(Path(__file__).with_name("mock").glob("*.json")),
+]
+HALVES = re.compile(
+    r" should have (?:been answered )?(?P<should>.*?)(?:: .*)? \(rule [A-Z0-9-]+, [A-Z]+\)\. "
+    r"Instead (?:it was answered )?(?P<came>.*?)\.(?: These are .*?\.)?(?: Source: .*)?",
+    re.DOTALL,
+)
+
+
+def alike(said: str) -> bool:
+    """Whether the halves of a sentence read alike, or what it says differs reads the same."""
+    found = HALVES.search(f"{said} ")
+    assert found is not None, said
+    should, came = found["should"], re.sub(r" \([^()]*\)$", "", found["came"])
+    differs = re.search(r"\(\S+ (.*) instead of (.*)\)$", found["came"])
+    if differs is not None:
+        return differs[1] == differs[2]
+    return came in should.split("; or ")
+
+
+def test_halves_that_read_alike_are_seen() -> None:
+    said = (
+        "a's X v1 should have been answered NONE, h Empty: why (rule R, MUST). Instead it was {}."
+    )
+    assert alike(said.format("answered NONE, h Empty"))
+    assert alike(said.format("answered NONE, h Empty (members [A1] instead of [A1])"))
+    assert not alike(said.format("answered NONE, h Empty (protocolType a instead of b)"))
+    assert not alike(said.format("answered NONE, h Stable"))
+
+
+@pytest.mark.parametrize("path", RECORDED, ids=lambda path: path.stem)
+def test_the_halves_of_a_sentence_differ_and_name_a_broken_rule(path: Path) -> None:
+    trace = TraceFile.read(path)
+    verdict, recording = trace.judge(), recording_of(trace)
+    explained = explain(verdict, recording, find_revision(trace.revision))
+    assert explained.rule is not None
+    assert not alike(explained.sentence)
+    if verdict.violation is not None and verdict.violation.wrong is Wrong.EARLY:
+        assert " ms after it was sent: " in explained.sentence
+
+
+def test_a_difference_that_the_words_hide_is_named() -> None:
+    same = {"errorCode": FENCED}
+    allowed = Allowed(
+        same, "HEARTBEAT-INSTANCE-FENCED", "errorCode is FENCED_INSTANCE_ID instead of 0"
+    )
+    said = sentence(judged(Wrong.ANSWER, allowed, observed=same), a_recording(), KAFKA_4)
+    assert "(errorCode FENCED_INSTANCE_ID instead of " in said
 
 
 def test_two_live_members_of_one_instance_are_named() -> None:

@@ -197,7 +197,8 @@ def _found(
     exchange: LoggedExchange, violation: Violation, right: Sequence[Allowed]
 ) -> AuditViolation:
     allowed = sorted(right, key=distance)
-    rule = allowed[0].rule if allowed else next(iter(violation.decided_by), None)
+    waits = violation.wait.rule if violation.wait is not None else ""
+    rule = allowed[0].rule if allowed else waits or next(iter(violation.decided_by), None)
     first = allowed[0].difference if allowed else ""
     says = f"wrongly: {first}" if first else "what no run of the model answers"
     wrong, level = violation.wrong.name, violation.level.value
