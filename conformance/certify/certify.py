@@ -110,10 +110,8 @@ async def opened(target: Target, revision: Revision, options: Options) -> AsyncI
             async with target.scope("hello") as coordinator:
                 hello = await coordinator.hello()
                 config = (await coordinator.reset({})).config
-            controls = watched = None
-            if hello.clock == "real":
-                controls = Controls(hello, config, stack)
-                watched = await controls.first(target)
+            controls = Controls(hello, config, stack) if hello.clock == "real" else None
+            watched = None if controls is None else await controls.first(target)
         yield OpenTarget(target, revision, hello, config, options, watched, controls)
 
 
