@@ -25,6 +25,7 @@ from fencepost.conformance.cli.options.common import (
     console,
     echo_json,
     json_option,
+    own_revisions_option,
     report_option,
 )
 from fencepost.conformance.cli.options.target import (
@@ -149,6 +150,7 @@ def _progress(total: int) -> Iterator[Progress | None]:
 
 
 @click.command("replay")
+@own_revisions_option
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.argument("target", type=REVISION, metavar="[TARGET]", required=False)
 @target_options

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from fencepost.conformance.certify.report import certificate_from_folder, write_texts
-from fencepost.conformance.cli.options.common import files_argument
+from fencepost.conformance.cli.options.common import files_argument, own_revisions_option
 from fencepost.conformance.fuzz.report import FORMAT, fuzz_index, traces_of
 from fencepost.traces.files.bounded import DocumentError, read_json
 from fencepost.traces.files.trace_file import TraceFile, TraceFileError
@@ -23,6 +23,7 @@ TRACE, CERTIFICATE, FUZZ = "trace", "certificate", "fuzz run"
 
 
 @click.command("view")
+@own_revisions_option
 @files_argument("files", "FILE...")
 @click.option(
     "-o",

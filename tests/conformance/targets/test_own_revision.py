@@ -160,6 +160,22 @@ def test_every_command_takes_it(capsys: pytest.CaptureFixture[str], tmp_path: Pa
     assert run("fuzz", f"model:{FIRST_WINS}", "--requests", "60", "--json") in {0, 1}
 
 
+def test_a_trace_that_names_it_runs_it_only_where_told(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, write: Write
+) -> None:
+    copy = f"{write((EXAMPLES / 'first_wins.py').read_text(encoding='utf-8'))}:FIRST_WINS"
+    few = ("--question", "zombie", "--property", "a-restart-in-a-stable-group-is-quiet")
+    assert run("check", copy, *few, "--report", str(tmp_path)) == 1
+    (trace,) = tmp_path.glob("*.trace.json")
+    elsewhere = trace.read_text(encoding="utf-8").replace("mine.py", "theirs.py")
+    (tmp_path / "mine.py").rename(tmp_path / "theirs.py")
+    trace.write_text(elsewhere, encoding="utf-8")
+    capsys.readouterr()
+    assert run("replay", str(trace)) == USAGE
+    assert "what only names it doesn't run it" in capsys.readouterr().err
+    assert run("replay", str(trace), "--revision", copy.replace("mine.py", "theirs.py")) == 0
+
+
 def test_the_upgrade_makes_members_static_and_check_says_so(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
