@@ -26,6 +26,7 @@ from fencepost.conformance.cli.options.common import (
     console,
     echo_json,
     json_option,
+    own_revisions_option,
     report_option,
 )
 from fencepost.conformance.cli.options.target import (
@@ -158,6 +159,7 @@ def _progress(total: int) -> Iterator[Progress | None]:
 @click.command(
     "replay", epilog=exit_codes("the verdict is the recorded one", "the verdict is another")
 )
+@own_revisions_option
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.argument("target", type=REVISION, metavar="[TARGET]", required=False)
 @target_options

@@ -34,7 +34,9 @@ _SECTIONS = {
         Stub("doctor", "doctor:doctor_command", "Say what is installed, and what for."),
     ),
     "Logs": (
-        Stub("audit", "audit:audit_command", "Check recordings: request logs, server.log, or traces."),
+        Stub(
+            "audit", "audit:audit_command", "Check recordings: request logs, server.log, or traces."
+        ),
     ),
     "Traces": (
         Stub("replay", "certify:replay_command", "Judge a trace again, or run its plan again."),

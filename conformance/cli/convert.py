@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from fencepost.conformance.cli.options.common import output_option
+from fencepost.conformance.cli.options.common import output_option, own_revisions_option
 from fencepost.conformance.cli.options.target import target_options
 from fencepost.conformance.findings.promote import adopt, corpus_here
 from fencepost.conformance.findings.shrink import SECONDS, shrink
@@ -27,6 +27,7 @@ _output = output_option("The file to write [default: stdout].")
 
 
 @click.command("convert")
+@own_revisions_option
 @_file
 @click.option(
     "--to", "form", type=click.Choice(list(TRACE_FORMATS)), required=True, help="The format."

@@ -9,7 +9,11 @@ from typing import Any
 import click
 
 from fencepost.conformance.certify.report import certificate_from_folder, write_texts
-from fencepost.conformance.cli.options.common import files_argument, output_option
+from fencepost.conformance.cli.options.common import (
+    files_argument,
+    output_option,
+    own_revisions_option,
+)
 from fencepost.conformance.fuzz.report import FORMAT, fuzz_index, traces_of
 from fencepost.traces.files.bounded import DocumentError, read_json
 from fencepost.traces.files.trace_file import TraceFile, TraceFileError
@@ -23,6 +27,7 @@ TRACE, CERTIFICATE, FUZZ = "trace", "certificate", "fuzz run"
 
 
 @click.command("view")
+@own_revisions_option
 @files_argument("files", "FILE...")
 @output_option("The page to write, such as page.html.", required=True)
 def view_command(*, files: tuple[Path, ...], output: Path) -> None:

@@ -74,7 +74,7 @@ def _shipped(name: str) -> Revision:
     if ".py:" in name:
         raise KeyError(
             f"the revision {name!r} is in a file that was not loaded: what only names it doesn't "
-            f"run it; give --revision {name}, or the target model:{name}"
+            f"run it; run it yourself with --revision {name}"
         )
     if match := _RELEASE.fullmatch(name):
         version = tuple(int(part) for part in match.groups() if part is not None)

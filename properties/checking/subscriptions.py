@@ -42,11 +42,17 @@ class Subscriptions:
         group, changed = after.group, state.changed
         if group is None:
             return frozenset()
-        if act.kind == "change":
+        if act.kind == "change" and self._is_member(state.world, act.client):
             changed |= {act.client}
         begun = self._begins(state.world, act)
         members = ((i, group.member(after.clients[i].member_id)) for i in changed)
         return frozenset(i for i, m in members if m is not None and not (begun and m.owes_sync))
+
+    @staticmethod
+    def _is_member(world: World, index: int) -> bool:
+        """Whether a client is a member; what another one offers first is no change."""
+        group = world.group
+        return group is not None and group.member(world.clients[index].member_id) is not None
 
     def _begins(self, world: World, act: Act) -> bool:
         """Whether a generation begins in an act."""
@@ -54,9 +60,8 @@ class Subscriptions:
             return False
         done = self._worlds.transitions(world, act.kind, act.client)[act.choice]
         return any(
-            view.before is not None
-            and view.after is not None
-            and view.after.generation_id > view.before.generation_id
+            view.after is not None
+            and view.after.generation_id > (view.before.generation_id if view.before else 0)
             for view in done.views
         )
 

@@ -23,8 +23,9 @@ from fencepost.model.table.effects import Do
 from fencepost.model.table.errors import Error
 from fencepost.model.table.soundness import decided
 from fencepost.model.table.table import Rule, Table, TableError
+from fencepost.properties.checking.checking import excused
 from fencepost.properties.checking.evaluator import EXCUSED, Evaluator, is_quiet
-from fencepost.properties.checking.liveness import find_broken_promises
+from fencepost.properties.checking.liveness import PROMISES, find_broken_promises
 from fencepost.properties.claims.invariants import STORED
 from fencepost.properties.claims.registry import PROPERTIES
 from fencepost.properties.explorer.explorer import explore
@@ -115,7 +116,10 @@ def _broken_by(revision: Revision, named: NamedScope, broken: Collection[str]) -
     """A property, or in the scopes for it a promise, that is broken; "" if none."""
     found: Iterable[str]
     if named in ENDING_SCOPES:
-        found = find_broken_promises(revision, named.scope, max_states=_most(named)).broken
+        kept = find_broken_promises(revision, named.scope, max_states=_most(named))
+        found = (
+            p.id for p in PROMISES if p.id in kept.broken and not excused(p.expected, revision)
+        )
     else:
         held = (*PROPERTIES.values(), *(STORED if named.scope.fails_over else ()))
         judging = Evaluator(held, revision)

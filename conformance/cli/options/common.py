@@ -44,6 +44,15 @@ revision_option = click.option(
     help="The revision that judges, by name or as FILE.py:NAME.",
 )
 
+own_revisions_option = click.option(
+    "--revision",
+    type=REVISION,
+    multiple=True,
+    expose_value=False,
+    metavar="FILE.py:NAME",
+    help="Run this file of yours, whose revision a trace names (may be repeated).",
+)
+
 
 def report_option(help_text: str, *, required: bool = False) -> Callable[[Any], Any]:
     """`--report DIR`, with what the command writes there."""
