@@ -21,7 +21,9 @@ from fencepost.conformance.catalogue.suites import find_suite
 from fencepost.conformance.certify.certify import Options, certify
 from fencepost.conformance.targets.brokers.kafka_target import KafkaTarget
 from fencepost.conformance.targets.brokers.kafka_version import parse_kafka_version
+from fencepost.conformance.targets.brokers.started import FIRST, BrokerVariant
 from fencepost.conformance.targets.registry import find_revision, revision_for
+from fencepost.conformance.targets.target import ScopeNeeds
 from fencepost.traces.audit.operations.operator_report import OperatorAudit
 from fencepost.traces.audit.server_log import audit_server_log
 from fencepost.traces.logs.request_log import RequestLog
@@ -57,10 +59,20 @@ def of_stories(version: str, folder: Path) -> Found:
     return compared(requests, server)
 
 
+class OneBroker(KafkaTarget):
+    """A Kafka whose first broker runs all cases, since two logs of one broker are compared."""
+
+    settable = frozenset()
+
+    def _kind(self, needed: ScopeNeeds) -> BrokerVariant:
+        del needed
+        return FIRST
+
+
 def of_catalogue(version: str, folder: Path) -> Found:
     """All cases of the catalogue that the first broker of a target takes."""
     requests = folder / "requests.log"
-    target = KafkaTarget(parse_kafka_version(version), logs=folder, request_log=requests)
+    target = OneBroker(parse_kafka_version(version), logs=folder, request_log=requests)
     judge = find_revision(revision_for(target.name))
 
     async def run() -> None:

@@ -304,8 +304,8 @@ class ServerAnalysis:
         end = End.REMOVED if itself is False else End.LEFT
         gone = self._went(event.member_id, end, event, instance_id)
         if NOT_POLLED in event.fields.get("reason", ""):
-            row = (instance_id, gone.member.process, event.at_ms, event.place)
-            self._emit(PollTimeout(self.group, *row))
+            who = (instance_id, gone.member.process)
+            self._emit(PollTimeout(self.group, *who, event.at_ms, event.place))
         if instance_id is None:
             return
         by = Process("an administrator", "") if itself is False else gone.member.process
