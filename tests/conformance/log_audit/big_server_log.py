@@ -33,11 +33,15 @@ VERSIONS = ("2.8.0", "3.9.1+old", "3.9.1+new", "4.3.0")
 GROUPS = 44
 LONGEST_S = 1200.0
 _LEAST = {
-    "rebalances": 0.99,
-    "causes": 0.97,
-    "remedies": 0.9,
-    "replacements": 0.97,
-    "deployments": 0.9,
+    "stories": {
+        "rebalances": 0.99,
+        "causes": 0.97,
+        "remedies": 0.9,
+        "replacements": 0.97,
+        "deployments": 0.9,
+    },
+    # Its clients name ids that nobody was given: a request log alone can't tell that.
+    "catalogue": {"rebalances": 0.99, "causes": 0.95, "remedies": 0.9},
 }
 """The part of what both logs show that must be the same, or coarser in server.log."""
 
@@ -104,7 +108,7 @@ def test_both_logs_tell_the_same_story(
             pytest.skip(f"{tool} is not on this machine")
     found = tables[f"kafka:{version}, {played}"] = PLAYED[played](version, tmp_path)
     sys.stdout.write("\n".join(("", *table(tables), "")))
-    for name, least in _LEAST.items():
+    for name, least in _LEAST[played].items():
         row = found[name]
         right = row.same + row.coarser
         assert right >= least * (right + len(row.different)), row.different
