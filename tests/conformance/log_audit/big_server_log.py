@@ -21,7 +21,9 @@ from fencepost.conformance.catalogue.suites import find_suite
 from fencepost.conformance.certify.certify import Options, certify
 from fencepost.conformance.targets.brokers.kafka_target import KafkaTarget
 from fencepost.conformance.targets.brokers.kafka_version import parse_kafka_version
+from fencepost.conformance.targets.brokers.started import FIRST, BrokerVariant
 from fencepost.conformance.targets.registry import find_revision, revision_for
+from fencepost.conformance.targets.target import ScopeNeeds
 from fencepost.traces.audit.operations.operator_report import OperatorAudit
 from fencepost.traces.audit.server_log import audit_server_log
 from fencepost.traces.logs.request_log import RequestLog
@@ -31,11 +33,15 @@ VERSIONS = ("2.8.0", "3.9.1+old", "3.9.1+new", "4.3.0")
 GROUPS = 44
 LONGEST_S = 1200.0
 _LEAST = {
-    "rebalances": 0.99,
-    "causes": 0.97,
-    "remedies": 0.9,
-    "replacements": 0.97,
-    "deployments": 0.9,
+    "stories": {
+        "rebalances": 0.99,
+        "causes": 0.97,
+        "remedies": 0.9,
+        "replacements": 0.97,
+        "deployments": 0.9,
+    },
+    # Its clients name ids that nobody was given: a request log alone can't tell that.
+    "catalogue": {"rebalances": 0.99, "causes": 0.95, "remedies": 0.9},
 }
 """The part of what both logs show that must be the same, or coarser in server.log."""
 
@@ -57,10 +63,20 @@ def of_stories(version: str, folder: Path) -> Found:
     return compared(requests, server)
 
 
+class OneBroker(KafkaTarget):
+    """A Kafka whose first broker runs all cases, since two logs of one broker are compared."""
+
+    settable = frozenset()
+
+    def _kind(self, needed: ScopeNeeds) -> BrokerVariant:
+        del needed
+        return FIRST
+
+
 def of_catalogue(version: str, folder: Path) -> Found:
     """All cases of the catalogue that the first broker of a target takes."""
     requests = folder / "requests.log"
-    target = KafkaTarget(parse_kafka_version(version), logs=folder, request_log=requests)
+    target = OneBroker(parse_kafka_version(version), logs=folder, request_log=requests)
     judge = find_revision(revision_for(target.name))
 
     async def run() -> None:
@@ -92,7 +108,7 @@ def test_both_logs_tell_the_same_story(
             pytest.skip(f"{tool} is not on this machine")
     found = tables[f"kafka:{version}, {played}"] = PLAYED[played](version, tmp_path)
     sys.stdout.write("\n".join(("", *table(tables), "")))
-    for name, least in _LEAST.items():
+    for name, least in _LEAST[played].items():
         row = found[name]
         right = row.same + row.coarser
         assert right >= least * (right + len(row.different)), row.different

@@ -11,10 +11,18 @@ from typing import Any
 
 from fencepost.model.table.errors import Error
 from fencepost.traces.audit.operations.deployments import Deployments
-from fencepost.traces.audit.operations.membership import LogMember, Roster, offers_of
+from fencepost.traces.audit.operations.membership import (
+    MOVED,
+    LogMember,
+    Roster,
+    commit_code,
+    offers_of,
+)
 from fencepost.traces.audit.operations.operator_rows import (
+    NOT_POLLED,
     End,
     MembersLeft,
+    PollTimeout,
     Process,
     Row,
     StaticLeave,
@@ -30,13 +38,6 @@ _UNKNOWN = Error.UNKNOWN_MEMBER_ID.value
 _REBALANCE = Error.REBALANCE_IN_PROGRESS.value
 _REQUIRED = Error.MEMBER_ID_REQUIRED.value
 _FENCED = Error.FENCED_INSTANCE_ID.value
-_MOVED = frozenset(
-    {
-        Error.COORDINATOR_LOAD_IN_PROGRESS.value,
-        Error.COORDINATOR_NOT_AVAILABLE.value,
-        Error.NOT_COORDINATOR.value,
-    }
-)
 _QUIET_MS = 6 * 60_000
 """A group that no line names for longer than this, and than its members' timeouts, is over; a
 rebalance parks everybody for five minutes by default."""
@@ -82,7 +83,7 @@ class GroupAnalysis:
                     self._synced(x)
             case "OffsetCommit":
                 if x.request_body.get("memberId"):
-                    self._asked(x, x.request_body, _commit_code(x.response_body))
+                    self._asked(x, x.request_body, commit_code(x.response_body))
             case "JoinGroup":
                 self._join(x)
             case "LeaveGroup":
@@ -136,7 +137,7 @@ class GroupAnalysis:
             self._fenced(x, body["memberId"], body.get("groupInstanceId"), began=False)
         elif code == _UNKNOWN:
             self._thrown_out(x, body["memberId"])
-        elif code in _MOVED:
+        elif code in MOVED:
             self._rebalances.moved(x.answered_ms)
 
     def _stranger(self, x: LoggedExchange, body: Mapping[str, Any]) -> LogMember:
@@ -180,7 +181,7 @@ class GroupAnalysis:
             self._fenced(x, member_id, body.get("groupInstanceId"), began=not asked)
         elif code == _UNKNOWN and body["memberId"]:
             self._thrown_out(x, body["memberId"])
-        elif code in _MOVED:
+        elif code in MOVED:
             self._rebalances.moved(x.answered_ms)
 
     def _joined(self, x: LoggedExchange) -> None:
@@ -342,18 +343,24 @@ class GroupAnalysis:
 
     def _leave(self, x: LoggedExchange) -> None:
         body, told = x.request_body, x.response_body
-        if told["errorCode"] in _MOVED:
+        if told["errorCode"] in MOVED:
             self._rebalances.moved(x.answered_ms)
             return
         if "members" in body:
-            asked = [(row["memberId"], row.get("groupInstanceId")) for row in body["members"]]
+            asked = [
+                (row["memberId"], row.get("groupInstanceId"), row.get("reason") or "")
+                for row in body["members"]
+            ]
             codes = [row["errorCode"] for row in told["members"]]
         else:
-            asked, codes = [(body["memberId"], None)], [told["errorCode"]]
-        for (member_id, instance_id), code in zip(asked, codes, strict=False):
+            asked, codes = [(body["memberId"], None, "")], [told["errorCode"]]
+        for (member_id, instance_id, reason), code in zip(asked, codes, strict=False):
             if code == _FENCED:
                 self._fenced(x, member_id, instance_id, began=False)
             elif code == _NONE:
+                if NOT_POLLED in reason:
+                    process = Process(x.client_id, x.host)
+                    self._emit(PollTimeout(self.group, instance_id, process, x.arrived_ms, x.place))
                 self._left(x, member_id, instance_id)
 
     def _left(self, x: LoggedExchange, member_id: str, instance_id: str | None) -> None:
@@ -386,13 +393,3 @@ class GroupAnalysis:
         self._rebalances.departed(
             MemberLeave(x.arrived_ms, gone, is_static=member.instance_id is not None and itself)
         )
-
-
-def _commit_code(body: Mapping[str, Any]) -> int:
-    """Return the error code of a commit for the member; NONE if only partitions had errors."""
-    for topic in body["topics"]:
-        for partition in topic["partitions"]:
-            code: int = partition["errorCode"]
-            if code in {_UNKNOWN, _REBALANCE, _FENCED} or code in _MOVED:
-                return code
-    return _NONE

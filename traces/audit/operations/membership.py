@@ -14,12 +14,29 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from fencepost.model.table.errors import Error
 from fencepost.traces.audit.operations.operator_rows import NearTimeout, Process
 from fencepost.traces.logs.exchange import LoggedExchange
 
 NEAR = 0.6
 """The part of a session timeout that a silence must reach to be near it: two heartbeats of three
 are lost, with the intervals that are usual."""
+
+MOVED = frozenset(
+    {
+        Error.COORDINATOR_LOAD_IN_PROGRESS.value,
+        Error.COORDINATOR_NOT_AVAILABLE.value,
+        Error.NOT_COORDINATOR.value,
+    }
+)
+"""Errors that say that the group is, or will be, at another broker."""
+_OF_MEMBERS = frozenset(
+    {
+        Error.UNKNOWN_MEMBER_ID.value,
+        Error.REBALANCE_IN_PROGRESS.value,
+        Error.FENCED_INSTANCE_ID.value,
+    }
+)
 
 Offers = tuple[tuple[str, Any], ...]
 
@@ -129,3 +146,13 @@ def _topics(metadata: str) -> object:
     except (binascii.Error, struct.error):
         return metadata
     return frozenset(topics) if at <= len(raw) and count >= 0 else metadata
+
+
+def commit_code(body: Mapping[str, Any]) -> int:
+    """Return the error code of a commit for the member; NONE if only partitions had errors."""
+    for topic in body["topics"]:
+        for partition in topic["partitions"]:
+            code: int = partition["errorCode"]
+            if code in _OF_MEMBERS or code in MOVED:
+                return code
+    return Error.NONE.value

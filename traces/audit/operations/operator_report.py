@@ -20,6 +20,7 @@ from fencepost.traces.audit.operations.operator_rows import (
     FencingChain,
     LifeLine,
     NearTimeout,
+    PollTimeout,
     Process,
     Rebalance,
     Remedy,
@@ -60,7 +61,7 @@ class LimitedRows(Generic[_R]):
         return sorted(self._rows, key=self._order)[: self.most]
 
 
-ProblemRow = FencingChain | SelfFencing | StaticLeave | ThrownOut
+ProblemRow = FencingChain | SelfFencing | StaticLeave | ThrownOut | PollTimeout
 
 
 @dataclass(slots=True)
@@ -91,7 +92,7 @@ class Recurring:
             case StaticLeave():
                 self.count += 1
                 self.names.add(row.process or row.by)
-            case ThrownOut() | SelfFencing():
+            case ThrownOut() | SelfFencing() | PollTimeout():
                 self.count += 1
                 self.names.add(row.process)
         if isinstance(row, ThrownOut):
@@ -113,7 +114,7 @@ class Recurring:
         return _ended_ms(self.last)
 
 
-KINDS = ("ping-pong", "fenced", "self-fencing", "static-leave", "short-session")
+KINDS = ("ping-pong", "fenced", "self-fencing", "static-leave", "short-session", "poll-timeout")
 """The kinds of problems, the worst first."""
 
 
@@ -128,6 +129,8 @@ def _kind(row: ProblemRow) -> str | None:
             return None if row.itself is False else "static-leave"
         case ThrownOut():
             return "short-session"
+        case PollTimeout():
+            return "poll-timeout"
 
 
 def _began_ms(row: ProblemRow) -> int:

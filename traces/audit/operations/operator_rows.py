@@ -219,6 +219,22 @@ class NearTimeout(_Silence):
     """A member that stayed, but was once silent for much of its session timeout."""
 
 
+NOT_POLLED = "poll timeout"
+"""Words of the reason for a LeaveGroup that Java clients give since 3.2, if poll() was not called
+for `max.poll.interval.ms`."""
+
+
+@dataclass(frozen=True, slots=True)
+class PollTimeout:
+    """A member that left since it was not polled, though its process lives."""
+
+    group: str
+    instance_id: str | None
+    process: Process
+    at_ms: int
+    place: str
+
+
 @dataclass(frozen=True, slots=True)
 class MembersLeft:
     """How many members a group has when the log ends."""
@@ -237,5 +253,6 @@ Row = (
     | Deployment
     | ThrownOut
     | NearTimeout
+    | PollTimeout
     | MembersLeft
 )

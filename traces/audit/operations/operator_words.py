@@ -15,6 +15,7 @@ from fencepost.traces.audit.operations.operator_report import OperatorReport, Re
 from fencepost.traces.audit.operations.operator_rows import (
     Cause,
     FencingChain,
+    PollTimeout,
     Process,
     Remedy,
     SelfFencing,
@@ -81,6 +82,8 @@ def _sentences(found: Recurring) -> tuple[str, str]:
             return _static_leave(found, first)
         case ThrownOut():
             return _short_session(found)
+        case PollTimeout() as first:
+            return _poll_timeout(found, first)
 
 
 def at(ms: int) -> str:
@@ -213,6 +216,19 @@ def _short_session(found: Recurring) -> tuple[str, str]:
             f"{seconds(last.session_ms)}."
         ),
         _longer_session(longest),
+    )
+
+
+def _poll_timeout(found: Recurring, row: PollTimeout) -> tuple[str, str]:
+    return (
+        (
+            f"{_names(sorted(found.names))} left group {row.group} {rhythm(found)}, while it was "
+            "alive: its poll() was not called for max.poll.interval.ms."
+        ),
+        (
+            "Process fewer records for each poll (max.poll.records), or set a longer "
+            "max.poll.interval.ms."
+        ),
     )
 
 

@@ -7,7 +7,6 @@ its instance id.  Hosts, heartbeats and answers are not there.
 
 from __future__ import annotations
 
-import re
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -15,9 +14,11 @@ from dataclasses import dataclass, field
 from fencepost.traces.audit.operations.deployments import Deployments
 from fencepost.traces.audit.operations.membership import LogMember, Roster
 from fencepost.traces.audit.operations.operator_rows import (
+    NOT_POLLED,
     Cause,
     End,
     MembersLeft,
+    PollTimeout,
     Process,
     Rebalance,
     Remedy,
@@ -33,29 +34,20 @@ from fencepost.traces.audit.operations.restarts import (
     alone,
     long_enough_ms,
 )
+from fencepost.traces.audit.operations.server_words import (
+    ids_in,
+    name_in,
+    process_of,
+    stated_cause,
+)
 from fencepost.traces.logs.server_log import CoordinatorEvent, Said
 
-_UUID = re.compile(r"-[A-Za-z0-9_-]{22}$|-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
 _UNKNOWN_ID = "-?"
 """How the name ends of a replacement whose member id the log has not told yet."""
 _UNSEEN = "a member that joined during a rebalance"
 _EXPIRED = -1
 """The session timeout of a member that expired: the log doesn't tell it."""
 _PURGE_EVERY = 200
-_REASONS: tuple[tuple[re.Pattern[str], Cause], ...] = tuple(
-    (re.compile(pattern), cause)
-    for pattern, cause in (
-        (r"^Adding new member (?P<who>.+?) with group instance id", Cause.NEW_MEMBER),
-        (r"^[Rr]emoving member (?P<who>.*?) on LeaveGroup", Cause.LEAVE),
-        (r"^explicit `LeaveGroup` request for \((?P<who>.*?)\) members", Cause.LEAVE),
-        (r"^[Rr]emoving member (?P<who>.+?) on heartbeat expiration", Cause.EXPIRY),
-        (r"^[Rr]emoving .* on pending sync request expiration", Cause.EXPIRY),
-        (r"^[Ll]eader (?P<who>.+?) re-joining group during", Cause.LEADER_REJOIN),
-        (r"^Updating metadata for (?:static )?member (?P<who>\S+)", Cause.MEMBER_REJOIN),
-        (r"will change because static member (?P<who>\S+)", Cause.MEMBER_REJOIN),
-        (r"^Freshly-loaded group", Cause.FAILOVER),
-    )
-)
 
 
 @dataclass(slots=True)
@@ -107,7 +99,9 @@ class ServerAnalysis:
             self._purge(event.at_ms)
         if event.said is Said.LEFT:
             self._leaving.append(event)
-        elif event.said is Said.PREPARING and _cause(event.fields["reason"])[0] is Cause.LEAVE:
+        elif (
+            event.said is Said.PREPARING and stated_cause(event.fields["reason"])[0] is Cause.LEAVE
+        ):
             self._prepare(event)
             self._leave()
         else:
@@ -145,7 +139,7 @@ class ServerAnalysis:
             case Said.FAILED:
                 self._went(event.member_id, End.EXPIRED, event)
             case Said.DROPPED:
-                for member_id in _ids(event.fields.get("members", "")):
+                for member_id in ids_in(event.fields.get("members", "")):
                     self._went(member_id, End.DROPPED, event)
             case Said.LOADED:
                 self._open = None
@@ -175,7 +169,7 @@ class ServerAnalysis:
     # Rebalances
 
     def _prepare(self, event: CoordinatorEvent) -> None:
-        cause, who = _cause(event.fields["reason"])
+        cause, who = stated_cause(event.fields["reason"])
         self._complete = self._complete or event.generation == 0
         round_ = _Round(event.at_ms, event.place, cause, "", self._count)
         self._open = round_
@@ -193,7 +187,7 @@ class ServerAnalysis:
                 round_.gone, round_.who = last, str(last.member.process)
         elif who:
             known = self._roster.members.get(who)
-            round_.who = str(_process(who, None) if known is None else known.process)
+            round_.who = str(process_of(who, None) if known is None else known.process)
 
     def _stabilized(self, event: CoordinatorEvent) -> None:
         for named in list(self._named.values()):
@@ -295,7 +289,7 @@ class ServerAnalysis:
     def _fenced(self, event: CoordinatorEvent) -> None:
         instance_id = event.instance_id or ""
         holder = self._known(event.fields.get("holder", ""), instance_id)
-        process = _process(event.member_id, instance_id)
+        process = process_of(event.member_id, instance_id)
         times = (event.at_ms, event.at_ms)
         api = event.fields.get("operation", "")
         row = (instance_id, event.member_id, process, *times, api)
@@ -309,6 +303,9 @@ class ServerAnalysis:
             member.process = Process(event.fields["client_id"], event.fields["host"])
         end = End.REMOVED if itself is False else End.LEFT
         gone = self._went(event.member_id, end, event, instance_id)
+        if NOT_POLLED in event.fields.get("reason", ""):
+            who = (instance_id, gone.member.process)
+            self._emit(PollTimeout(self.group, *who, event.at_ms, event.place))
         if instance_id is None:
             return
         by = Process("an administrator", "") if itself is False else gone.member.process
@@ -360,12 +357,12 @@ class ServerAnalysis:
         member = self._roster.members.get(member_id)
         if member is not None or not member_id:
             return member
-        instance_id = instance_id or _prefix(member_id)
+        instance_id = instance_id or name_in(member_id)
         holder = self._roster.holder(instance_id)
         if holder is None or _UNKNOWN_ID not in holder.member_id[len(instance_id) :]:
             return None
         self._roster.remove(holder)
-        holder.member_id, holder.process = member_id, _process(member_id, instance_id)
+        holder.member_id, holder.process = member_id, process_of(member_id, instance_id)
         self._roster.add(holder)
         return holder
 
@@ -373,28 +370,6 @@ class ServerAnalysis:
     def _member(
         member_id: str, instance_id: str | None, event: CoordinatorEvent, *, begins: bool
     ) -> LogMember:
-        process = _process(member_id, instance_id)
+        process = process_of(member_id, instance_id)
         row = (member_id, instance_id, process, event.at_ms, begins, event.at_ms, event.place)
         return LogMember(*row)
-
-
-def _cause(reason: str) -> tuple[Cause, str]:
-    """Return the cause that a coordinator names, and the member id that it is about."""
-    for pattern, cause in _REASONS:
-        if found := pattern.search(reason):
-            return cause, found.groupdict().get("who") or ""
-    return Cause.UNKNOWN, ""
-
-
-def _process(member_id: str, instance_id: str | None) -> Process:
-    """Return the process of a member: a client id if the member is dynamic, else its member id."""
-    return Process(_prefix(member_id) if instance_id is None else member_id, "")
-
-
-def _prefix(member_id: str) -> str:
-    return _UUID.sub("", member_id)
-
-
-def _ids(members: str) -> list[str]:
-    """Return the member ids of a printed list."""
-    return re.findall(r"memberId=([^,)]+)", members) or list(filter(None, members.split(", ")))

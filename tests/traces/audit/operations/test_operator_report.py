@@ -313,6 +313,18 @@ def test_a_living_process_that_is_fenced_once_is_told_with_both_names_and_times(
     assert "end the first, and start the second when it is gone" in problem.remedy
 
 
+def test_a_member_that_was_not_polled_is_told_with_its_setting() -> None:
+    log = ModelLog()
+    log.form(log.pod(1), slow := log.pod(2))
+    row = {"memberId": slow.member_id, "groupInstanceId": None}
+    reason = "consumer poll timeout has expired."
+    log.send(slow, "LeaveGroup", {"groupId": "orders", "members": [{**row, "reason": reason}]})
+    log.run(3)
+    (problem,) = operator_problems(reported(log.exchanges))
+    assert (problem.kind, problem.names) == ("poll-timeout", ("pod-2 (10.0.0.2)",))
+    assert "its poll() was not called for max.poll.interval.ms" in problem.says
+
+
 def test_what_recurs_for_days_is_one_problem_with_its_rhythm() -> None:
     report = OperatorReport()
     day_ms, who = 24 * HOUR_S * 1000, Process("pod-1", "10.0.0.1")
