@@ -84,7 +84,7 @@ def audit_command(
     as_json: bool,
     report: Path | None,
 ) -> int:
-    """Check recordings: request logs, server.log, or traces.
+    """Check request logs, server.log, or traces.
 
     Logs tell what your consumers did: who fenced whom, why each rebalance began, what would have
     avoided it.  A request log also shows whether the broker was right.  Each group gets one of

@@ -35,7 +35,7 @@ _SECTIONS = {
     ),
     "Logs": (
         Stub(
-            "audit", "audit:audit_command", "Check recordings: request logs, server.log, or traces."
+            "audit", "audit:audit_command", "Check request logs, server.log, or traces."
         ),
     ),
     "Traces": (
