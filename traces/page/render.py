@@ -44,7 +44,12 @@ _ADDRESS = {
 
 
 def page(template: str, title: str, data: Mapping[str, Any], **values: Any) -> str:
-    """Render a page.  `data`: for the script; `values`: text for the template."""
+    """Render a page.  `data`: for the script; `values`: text for the template.
+
+    Each of the data's traces is a script element of its own, so that it is read when it is opened.
+    """
+    traces = data.get("traces", ())
+    data = {**data, "traces": [{"key": trace["key"]} for trace in traces]}
     style, script = _joined(STYLES), _script()
     policy = "; ".join(
         [
@@ -65,6 +70,7 @@ def page(template: str, title: str, data: Mapping[str, Any], **values: Any) -> s
             style=Markup(style),  # noqa: S704  (our own file)
             script=Markup(script),  # noqa: S704
             data=Markup(_embedded(data)),  # noqa: S704  (no < is left in it)
+            trace_data=[Markup(_embedded(trace)) for trace in traces],  # noqa: S704
             **values,
         )
     )
