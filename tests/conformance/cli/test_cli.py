@@ -121,6 +121,26 @@ def test_known_failures_are_forgiven_until_they_are_stale(tmp_path: Path) -> Non
     assert ignored.code == 0
 
 
+def test_a_written_list_is_read_back_and_the_target_holds(tmp_path: Path) -> None:
+    target, chosen = "model:comment-table-1", ("--case", "HEARTBEAT-*", "--case", "JOIN-STATIC-*")
+    path, report = tmp_path / "lists" / "known.json", tmp_path / "report"
+    found = invoke(
+        "certify", target, *chosen, "--write-known-failures", str(path), "--report", str(report)
+    )
+    assert found.code == 1
+    assert f"Written: {path}; " in found.out
+    assert len(json.loads(path.read_text("utf-8"))["entries"]) > 3
+    old = ("--diff", str(report / "certificate.json"), "--report", str(report))
+    known = invoke("certify", target, *chosen, "--known-failures", str(path), *old)
+    assert known.code == 0, known.out
+    assert "holds apart from them" in known.out
+    assert "0 fixed, 0 new failures" in known.out
+    assert (report / "diff.html").is_file()
+    wrong = invoke("certify", target, *chosen, "--diff", str(path))
+    assert wrong.code == 64
+    assert "this is no certificate" in wrong.err
+
+
 # Usage: 64, and what is wrong is named.
 
 
