@@ -1,8 +1,8 @@
 """Group the failures of a certificate by cause, those that failed at their own rule first.
 
 One fault makes hundreds of cases fail: whatever begins with a group that can't be formed fails
-there.  Two failures have one cause if the same rule is broken and the answer is of the same kind;
-names of members, lists of them, and numbers are left out.
+there.  Two failures have one cause if the same rule is broken, the answer is of the same kind, and
+the same field of it is wrong; names of members, lists of them, and numbers are left out.
 """
 
 from __future__ import annotations
@@ -15,9 +15,8 @@ from fencepost.model.table.table import LEVELS, Level
 from fencepost.properties.oracle.fingerprint import without_names
 from fencepost.traces.page.certificate_data import CaseRow
 
-_PLACE = re.compile(r", generation .*")
-EARLY = " should have waited for its answer"
-"""What the sentence of an answer says that came too early: then its content is no other cause."""
+_PLACE = re.compile(r", generation .*?(?=, too late$|$)")
+_FIELD = re.compile(r"\((?P<field>[\w.]+) [^()]* instead of ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,9 +63,9 @@ def is_own(case: CaseRow) -> bool:
 
 
 def _cause(case: CaseRow) -> tuple[str, ...]:
-    seen = without_names(case.observed)
-    if EARLY in case.message:
-        seen = _PLACE.sub(", too early", seen)
+    seen = _PLACE.sub("", without_names(case.observed))
+    if (differs := _FIELD.search(case.message)) is not None:
+        seen = f"{seen}, {differs['field']}"
     if case.broken is None and not seen:
         seen = "" if "passes: take it off" in case.message else case.message
     return case.outcome, case.broken or "", seen

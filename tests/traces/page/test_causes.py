@@ -50,6 +50,18 @@ def test_another_answer_is_another_cause() -> None:
     assert len(causes_of(rows)) == len(rows)
 
 
+def test_what_came_instead_of_an_error_is_one_cause_another_wrong_field_is_not() -> None:
+    said = "it should have been answered X. Instead it was answered NONE"
+    fields = ("", "", " (generationId 3 instead of 2)", " (members [] instead of [A1])")
+    rows = [
+        failed(f"JOIN-A/{n}", "JOIN-A", f"a JoinGroup: NONE, generation {n}, {place}", said + field)
+        for n, (place, field) in enumerate(zip(("leads [A]", "follows") * 2, fields, strict=True))
+    ]
+    assert [len(cause.cases) for cause in causes_of(rows)] == [2, 1, 1]
+    late = failed("JOIN-A/late", "JOIN-A", "a JoinGroup: NONE, generation 1, follows, too late")
+    assert len(causes_of([rows[0], late])) == 2
+
+
 def test_where_the_target_failed_no_rule_is_named() -> None:
     (cause,) = causes_of([failed("HEARTBEAT-B/one", None, "", "the process ended")])
     assert cause.rule == ""
