@@ -1,13 +1,15 @@
 """Print a certificate on the screen: first what failed and why, then the counts, last the verdict.
 
-Each violation is printed with its sentence and its steps.  Known failures are one line for each
-reason, since a target may have hundreds; the report names their cases.  The output is plain text
-where it does not go to a terminal.
+Failures are grouped by cause, and each cause is told by one case, with its sentence; the first also
+with their steps.  Known failures are one line for each reason, since a target may have hundreds.
+All of it fits on two screens, and the report has the rest.  The output is plain text where it does
+not go to a terminal.
 """
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 
 from rich import box
 from rich.console import Console
@@ -18,6 +20,7 @@ from fencepost.conformance.certify.known_failures import KNOWN, STALE
 from fencepost.conformance.certify.summary import (
     FAILED,
     broken_versions,
+    excused,
     is_whole,
     spans,
     verdict_line,
@@ -27,6 +30,9 @@ from fencepost.conformance.execution.outcome import CaseResult, Certificate, Out
 from fencepost.model.revision import Revision
 from fencepost.model.table.table import LEVELS
 from fencepost.properties.mutants import catalogue
+from fencepost.properties.oracle.fingerprint import broken_rule
+from fencepost.traces.page.causes import Cause, causes_of
+from fencepost.traces.page.certificate_data import CaseRow
 from fencepost.traces.text.words import plural
 
 _COLOURS = {
@@ -43,16 +49,18 @@ _OVERALL = {
     Overall.VIOLATED: "bold red",
     Overall.UNKNOWN: "bold magenta",
 }
+_EXCUSED = "bold yellow"
 _NAMED = 4
-"""One line names at most this many rules."""
+"""One line names at most this many rules or cases."""
+
+_MOST_CAUSES, _TOLD_IN_FULL, _MOST_STEPS = 12, 3, 8
+"""So many causes are told, so many of them with steps, and with so many steps each."""
 
 
 def print_certificate(certificate: Certificate, console: Console) -> None:
     """Print a certificate for people."""
     revision = catalogue.find_revision(certificate.revision)
-    for result in certificate.results:
-        if result.outcome in FAILED:
-            _violation(result, revision, console)
+    _failures(certificate, revision, console)
     _known(certificate, console)
     _undecided(certificate, console)
     if certificate.results:
@@ -68,12 +76,73 @@ def print_certificate(certificate: Certificate, console: Console) -> None:
         )
     if is_whole(certificate) and (missed := certificate.coverage.missed):
         _say(console, f"{plural(len(missed), 'rule')} covered by no case that passed", "dim")
-    _say(console, verdict_line(certificate), _OVERALL[certificate.overall()])
+    style = _EXCUSED if excused(certificate) else _OVERALL[certificate.overall()]
+    _say(console, verdict_line(certificate), style)
 
 
-def _violation(result: CaseResult, revision: Revision, console: Console) -> None:
+def _failures(certificate: Certificate, revision: Revision, console: Console) -> None:
+    """Print one case of each cause, and what else fails for it."""
+    failed = {r.case.id: r for r in certificate.results if r.outcome in FAILED}
+    causes = causes_of(_row(result, revision) for result in failed.values())
+    most = _MOST_STEPS if len(causes) > _TOLD_IN_FULL else None
+    for number, cause in enumerate(causes[:_MOST_CAUSES]):
+        first = failed[cause.cases[0].id]
+        if number < _TOLD_IN_FULL:
+            _violation(first, revision, console, most)
+        else:
+            _title(first, console)
+            _say(console, f"  {_shortened(first.message)}")
+        _others(cause, console)
+        console.print()
+    if rest := causes[_MOST_CAUSES:]:
+        cases = sum(len(cause.cases) for cause in rest)
+        said = f"{plural(len(rest), 'more cause')} of {plural(cases, 'failure')}"
+        _say(console, f"{said}: --report has them all", "bold")
+        console.print()
+
+
+def _others(cause: Cause, console: Console) -> None:
+    """Say which other cases fail for the same reason."""
+    if names := [case.id for case in cause.own[1:]]:
+        named = ", ".join(names[:_NAMED])
+        more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+        _say(console, f"  the same in {plural(len(names), 'case')}: {named}{more}")
+    if before := len(cause.before) - (not cause.own):
+        fails = "fails" if before == 1 else "fail"
+        it = "it reaches its" if before == 1 else "they reach their"
+        _say(console, f"  {before} more {fails} before {it} rule, for the same reason")
+
+
+def _shortened(sentence: str) -> str:
+    """A sentence without its source."""
+    return sentence.partition(" Source: ")[0]
+
+
+def _row(result: CaseResult, revision: Revision) -> CaseRow:
+    rule = broken_rule(result.violation, revision) if result.violation is not None else None
+    return CaseRow(
+        id=result.case.id,
+        outcome=result.outcome.value,
+        level=result.level.value,
+        rule=next(iter(result.case.rules), ""),
+        message=result.message,
+        trace=None,
+        rules=result.case.rules,
+        broken=None if rule is None else rule.id,
+        observed=result.observed,
+    )
+
+
+def _title(result: CaseResult, console: Console) -> None:
     title = Text(f"{result.outcome.value.upper()}  {result.level.value}  ", style="bold red")
     console.print(title + Text(result.case.id, style="bold"), soft_wrap=True)
+
+
+def _violation(
+    result: CaseResult, revision: Revision, console: Console, most_steps: int | None
+) -> None:
+    """Print a failure; `most_steps`: as many of its last steps, None for all."""
+    _title(result, console)
     _say(console, f"  {result.case.about}", "italic")
     _say(console, f"  {result.message}")
     for note in result.notes:
@@ -82,14 +151,22 @@ def _violation(result: CaseResult, revision: Revision, console: Console) -> None
     explanation = explained(result, revision)
     if explanation is not None and explanation.rule is not None:
         width = len(str(len(explanation.steps))) + 1
-        for step in explanation.steps:
+        steps = explanation.steps[: _wrong_at(explanation.steps)]
+        cut = 0 if most_steps is None else max(0, len(steps) - most_steps)
+        if cut:
+            _say(console, f"    {'…':>{width}} {plural(cut, 'step')} before", "dim")
+        for step in explanation.steps if most_steps is None else steps[cut:]:
             number, _, words = step.partition(" ")
             style = "red" if step.endswith("← wrong") else ""
             _say(console, f"    {number:>{width}} {words}", style)
     for note in result.notes:
         if not note.startswith(STALE):
             _say(console, f"    note: {note}", "dim")
-    console.print()
+
+
+def _wrong_at(steps: Sequence[str]) -> int:
+    """How many steps there are up to the wrong one, or all."""
+    return next((n for n, step in enumerate(steps, 1) if step.endswith("← wrong")), len(steps))
 
 
 def _known(certificate: Certificate, console: Console) -> None:

@@ -12,6 +12,7 @@ has its look and no known cause, in the cases of the catalogue.
 
 from __future__ import annotations
 
+import json
 import operator
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -21,10 +22,11 @@ from pathlib import Path
 from typing import Any, Self
 
 from fencepost.conformance.execution.answer_diff import TOO_LATE
-from fencepost.conformance.execution.outcome import CaseResult, Outcome
+from fencepost.conformance.execution.outcome import CaseResult, Certificate, Outcome
 from fencepost.conformance.plans.plan import LEAST_LAG_MS
 from fencepost.model.revision import Revision
 from fencepost.properties.mutants.attribution import departures_in
+from fencepost.properties.mutants.catalogue import find_revision
 from fencepost.properties.oracle.fingerprint import broken_rule, without_names
 from fencepost.properties.oracle.verdict import Violation
 from fencepost.traces.files.bad_input import BadInputError
@@ -41,6 +43,12 @@ KNOWN, STALE = "known failure: ", "stale: "
 
 ANY_NUMBER = " #*"
 """In a signature: any number of a request, where it depends on when timers fire."""
+
+_UNLISTED = {Outcome.FAIL, Outcome.STALE_KNOWN_FAILURE}
+_PLACES = {"tcp", "exec"}
+"""Targets whose name is an address or a command, which may change: a list names the kind alone."""
+
+_UNEXPLAINED, _NO_LINK = "not explained yet", "no link yet"
 
 _NUMBER = r"(?: #\d+)?"
 _GENERATION = re.compile(r"generation \d+")
@@ -201,11 +209,7 @@ def entries_from(certificate: Mapping[str, Any]) -> list[dict[str, str]]:
 
     A list with empty ones can't be read, so that nobody forgets to fill them in.
     """
-    version = _numbers(str(certificate["version"]))
-    versions = "*"
-    if version:
-        upper = (*version[:-1], version[-1] + 1)
-        versions = f">={_dotted(version)},<{_dotted(upper)}"
+    versions = _range_of(str(certificate["version"]))
     return [
         {
             "target": str(certificate["target"]),
@@ -219,6 +223,43 @@ def entries_from(certificate: Mapping[str, Any]) -> list[dict[str, str]]:
         for case in certificate["cases"]
         if case["outcome"] == Outcome.FAIL.value
     ]
+
+
+def list_text(certificate: Certificate, target: str) -> str:
+    """A list of all failures of a certificate, so that with it the target holds.
+
+    `target`: what it is called, as in the command.  The reason is the sentence of the failure, to
+    be replaced by what was found out.  A case that passes though it is listed is not in it.
+    """
+    kind = target.partition(":")[0]
+    revision = find_revision(certificate.revision)
+    version = certificate.provenance.version
+    entries = []
+    for result in certificate.results:
+        if result.outcome not in _UNLISTED or not result.observed:
+            continue
+        broken = result.violation and broken_rule(result.violation, revision)
+        entries.append(
+            {
+                "target": kind if kind in _PLACES else target,
+                "versions": _range_of(version),
+                "case": result.case.id,
+                "rule": broken.id if broken else result.case.id.partition("/")[0],
+                "observed": result.observed,
+                "why": f"{_UNEXPLAINED}: {result.message or result.observed}",
+                "link": _NO_LINK,
+            }
+        )
+    document = {"format": FORMAT, "version": VERSION, "entries": entries}
+    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+
+
+def _range_of(version: str) -> str:
+    """The versions that differ from this one in the last number alone, or `*`."""
+    numbers = _numbers(version)
+    if not numbers:
+        return "*"
+    return f">={_dotted(numbers)},<{_dotted((*numbers[:-1], numbers[-1] + 1))}"
 
 
 def matches(versions: str, version: str) -> bool:

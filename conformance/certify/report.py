@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fencepost.conformance.certify.certificate_diff import PAGE, CertificateDiff, diff_page
 from fencepost.conformance.certify.console import print_certificate
 from fencepost.conformance.certify.junit import junit_xml
 from fencepost.conformance.certify.summary import broken_versions, certified, left_out, verdict_line
@@ -148,10 +149,12 @@ def traces(certificate: Certificate) -> dict[str, TraceFile]:
     }
 
 
-def write_report(certificate: Certificate, directory: Path) -> None:
+def write_report(
+    certificate: Certificate, directory: Path, diff: CertificateDiff | None = None
+) -> None:
     """Write certificate.json, junit.xml, index.html and traces/ into a folder, made if missing.
 
-    Raises ReportError.
+    `diff`: the comparison with an older one, for which diff.html is written.  Raises ReportError.
     """
     text, kept = certificate_text(certificate), traces(certificate)
     texts = {
@@ -160,6 +163,9 @@ def write_report(certificate: Certificate, directory: Path) -> None:
         INDEX: certificate_index(json.loads(text), kept),
         **{name: trace.text() for name, trace in kept.items()},
     }
+    if diff is not None:
+        document = json.loads(text)
+        texts[PAGE] = diff_page(diff, document, shown(document["cases"], kept))
     write_texts(texts, directory, "--report")
 
 

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from fencepost.conformance.execution.outcome import CaseResult, Certificate, Outcome, Overall
+from fencepost.model.table.table import Level
 from fencepost.traces.text.words import plural
 
 FAILED = (Outcome.FAIL, Outcome.STALE_KNOWN_FAILURE)
@@ -37,6 +38,14 @@ def certified(certificate: Certificate) -> bool:
         certificate.overall() is Overall.HOLDS
         and bool(certificate.results)
         and not left_out(certificate)
+    )
+
+
+def excused(certificate: Certificate) -> bool:
+    """Whether it holds only because failures at MUST are listed as known."""
+    return certificate.overall() is Overall.HOLDS and any(
+        result.outcome is Outcome.KNOWN_FAILURE and result.level is Level.MUST
+        for result in certificate.results
     )
 
 
@@ -78,7 +87,10 @@ def subject(certificate: Certificate) -> str:
 
 
 def verdict_line(certificate: Certificate) -> str:
-    """The verdict, e.g. `mock (librdkafka 2.16.1) under kafka-4: holds; certified`."""
+    """The verdict, e.g. `mock (librdkafka 2.16.1) under kafka-4: holds; certified`.
+
+    One that rests on known failures at MUST begins with how many cases pass.
+    """
     deciding = Counter(r.outcome for r in certificate.results if certificate.deciding(r))
     others = [r for r in certificate.results if not certificate.deciding(r)]
     known = sum(r.outcome is Outcome.KNOWN_FAILURE for r in certificate.results)
@@ -92,9 +104,13 @@ def verdict_line(certificate: Certificate) -> str:
             said += f", {undecided} undecided"
     elif overall is Overall.UNKNOWN:
         said = f"unknown: {plural(deciding[Outcome.UNKNOWN], 'case')} could not be decided"
+    elif excused(certificate):
+        passed = sum(r.outcome is Outcome.PASS for r in certificate.results)
+        said = f"passes {passed} of {len(certificate.results)}; {plural(known, 'known failure')}; "
+        said += "holds apart from " + ("it" if known == 1 else "them")
     else:
         said = "holds" if certificate.results else "holds, but no case was run"
-    if known:
+    if known and not excused(certificate):
         said += f", with {plural(known, 'known failure')}"
     if below := _below(others):
         said += f", and {below} below {certificate.level.value} (not counted)"

@@ -12,12 +12,20 @@ import click
 from rich.console import Console
 
 from fencepost.conformance.catalogue.suites import find_suite
+from fencepost.conformance.certify.certificate_diff import (
+    PAGE,
+    CertificateDiff,
+    diff_certificates,
+    read_old,
+)
 from fencepost.conformance.certify.certify import Options, Progress
+from fencepost.conformance.certify.known_failures import list_text
 from fencepost.conformance.certify.report import (
     INDEX,
     certificate_json,
     print_certificate,
     write_report,
+    write_texts,
 )
 from fencepost.conformance.certify.run import certificate_of, matching_entries, skipped
 from fencepost.conformance.cli.exit_codes import exit_codes
@@ -70,6 +78,20 @@ from fencepost.model.table.table import Level
 )
 @click.option("--skip", multiple=True, metavar="GLOB", help="Skip these cases (may be repeated).")
 @known_failures_options
+@click.option(
+    "--write-known-failures",
+    "written",
+    metavar="FILE",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Write a list of all failures that no list has yet.",
+)
+@click.option(
+    "--diff",
+    "old",
+    metavar="OLD.json",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Compare with an older certificate.json; --report then has diff.html, too.",
+)
 @click.option("--seed", default=0, show_default=True, help="A number that the certificate records.")
 @jobs_option
 @target_options
@@ -85,6 +107,8 @@ def certify_command(
     skip: tuple[str, ...],
     lists: tuple[Path, ...],
     no_known_failures: bool,
+    written: Path | None,
+    old: Path | None,
     seed: int,
     jobs: int | None,
     told: TargetOptions,
@@ -102,6 +126,7 @@ def certify_command(
     TARGET is mock, model[:REVISION], mutant:NAME, kafka:VERSION[+old|+new][*NODES],
     kfake, tansu, tcp://HOST:PORT or exec:COMMAND.
     """
+    before = None if old is None else read_old(old)
     judge = find_revision(revision or revision_for(target))
     logs = None if report is None else report.absolute() / "logs"
     held = find_target(target, replace(told, jobs=jobs or told.jobs, logs=logs))
@@ -116,15 +141,32 @@ def certify_command(
         certificate = run(
             certificate_of(held, judge, chosen, entries, options, known_failures=known, name=target)
         )
+    document = certificate_json(certificate)
+    diff = None if before is None else diff_certificates(before, document)
     if report is not None:
-        write_report(certificate, report)
+        write_report(certificate, report, diff)
+    if written is not None:
+        texts = {written.name: list_text(certificate, target)}
+        write_texts(texts, written.parent, "--write-known-failures")
     if as_json:
-        echo_json(certificate_json(certificate))
+        echo_json(document if diff is None else {**document, "diff": diff.to_json()})
     else:
         print_certificate(certificate, console())
-        if report is not None:
-            console().print(f"Read {report / INDEX}", soft_wrap=True, highlight=False, markup=False)
+        for line in _afterwards(diff, written, report):
+            console().print(line, soft_wrap=True, highlight=False, markup=False)
     return certificate.exit_code()
+
+
+def _afterwards(
+    diff: CertificateDiff | None, written: Path | None, report: Path | None
+) -> Iterator[str]:
+    """What is said after the verdict: the comparison, and which files to read."""
+    if diff is not None:
+        yield from diff.lines()
+    if written is not None:
+        yield f"Written: {written}; say in it why each failure is known"
+    if report is not None:
+        yield f"Read {report / INDEX}" + ("" if diff is None else f" and {report / PAGE}")
 
 
 @contextmanager

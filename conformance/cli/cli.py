@@ -33,11 +33,7 @@ _SECTIONS = {
         Stub("start", "run:start_command", "Start a target and print its address."),
         Stub("doctor", "doctor:doctor_command", "Say what is installed, and what for."),
     ),
-    "Logs": (
-        Stub(
-            "audit", "audit:audit_command", "Check request logs, server.log, or traces."
-        ),
-    ),
+    "Logs": (Stub("audit", "audit:audit_command", "Check request logs, server.log, or traces."),),
     "Traces": (
         Stub("replay", "certify:replay_command", "Judge a trace again, or run its plan again."),
         Stub("shrink", "convert:shrink_command", "Make a trace as small as can be."),

@@ -13,6 +13,7 @@ from typing import Any
 
 from fencepost.model.revision import Revision
 from fencepost.model.table.table import LEVELS, Level
+from fencepost.traces.text.words import plural
 
 FORMAT = "fencepost-certificate"
 OUTCOMES = (
@@ -39,7 +40,11 @@ _KEPT = {"target", "revision", "verdict", "rules", "cases"}
 
 @dataclass(frozen=True, slots=True)
 class CaseRow:
-    """A case of a certificate; `trace`: the name of its file, None if it left none."""
+    """A case of a certificate.
+
+    `rule`: the first that it is about, of `rules`; `broken`: the one that was broken, None if none
+    is named; `observed`: the signature; `trace`: the name of its file, None if it left none.
+    """
 
     id: str
     outcome: str
@@ -47,6 +52,9 @@ class CaseRow:
     rule: str
     message: str
     trace: str | None
+    rules: tuple[str, ...] = ()
+    broken: str | None = None
+    observed: str = ""
 
     def reason(self) -> str:
         """Return the reason without details of this case; of a known failure the known one."""
@@ -66,6 +74,23 @@ class CertificateView:
     covered: frozenset[str]
     missed: frozenset[str]
     unreachable: Mapping[str, str]
+
+    @property
+    def tone(self) -> str:
+        """Return the verdict, or `excused` if it holds only by known failures at MUST."""
+        excused = any(c.outcome == "known-failure" and c.level == "MUST" for c in self.cases)
+        return "excused" if self.verdict == "holds" and excused else self.verdict
+
+    @property
+    def figures(self) -> str:
+        """Return how many cases pass and how many failures are known.
+
+        The short form of a certificate lists no passes, so nothing is said of them.
+        """
+        count = Counter(case.outcome for case in self.cases)
+        passed = f"passes {count['pass']} of {len(self.cases)}" if count["pass"] else ""
+        known = plural(count["known-failure"], "known failure") if count["known-failure"] else ""
+        return "; ".join(filter(None, (passed, known)))
 
     def counts(self, level: str) -> Counter[str]:
         """Return the number of cases of a level by outcome."""
@@ -111,7 +136,8 @@ def read_certificate(document: Mapping[str, Any], revision: Revision) -> Certifi
 
 
 def _case(row: Mapping[str, Any], levels: Mapping[str, str]) -> CaseRow:
-    about = (row.get("rules") or [row["id"].partition("/")[0]])[0]
+    rules = tuple(row.get("rules") or [row["id"].partition("/")[0]])
+    about = rules[0]
     listed = [n for n in row.get("notes", ()) if n.startswith(("known failure: ", "stale: "))]
     message = " ".join([row.get("message") or row.get("why", ""), *listed]).strip()
     return CaseRow(
@@ -121,6 +147,9 @@ def _case(row: Mapping[str, Any], levels: Mapping[str, str]) -> CaseRow:
         rule=about,
         message=message,
         trace=row.get("trace"),
+        rules=rules,
+        broken=row.get("rule"),
+        observed=row.get("observed", ""),
     )
 
 

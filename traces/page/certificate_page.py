@@ -1,8 +1,9 @@
 """Make the page of certificates: targets by rules, what did not pass and why, and the coverage map.
 
 Certificates of several revisions share one matrix.  The coverage map is of the revision that judged
-the first certificate, by the targets that it judged.  A limited number of traces is in the page;
-for the others the page names the command that shows them.
+the first certificate, by the targets that it judged.  Each trace of the page is read by the browser
+only when it is opened, so there may be many; beyond the limit each certificate has an equal share,
+and the page says how many are left out and how to see them.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Any
 from fencepost.model.revision import Revision
 from fencepost.model.table.table import LEVELS
 from fencepost.properties.mutants.catalogue import find_revision
+from fencepost.traces.page.causes import causes_of, is_own
 from fencepost.traces.page.certificate_data import (
     FAILED,
     OUTCOMES,
@@ -28,8 +30,12 @@ from fencepost.traces.page.render import page
 from fencepost.traces.page.trace_data import ShownTrace
 from fencepost.traces.page.trace_page import traces_data
 
-MOST_TRACES = 250
-"""The most traces in a page, so that a browser opens it at once."""
+MOST_TRACES = 2_000
+"""The most traces in a page, some 20 KB each."""
+
+_BY_CAUSE = {"fail", "stale-known-failure"}
+_Group = tuple[str, Sequence[CaseRow], Sequence[CaseRow]]
+"""A reason, the cases that show it best, and the others."""
 
 _LONGEST = 6_000
 """The longest other form of each of these, in characters."""
@@ -41,10 +47,6 @@ class _Traced:
 
     link: str
     fired: frozenset[str]
-
-    def before(self, case: CaseRow) -> bool:
-        """Return whether a case failed before the rule that it is about."""
-        return case.outcome in FAILED and case.rule not in self.fired
 
 
 def _fired(trace: Mapping[str, Any], revisions: Mapping[str, Any]) -> frozenset[str]:
@@ -62,11 +64,11 @@ def certificate_page(
     held = [read_certificate(d, r) for d, r in zip(documents, revisions, strict=True)]
     shown: list[ShownTrace] = []
     places: list[tuple[int, str]] = []
+    share = MOST_TRACES // max(1, len(traces))
     for number, named in enumerate(traces):
-        for name, each in named.items():
-            if len(shown) < MOST_TRACES:
-                shown.append(replace(each, longest=_LONGEST))
-                places.append((number, name))
+        for name in list(named)[:share]:
+            shown.append(replace(named[name], longest=_LONGEST))
+            places.append((number, name))
     data = traces_data(shown)
     found = {
         place: _Traced(f"#{trace['key']}", _fired(trace, data["revisions"]))
@@ -78,9 +80,10 @@ def certificate_page(
     return page(
         "certificate.html",
         f"{title}: {'certificate' if len(held) == 1 else 'certificates'}",
-        {**data, "index": True},
+        {**data, "index": True, "said": _sentences(held)},
         traces=data["traces"],
-        left=sum(map(len, traces)) - len(shown),
+        left=[(h.target, len(t)) for h, t in zip(held, traces, strict=True) if len(t) > share],
+        share=share,
         held=held,
         outcomes=OUTCOMES,
         signs=SIGNS,
@@ -130,6 +133,7 @@ def _cell(
                 "id": case.id,
                 "outcome": case.outcome,
                 "link": _link(number, case, places),
+                "anchor": _anchor(number, case),
                 "before": _before(number, case, places),
             }
             for case in cases
@@ -145,8 +149,11 @@ def _link(number: int, case: CaseRow, places: Mapping[tuple[int, str], _Traced])
 
 
 def _before(number: int, case: CaseRow, places: Mapping[tuple[int, str], _Traced]) -> bool:
+    """Return whether a case failed before the rule that it is about."""
+    if case.outcome not in FAILED:
+        return False
     place = places.get((number, case.trace)) if case.trace is not None else None
-    return place is not None and place.before(case)
+    return not is_own(case) if place is None else case.rule not in place.fired
 
 
 def _anchor(number: int, case: CaseRow) -> str:
@@ -156,25 +163,57 @@ def _anchor(number: int, case: CaseRow) -> str:
 def _reasons(
     number: int, held: CertificateView, places: Mapping[tuple[int, str], _Traced]
 ) -> list[dict[str, Any]]:
-    """Return what did not pass, by outcome; cases with the same reason are grouped."""
+    """Return what did not pass, by outcome: failures by cause, all else by reason.
+
+    Each reason has the cases that show it best, and the rest: those that never reach their rule.
+    """
+
+    def entry(case: CaseRow) -> dict[str, Any]:
+        place = places.get((number, case.trace)) if case.trace is not None else None
+        return {
+            "id": case.id,
+            "anchor": _anchor(number, case),
+            "trace": None if place is None else place.link,
+            "before": _before(number, case, places),
+            "file": case.trace,
+            "level": case.level,
+        }
+
     found = []
     for outcome in OUTCOMES[1:]:
-        by_reason: dict[str, list[dict[str, Any]]] = {}
-        for case in held.cases:
-            if case.outcome == outcome:
-                place = places.get((number, case.trace)) if case.trace is not None else None
-                by_reason.setdefault(case.reason(), []).append(
-                    {
-                        "id": case.id,
-                        "anchor": _anchor(number, case),
-                        "trace": None if place is None else place.link,
-                        "before": _before(number, case, places),
-                        "file": case.trace,
-                        "level": case.level,
-                    }
-                )
-        if by_reason:
-            reasons = sorted(by_reason.items(), key=lambda item: (-len(item[1]), item[0]))
-            total = sum(len(cases) for _, cases in reasons)
-            found.append({"outcome": outcome, "total": total, "reasons": reasons})
+        cases = [case for case in held.cases if case.outcome == outcome]
+        if not cases:
+            continue
+        groups = _by_cause(cases) if outcome in _BY_CAUSE else _by_reason(cases)
+        reasons = [
+            {"said": said, "cases": [*map(entry, own)], "rest": [*map(entry, rest)]}
+            for said, own, rest in groups
+        ]
+        found.append({"outcome": outcome, "total": len(cases), "reasons": reasons})
     return found
+
+
+def _by_cause(cases: Sequence[CaseRow]) -> list[_Group]:
+    return [
+        (cause.cases[0].reason(), cause.own or cause.before, cause.before if cause.own else ())
+        for cause in causes_of(cases)
+    ]
+
+
+def _by_reason(cases: Sequence[CaseRow]) -> list[_Group]:
+    """Group cases by their reason, the commonest first."""
+    by_reason: dict[str, list[CaseRow]] = {}
+    for case in cases:
+        by_reason.setdefault(case.reason(), []).append(case)
+    reasons = sorted(by_reason.items(), key=lambda item: (-len(item[1]), item[0]))
+    return [(said, members, ()) for said, members in reasons]
+
+
+def _sentences(held: Sequence[CertificateView]) -> dict[str, str]:
+    """Return the reasons of cases by their anchors, for the search."""
+    return {
+        _anchor(number, case): case.message
+        for number, one in enumerate(held)
+        for case in one.cases
+        if case.outcome != "pass"
+    }

@@ -46,9 +46,17 @@ _ADDRESS = {
 
 
 def page(template: str, title: str, data: Mapping[str, Any], **values: Any) -> str:
-    """Render a page.  `data`: for the script; `values`: text for the template."""
-    embedded = Markup(_embedded(data))  # noqa: S704  (no < is left in it)
-    return _rendered(template, title, STYLES, SCRIPTS, data=embedded, **values)
+    """Render a page.  `data`: for the script; `values`: text for the template.
+
+    Each of the data's traces is a script element of its own, so that it is read when it is opened.
+    """
+    traces = data.get("traces", ())
+    data = {**data, "traces": [{"key": trace["key"]} for trace in traces]}
+    embedded = {
+        "data": Markup(_embedded(data)),  # noqa: S704  (no < is left in it)
+        "trace_data": [Markup(_embedded(trace)) for trace in traces],  # noqa: S704
+    }
+    return _rendered(template, title, STYLES, SCRIPTS, **embedded, **values)
 
 
 def site_page(template: str, title: str, **values: Any) -> str:

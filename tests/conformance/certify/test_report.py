@@ -36,8 +36,11 @@ COMMITS = result_of("COMMIT-INSTANCE-FENCED/commits")
 SKIPS = CaseResult(PASSES.case, Outcome.SKIPPED, Level.MUST, "skipped by the user")
 
 
-def renamed(result: CaseResult, case_id: str, **changes: object) -> CaseResult:
-    return replace(result, case=replace(result.case, id=case_id), **changes)  # type: ignore[arg-type]
+def renamed(
+    result: CaseResult, case_id: str, *, rules: tuple[str, ...] | None = None, **changes: object
+) -> CaseResult:
+    case = replace(result.case, id=case_id, rules=result.case.rules if rules is None else rules)
+    return replace(result, case=case, **changes)  # type: ignore[arg-type]
 
 
 def known(result: CaseResult) -> CaseResult:
@@ -226,6 +229,31 @@ def test_a_violation_is_printed_with_its_steps_and_the_verdict_last() -> None:
     )
 
 
+def test_many_failures_of_few_causes_fit_on_two_screens() -> None:
+    other = [renamed(ZOMBIE, f"LEAVE-A/{n}", rules=("LEAVE-A",)) for n in range(105)]
+    own = [renamed(FAILS, f"JOIN-STATIC-EMPTY-STABLE/{n}") for n in range(8)]
+    said = printed(certificate(*other, ZOMBIE, *own))
+    lines = said.splitlines()
+    assert len(lines) < 100
+    assert lines[0] == "FAIL  MUST  JOIN-STATIC-EMPTY-STABLE/0"
+    assert "  106 more fail before they reach their rule, for the same reason" in lines
+    assert any(
+        line.startswith("  the same in 7 cases: JOIN-STATIC-EMPTY-STABLE/1, ") for line in lines
+    )
+    assert said.count(FAILS.message) == 1
+
+
+def test_of_many_causes_the_first_are_told() -> None:
+    causes = [
+        renamed(FAILS, f"JOIN-STATIC-EMPTY-STABLE/{n}", observed=f"A1 JoinGroup: {chr(97 + n) * 3}")
+        for n in range(20)
+    ]
+    lines = printed(certificate(*causes)).splitlines()
+    assert sum(line.startswith("FAIL  ") for line in lines) == 12
+    assert "8 more causes of 8 failures: --report has them all" in lines
+    assert len(lines) < 100
+
+
 @pytest.mark.parametrize(
     ("made", "said"),
     [
@@ -268,6 +296,17 @@ def test_of_a_stale_known_failure_the_violation_comes_first() -> None:
     assert sum("stale: " in line for line in lines) == 1
 
 
+@pytest.mark.parametrize(
+    ("level", "colour"), [(Level.MUST, "33"), (Level.SHOULD, "32")], ids=["amber", "green"]
+)
+def test_a_verdict_that_rests_on_known_failures_at_must_is_amber(level: Level, colour: str) -> None:
+    made = certificate(PASSES, replace(known(FAILS), level=level))
+    out = io.StringIO()
+    print_certificate(made, Console(file=out, width=300, force_terminal=True))
+    assert out.getvalue().splitlines()[-1].startswith(f"\x1b[1;{colour}m")
+    assert made.exit_code() == 0
+
+
 def test_plain_where_there_is_no_terminal() -> None:
     assert "\x1b" not in printed(MADE)
     assert not set(printed(MADE)) & set("─━│┃")
@@ -284,7 +323,16 @@ def test_markup_in_a_message_is_no_markup() -> None:
     [
         (certificate(PASSES), "holds; certified", True),
         (certificate(PASSES, SKIPS), "holds; not certified: 1 skipped", False),
-        (certificate(known(FAILS)), "holds, with 1 known failure; certified", True),
+        (
+            certificate(known(FAILS)),
+            "passes 0 of 1; 1 known failure; holds apart from it; certified",
+            True,
+        ),
+        (
+            certificate(PASSES, replace(known(FAILS), level=Level.SHOULD)),
+            "holds, with 1 known failure; certified",
+            True,
+        ),
         (
             certificate(PASSES, notes=("3 cases were not chosen",)),
             "holds; not certified: 3 cases were not chosen",

@@ -113,12 +113,32 @@ def test_known_failures_are_forgiven_until_they_are_stale(tmp_path: Path) -> Non
 
     forgiven = invoke("certify", "model:comment-table-1", *chosen, *known)
     assert forgiven.code == 0, forgiven.out
-    assert "with 1 known failure" in forgiven.out
+    assert "1 known failure; holds apart from it" in forgiven.out
     stale = invoke("certify", "model:kafka-4", *chosen, *known)
     assert stale.code == 1
     assert "1 stale known failure" in stale.out
     ignored = invoke("certify", "model:kafka-4", *chosen, *known, "--no-known-failures")
     assert ignored.code == 0
+
+
+def test_a_written_list_is_read_back_and_the_target_holds(tmp_path: Path) -> None:
+    target, chosen = "model:comment-table-1", ("--case", "HEARTBEAT-*", "--case", "JOIN-STATIC-*")
+    path, report = tmp_path / "lists" / "known.json", tmp_path / "report"
+    found = invoke(
+        "certify", target, *chosen, "--write-known-failures", str(path), "--report", str(report)
+    )
+    assert found.code == 1
+    assert f"Written: {path}; " in found.out
+    assert len(json.loads(path.read_text("utf-8"))["entries"]) > 3
+    old = ("--diff", str(report / "certificate.json"), "--report", str(report))
+    known = invoke("certify", target, *chosen, "--known-failures", str(path), *old)
+    assert known.code == 0, known.out
+    assert "holds apart from them" in known.out
+    assert "0 fixed, 0 new failures" in known.out
+    assert (report / "diff.html").is_file()
+    wrong = invoke("certify", target, *chosen, "--diff", str(path))
+    assert wrong.code == 64
+    assert "this is no certificate" in wrong.err
 
 
 # Usage: 64, and what is wrong is named.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,7 +18,7 @@ def open_page(browser: Browser, tmp_path: Path) -> Iterator[Open]:
     wrong: list[str] = []
 
     def asked(for_what: str, page: str) -> None:
-        if for_what.partition("#")[0] != page and not for_what.startswith("data:"):
+        if re.split("[?#]", for_what)[0] != page and not for_what.startswith("data:"):
             wrong.append(f"asks for {for_what}")
 
     def opened(

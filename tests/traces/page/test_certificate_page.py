@@ -6,8 +6,16 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 from support.page.open import Open
-from support.page.pages import EVERY_OUTCOME, certificate_text, kept_certificate
+from support.page.pages import (
+    EVERY_OUTCOME,
+    TRACE,
+    certificate,
+    certificate_text,
+    finding,
+    kept_certificate,
+)
 
+from fencepost.traces.page import certificate_page as module
 from fencepost.traces.page.certificate_page import certificate_page
 
 
@@ -85,12 +93,94 @@ def test_rows_can_be_looked_for(open_page: Open, several: str) -> None:
     page = open_page(several)
     rows = page.locator(".matrix tr[data-rule]:visible")
     every = rows.count()
-    page.get_by_label("Rules", exact=True).fill("heartbeat-")
+    page.get_by_label("Search", exact=True).fill("heartbeat-")
     assert 0 < rows.count() < every
     assert f"of {every} rules" in page.locator("#found").inner_text()
-    page.get_by_label("Rules", exact=True).fill("")
+    page.get_by_label("Search", exact=True).fill("")
     page.get_by_label("only where something did not pass").check()
     assert 0 < rows.count() < every
+
+
+def test_cases_and_sentences_are_found_and_the_search_is_in_the_address(
+    open_page: Open, text: str
+) -> None:
+    page = open_page(text)
+    search = page.get_by_label("Search", exact=True)
+    search.fill("what was seen in join-group-full/TWO")
+    expect(page.locator(".matrix tr[data-rule]:visible")).to_have_count(1)
+    expect(page.locator(".reasons .cases > li:visible")).to_have_count(1)
+    expect(page.locator(".reasons h3:visible")).to_have_text(["? unknown: 1"])
+    expect(page.locator(".matrix .part-head:visible")).to_have_count(1)
+    expect(page.locator("#found")).to_contain_text("1 of 6 cases that did not pass")
+    assert "find=what+was+seen" in page.url
+    page.reload()
+    expect(search).to_have_value("what was seen in join-group-full/TWO")
+    expect(page.locator(".reasons .cases > li:visible")).to_have_count(1)
+    search.fill("nothing at all")
+    expect(page.locator(".reasons h3:visible")).to_have_count(0)
+    search.fill("")
+    expect(page.locator(".reasons h3:visible")).to_have_count(6)
+    assert "find" not in page.url
+
+
+def test_a_verdict_that_rests_on_known_failures_is_amber(open_page: Open) -> None:
+    document = {**certificate(), "verdict": "holds", "summary": ""}
+    page = open_page(certificate_page([document], [{}]))
+    badge = page.locator("header .badge.is-excused")
+    expect(badge).to_have_text("holds, but for known failures")
+    expect(page.locator(".counts")).to_contain_text("passes 1 of 7; 1 known failure")
+    light = [{**case, "level": "SHOULD"} for case in document["cases"]]
+    page = open_page(certificate_page([{**document, "cases": light}], [{}]))
+    expect(page.locator("header .badge")).to_have_class("badge is-holds")
+
+
+def test_on_a_phone_no_count_is_cut_off(open_page: Open, text: str) -> None:
+    page = open_page(text)
+    page.set_viewport_size({"width": 390, "height": 844})
+    for count in page.locator(".counts td.some").all():
+        box = count.bounding_box()
+        assert box is not None
+        assert box["x"] >= 0
+        assert box["x"] + box["width"] <= 390
+
+
+def test_traces_that_are_left_out_are_said_and_change_no_sign(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    document = certificate()
+    document["cases"][0] |= {"rules": ["LEAVE-MEMBER"], "rule": "HEARTBEAT-STABLE"}
+    traces = {TRACE: finding("restart-session")}
+    assert "are in this page" not in certificate_page([document], [traces])
+    monkeypatch.setattr(module, "MOST_TRACES", 0)
+    text = certificate_page([document], [traces])
+    assert "Of some:target the first 0 of 1 traces are in this page" in text
+    assert "fail before its rule: HEARTBEAT-STABLE/restart-session" in text
+
+
+def test_failures_are_told_by_cause_and_many_cases_are_open(open_page: Open) -> None:
+    document = certificate()
+    broken = [
+        {
+            **document["cases"][0],
+            "id": f"LEAVE-MEMBER/{n}",
+            "rules": ["LEAVE-MEMBER"],
+            "rule": "HEARTBEAT-STABLE",
+            "observed": f"A{n} Heartbeat: NONE",
+            "trace": None,
+        }
+        for n in range(5)
+    ]
+    own = [
+        {**b, "id": f"HEARTBEAT-STABLE/{n}", "rules": ["HEARTBEAT-STABLE"]}
+        for n, b in enumerate(broken)
+    ]
+    page = open_page(certificate_page([{**document, "cases": [*broken, *own]}], [{}]))
+    groups = page.locator(".reasons > ul > li")
+    expect(groups).to_have_count(1)
+    expect(groups).to_contain_text("5 cases, and 5 more fail before they reach their rule")
+    expect(page.locator(".reasons .cases > li:visible code")).to_have_text(
+        [f"HEARTBEAT-STABLE/{n}" for n in range(5)]
+    )
 
 
 def test_what_was_never_exercised_is_red(open_page: Open, text: str) -> None:

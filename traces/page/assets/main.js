@@ -1,5 +1,6 @@
 // What an address means, which trace is open, the keys and the theme.
-const data = JSON.parse(document.getElementById("data").textContent);
+const read = (id) => JSON.parse(document.getElementById(id).textContent);
+const data = read("data");
 const articles = [...document.querySelectorAll("article.trace")];
 const viewers = new Map();
 const place = {}; // where in the index the reader was
@@ -9,7 +10,7 @@ function viewer(number) {
   if (!viewers.has(number)) {
     const article = articles[number - 1];
     const level = article.querySelector("h1") ? "h2" : "h3";
-    const trace = data.traces[number - 1], start = number === 1 && !data.index ? "" : `${trace.key}-`;
+    const trace = read(`data-${number}`), start = number === 1 && !data.index ? "" : `${trace.key}-`;
     viewers.set(number, new Viewer(article, new Trace(trace, start, data.revisions), level));
   }
   return viewers.get(number);

@@ -1,0 +1,166 @@
+"""Compare two certificates: which cases were fixed, which fail now, which changed.
+
+Both kinds are read, the full report and the short one that a repository keeps, which doesn't list
+what passes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fencepost.traces.files.bad_input import BadInputError
+from fencepost.traces.files.bounded import DocumentError, read_json
+from fencepost.traces.page.certificate_data import FAILED, is_certificate
+from fencepost.traces.text.words import plural
+
+if TYPE_CHECKING:
+    from fencepost.traces.page.trace_data import ShownTrace
+
+PAGE = "diff.html"
+_LISTED = 15
+"""So many cases of a kind are printed; the page has all."""
+
+
+class OldCertificateError(BadInputError):
+    """An older certificate can't be read; `str()` names the file, the problem and the remedy."""
+
+
+@dataclass(frozen=True, slots=True)
+class CaseChange:
+    """A case that came out in another way.
+
+    `was`, `now`: the outcome, with what was observed if it failed; `rule`: that it breaks, or is
+    about; `message`: the sentence of now; `trace`: its file.
+    """
+
+    id: str
+    level: str
+    rule: str
+    was: str
+    now: str
+    message: str = ""
+    trace: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CertificateDiff:
+    """What is different from an older certificate; `old`: that one in words."""
+
+    old: str
+    fixed: tuple[CaseChange, ...]
+    new: tuple[CaseChange, ...]
+    changed: tuple[CaseChange, ...]
+
+    @property
+    def summary(self) -> str:
+        """The figures, e.g. `2 fixed, 1 new failure, 0 changed`."""
+        new = plural(len(self.new), "new failure")
+        return f"{len(self.fixed)} fixed, {new}, {len(self.changed)} changed"
+
+    def lines(self) -> Iterator[str]:
+        """The comparison for the terminal, the new failures first."""
+        yield f"Compared with {self.old}: {self.summary}"
+        for word, changes in (("new", self.new), ("changed", self.changed), ("fixed", self.fixed)):
+            for change in changes[:_LISTED]:
+                yield f"  {word:<7}  {change.level:<6}  {change.id}"
+                if word != "fixed":
+                    yield f"      was {change.was}; now {change.now}"
+            if (more := len(changes) - _LISTED) > 0:
+                yield f"  {word:<7}  and {more} more"
+
+    def to_json(self) -> dict[str, Any]:
+        """The comparison as JSON."""
+        return asdict(self)
+
+
+def read_old(path: Path) -> dict[str, Any]:
+    """Read a certificate to compare with.  Raises OldCertificateError."""
+    remedy = "give a certificate.json that `certify --report` wrote"
+    try:
+        document = read_json(path)
+    except DocumentError as error:
+        raise OldCertificateError(f"{path}: {error.problem}; {remedy}") from error
+    if not is_certificate(document):
+        raise OldCertificateError(f"{path}: this is no certificate; {remedy}")
+    return dict(document)
+
+
+def diff_certificates(old: Mapping[str, Any], new: Mapping[str, Any]) -> CertificateDiff:
+    """Compare two certificates by their cases.
+
+    A case that the older one didn't have counts only if it fails.
+    """
+    before, after = _rows(old), _rows(new)
+    is_short = isinstance(old["cases"], Mapping)
+    fixed, failed, changed = [], [], []
+    for name, row in after.items():
+        was = before.get(name, {"outcome": "pass"} if is_short else {"outcome": "not there"})
+        change = _change(name, was, row)
+        if row["outcome"] in FAILED and was["outcome"] not in FAILED:
+            failed.append(change)
+        elif was["outcome"] in FAILED and row["outcome"] == "pass":
+            fixed.append(change)
+        elif change.was != change.now and was["outcome"] != "not there":
+            changed.append(change)
+    made = f"{old['implementation']} {old['version']}".strip()
+    said = f"{old['target']} ({made}) under {old['revision']}"
+    return CertificateDiff(said, tuple(fixed), tuple(failed), tuple(changed))
+
+
+def diff_page(
+    diff: CertificateDiff, document: Mapping[str, Any], traces: Mapping[str, ShownTrace]
+) -> str:
+    """Make the page of a comparison.  `traces`: of the newer certificate, by name."""
+    from fencepost.traces.page.findings_page import (  # noqa: PLC0415  (Jinja)
+        FindingEntry,
+        FindingSection,
+        findings_page,
+    )
+
+    def section(title: str, outcome: str, changes: Sequence[CaseChange]) -> FindingSection:
+        found = [
+            FindingEntry(
+                c.id, c.rule, c.level, c.message, f"was {c.was}; now {c.now}", c.trace or ""
+            )
+            for c in changes
+        ]
+        return FindingSection(title, outcome, found)
+
+    named = {c.trace for c in (*diff.new, *diff.changed)}
+    facts = [("now", document.get("summary", "")), ("before", diff.old)]
+    sections = [
+        section("new failures", "fail", diff.new),
+        section("changed", "stale-known-failure", diff.changed),
+        section("fixed", "pass", diff.fixed),
+    ]
+    shown = {name: trace for name, trace in traces.items() if name in named}
+    heading = f"{document['target']}: {diff.summary}"
+    return findings_page(heading, document["verdict"], facts, sections, shown)
+
+
+def _rows(document: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+    cases = document["cases"]
+    return dict(cases) if isinstance(cases, Mapping) else {case["id"]: case for case in cases}
+
+
+def _change(name: str, was: Mapping[str, Any], now: Mapping[str, Any]) -> CaseChange:
+    rule = now.get("rule") or was.get("rule") or name.partition("/")[0]
+    compares = "observed" in now and ("observed" in was or was["outcome"] not in FAILED)
+    return CaseChange(
+        name,
+        now.get("level") or was.get("level") or "MUST",
+        rule,
+        _said(was, with_observed=compares),
+        _said(now, with_observed=compares),
+        now.get("message", ""),
+        now.get("trace"),
+    )
+
+
+def _said(row: Mapping[str, Any], *, with_observed: bool) -> str:
+    observed = row.get("observed", "") if with_observed else ""
+    failed = row["outcome"] in FAILED and observed
+    return f"{row['outcome']} ({observed})" if failed else str(row["outcome"])

@@ -1,0 +1,75 @@
+"""Two certificates compared: what was fixed, is new or changed; and what is no certificate."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.places import ROOT
+from support.runs import certificate, result_of
+
+from fencepost.conformance.certify.certificate_diff import (
+    OldCertificateError,
+    diff_certificates,
+    read_old,
+)
+from fencepost.conformance.certify.report import certificate_json, write_report
+
+FAILS = result_of("JOIN-STATIC-EMPTY-STABLE/follower", "comment-table-1")
+PASSES = result_of("JOIN-STATIC-EMPTY-STABLE/follower")
+ZOMBIE = result_of("HEARTBEAT-INSTANCE-FENCED/zombie", "comment-table-1")
+
+
+def document(*results: Any) -> dict[str, Any]:
+    return certificate_json(certificate(*results))
+
+
+def test_fixed_new_and_changed_are_told_apart() -> None:
+    other = replace(ZOMBIE, observed="B1 Heartbeat: UNKNOWN_MEMBER_ID")
+    repaired = diff_certificates(document(FAILS, ZOMBIE), document(PASSES, other))
+    assert [change.id for change in repaired.fixed] == ["JOIN-STATIC-EMPTY-STABLE/follower"]
+    assert [change.id for change in repaired.changed] == ["HEARTBEAT-INSTANCE-FENCED/zombie"]
+    assert repaired.new == ()
+    assert repaired.changed[0].was == f"fail ({ZOMBIE.observed})"
+    assert repaired.changed[0].now == f"fail ({other.observed})"
+    worse = diff_certificates(document(PASSES), document(FAILS, ZOMBIE))
+    assert len(worse.new) == 2
+    assert worse.summary == "0 fixed, 2 new failures, 0 changed"
+    assert "      was pass; now fail (B2 JoinGroup: MEMBER_ID_REQUIRED, member id B1)" in list(
+        worse.lines()
+    )
+
+
+def test_the_same_certificate_differs_in_nothing() -> None:
+    same = diff_certificates(document(FAILS, PASSES), document(FAILS, PASSES))
+    assert (same.fixed, same.new, same.changed) == ((), (), ())
+
+
+def test_the_short_form_is_read_and_says_nothing_of_what_was_seen() -> None:
+    short = read_old(ROOT / "docs" / "certificates" / "kfake.json")
+    again = diff_certificates(short, short)
+    assert (again.fixed, again.new, again.changed) == ((), (), ())
+    name = next(n for n, case in short["cases"].items() if case["outcome"] == "known-failure")
+    rest = {n: case for n, case in short["cases"].items() if n != name}
+    assert [c.id for c in diff_certificates({**short, "cases": rest}, short).new] == [name]
+
+
+def test_the_page_names_each_case(tmp_path: Path) -> None:
+    made = certificate(FAILS, ZOMBIE)
+    diff = diff_certificates(document(PASSES, ZOMBIE), certificate_json(made))
+    write_report(made, tmp_path, diff)
+    text = (tmp_path / "diff.html").read_text("utf-8")
+    assert "1 new failure" in text
+    assert "JOIN-STATIC-EMPTY-STABLE/follower" in text
+    assert "was pass; now fail" in text
+
+
+@pytest.mark.parametrize("text", ["{", "[]", json.dumps({"format": "fencepost-trace"})])
+def test_what_is_no_certificate_is_named(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "old.json"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(OldCertificateError, match=r"old\.json: .*certify --report"):
+        read_old(path)

@@ -1,0 +1,75 @@
+"""Group the failures of a certificate by cause, those that failed at their own rule first.
+
+One fault makes hundreds of cases fail: whatever begins with a group that can't be formed fails
+there.  Two failures have one cause if the same rule is broken, the answer is of the same kind, and
+the same field of it is wrong; names of members, lists of them, and numbers are left out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from fencepost.model.table.table import LEVELS, Level
+from fencepost.properties.oracle.fingerprint import without_names
+from fencepost.traces.page.certificate_data import CaseRow
+
+_PLACE = re.compile(r", generation .*?(?=, too late$|$)")
+_FIELD = re.compile(r"\((?P<field>[\w.]+) [^()]* instead of ")
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """A cause of failures: the cases that fail at their own rule, and those that never reach it.
+
+    `rule`: the broken rule's id, "" where none is named.
+    """
+
+    rule: str
+    own: tuple[CaseRow, ...]
+    before: tuple[CaseRow, ...]
+
+    @property
+    def cases(self) -> tuple[CaseRow, ...]:
+        """All cases, those that show the cause best first."""
+        return self.own + self.before
+
+    @property
+    def level(self) -> str:
+        """The gravest level of a case."""
+        return LEVELS[min(_gravity(case) for case in self.cases)].value
+
+
+def causes_of(cases: Iterable[CaseRow]) -> list[Cause]:
+    """Group failed cases: causes that a case shows at its own rule first, then by size."""
+    groups: dict[tuple[str, ...], list[CaseRow]] = {}
+    for case in cases:
+        groups.setdefault(_cause(case), []).append(case)
+    found = [
+        Cause(
+            key[1],
+            tuple(case for case in members if is_own(case)),
+            tuple(case for case in members if not is_own(case)),
+        )
+        for key, members in groups.items()
+    ]
+    return sorted(found, key=lambda c: (not c.own, LEVELS.index(Level(c.level)), -len(c.cases)))
+
+
+def is_own(case: CaseRow) -> bool:
+    """Whether a case failed at a rule that it is about, or where no rule can be named."""
+    return case.broken is None or case.broken in case.rules
+
+
+def _cause(case: CaseRow) -> tuple[str, ...]:
+    seen = _PLACE.sub("", without_names(case.observed))
+    if (differs := _FIELD.search(case.message)) is not None:
+        seen = f"{seen}, {differs['field']}"
+    if case.broken is None and not seen:
+        seen = "" if "passes: take it off" in case.message else case.message
+    return case.outcome, case.broken or "", seen
+
+
+def _gravity(case: CaseRow) -> int:
+    return LEVELS.index(Level(case.level))
