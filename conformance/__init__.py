@@ -4,6 +4,7 @@ The rooms, from the top down; a room imports from those below it only:
 
 - `cli`: the command `fencepost`
 - `testing`: pytest and Hypothesis support for whoever tests a coordinator
+- `site`: the certificates of many targets as one static site
 - `docs`: makers of generated pages
 - `nightly`: all searches in one run, with one report
 - `compare`: two targets, and the shortest plan on which they differ

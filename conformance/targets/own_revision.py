@@ -23,6 +23,7 @@ from fencepost.model.table.table import TableError
 from fencepost.properties.claims.registry import PROPERTIES
 from fencepost.properties.logic.property import Property
 from fencepost.traces.files.bad_input import BadInputError
+from fencepost.traces.files.bounded import FILE_LIMIT
 
 _IN_A_FILE = ".py:"
 _MODEL = "model:"
@@ -86,9 +87,12 @@ def told_where_it_stops(reference: str) -> Iterator[None]:
 def _run(path: Path) -> ModuleType:
     """The file as a module.  What it prints goes to stderr; beside it nothing is written."""
     try:
-        source = path.read_bytes()
+        with path.open("rb") as file:
+            source = file.read(FILE_LIMIT + 1)
     except OSError as error:
         raise OwnRevisionError(f"{path} can't be read ({error.strerror})") from None
+    if len(source) > FILE_LIMIT:
+        raise OwnRevisionError(f"{path} has more than {FILE_LIMIT} bytes; name a Python file")
     module = ModuleType(_MODULE)
     module.__file__ = str(path)
     sys.modules[_MODULE] = module

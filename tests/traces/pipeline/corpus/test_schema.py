@@ -74,8 +74,8 @@ def test_every_file_says_its_version(tmp_path: Path) -> None:
         (
             "problems",
             (
-                "kind:string group:string instance_id:string names:list<item: string> says:string"
-                " remedy:string place:string"
+                "kind:string group:string instance_id:string names:list<item: string> count:int64"
+                " days:int64 first_ms:int64 last_ms:int64 says:string remedy:string place:string"
             ),
         ),
     ],
