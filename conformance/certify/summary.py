@@ -34,11 +34,7 @@ def is_whole(certificate: Certificate) -> bool:
 
 def certified(certificate: Certificate) -> bool:
     """Whether it holds and nothing was left out."""
-    return (
-        certificate.overall() is Overall.HOLDS
-        and bool(certificate.results)
-        and not left_out(certificate)
-    )
+    return certificate.overall() is Overall.HOLDS and not left_out(certificate)
 
 
 def excused(certificate: Certificate) -> bool:
@@ -102,6 +98,8 @@ def verdict_line(certificate: Certificate) -> str:
         said = f"violated by {' and '.join(parts)}"
         if undecided := deciding[Outcome.UNKNOWN]:
             said += f", {undecided} undecided"
+    elif not certificate.tested():
+        said = f"unknown: no case {'could be tested' if certificate.results else 'was run'}"
     elif overall is Overall.UNKNOWN:
         said = f"unknown: {plural(deciding[Outcome.UNKNOWN], 'case')} could not be decided"
     elif excused(certificate):
@@ -109,7 +107,7 @@ def verdict_line(certificate: Certificate) -> str:
         said = f"passes {passed} of {len(certificate.results)}; {plural(known, 'known failure')}; "
         said += "holds apart from " + ("it" if known == 1 else "them")
     else:
-        said = "holds" if certificate.results else "holds, but no case was run"
+        said = "holds"
     if known and not excused(certificate):
         said += f", with {plural(known, 'known failure')}"
     if below := _below(others):

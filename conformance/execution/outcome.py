@@ -183,11 +183,21 @@ class Certificate:
         return LEVELS.index(result.level) <= LEVELS.index(self.level)
 
     def overall(self) -> Overall:
-        """Violated if a deciding case failed or is stale; else unknown if one is; else it holds."""
+        """Violated if a deciding case failed or is stale; else unknown if one is; else it holds.
+
+        Where no case at all could be tested, nothing is known.
+        """
         outcomes = {r.outcome for r in self.results if self.deciding(r)}
         if outcomes & {Outcome.FAIL, Outcome.STALE_KNOWN_FAILURE}:
             return Overall.VIOLATED
-        return Overall.UNKNOWN if Outcome.UNKNOWN in outcomes else Overall.HOLDS
+        if Outcome.UNKNOWN in outcomes or not self.tested():
+            return Overall.UNKNOWN
+        return Overall.HOLDS
+
+    def tested(self) -> bool:
+        """Whether any case was tested: not all were skipped, or asked for what the target lacks."""
+        untested = {Outcome.UNSUPPORTED, Outcome.SKIPPED}
+        return any(result.outcome not in untested for result in self.results)
 
     def exit_code(self) -> int:
         """The exit code of the verdict."""

@@ -321,7 +321,7 @@ def asked(step: RequestStep, hello: Hello, knowledge: Knowledge) -> tuple[int, d
     """
     bounds = hello.apis.get(step.api)
     if bounds is None:
-        raise CaseUnsupportedError(f"the target has no {step.api}")
+        raise CaseUnsupportedError(step.api)
     version = step.version
     if version is None:
         version = bounds[1] if step.at_most is None else min(bounds[1], step.at_most)

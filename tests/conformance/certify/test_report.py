@@ -338,7 +338,8 @@ def test_markup_in_a_message_is_no_markup() -> None:
             "holds; not certified: 3 cases were not chosen",
             False,
         ),
-        (certificate(), "holds, but no case was run", False),
+        (certificate(), "unknown: no case was run", False),
+        (certificate(SKIPS), "unknown: no case could be tested; 1 skipped", False),
         (certificate(EACH[4]), "unknown: 1 case could not be decided", False),
         (
             certificate(PASSES, replace(FAILS, level=Level.MAY)),
@@ -351,6 +352,12 @@ def test_markup_in_a_message_is_no_markup() -> None:
 def test_the_verdict_in_one_line(made: Certificate, said: str, is_certified: bool) -> None:
     assert verdict_line(made).partition(" under kafka-4: ")[2] == said
     assert certified(made) is is_certified
+
+
+def test_who_has_nothing_that_could_be_tested_holds_nothing() -> None:
+    lacks = replace(PASSES, outcome=Outcome.UNSUPPORTED)
+    assert certificate(lacks, lacks).exit_code() == 2
+    assert certificate(lacks, PASSES).exit_code() == 0
 
 
 def test_versions_are_told_as_people_write_them() -> None:
