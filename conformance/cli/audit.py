@@ -27,7 +27,7 @@ from fencepost.traces.audit.run import audit_log
 from fencepost.traces.audit.server_log import audit_server_log
 from fencepost.traces.logs.log_files import LogFileError
 from fencepost.traces.logs.log_kind import LogKind, common_kind
-from fencepost.traces.logs.request_log import RequestLog
+from fencepost.traces.logs.request_log import OTHER_API, RequestLog
 from fencepost.traces.logs.server_log import ServerLog
 
 _KINDS = {kind.value: kind for kind in (LogKind.REQUESTS, LogKind.SERVER, LogKind.TRACE)}
@@ -56,7 +56,8 @@ VIOLATIONS, PROBLEMS = "violations", "problems"
     type=click.Choice(["auto", *_KINDS]),
     default="auto",
     show_default=True,
-    help="What the files are.  They may be compressed (.gz).",
+    help="What the files are.  They may be compressed (.gz).  Say it where nothing may have "
+    "happened to a group: that is then no error.",
 )
 @click.option(
     "--fail-on",
@@ -103,7 +104,8 @@ def audit_command(
                 f"{files[0]} is {kind.value}: its lines are no JSON, and are not read. "
                 "Audit server.log of that broker, or a request log of Kafka 2.8 or later"
             )
-        run = (_server if kind is LogKind.SERVER else _requests)(files, told)
+        read = _server if kind is LogKind.SERVER else _requests
+        run = read(files, told, may_be_quiet=form in _KINDS)
     except LogFileError as error:
         raise click.UsageError(str(error)) from error
     _say(run, as_json=as_json)
@@ -116,8 +118,8 @@ def audit_command(
     return EXITS.get(run.outcome, 0)
 
 
-def _requests(files: Sequence[Path], told: LogOptions) -> LogRun:
-    """Audit request logs.  Raises LogFileError."""
+def _requests(files: Sequence[Path], told: LogOptions, *, may_be_quiet: bool) -> LogRun:
+    """Audit request logs; quiet ones have requests, but none about groups.  Raises LogFileError."""
     with _progress(files) as progress:
         log = RequestLog(
             files,
@@ -127,7 +129,7 @@ def _requests(files: Sequence[Path], told: LogOptions) -> LogRun:
             progress=progress,
         )
         run = audit_log(log, told.settings(), frozenset(told.groups))
-    if not run.exchanges:
+    if not run.exchanges and not (may_be_quiet and log.skipped.counts[OTHER_API]):
         raise click.UsageError(
             f"no line of {files[0]} can be read; is it a request log (the logger "
             "kafka.request.logger at DEBUG), and is --date-pattern that of the appender?"
@@ -137,8 +139,8 @@ def _requests(files: Sequence[Path], told: LogOptions) -> LogRun:
     return run
 
 
-def _server(files: Sequence[Path], told: LogOptions) -> LogRun:
-    """Audit server logs.  Raises LogFileError."""
+def _server(files: Sequence[Path], told: LogOptions, *, may_be_quiet: bool) -> LogRun:
+    """Audit server logs; quiet ones have no line about a group.  Raises LogFileError."""
     _refuse(_VERDICTS, "what is judged, and server.log has no answers to judge")
     with _progress(files) as progress:
         log = ServerLog(
@@ -149,7 +151,7 @@ def _server(files: Sequence[Path], told: LogOptions) -> LogRun:
             progress=progress,
         )
         run = audit_server_log(log, frozenset(told.groups))
-    if not run.events:
+    if not run.events and not may_be_quiet:
         raise click.UsageError(
             f"no line of {files[0]} is one of a group coordinator about a group; does this broker "
             "coordinate groups, is the level of kafka.coordinator.group and "

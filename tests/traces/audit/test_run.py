@@ -231,6 +231,34 @@ def test_a_file_that_is_no_request_log_is_refused(tmp_path: Path) -> None:
     assert "can be read; is it a request log" in result.output
 
 
+OF_ANOTHER_API = (
+    '[2026-11-21 19:30:00,905] DEBUG Completed request:{"requestHeader":{"requestApiKey":70,'
+    '"requestApiVersion":0,"correlationId":0,"clientId":"1",'
+    '"requestApiKeyName":"CONTROLLER_REGISTRATION"}} (kafka.request.logger)'
+)
+
+
+@pytest.mark.parametrize(
+    ("kind", "line"),
+    [
+        ("server-log", "[2026-11-21 12:00:00,000] INFO started (kafka.server)"),
+        ("kafka-request-log", OF_ANOTHER_API),
+    ],
+)
+def test_a_quiet_hour_is_no_error_where_the_kind_is_told(
+    tmp_path: Path, kind: str, line: str
+) -> None:
+    path, figures = tmp_path / "quiet.log", tmp_path / "quiet.prom"
+    path.write_text(line + "\n", encoding="utf-8")
+    audit = ["audit", str(path), "--prometheus", str(figures)]
+    refused = CliRunner().invoke(fencepost, audit)
+    assert refused.exit_code == 2
+    assert not figures.exists()
+    read = CliRunner().invoke(fencepost, [*audit, "--format", kind])
+    assert read.exit_code == 0, read.output
+    assert "fencepost_problems" in figures.read_text("utf-8")
+
+
 def test_a_problem_of_a_client_fails_where_that_is_asked_for() -> None:
     log = str(ROOT / "examples" / "request-logs" / "kafka-request.log.gz")
     assert run(log)[0] == 0
