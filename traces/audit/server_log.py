@@ -84,13 +84,13 @@ class _Groups:
             if not group:
                 self.lost += 1
                 return
-        if not is_wanted(group, self._only):
-            self.left_out.add(group)
-            return
         if event.said is Said.REPLACED:
             self._replaced[event.fields["old"]] = group
             if len(self._replaced) > _MOST_IDS:
                 del self._replaced[next(iter(self._replaced))]
+        if not is_wanted(group, self._only):
+            self.left_out.add(group)
+            return
         analysis = self.analyses.get(group)
         if analysis is None:
             analysis = self.analyses[group] = ServerAnalysis(group, self._report.add)

@@ -85,6 +85,14 @@ def test_the_command_says_what_only_a_request_log_shows(tmp_path: Path) -> None:
     assert page.index("Who held each instance id") < page.index("What only a request log shows")
 
 
+def test_what_was_fenced_in_a_group_that_was_not_asked_for_is_left_out() -> None:
+    log = str(FOLDER / "server-2.8.0.log.gz")
+    code, said = run(log, "--group", "payments-1")
+    assert code == 0
+    assert "FENCED_INSTANCE_ID" not in said
+    assert "FENCED_INSTANCE_ID" in run(log, "--group", "orders")[1]
+
+
 def test_groups_of_fencepost_itself_are_left_out_unless_they_are_asked_for(tmp_path: Path) -> None:
     text = gzip.decompress((FOLDER / "server-4.3.0.log.gz").read_bytes())
     path = tmp_path / "server.log"
