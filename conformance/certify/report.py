@@ -157,14 +157,14 @@ def write_report(
     `diff`: the comparison with an older one, for which diff.html is written.  Raises ReportError.
     """
     text, kept = certificate_text(certificate), traces(certificate)
+    document = json.loads(text)
     texts = {
         "certificate.json": text,
         "junit.xml": junit_xml(certificate),
-        INDEX: certificate_index(json.loads(text), kept),
+        INDEX: certificate_index(document, kept),
         **{name: trace.text() for name, trace in kept.items()},
     }
     if diff is not None:
-        document = json.loads(text)
         texts[PAGE] = diff_page(diff, document, shown(document["cases"], kept))
     write_texts(texts, directory, "--report")
 

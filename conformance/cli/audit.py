@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TypeVar
 
 import click
 from click.core import ParameterSource
@@ -39,6 +40,8 @@ _LINES = {
     "timezone": "--timezone",
 }
 VIOLATIONS, PROBLEMS = "violations", "problems"
+
+_Log = TypeVar("_Log", RequestLog, ServerLog)
 
 
 @click.command(
@@ -108,6 +111,8 @@ def audit_command(
         run = read(files, told, may_be_quiet=form in _KINDS)
     except LogFileError as error:
         raise click.UsageError(str(error)) from error
+    if unknown := sorted(set(told.groups) - set(run.groups)):
+        raise click.UsageError(f"no line names the group {unknown[0]!r}")
     _say(run, as_json=as_json)
     if report is not None:
         write_audit(run, report)
@@ -120,36 +125,20 @@ def audit_command(
 
 def _requests(files: Sequence[Path], told: LogOptions, *, may_be_quiet: bool) -> LogRun:
     """Audit request logs; quiet ones have requests, but none about groups.  Raises LogFileError."""
-    with _progress(files) as progress:
-        log = RequestLog(
-            files,
-            dates=told.dates(),
-            skew=dict(told.skew),
-            line_limit=told.line_limit,
-            progress=progress,
-        )
+    with _opened(RequestLog, files, told) as log:
         run = audit_log(log, told.settings(), frozenset(told.groups))
     if not run.exchanges and not (may_be_quiet and log.skipped.counts[OTHER_API]):
         raise click.UsageError(
             f"no line of {files[0]} can be read; is it a request log (the logger "
             "kafka.request.logger at DEBUG), and is --date-pattern that of the appender?"
         )
-    if unknown := sorted(set(told.groups) - set(run.groups)):
-        raise click.UsageError(f"no line names the group {unknown[0]!r}")
     return run
 
 
 def _server(files: Sequence[Path], told: LogOptions, *, may_be_quiet: bool) -> LogRun:
     """Audit server logs; quiet ones have no line about a group.  Raises LogFileError."""
     _refuse(_VERDICTS, "what is judged, and server.log has no answers to judge")
-    with _progress(files) as progress:
-        log = ServerLog(
-            files,
-            dates=told.dates(),
-            skew=dict(told.skew),
-            line_limit=told.line_limit,
-            progress=progress,
-        )
+    with _opened(ServerLog, files, told) as log:
         run = audit_server_log(log, frozenset(told.groups))
     if not run.events and not may_be_quiet:
         raise click.UsageError(
@@ -157,8 +146,6 @@ def _server(files: Sequence[Path], told: LogOptions, *, may_be_quiet: bool) -> L
             "coordinate groups, is the level of kafka.coordinator.group and "
             "org.apache.kafka.coordinator.group INFO, and is --date-pattern that of the appender?"
         )
-    if unknown := sorted(set(told.groups) - run.groups):
-        raise click.UsageError(f"no line names the group {unknown[0]!r}")
     return run
 
 
@@ -168,6 +155,19 @@ def _say(run: LogRun, *, as_json: bool) -> None:
         return
     for line in audit_lines(run):
         click.echo(line)
+
+
+@contextmanager
+def _opened(kind: type[_Log], files: Sequence[Path], told: LogOptions) -> Iterator[_Log]:
+    """Open the logs, to be read with a bar while that lasts.  Raises LogFileError."""
+    with _progress(files) as progress:
+        yield kind(
+            files,
+            dates=told.dates(),
+            skew=dict(told.skew),
+            line_limit=told.line_limit,
+            progress=progress,
+        )
 
 
 @contextmanager

@@ -141,15 +141,15 @@ def certify_command(
         certificate = run(
             certificate_of(held, judge, chosen, entries, options, known_failures=known, name=target)
         )
-    document = certificate_json(certificate)
-    diff = None if before is None else diff_certificates(before, document)
+    diff = None if before is None else diff_certificates(before, certificate_json(certificate))
     if report is not None:
         write_report(certificate, report, diff)
     if written is not None:
         texts = {written.name: list_text(certificate, target)}
         write_texts(texts, written.parent, "--write-known-failures")
     if as_json:
-        echo_json(document if diff is None else {**document, "diff": diff.to_json()})
+        compared = {} if diff is None else {"diff": diff.to_json()}
+        echo_json({**certificate_json(certificate), **compared})
     else:
         print_certificate(certificate, console())
         for line in _afterwards(diff, written, report):

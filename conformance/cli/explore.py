@@ -68,10 +68,9 @@ def chosen(ids: tuple[str, ...], revision: str) -> tuple[Property, ...]:
 
     For a revision in a file its own properties are among them.
     """
-    there = properties_for(revision)
-    own = {one.id: one for one in there[len(PROPERTIES) :]}
+    there = {one.id: one for one in properties_for(revision)}
     try:
-        return tuple(own.get(i) or find_property(i) for i in ids) if ids else there
+        return tuple(there.get(i) or find_property(i) for i in ids or there)
     except KeyError as error:
         raise click.UsageError(str(error.args[0])) from None
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from difflib import get_close_matches
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ from typing import Any
 import click
 
 from fencepost.conformance.cli.options.common import console, echo_json
+from fencepost.model.revisions.near import nearest
 from fencepost.traces.files.bad_input import BadInputError
 
 _ENDING = ".schema.json"
@@ -77,7 +77,7 @@ def definition_in(document: dict[str, Any], name: str) -> dict[str, Any]:
 def _named(name: str, known: Mapping[str, Any], kind: str) -> Any:
     if name in known:
         return known[name]
-    near = get_close_matches(name, known, n=3, cutoff=0.5) or list(known)[:12]
+    near = nearest(name, known) or list(known)[:12]
     raise UnknownSchemaError(f"no {kind} is called {name!r}; there is {', '.join(near)}")
 
 

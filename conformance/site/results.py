@@ -21,17 +21,16 @@ from fencepost.conformance.targets.brokers.kafka_version import (
     parse_kafka_version,
 )
 from fencepost.model.revision import Revision
-from fencepost.model.table.table import Level
 from fencepost.properties.mutants.catalogue import find_revision
 from fencepost.traces.files.bad_input import BadInputError
 from fencepost.traces.files.bounded import read_json
 from fencepost.traces.page.certificate_data import (
-    FAILED,
     CaseRow,
     CertificateView,
     is_certificate,
     read_certificate,
 )
+from fencepost.traces.text.words import plural
 
 _FILE = "certificate.json"
 _KAFKA = "kafka:"
@@ -79,14 +78,13 @@ class Result:
 
         It only holds if none of its known failures breaks a MUST.
         """
-        broken = any(c.outcome in FAILED and c.level == Level.MUST.value for c in self.view.cases)
-        return "known-failure" if self.view.verdict == "holds" and broken else self.view.verdict
+        return "known-failure" if self.view.tone == "excused" else self.view.tone
 
     def summary(self) -> str:
         """E.g. `passes 278 of 299; 18 known failures`."""
         counts = self.counts()
         said = [
-            f"{counts[outcome]} {word}{'' if counts[outcome] == 1 else 's'}"
+            plural(counts[outcome], word)
             for outcome, word in (
                 ("fail", "failure"),
                 ("known-failure", "known failure"),

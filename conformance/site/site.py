@@ -19,7 +19,7 @@ from fencepost.conformance.site.comparison import Comparison, compare
 from fencepost.conformance.site.heat import by_area, cell, rows
 from fencepost.conformance.site.history import Cause, causes, split_reason
 from fencepost.conformance.site.results import Result, read_results, slug
-from fencepost.traces.page.certificate_data import OUTCOMES, SIGNS, CaseRow
+from fencepost.traces.page.certificate_data import OUTCOMES, SIGNS, CaseRow, by_reason
 from fencepost.traces.page.render import site_page
 from fencepost.traces.page.trace_page import trace_page
 
@@ -40,6 +40,7 @@ def write_site(certificates: Sequence[Path], folder: Path) -> list[Result]:
 def pages(results: Sequence[Result]) -> Iterator[tuple[str, str]]:
     """Make the files of the site: each with its name, relative to the folder."""
     traces = dict(_traces(results))
+    links = {result.slug: _links(result, traces) for result in results}
     columns = {"results": results, "heads": _heads(results)}
     areas = by_area(results)
     compared = {(a.slug, b.slug): compare(a, b) for a, b in combinations(results, 2)}
@@ -52,9 +53,9 @@ def pages(results: Sequence[Result]) -> Iterator[tuple[str, str]]:
     yield _page("history", "history.html", "Causes over versions", families=families)
     yield _page("pairs", "compare.html", "Compare two targets", **columns, compared=compared)
     for result in results:
-        yield from _of_target(result, results, traces)
+        yield from _of_target(result, results, links[result.slug])
     for rule, about in rules.items():
-        yield _of_rule(rule, about, columns, traces)
+        yield _of_rule(rule, about, columns, links)
     for pair in compared.values():
         yield _of_pair(pair)
     for result in results:
@@ -95,7 +96,7 @@ def _family(name: str, results: Sequence[Result]) -> dict[str, Any]:
 
 
 def _of_target(
-    result: Result, results: Sequence[Result], traces: Mapping[tuple[str, str], tuple[str, str]]
+    result: Result, results: Sequence[Result], links: Mapping[str, str]
 ) -> Iterator[tuple[str, str]]:
     areas = [
         {
@@ -110,26 +111,23 @@ def _of_target(
     others = [other for other in results if other is not result]
     pairs = [(o, pair_name(*sorted((result, o), key=results.index))) for o in others]
     name = f"targets/{result.slug}.html"
-    links = _links(result, traces)
     yield _page("target", name, result.name, result=result, areas=areas, pairs=pairs, links=links)
 
 
 def _reasons(cases: Sequence[CaseRow]) -> list[tuple[str, str, list[CaseRow]]]:
     """What did not pass, by outcome and reason: those with most cases first."""
-    found: dict[tuple[int, str], list[CaseRow]] = {}
-    for case in cases:
-        if case.outcome != "pass":
-            key = (OUTCOMES.index(case.outcome), case.reason())
-            found.setdefault(key, []).append(case)
-    ordered = sorted(found.items(), key=lambda item: (item[0][0], -len(item[1]), item[0][1]))
-    return [(OUTCOMES[number], reason, inner) for (number, reason), inner in ordered]
+    return [
+        (outcome, reason, inner)
+        for outcome in OUTCOMES[1:]
+        for reason, inner in by_reason(case for case in cases if case.outcome == outcome)
+    ]
 
 
 def _of_rule(
     rule: str,
     about: str,
     columns: Mapping[str, Any],
-    traces: Mapping[tuple[str, str], tuple[str, str]],
+    links: Mapping[str, Mapping[str, str]],
 ) -> tuple[str, str]:
     results: Sequence[Result] = columns["results"]
     named = {c.id for result in results for c in result.view.cases if c.rule == rule}
@@ -149,7 +147,7 @@ def _of_rule(
         told=told,
         cases=sorted(named),
         families=[(name, inner) for name, inner in found if inner],
-        links={result.slug: _links(result, traces) for result in results},
+        links=links,
     )
 
 

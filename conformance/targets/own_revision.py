@@ -12,11 +12,11 @@ import sys
 import traceback
 from collections.abc import Iterator
 from dataclasses import replace
-from difflib import get_close_matches
 from pathlib import Path
 from types import ModuleType
 
 from fencepost.model.revision import Revision
+from fencepost.model.revisions.near import nearest
 from fencepost.model.revisions.revisions import add_own
 from fencepost.model.revisions.soundness import revision_faults
 from fencepost.model.table.table import TableError
@@ -120,7 +120,7 @@ def _raised(path: Path, error: BaseException) -> str:
 
 def _unnamed(file: str, name: str, module: ModuleType, found: object) -> str:
     there = [n for n, value in vars(module).items() if isinstance(value, Revision)]
-    near = get_close_matches(name, there, n=1)
+    near = nearest(name, there)
     if found is not None:
         said = f"{name} in {file} is of type {type(found).__name__}, not a Revision"
     else:

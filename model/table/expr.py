@@ -111,14 +111,19 @@ Closure = Callable[[Point], bool]
 
 def features_of(expr: Expr) -> Iterator[Feature]:
     """Yield the features that an expression asks for, as often as it does."""
+    return (atom.feature for atom in atoms(expr))
+
+
+def atoms(expr: Expr) -> Iterator[In]:
+    """Yield the questions that an expression is made of."""
     match expr:
-        case In(feature=feature):
-            yield feature
+        case In():
+            yield expr
         case Conjunction(parts=parts) | Disjunction(parts=parts):
             for part in parts:
-                yield from features_of(part)
+                yield from atoms(part)
         case Negation(part=part):
-            yield from features_of(part)
+            yield from atoms(part)
 
 
 def compile_closure(expr: Expr, features: Sequence[Feature]) -> Closure:

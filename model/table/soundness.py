@@ -12,13 +12,9 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from itertools import product
 
 from fencepost.model.table.expr import (
-    Conjunction,
-    Disjunction,
-    Expr,
     Feature,
-    In,
-    Negation,
     Point,
+    atoms,
     features_of,
     word,
 )
@@ -112,17 +108,6 @@ def _words(feature: Feature, values: set[Hashable]) -> str:
     return f"{feature.name} {named}"
 
 
-def _atoms(expr: Expr) -> Iterator[In]:
-    match expr:
-        case In():
-            yield expr
-        case Conjunction(parts=parts) | Disjunction(parts=parts):
-            for part in parts:
-                yield from _atoms(part)
-        case Negation(part=part):
-            yield from _atoms(part)
-
-
 def _points(table: Table) -> Iterator[Point]:
     """Points that can occur: all values of features that restrict others, of the rest some."""
     related = {id(feature) for feature in RELATED}
@@ -143,7 +128,7 @@ def _told_apart(feature: Feature, table: Table) -> list[Hashable]:
     sets = [
         atom.values
         for rule in table.rules()
-        for atom in _atoms(rule.guard)
+        for atom in atoms(rule.guard)
         if atom.feature is feature
     ]
     kinds: dict[tuple[bool, ...], Hashable] = {}

@@ -29,16 +29,11 @@ from fencepost.properties.checking.liveness import PROMISES, find_broken_promise
 from fencepost.properties.claims.invariants import STORED
 from fencepost.properties.claims.registry import PROPERTIES
 from fencepost.properties.explorer.explorer import explore
+from fencepost.properties.kill_matrix.matrix import DEEP, LASTING_STATES, STATES
 from fencepost.properties.worlds.scopes import ENDING_SCOPES, MUTANT_SCOPES, NamedScope
 from fencepost.properties.worlds.views import StepView
 from fencepost.properties.worlds.world import Worlds
 
-STATES = 400
-"""How many worlds are visited at most in one scope."""
-LASTING_STATES = 1000
-"""How many at most where a run is looked for that never ends."""
-CHANGES_STATES = 6000
-"""How many at most where it is a changed subscription that is waited for."""
 BREAKS_DOWN = "(no rule decides)"
 """In place of a property: the row leads to a group that is none, and the machine stops there."""
 _AT_ONCE = {
@@ -109,7 +104,7 @@ def _used(revision: Revision, named: NamedScope) -> frozenset[str]:
 def _most(named: NamedScope) -> int:
     if named not in ENDING_SCOPES:
         return STATES
-    return CHANGES_STATES if "change" in named.scope.acts else LASTING_STATES
+    return max(LASTING_STATES, DEEP.get(named.name, 0))
 
 
 def _broken_by(revision: Revision, named: NamedScope, broken: Collection[str]) -> str:

@@ -125,9 +125,9 @@ def audit_log(
         log.files,
         skipped.lines,
         exchanges,
-        {reason: (count, skipped.first[reason]) for reason, count in skipped.counts.items()},
+        skipped.by_reason(),
         groups,
         audit.evidence,
         operator.finish(),
-        0 if only else len(audit.left_out),
+        len(audit.own),
     )

@@ -9,6 +9,7 @@ from typing import Any
 from fencepost.traces.audit.operations.operator_json import operator_json
 from fencepost.traces.audit.operations.operator_report import OperatorReport
 from fencepost.traces.audit.operations.server_analysis import ServerAnalysis
+from fencepost.traces.audit.run import skipped_json
 from fencepost.traces.logs.exchange import is_wanted
 from fencepost.traces.logs.server_log import CoordinatorEvent, Said, ServerLog
 
@@ -57,10 +58,7 @@ class ServerLogRun:
             "own_groups": self.own_groups,
             "unplaced_fencings": self.lost,
             "not_shown": list(NOT_SHOWN),
-            "skipped": [
-                {"reason": reason, "lines": lines, "first": first}
-                for reason, (lines, first) in sorted(self.skipped.items())
-            ],
+            "skipped": skipped_json(self.skipped),
             "operator": operator_json(self.report),
         }
 
@@ -72,7 +70,7 @@ class _Groups:
         self._only = only
         self._report = report
         self.analyses: dict[str, ServerAnalysis] = {}
-        self.left_out: set[str] = set()
+        self.own: set[str] = set()
         self.lost = 0
         self._replaced: dict[str, str] = {}
 
@@ -89,7 +87,8 @@ class _Groups:
             if len(self._replaced) > _MOST_IDS:
                 del self._replaced[next(iter(self._replaced))]
         if not is_wanted(group, self._only):
-            self.left_out.add(group)
+            if not self._only:
+                self.own.add(group)
             return
         analysis = self.analyses.get(group)
         if analysis is None:
@@ -115,9 +114,9 @@ def audit_server_log(log: ServerLog, only: frozenset[str] = frozenset()) -> Serv
         log.files,
         skipped.lines,
         events,
-        {reason: (count, skipped.first[reason]) for reason, count in skipped.counts.items()},
+        skipped.by_reason(),
         frozenset(groups.analyses),
         report,
-        0 if only else len(groups.left_out),
+        len(groups.own),
         groups.lost,
     )

@@ -56,6 +56,10 @@ class Skipped:
         for listener in self.listeners:
             listener(broker, place, reason, at_ms)
 
+    def by_reason(self) -> dict[str, tuple[int, str]]:
+        """Return how many lines each reason has, and where its first was."""
+        return {reason: (count, self.first[reason]) for reason, count in self.counts.items()}
+
 
 class LogFiles(ABC, Generic[_T]):
     """Log files as one stream of what their lines say.

@@ -7,7 +7,7 @@ keeps, which lists what did not pass.  Outcomes are counted apart, and by level.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -59,6 +59,14 @@ class CaseRow:
     def reason(self) -> str:
         """Return the reason without details of this case; of a known failure the known one."""
         return self.message.rpartition("known failure: ")[2] or "no reason is recorded"
+
+
+def by_reason(cases: Iterable[CaseRow]) -> list[tuple[str, list[CaseRow]]]:
+    """Group cases by their reason, the commonest first."""
+    found: dict[str, list[CaseRow]] = {}
+    for case in cases:
+        found.setdefault(case.reason(), []).append(case)
+    return sorted(found.items(), key=lambda item: (-len(item[1]), item[0]))
 
 
 @dataclass(frozen=True, slots=True)

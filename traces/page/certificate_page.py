@@ -22,6 +22,7 @@ from fencepost.traces.page.certificate_data import (
     SIGNS,
     CaseRow,
     CertificateView,
+    by_reason,
     read_certificate,
     rules_of,
 )
@@ -201,12 +202,7 @@ def _by_cause(cases: Sequence[CaseRow]) -> list[_Group]:
 
 
 def _by_reason(cases: Sequence[CaseRow]) -> list[_Group]:
-    """Group cases by their reason, the commonest first."""
-    by_reason: dict[str, list[CaseRow]] = {}
-    for case in cases:
-        by_reason.setdefault(case.reason(), []).append(case)
-    reasons = sorted(by_reason.items(), key=lambda item: (-len(item[1]), item[0]))
-    return [(said, members, ()) for said, members in reasons]
+    return [(said, members, ()) for said, members in by_reason(cases)]
 
 
 def _sentences(held: Sequence[CertificateView]) -> dict[str, str]:

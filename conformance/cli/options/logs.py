@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from difflib import get_close_matches
 from functools import wraps
 from typing import Any
 
@@ -11,6 +10,7 @@ import click
 
 from fencepost.conformance.targets.registry import DEFAULT_REVISION, find_revision
 from fencepost.model.coordinator import CONFIG_DEFAULTS
+from fencepost.model.revisions.near import nearest
 from fencepost.traces.audit.judge.results import UNKNOWN, VIOLATED
 from fencepost.traces.audit.judge.settings import Gaps, LogOptions
 from fencepost.traces.files.bounded import LINE_LIMIT
@@ -112,7 +112,7 @@ def _refuse_unknown(config: Mapping[str, int]) -> None:
     """Raise click.UsageError for a setting that no rule depends on."""
     for key in config:
         if key not in CONFIG_DEFAULTS:
-            near = get_close_matches(key, CONFIG_DEFAULTS, n=1, cutoff=0.5)
+            near = nearest(key, CONFIG_DEFAULTS)
             every = f"there are {', '.join(CONFIG_DEFAULTS)}"
             raise click.UsageError(
                 f"--config {key!r} is no setting that a verdict depends on; "

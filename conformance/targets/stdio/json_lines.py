@@ -24,7 +24,8 @@ def decode_line(line: bytes) -> dict[str, Any]:
     try:
         value = json.loads(line.decode(), parse_constant=_refuse)
         refuse_deep(value)
-        json.dumps(value, ensure_ascii=False).encode()
+        if b"\\u" in line:  # half of a pair can only be escaped
+            json.dumps(value, ensure_ascii=False).encode()
     except UnicodeEncodeError:
         raise LineError("has half of a surrogate pair, which is no text") from None
     except UnicodeDecodeError as error:

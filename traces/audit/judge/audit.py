@@ -63,8 +63,8 @@ class Audit:
     """An audit in progress: `feed` it each exchange, in the order of the answers, then `finish`.
 
     `only`: the groups to look at; none for all but fencepost's own.  `evidence`: for each violated
-    group the first violation, with the segment that it is in where there is one.  `left_out`: the
-    groups that were not looked at.
+    group the first violation, with the segment that it is in where there is one.  `own`:
+    fencepost's own groups, which were left out.
     """
 
     def __init__(
@@ -73,7 +73,7 @@ class Audit:
         self.settings = settings or AuditSettings()
         self.only = only
         self.evidence: dict[str, tuple[AuditViolation, Segment | None]] = {}
-        self.left_out: set[str] = set()
+        self.own: set[str] = set()
         self._legal = PossibleAnswers(self.settings.revision)
         self._groups: dict[str, GroupAudit] = {}
         self._brokers: dict[str, BrokerActivity] = {}
@@ -105,7 +105,8 @@ class Audit:
         group = self._groups.get(group_id)
         if group is None:
             if not is_wanted(group_id, self.only):
-                self.left_out.add(group_id)
+                if not self.only:
+                    self.own.add(group_id)
                 return
             group = self._groups[group_id] = GroupAudit(
                 group_id, self.settings, self._legal, self, self._note

@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from fencepost.model.table.errors import Error
+from fencepost.model.table.errors import MOVING, Error
 from fencepost.traces.audit.operations.deployments import Deployments
 from fencepost.traces.audit.operations.membership import (
-    MOVED,
     LogMember,
     Roster,
     commit_code,
@@ -137,7 +136,7 @@ class GroupAnalysis:
             self._fenced(x, body["memberId"], body.get("groupInstanceId"), began=False)
         elif code == _UNKNOWN:
             self._thrown_out(x, body["memberId"])
-        elif code in MOVED:
+        elif code in MOVING:
             self._rebalances.moved(x.answered_ms)
 
     def _stranger(self, x: LoggedExchange, body: Mapping[str, Any]) -> LogMember:
@@ -181,7 +180,7 @@ class GroupAnalysis:
             self._fenced(x, member_id, body.get("groupInstanceId"), began=not asked)
         elif code == _UNKNOWN and body["memberId"]:
             self._thrown_out(x, body["memberId"])
-        elif code in MOVED:
+        elif code in MOVING:
             self._rebalances.moved(x.answered_ms)
 
     def _joined(self, x: LoggedExchange) -> None:
@@ -343,7 +342,7 @@ class GroupAnalysis:
 
     def _leave(self, x: LoggedExchange) -> None:
         body, told = x.request_body, x.response_body
-        if told["errorCode"] in MOVED:
+        if told["errorCode"] in MOVING:
             self._rebalances.moved(x.answered_ms)
             return
         if "members" in body:

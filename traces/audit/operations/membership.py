@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from fencepost.model.table.errors import Error
+from fencepost.model.table.errors import MOVING, Error
 from fencepost.traces.audit.operations.operator_rows import NearTimeout, Process
 from fencepost.traces.logs.exchange import LoggedExchange
 
@@ -22,14 +22,6 @@ NEAR = 0.6
 """The part of a session timeout that a silence must reach to be near it: two heartbeats of three
 are lost, with the intervals that are usual."""
 
-MOVED = frozenset(
-    {
-        Error.COORDINATOR_LOAD_IN_PROGRESS.value,
-        Error.COORDINATOR_NOT_AVAILABLE.value,
-        Error.NOT_COORDINATOR.value,
-    }
-)
-"""Errors that say that the group is, or will be, at another broker."""
 _OF_MEMBERS = frozenset(
     {
         Error.UNKNOWN_MEMBER_ID.value,
@@ -153,6 +145,6 @@ def commit_code(body: Mapping[str, Any]) -> int:
     for topic in body["topics"]:
         for partition in topic["partitions"]:
             code: int = partition["errorCode"]
-            if code in _OF_MEMBERS or code in MOVED:
+            if code in _OF_MEMBERS or code in MOVING:
                 return code
     return Error.NONE.value

@@ -6,7 +6,7 @@ however the groups were interleaved.  The rows that are left out are counted.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
@@ -190,7 +190,7 @@ class OperatorReport:
     deployments: LimitedRows[Deployment] = field(
         default_factory=lambda: LimitedRows(lambda r: (r.from_ms, r.group))
     )
-    figures: dict[str, GroupFigures] = field(default_factory=dict)
+    figures: dict[str, GroupFigures] = field(default_factory=lambda: defaultdict(GroupFigures))
     """Of each group."""
     causes: Counter[Cause] = field(default_factory=Counter)
     remedies: Counter[Remedy] = field(default_factory=Counter)
@@ -201,7 +201,7 @@ class OperatorReport:
         """Add a row."""
         if isinstance(row, ProblemRow):
             self._recur(row)
-        self.figures.setdefault(row.group, GroupFigures()).add(row)
+        self.figures[row.group].add(row)
         match row:
             case LifeLine():
                 self.life_lines.add(row)
