@@ -53,6 +53,11 @@ def certified(target: str, judge: str, cases: list[str]) -> dict[str, Any]:
     return certificate
 
 
+def alike(target: str, observed: str) -> str:
+    """Without who was asked: kfake answers its members in an order that it draws."""
+    return observed.partition(" ")[2] if target == "kfake" else observed
+
+
 @pytest.mark.parametrize(
     ("target", "judge", "wanted"),
     [pytest.param(*run, id="-".join(filter(None, run[:2]))) for run in runs()],
@@ -64,9 +69,9 @@ def test_bugs_are_seen_where_they_are_and_gone_where_they_are_gone(
         if shutil.which(tool) is None:
             pytest.skip(f"{tool} is not on this machine")
     found = {
-        case["id"]: (case["outcome"], case["observed"])
+        case["id"]: (case["outcome"], alike(target, case["observed"]))
         for case in certified(target, judge, [case for case, _ in wanted])["cases"]
     }
     for case, observed in wanted:
-        allowed = [("fail", what) for what in observed] or [("pass", "")]
+        allowed = [("fail", alike(target, what)) for what in observed] or [("pass", "")]
         assert found[case] in allowed, case

@@ -61,7 +61,7 @@ def traces(report: Path) -> list[TraceFile]:
 
 
 def test_at_least_five_distinct_violations_are_found(report: Path) -> None:
-    fingerprints = [finding["fingerprint"] for finding in findings(report)]
+    fingerprints = [finding["shape"] for finding in findings(report)]
     assert len(set(fingerprints)) >= FEWEST
     assert len(traces(report)) >= FEWEST
 

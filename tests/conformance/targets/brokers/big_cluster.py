@@ -23,7 +23,7 @@ from fencepost.conformance.targets.tcp.admin import DEADLINES, Admin
 
 pytestmark = [pytest.mark.needs("java"), pytest.mark.asyncio(loop_scope="module")]
 
-CASES = ("COMMIT-*", "HEARTBEAT-*", "LIST-*", "DESCRIBE-*")
+CASES = ("COMMIT-*", "HEARTBEAT-*", "LIST-*", "DESCRIBE-STABLE/*", "DESCRIBE-ABSENT*")
 MOVES = 12
 """So many cases with a failover pass at least, on a machine that is busy."""
 BUSY = 20
@@ -66,7 +66,7 @@ async def test_leadership_moves_while_requests_are_parked(tmp_path: Path) -> Non
     document = json.loads(ran.out)
     outcomes = Counter(case["outcome"] for case in document["cases"])
     assert outcomes["pass"] >= MOVES
-    assert outcomes.keys() <= {"pass", "unsupported", "unknown"}
+    assert outcomes.keys() <= {"pass", "known-failure", "unsupported", "unknown"}
     assert ran.code in {0, 2}
 
 
