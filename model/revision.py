@@ -54,8 +54,9 @@ class Gate:
 class Revision:
     """A named set of tables.
 
-    `apis`: name → (lowest, highest version).  `empty_instance_is_none`: an instance id of "" means
-    none, as early drafts have it.
+    `apis`: name → (lowest, highest version).  `ancestors`: the names of the revisions that it is
+    made from, the nearest first.  `empty_instance_is_none`: an instance id of "" means none, as
+    early drafts have it.
 
     The last five are for mutants (models that are broken on purpose) and departures, where no table
     can say what is wrong.  `twists`: steps that are performed otherwise, each made from the model's
@@ -69,7 +70,7 @@ class Revision:
     about: str
     tables: Mapping[str, Table]
     apis: Versions
-    base: str | None = None
+    ancestors: tuple[str, ...] = ()
     differences: tuple[Difference, ...] = ()
     empty_instance_is_none: bool = False
     twists: Mapping[Do, Twist] = field(default_factory=dict)
@@ -77,6 +78,11 @@ class Revision:
     answer_versions: Mapping[tuple[str, int], int] = field(default_factory=dict)
     restart_needs_room: bool = False
     unchecked: frozenset[str] = frozenset()
+
+    @property
+    def base(self) -> str | None:
+        """The name of the revision that it is made from, if there is one."""
+        return self.ancestors[0] if self.ancestors else None
 
     def rules(self) -> Iterator[tuple[Table, Rule]]:
         """Yield every rule with its table."""
@@ -115,7 +121,7 @@ def derive(
         about=about,
         tables=tables,
         apis=apis if apis is not None else base.apis,
-        base=base.name,
+        ancestors=(base.name, *base.ancestors),
         differences=differences,
         empty_instance_is_none=empty_instance_is_none,
     )

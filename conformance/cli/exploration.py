@@ -12,6 +12,7 @@ from typing import Any
 
 from fencepost.conformance.certify.report import ReportError, make_folder
 from fencepost.model.revision import Revision
+from fencepost.model.revisions.revisions import lineage
 from fencepost.properties.checking.checking import Checked, PropertyStatus, expected_finding
 from fencepost.properties.checking.evaluator import EXCUSED, Evaluator, is_quiet
 from fencepost.properties.explorer.exploration import Exploration, Progress
@@ -92,9 +93,12 @@ def explored_in(
 
 def _told(one: Property, finding: PropertyStatus, sentence: str, run: Run, worlds: Worlds) -> Told:
     why = [f"  because: {one.meaning}"] if one.formula is None else []
-    excuse = one.expected.get(worlds.revision.name, "")
-    if finding is not PropertyStatus.BROKEN and excuse:
-        why.append(f"  here: {excuse}")
+    names = lineage(worlds.revision)
+    known = next((name for name in names if name in one.expected), None)
+    if known is not None and finding is PropertyStatus.BROKEN:
+        why.append(f"  {known}, which this is made from, fails: {one.expected[known]}")
+    elif known is not None:
+        why.append(f"  here: {one.expected[known]}")
     lines = (f"  {sentence}", *why, f"  source: {one.source}", *run_lines(worlds, run))
     return Told(one.id, finding, sentence, lines, run, worlds)
 

@@ -75,7 +75,7 @@ def speaking_property(
         if any(True for _ in misplaced_steps(there, decided(there))):
             continue
         asked = True
-        tried = replace(without, base=revision.base)
+        tried = replace(without, ancestors=revision.ancestors)
         for named in (*MUTANT_SCOPES, *ENDING_SCOPES):
             if rule.id not in _used(revision, named):
                 continue

@@ -22,7 +22,6 @@ from fencepost.traces.files.trace_file import TraceFile
 from fencepost.traces.text.words import plural
 
 _SILENT = "nothing"
-_BASE = "kafka-4"
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,8 +154,11 @@ def difference_traces(
 
 
 def _known(revision: Revision) -> Revision:
-    """Return the revision, or for a mutant, which no file can name, its base."""
-    return revision if revision.name in revisions.NAMES else revisions.find(revision.base or _BASE)
+    """Return the revision, or for a mutant, which no file can name, what it is made from."""
+    try:
+        return revisions.find(revision.name)
+    except KeyError:
+        return revisions.shipped_base(revision)
 
 
 def lost_words(loss: Unsaid) -> str:
