@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from fencepost.model.messages.shapes import Message
 from fencepost.model.state.work import Effect
 from fencepost.model.table.effects import Do
-from fencepost.model.table.table import Rule, Table, TableError
+from fencepost.model.table.table import Rule, Table, UnknownNameError
 
 Versions = Mapping[str, tuple[int, int]]
 Release = tuple[int, ...]
@@ -91,11 +91,12 @@ class Revision:
                 yield table, rule
 
     def rule(self, rule_id: str) -> Rule:
-        """Return the rule of this id.  Raises KeyError that names the id and the revision."""
+        """Return the rule of this id.  Raises UnknownNameError, which is a KeyError."""
         for _, rule in self.rules():
             if rule.id == rule_id:
                 return rule
-        raise KeyError(f"{self.name} has no rule {rule_id}")
+        known = [rule.id for _, rule in self.rules()]
+        raise UnknownNameError(f"{self.name} has no rule {rule_id}", rule_id, known)
 
 
 def derive(
@@ -109,10 +110,13 @@ def derive(
 ) -> Revision:
     """Make a revision that differs from another in these rules.
 
-    Raises TableError for a rule to drop that isn't there, KeyError for a table that isn't.
+    Raises UnknownNameError for a table, or a rule to drop, that isn't there.
     """
     tables = dict(base.tables)
     for changed in dict.fromkeys(difference.table for difference in differences):
+        if changed not in tables:
+            sentence = f"there is no table {changed!r}; there are {', '.join(tables)}"
+            raise UnknownNameError(sentence, changed, tables)
         here = tuple(d for d in differences if d.table == changed)
         tables[changed] = _applied(tables[changed], here)
     return replace(
@@ -135,7 +139,9 @@ def _applied(table: Table, differences: Iterable[Difference]) -> Table:
         new = () if isinstance(difference, DropRule) else (difference.rule,)
         if all(rule.id != rule_id for rule in (*checks, *rows)):
             if dropped:
-                raise TableError(f"table {table.name} has no rule {rule_id} to drop")
+                known = [rule.id for rule in (*checks, *rows)]
+                sentence = f"table {table.name} has no rule {rule_id} to drop"
+                raise UnknownNameError(sentence, rule_id, known)
             rows = (*rows, *new)
             continue
         checks, rows = (

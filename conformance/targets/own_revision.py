@@ -16,10 +16,10 @@ from pathlib import Path
 from types import ModuleType
 
 from fencepost.model.revision import Revision
-from fencepost.model.revisions.near import nearest
+from fencepost.model.revisions.near import did_you_mean, nearest
 from fencepost.model.revisions.revisions import add_own
 from fencepost.model.revisions.soundness import revision_faults
-from fencepost.model.table.table import TableError
+from fencepost.model.table.table import TableError, UnknownNameError
 from fencepost.properties.claims.registry import PROPERTIES
 from fencepost.properties.logic.property import Property
 from fencepost.traces.files.bad_input import BadInputError
@@ -114,6 +114,8 @@ def _raised(path: Path, error: BaseException) -> str:
     lines = [f.lineno for f in traceback.extract_tb(error.__traceback__) if f.filename == str(path)]
     line = error.lineno if isinstance(error, SyntaxError) else lines[-1] if lines else None
     where = f"{path}, line {line}" if line else str(path)
+    if isinstance(error, UnknownNameError):
+        return f"{where}: {error}{did_you_mean(error.name, error.known)}"
     said = error.msg if isinstance(error, SyntaxError) else " ".join(str(error).split())
     return f"{where}: {type(error).__name__}: {said}"
 

@@ -33,7 +33,7 @@ TWO = bounds(
     Scope(clients=2, members=2, acts=("join", "stranger", "sync", "heartbeat", "leave", "restart"))
 )
 ALONE = bounds(Scope(clients=1, members=1, acts=("join", "sync", "heartbeat", "tick")))
-FAIL_OVER = DIFF_SCOPES[-1]
+FAIL_OVER = next(s for s in DIFF_SCOPES if s.name == "failover")
 
 
 def answering(rule_id: str, error: Error) -> Revision:
