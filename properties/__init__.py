@@ -75,6 +75,7 @@ if TYPE_CHECKING:
     from fencepost.properties.stateful.programs import Move, Program
     from fencepost.properties.stateful.strategies import histories, programs, requests
     from fencepost.properties.workers.processes import WorkerLostError
+    from fencepost.properties.worlds.client import Client, Seat
     from fencepost.properties.worlds.concretise import Run, unfold
     from fencepost.properties.worlds.scope import ACTS, Scope, ScopeError
     from fencepost.properties.worlds.scopes import NamedScope
@@ -95,6 +96,7 @@ __all__ = [
     "Checked",
     "CheckedPromise",
     "CheckedProperty",
+    "Client",
     "Comparison",
     "Counterexample",
     "Coverage",
@@ -122,6 +124,7 @@ __all__ = [
     "Run",
     "Scope",
     "ScopeError",
+    "Seat",
     "StepView",
     "System",
     "Verdict",

@@ -2,7 +2,7 @@
 
 The file is run, so only the command line and Python programs load one; a trace or certificate that
 names one does not.  What is loaded is checked, and refused with all that is wrong with it.  A tuple
-PROPERTIES in the same file holds the user's own properties, for `check` and `explore`.
+PROPERTIES in the same file holds the user's own properties, for `check`, `explore` and `explain`.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def load_revision(reference: str) -> Revision:
         raise OwnRevisionError(f"the revision {reference} can't be used:{more}")
     revision = replace(found, name=reference)
     _OWN_PROPERTIES[reference] = _properties(file, module)
-    add_own(revision)
+    add_own(revision, found.name)
     return revision
 
 

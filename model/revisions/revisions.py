@@ -44,14 +44,18 @@ _RELEASE = re.compile(r"kafka-(\d+)\.(\d+)(?:\.(\d+))?")
 
 
 _OWN: dict[str, Revision] = {}
+_NICKNAMES: dict[str, str] = {}
 
 
-def add_own(revision: Revision) -> None:
+def add_own(revision: Revision, was: str) -> None:
     """Let `find` return a revision of the user's own by its name, from now on in this process.
 
-    Its name is the `FILE.py:NAME` that it was loaded from.
+    Its name is the `FILE.py:NAME` that it was loaded from; `was`: its name in the file.  One that
+    is shipped and was only named there is known for what the shipped one is.
     """
     _OWN[revision.name] = revision
+    if _listed(was) in NAMES:
+        _NICKNAMES[revision.name] = was
 
 
 def find(name: str) -> Revision:
@@ -77,6 +81,7 @@ def lineage(revision: Revision) -> tuple[str, ...]:
 
 
 def _listed(name: str) -> str:
+    name = _NICKNAMES.get(name, name)
     match = _RELEASE.fullmatch(name)
     if match is None or name in NAMES:
         return name
