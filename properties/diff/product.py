@@ -8,8 +8,8 @@ other gives, they part.  What lies beyond is not explored: the clients would no 
 same.
 
 A difference belongs to the two rules that decided, one on each side, in the step in which the
-answers part.  If neither differs between the tables, the worlds differed before: then it comes
-after those differing rules that were used since the worlds were last equal.
+answers part.  If the worlds differed before, and it isn't one rule that does something else, it
+comes after those differing rules that were used since the worlds were last equal.
 """
 
 from __future__ import annotations

@@ -52,8 +52,9 @@ class Difference:
     """A difference between the answers of two revisions.
 
     `decided`: the rule that decided on each side, "" where nothing happened; `rules`: which of them
-    differ between the tables; `after`: where none does, the differing rules that had made the
-    groups differ before; `scope`: where it was found; both sides have the same length.
+    differ between the tables; `after`: where it isn't one rule that differs, the differing rules
+    that had made the groups differ before; `scope`: where it was found; both sides have the same
+    length.
     """
 
     decided: tuple[str, str]
@@ -224,7 +225,8 @@ def _difference(found: _Found) -> Difference:
     if one.sequel and other.sequel:
         one, other = (DifferenceSide(t.worlds, t.path, t.rules) for t in sides)
     rules = tuple(dict.fromkeys(rule for rule in decided if rule in lockstep.differing))
-    after = _suspects(found, ways) if found.parted.suspects and not rules else ()
+    same = bool(rules) and decided[0] == decided[1]  # then it is that rule, whatever came before
+    after = _suspects(found, ways) if found.parted.suspects and not same else ()
     return Difference(decided, rules, after, lockstep.scope, one, other)
 
 
