@@ -140,8 +140,8 @@ def _lines() -> Iterator[str]:
         )
         yield f"| `{named.name}` | {named.about} | {who} | {', '.join(scope.acts)} |"
     yield _ACTS
-    abouts = {**{name: act.about for name, act in ODD_ACTS.items()}, **ACTS}
-    yield from (f"| `{act}` | {abouts[act]} |" for act in get_args(ActKind))
+    for act in get_args(ActKind):
+        yield f"| `{act}` | {ACTS[act] if act in ACTS else ODD_ACTS[act].about} |"
 
 
 def _step(do: Do) -> str:

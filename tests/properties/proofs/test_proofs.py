@@ -105,7 +105,7 @@ def _first(proof: Proof, about: str) -> Obligation:
 def test_a_replacement_that_forgets_the_map_fails_readably() -> None:
     forgetful = EFFECTS[Do.REPLACE_HOLDER].without(HOLDS.name)
     twisted = replace(
-        KAFKA_4, name="broken", base="kafka-4", twists={Do.REPLACE_HOLDER: lambda e: e}
+        KAFKA_4, name="broken", ancestors=("kafka-4",), twists={Do.REPLACE_HOLDER: lambda e: e}
     )
     proof = prove(
         twisted, rules=["JOIN-STATIC-EMPTY-STABLE"], overrides={Do.REPLACE_HOLDER: forgetful}
@@ -130,7 +130,7 @@ def test_a_replacement_that_forgets_the_map_fails_readably() -> None:
 
 def test_a_step_that_is_performed_otherwise_is_not_covered_unless_said() -> None:
     twisted = replace(
-        KAFKA_4, name="broken", base="kafka-4", twists={Do.REPLACE_HOLDER: lambda e: e}
+        KAFKA_4, name="broken", ancestors=("kafka-4",), twists={Do.REPLACE_HOLDER: lambda e: e}
     )
     proof = prove(twisted, rules=["JOIN-STATIC-EMPTY-STABLE"])
     assert {one.result for one in proof.obligations if one.step} == {
