@@ -79,7 +79,7 @@ if TYPE_CHECKING:
     from fencepost.properties.worlds.concretise import Run, unfold
     from fencepost.properties.worlds.scope import ACTS, Scope, ScopeError
     from fencepost.properties.worlds.scopes import NamedScope
-    from fencepost.properties.worlds.views import StepView, WorldView
+    from fencepost.properties.worlds.views import Failover, StepView, WorldView
     from fencepost.properties.worlds.world import Act, World, Worlds
 
 __all__ = [
@@ -106,6 +106,7 @@ __all__ = [
     "ExplainedRun",
     "Exploration",
     "FailedCheck",
+    "Failover",
     "FalsifyingWalk",
     "Graph",
     "Move",

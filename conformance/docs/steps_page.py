@@ -22,10 +22,11 @@ from fencepost.model.table.expr import Feature
 from fencepost.model.table.needs import HOME, NEEDS, TABLES, rule_needs
 from fencepost.model.table.vocabulary import Word
 from fencepost.properties.worlds.adversarial_actions import ODD_ACTS
+from fencepost.properties.worlds.canonical import FRESH, NOW
 from fencepost.properties.worlds.client import REBALANCE_MS, SESSION_MS, TICK_MS, Client, Seat
 from fencepost.properties.worlds.scope import ACTS, ActKind
 from fencepost.properties.worlds.scopes import CHECK_SCOPES
-from fencepost.properties.worlds.views import StepView, WorldView
+from fencepost.properties.worlds.views import Event, Failover, StepView, WorldView
 
 _TITLE = """\
 # Steps, columns, views
@@ -69,11 +70,13 @@ which takes a condition: `version=VERSION.at_least(4)`, with the `VERSION` of th
 | column | values | about |
 |---|---|---|"""
 
-_VIEWS = """\
+_VIEWS = f"""\
 ## What a property sees
 
 A property of kind `PropertyKind.STEP` is given a `StepView`, one of kind `PropertyKind.STATE` a
-`WorldView`. Both hold values that don't change; look, and don't write.
+`WorldView`. Both hold values that don't change; look, and don't write. The request of a step has
+the id `{NOW}`, and a member id that is made in it is called `{FRESH}`; in worlds, ids are called
+after who got them: `A.1`.
 """
 
 _WORLDS = f"""\
@@ -102,6 +105,7 @@ _NEWS = 4
 _VIEWED = (
     StepView,
     WorldView,
+    Failover,
     Incoming,
     Emission,
     Group,
@@ -179,10 +183,13 @@ def _values(feature: Feature) -> str:
 def _view(view: type) -> Iterator[str]:
     """Describe a record: its docstring, its fields with their types, its methods."""
     doc = _plain(inspect.getdoc(view) or "")
-    yield from (f"### {view.__name__}", "", doc, "", "| field | type |", "|---|---|")
     types = {f.name: f.type for f in fields(view)} if is_dataclass(view) else view.__annotations__
+    yield from (f"### {view.__name__}", "", doc, "")
+    yield from ("| field | type |", "|---|---|") if types else ()
     for name, kind in types.items():
         said = str(getattr(kind, "__forward_arg__", kind)).replace("|", "or")
+        if said == "Event":
+            said = " or ".join(event.__name__ for event in get_args(Event))
         yield f"| `{name}` | {said} |"
     for name, member in vars(view).items():
         if name.startswith(("_", "with", "as_stored")) or name in types:
