@@ -168,16 +168,21 @@ def _of_ids(table: Table, rule: Rule) -> Iterator[str]:
         )
 
 
-def misplaced_steps(table: Table, points: dict[Point, tuple[Rule, ...]]) -> Iterator[str]:
+def misplaced_steps(
+    table: Table, points: dict[Point, tuple[Rule, ...]], *, senseless: bool = True
+) -> Iterator[str]:
     """Yield the steps that can't be done at a point where their rule applies, each once.
 
-    `points`: what `fencepost.model.table.soundness.decided` returned.
+    `points`: what `fencepost.model.table.soundness.decided` returned.  `senseless`: also those that
+    the machine would do, though it makes no sense.
     """
     places = {id(feature): i for i, feature in enumerate(table.features)}
     told: set[tuple[str, Do]] = set()
     for point, rules in points.items():
         for rule in rules:
             for do, need in _unmet(rule, point, places):
+                if need.possible and not senseless:
+                    continue
                 if rule.defensive is None and (rule.id, do) not in told:
                     told.add((rule.id, do))
                     where = table.describe(point)

@@ -89,13 +89,15 @@ class Where:
 class Need:
     """Something that a step needs.
 
-    `says`: a clause; `lacks`: the clause for where it isn't so; `remedy`: what to do then.
+    `says`: a clause; `lacks`: the clause for where it isn't so; `remedy`: what to do then;
+    `possible`: whether the machine does the step all the same, though it makes no sense.
     """
 
     says: str
     lacks: str
     remedy: str
     met: Callable[[Where], bool]
+    possible: bool = False
 
 
 _MEMBER = Need(
@@ -121,18 +123,21 @@ _PENDING = Need(
     "the member id is not pending",
     "ask for mid=Mid.PENDING",
     lambda where: where.mid is Mid.PENDING,
+    possible=True,
 )
 _UNKNOWN_ID = Need(
     "the request brings a member id that is nobody's",
     "there is no id that was sent and is nobody's",
     "ask for mid=Mid.UNKNOWN",
     lambda where: where.mid is Mid.UNKNOWN,
+    possible=True,
 )
 _SENT_ID = Need(
     "the request brings a member id",
     "no member id was sent",
     "ask for mid=Mid.UNKNOWN, or use Do.REPLACE_HOLDER",
     lambda where: where.mid is not Mid.EMPTY,
+    possible=True,
 )
 _REPLACED = Need(
     "Do.REPLACE_HOLDER before it: below version 9 the old leader's id is told",
@@ -145,12 +150,14 @@ _REBALANCE = Need(
     "no rebalance is prepared, so nothing would ever answer the join",
     "put Do.REBALANCE before it, or ask for state=GroupState.PREPARING",
     lambda where: where.state is GroupState.PREPARING or Do.REBALANCE in where.before,
+    possible=True,
 )
 _AWAITED = Need(
     "the leader's assignment is awaited, which answers the sync",
     "no assignment is awaited, so nothing would ever answer the sync",
     "ask for state=GroupState.COMPLETING",
     lambda where: where.state is GroupState.COMPLETING,
+    possible=True,
 )
 
 NEEDS: dict[Do, tuple[Need, ...]] = {

@@ -72,7 +72,7 @@ def speaking_property(
     for _, changed in changed_rows(table, rule):
         without = derive(revision, revision.name, "", (SetRule(table.name, changed, "tried"),))
         there = without.tables[table.name]
-        if any(True for _ in misplaced_steps(there, decided(there))):
+        if any(True for _ in misplaced_steps(there, decided(there), senseless=False)):
             continue
         asked = True
         tried = replace(without, ancestors=revision.ancestors)
