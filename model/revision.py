@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from fencepost.model.messages.shapes import Message
 from fencepost.model.state.work import Effect
 from fencepost.model.table.effects import Do
-from fencepost.model.table.table import Rule, Table, TableError
+from fencepost.model.table.table import Rule, Table, UnknownNameError
 
 Versions = Mapping[str, tuple[int, int]]
 Release = tuple[int, ...]
@@ -54,8 +54,9 @@ class Gate:
 class Revision:
     """A named set of tables.
 
-    `apis`: name → (lowest, highest version).  `empty_instance_is_none`: an instance id of "" means
-    none, as early drafts have it.
+    `apis`: name → (lowest, highest version).  `ancestors`: the names of the revisions that it is
+    made from, the nearest first.  `empty_instance_is_none`: an instance id of "" means none, as
+    early drafts have it.
 
     The last five are for mutants (models that are broken on purpose) and departures, where no table
     can say what is wrong.  `twists`: steps that are performed otherwise, each made from the model's
@@ -69,7 +70,7 @@ class Revision:
     about: str
     tables: Mapping[str, Table]
     apis: Versions
-    base: str | None = None
+    ancestors: tuple[str, ...] = ()
     differences: tuple[Difference, ...] = ()
     empty_instance_is_none: bool = False
     twists: Mapping[Do, Twist] = field(default_factory=dict)
@@ -78,6 +79,11 @@ class Revision:
     restart_needs_room: bool = False
     unchecked: frozenset[str] = frozenset()
 
+    @property
+    def base(self) -> str | None:
+        """The name of the revision that it is made from, if there is one."""
+        return self.ancestors[0] if self.ancestors else None
+
     def rules(self) -> Iterator[tuple[Table, Rule]]:
         """Yield every rule with its table."""
         for table in self.tables.values():
@@ -85,11 +91,12 @@ class Revision:
                 yield table, rule
 
     def rule(self, rule_id: str) -> Rule:
-        """Return the rule of this id.  Raises KeyError that names the id and the revision."""
+        """Return the rule of this id.  Raises UnknownNameError, which is a KeyError."""
         for _, rule in self.rules():
             if rule.id == rule_id:
                 return rule
-        raise KeyError(f"{self.name} has no rule {rule_id}")
+        known = [rule.id for _, rule in self.rules()]
+        raise UnknownNameError(f"{self.name} has no rule {rule_id}", rule_id, known)
 
 
 def derive(
@@ -103,10 +110,13 @@ def derive(
 ) -> Revision:
     """Make a revision that differs from another in these rules.
 
-    Raises TableError for a rule to drop that isn't there, KeyError for a table that isn't.
+    Raises UnknownNameError for a table, or a rule to drop, that isn't there.
     """
     tables = dict(base.tables)
     for changed in dict.fromkeys(difference.table for difference in differences):
+        if changed not in tables:
+            sentence = f"there is no table {changed!r}; there are {', '.join(tables)}"
+            raise UnknownNameError(sentence, changed, tables)
         here = tuple(d for d in differences if d.table == changed)
         tables[changed] = _applied(tables[changed], here)
     return replace(
@@ -115,7 +125,7 @@ def derive(
         about=about,
         tables=tables,
         apis=apis if apis is not None else base.apis,
-        base=base.name,
+        ancestors=(base.name, *base.ancestors),
         differences=differences,
         empty_instance_is_none=empty_instance_is_none,
     )
@@ -129,7 +139,9 @@ def _applied(table: Table, differences: Iterable[Difference]) -> Table:
         new = () if isinstance(difference, DropRule) else (difference.rule,)
         if all(rule.id != rule_id for rule in (*checks, *rows)):
             if dropped:
-                raise TableError(f"table {table.name} has no rule {rule_id} to drop")
+                known = [rule.id for rule in (*checks, *rows)]
+                sentence = f"table {table.name} has no rule {rule_id} to drop"
+                raise UnknownNameError(sentence, rule_id, known)
             rows = (*rows, *new)
             continue
         checks, rows = (

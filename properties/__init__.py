@@ -75,10 +75,11 @@ if TYPE_CHECKING:
     from fencepost.properties.stateful.programs import Move, Program
     from fencepost.properties.stateful.strategies import histories, programs, requests
     from fencepost.properties.workers.processes import WorkerLostError
+    from fencepost.properties.worlds.client import Client, Seat
     from fencepost.properties.worlds.concretise import Run, unfold
     from fencepost.properties.worlds.scope import ACTS, Scope, ScopeError
     from fencepost.properties.worlds.scopes import NamedScope
-    from fencepost.properties.worlds.views import StepView, WorldView
+    from fencepost.properties.worlds.views import Failover, StepView, WorldView
     from fencepost.properties.worlds.world import Act, World, Worlds
 
 __all__ = [
@@ -95,6 +96,7 @@ __all__ = [
     "Checked",
     "CheckedPromise",
     "CheckedProperty",
+    "Client",
     "Comparison",
     "Counterexample",
     "Coverage",
@@ -104,6 +106,7 @@ __all__ = [
     "ExplainedRun",
     "Exploration",
     "FailedCheck",
+    "Failover",
     "FalsifyingWalk",
     "Graph",
     "Move",
@@ -122,6 +125,7 @@ __all__ = [
     "Run",
     "Scope",
     "ScopeError",
+    "Seat",
     "StepView",
     "System",
     "Verdict",

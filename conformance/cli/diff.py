@@ -30,6 +30,13 @@ from fencepost.traces.files.difference_words import (
 )
 from fencepost.traces.text.words import plural
 
+_IN_FULL = 8
+"""How many differences are told in full."""
+_NOT_BEYOND = (
+    "(A run ends where the answers first differ: what shows only beyond that is not searched.  To "
+    "compare such a rule alone, derive a revision that differs in it and in nothing else.)"
+)
+
 
 @click.command("diff", epilog=exit_codes("no difference was found", "the revisions differ"))
 @click.argument("one", type=REVISION, metavar="A")
@@ -47,8 +54,9 @@ def diff_command(
 ) -> int:
     """Find what tells two revisions apart.
 
-    These are the shortest sequences, one for each rule that differs.  Without options, several
-    small scopes are searched; with options, the scope that they give.
+    These are the shortest sequences, one for each pair of rules that decide where the answers
+    differ.  Without options, several small scopes are searched; with options, the scope that they
+    give.
     """
     bounds: tuple[NamedScope, ...] = DIFF_SCOPES
     if scope is not None:
@@ -70,13 +78,23 @@ def _text(
     found: Comparison, stories: list[DifferenceStory], bounds: tuple[NamedScope, ...]
 ) -> list[str]:
     lines: list[str] = []
-    for number, told in enumerate(stories, start=1):
+    for number, told in enumerate(stories[:_IN_FULL], start=1):
         lines += [f"{number}. {told.title}", *told.lines()]
         lines += [f"     {why}" for why in told.why()]
         lines.append("")
+    rest = list(enumerate(stories, start=1))[_IN_FULL:]
+    lines += [f"{number}. {told.title} ({told.difference.steps} steps)" for number, told in rest]
+    if rest:
+        lines += [
+            "",
+            "Only titles from there on: --json tells all, --report DIR writes all runs.",
+            "",
+        ]
     lines += [lost_words(loss) for loss in found.unsaid]
     if found.alike:
         lines.append("Rules that differ, but nothing shows it: " + ", ".join(found.alike))
+        if found.differences:
+            lines.append(_NOT_BEYOND)
     lines += ["", "Compared:"]
     for bound, explored in zip(bounds, found.explored, strict=True):
         extent = "completely" if explored.complete else "as far as that"

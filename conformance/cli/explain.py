@@ -19,13 +19,13 @@ from fencepost.conformance.cli.options.common import (
 )
 from fencepost.conformance.cli.options.target import suite_option
 from fencepost.conformance.plans.describe import step_text
+from fencepost.conformance.targets.own_revision import properties_for
 from fencepost.conformance.targets.registry import DEFAULT_REVISION, find_revision
 from fencepost.model.revision import Revision
 from fencepost.model.revisions.near import did_you_mean
 from fencepost.model.revisions.soundness import has_stale_reason
 from fencepost.model.rules.binding import basis_of
 from fencepost.model.table.table import Level, Rule, Table
-from fencepost.properties.claims.registry import PROPERTIES
 from fencepost.properties.logic.property import Engine, Property
 
 _STALE = "(the reason is that of kafka-4's rule, which does something else)"
@@ -74,11 +74,15 @@ def _levels(revision: Revision) -> dict[str, Level]:
 @click.argument("name", metavar="ID")
 @revision_option
 def explain_command(name: str, revision: str) -> None:
-    """Explain a rule, a property or a case."""
+    """Explain a rule, a property or a case.
+
+    Also a rule or a property of your own, with --revision FILE.py:NAME.
+    """
     chosen = find_revision(revision)
     screen = console()
-    if name in PROPERTIES:
-        explain_property(screen, PROPERTIES[name])
+    properties = {one.id: one for one in properties_for(revision)}
+    if name in properties:
+        explain_property(screen, properties[name])
         return
     for table, rule in chosen.rules():
         if rule.id == name:
@@ -88,12 +92,13 @@ def explain_command(name: str, revision: str) -> None:
     entries = find_suite(suite if suite in NAMES else CATALOGUE, chosen).entries
     entry = next((e for e in entries if e.id == name), None)
     if entry is None:
-        known = [*PROPERTIES, *(rule.id for _, rule in chosen.rules()), *(e.id for e in entries)]
+        known = [*properties, *(rule.id for _, rule in chosen.rules()), *(e.id for e in entries)]
         raise click.UsageError(
             f"no rule of {revision}, no property and no case is called {name!r}"
             f"{did_you_mean(name, known)}; "
             "`fencepost table` lists the rules, `fencepost properties` the "
-            "properties, `fencepost cases` the cases"
+            "properties, `fencepost cases` the cases; what is in a file of yours is found with "
+            "--revision FILE.py:NAME"
         )
     _explain_case(screen, entry, _levels(chosen))
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from fencepost.conformance.certify.report import ReportError, make_folder
 from fencepost.model.revision import Revision
+from fencepost.model.revisions.revisions import lineage
 from fencepost.properties.checking.checking import Checked, PropertyStatus, expected_finding
 from fencepost.properties.checking.evaluator import EXCUSED, Evaluator, is_quiet
 from fencepost.properties.explorer.exploration import Exploration, Progress
@@ -28,13 +29,15 @@ from fencepost.traces.files.run_trace import run_lines, run_trace
 class Told:
     """A property or promise that does not hold: the finding, the run, and lines for people.
 
-    The last `repeated` turns of the run happen again and again.
+    `about`: what is wrong and why; `steps`: the run.  The last `repeated` turns of the run happen
+    again and again.
     """
 
     id: str
     finding: PropertyStatus
     sentence: str
-    lines: tuple[str, ...]
+    about: tuple[str, ...]
+    steps: tuple[str, ...] = ()
     run: Run | None = None
     worlds: Worlds | None = None
     repeated: int = 0
@@ -92,11 +95,14 @@ def explored_in(
 
 def _told(one: Property, finding: PropertyStatus, sentence: str, run: Run, worlds: Worlds) -> Told:
     why = [f"  because: {one.meaning}"] if one.formula is None else []
-    excuse = one.expected.get(worlds.revision.name, "")
-    if finding is not PropertyStatus.BROKEN and excuse:
-        why.append(f"  here: {excuse}")
-    lines = (f"  {sentence}", *why, f"  source: {one.source}", *run_lines(worlds, run))
-    return Told(one.id, finding, sentence, lines, run, worlds)
+    names = lineage(worlds.revision)
+    known = next((name for name in names if name in one.expected), None)
+    if known is not None and finding is PropertyStatus.BROKEN:
+        why.append(f"  {known}, which this is made from, fails: {one.expected[known]}")
+    elif known is not None:
+        why.append(f"  here: {one.expected[known]}")
+    about = (f"  {sentence}", *why, f"  source: {one.source}")
+    return Told(one.id, finding, sentence, about, tuple(run_lines(worlds, run)), run, worlds)
 
 
 def told_of_check(checked: Checked) -> tuple[Told, ...]:
@@ -117,9 +123,12 @@ def told_of_check(checked: Checked) -> tuple[Told, ...]:
             lines = list(run_lines(kept.worlds, kept.run))
             lines.insert(len(lines) - kept.round, "  and from here on, again and again:")
             sentence = f"it does not happen that: {kept.promise.meaning}"
-            shown = (f"  {sentence}", *lines)
-            run = (kept.run, kept.worlds, kept.round)
-            told.append(Told(kept.promise.id, kept.finding, sentence, shown, *run))
+            excuse = kept.promise.expected
+            known = next((name for name in lineage(checked.revision) if name in excuse), None)
+            why = () if known is None else (f"  here: {excuse[known]}",)
+            run = (tuple(lines), kept.run, kept.worlds, kept.round)
+            about = (f"  {sentence}", *why)
+            told.append(Told(kept.promise.id, kept.finding, sentence, about, *run))
     order = [
         PropertyStatus.BROKEN,
         PropertyStatus.ASKED,
@@ -186,7 +195,7 @@ def told_json(told: Told) -> dict[str, Any]:
         "finding": told.finding.value,
         "sentence": told.sentence,
         "steps": 0 if told.run is None else len(told.run.turns),
-        "told": [line.strip() for line in told.lines],
+        "told": [line.strip() for line in (*told.about, *told.steps)],
     }
 
 

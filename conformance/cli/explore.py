@@ -33,6 +33,7 @@ from fencepost.conformance.cli.options.common import (
 from fencepost.conformance.cli.options.scope import scope_options
 from fencepost.conformance.targets.own_revision import properties_for, told_where_it_stops
 from fencepost.conformance.targets.registry import find_revision
+from fencepost.model.revisions.revisions import is_shipped, shipped_base
 from fencepost.properties.checking.checking import (
     Checked,
     PropertyStatus,
@@ -169,12 +170,24 @@ def _print_exploration(screen: Console, found: dict[str, Any], told: tuple[Told,
     _print_told(screen, told)
 
 
-def _print_told(screen: Console, told: tuple[Told, ...]) -> None:
+def _print_told(screen: Console, told: tuple[Told, ...], *, expected: bool = True) -> None:
+    """Print what does not hold, each run once; `expected`: also the runs of what was expected."""
+    shown: dict[tuple[str, ...], str] = {}
     for one in told:
         screen.print()
         screen.print(Text(f"{one.id}: {one.finding.value}", style="bold"))
-        for line in one.lines:
-            screen.print(Text(line))
+        if one.finding is PropertyStatus.EXPECTED and not expected:
+            for line in (line for line in one.about if line.startswith("  here: ")):
+                screen.print(Text(line), soft_wrap=True)
+            continue
+        for line in one.about:
+            screen.print(Text(line), soft_wrap=True)
+        if one.steps and one.steps in shown:
+            screen.print(Text(f"  by the run shown for {shown[one.steps]}"))
+            continue
+        shown.setdefault(one.steps, one.id)
+        for line in one.steps:
+            screen.print(Text(line), soft_wrap=True)
 
 
 @click.command("check", epilog=exit_codes("all properties hold", "a property is violated"))
@@ -214,7 +227,7 @@ def check_command(
     if as_json:
         echo_json(check_json(checked, told))
     else:
-        _print_check(console(), checked, told)
+        _print_check(console(), checked, told, in_full=bool(ids or questions))
     if not checked.holds:
         ctx.exit(EXIT_VIOLATED)
 
@@ -238,11 +251,17 @@ def _checked(
     return replace(whole, uncovered=tuple(uncovered_rows(revision, broken)))
 
 
-def _print_check(screen: Console, checked: Checked, told: tuple[Told, ...]) -> None:
-    for question, found in checked.explored:
-        screen.print(
-            Text(f"{question.name}: {question.about}: {found.states:,} states, all of them")
-        )
+def _print_check(
+    screen: Console, checked: Checked, told: tuple[Told, ...], *, in_full: bool
+) -> None:
+    """Print the results; `in_full`: what each world is, and the runs of what was expected."""
+    sizes = [f"{question.name} ({found.states:,})" for question, found in checked.explored]
+    if in_full:
+        for question, found in checked.explored:
+            size = f"{found.states:,} states, all of them"
+            screen.print(Text(f"{question.name}: {question.about}: {size}"))
+    else:
+        screen.print(Text(f"all states of {len(sizes)} worlds: {', '.join(sizes)}"))
     counts = dict.fromkeys(PropertyStatus, 0)
     for finding in checked.findings():
         counts[finding] += 1
@@ -250,9 +269,24 @@ def _print_check(screen: Console, checked: Checked, told: tuple[Told, ...]) -> N
     verdict = "every property holds, or fails as is known of it" if checked.holds else "not safe"
     screen.print(Text(f"{checked.revision.name}: {verdict} ({said})", style="bold"))
     if checked.uncovered:
-        count = plural(len(checked.uncovered), "row")
-        screen.print(Text(f"not covered by any property ({count}): {', '.join(checked.uncovered)}"))
-    _print_told(screen, told)
+        _print_uncovered(screen, checked)
+    _print_told(screen, told, expected=in_full)
+    if not in_full and any(one.finding is PropertyStatus.EXPECTED for one in told):
+        screen.print(Text("\nThe run of an expected violation is shown with --property ID."))
+
+
+def _print_uncovered(screen: Console, checked: Checked) -> None:
+    """Print the rows that nothing speaks of; of a user's own revision those that are its own."""
+    rules, count = list(checked.uncovered), plural(len(checked.uncovered), "row")
+    if not is_shipped(checked.revision):
+        theirs = {id(rule) for _, rule in shipped_base(checked.revision).rules()}
+        own = {rule.id for _, rule in checked.revision.rules() if id(rule) not in theirs}
+        rest = [rule for rule in rules if rule not in own]
+        rules = [rule for rule in rules if rule in own]
+        if rest:
+            base = shipped_base(checked.revision).name
+            rules.append(f"{'and ' if rules else ''}{len(rest)} that are {base}'s (--json)")
+    screen.print(Text(f"not covered by any property ({count}): {', '.join(rules)}"))
 
 
 @click.command("properties")

@@ -11,6 +11,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 import click
+from rich.console import Console
 from rich.table import Table as Grid
 from rich.text import Text
 
@@ -60,7 +61,8 @@ _KINDS = {
 def prove_command(revision: str, names: tuple[str, ...], as_json: bool) -> int:
     """Prove the properties for any number of members.
 
-    Z3 proves that every step keeps them, for any number of members and instances.
+    Z3 proves that every step keeps them, for any number of members and instances.  What is not
+    simply proved is shown; with --property each count, and each expected violation as a step.
     """
     found = find_revision(revision)
     for name in names:
@@ -78,7 +80,7 @@ def prove_command(revision: str, names: tuple[str, ...], as_json: bool) -> int:
         said = {**proof.to_json(), "runs": [runs[one] for one in sorted(runs)]}
         echo_json(said)
     else:
-        _show(proof, seconds, runs)
+        _show(proof, seconds, runs, in_full=bool(names))
     if proof.failures:
         return _EXIT_FAILED
     return _EXIT_UNKNOWN if proof.uncovered else 0
@@ -108,40 +110,35 @@ def _runs(revision: Revision, proof: Proof) -> Runs:
     return runs
 
 
-def _run_words(row: dict[str, Any]) -> list[str]:
-    if "run" not in row:
-        return [f"no run gets there in the {row['worlds']:,} worlds that were looked at"]
-    return [f"a run that gets there ({row['question']}):", *(f"  {line}" for line in row["run"])]
-
-
-def _show(proof: Proof, seconds: float, runs: Runs) -> None:
-    from fencepost.properties.proofs.results import FAILURES, Result  # noqa: PLC0415  (as above)
+def _show(proof: Proof, seconds: float, runs: Runs, *, in_full: bool) -> None:
+    """Print what isn't simply proved; `in_full`: every row, and each expected violation's step."""
+    from fencepost.properties.proofs.results import Result  # noqa: PLC0415  (as above)
 
     screen = console()
-    grid = Grid(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    grid.add_column("property", no_wrap=True)
-    for title in ("proved", "expected", "failed"):
-        grid.add_column(title, justify="right")
-    for kind, about, row in proof.rows():
-        failed = sum(row.get(result, 0) for result in FAILURES)
-        grid.add_row(
-            Text(_KINDS.get(kind, about)),
-            str(row.get(Result.PROVED, 0)),
-            str(row.get(Result.EXPECTED, 0) or ""),
-            Text(str(failed or ""), style="bold red"),
-        )
-    screen.print(grid)
-    repeated = {Result.EXPECTED, Result.FAILED}  # one step shown for each property and rule
-    for title, chosen in (
-        ("Expected violations", proof.expected),
-        ("Not covered", proof.uncovered),
-        ("Failures", proof.failures),
-    ):
+    _show_rows(screen, proof, in_full=in_full)
+    if proof.expected:
+        screen.print("\nExpected violations", style="bold")
+    by_property = dict.fromkeys(one.about for one in proof.expected)
+    for about in by_property:
+        mine = [one for one in proof.expected if one.about == about]
+        if in_full:
+            for one in mine:
+                _show_one(screen, one)
+        else:
+            rules = ", ".join(dict.fromkeys(one.rule for one in mine))
+            screen.print(Text(f"  {about}, by {rules}: {mine[0].detail}"), soft_wrap=True)
+    if proof.kept:
+        screen.print("\nProved here, though not of what this is made from", style="bold")
+    for one in proof.kept:
+        screen.print(Text(f"  {one.about}: {one.detail}"))
+    for title, chosen in (("Not covered", proof.uncovered), ("Failures", proof.failures)):
         if chosen:
             screen.print(f"\n{title}", style="bold")
+        told: dict[str, str] = {}
         for one in chosen:
-            if one.counterexample is not None or not one.rule or one.result not in repeated:
-                _show_one(one, runs)
+            _show_one(screen, one)
+            if one.failed and (one.about, one.rule) in runs and _is_first(one):
+                _show_run(screen, runs[one.about, one.rule], told)
     proved = sum(one.result is Result.PROVED for one in proof.obligations)
     screen.print(
         f"\n{proof.revision}: {len(proof.obligations)} obligations, {proved} proved, "
@@ -151,13 +148,59 @@ def _show(proof: Proof, seconds: float, runs: Runs) -> None:
     click.echo(f"({seconds:.1f} s)", err=True)
 
 
-def _show_one(one: Obligation, runs: Runs) -> None:
-    screen = console()
+def _show_rows(screen: Console, proof: Proof, *, in_full: bool) -> None:
+    """Print how many obligations of each kind were proved, and what is whole as one line."""
+    from fencepost.properties.proofs.results import FAILURES, Result  # noqa: PLC0415  (as above)
+
+    grid = Grid(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    grid.add_column("property", no_wrap=True)
+    for title in ("proved", "expected", "failed"):
+        grid.add_column(title, justify="right")
+    rows = list(proof.rows())
+    shown = [row for row in rows if in_full or set(row[2]) - {Result.PROVED}]
+    for kind, about, row in shown:
+        failed = sum(row.get(result, 0) for result in FAILURES)
+        grid.add_row(
+            Text(_KINDS.get(kind, about)),
+            str(row.get(Result.PROVED, 0)),
+            str(row.get(Result.EXPECTED, 0) or ""),
+            Text(str(failed or ""), style="bold red"),
+        )
+    if shown:
+        screen.print(grid)
+    if whole := len(rows) - len(shown):
+        more = "other " if shown else ""
+        screen.print(Text(f"all proved in {whole} {more}rows (--json counts them)"))
+
+
+def _is_first(one: Obligation) -> bool:
+    """Whether it shows its step: one of all that fail by the same rule does."""
+    from fencepost.properties.proofs.results import Result  # noqa: PLC0415  (as above)
+
+    repeated = {Result.EXPECTED, Result.FAILED}
+    return one.counterexample is not None or not one.rule or one.result not in repeated
+
+
+def _show_run(screen: Console, row: dict[str, Any], told: dict[str, str]) -> None:
+    """Print a run, or under which property it was printed before."""
+    if "run" not in row:
+        lines = [f"no run gets there in the {row['worlds']:,} worlds that were looked at"]
+    else:
+        run = "\n".join(row["run"])
+        lines = [f"a run that gets there ({row['question']}):", *(f"  {x}" for x in row["run"])]
+        if run in told:
+            lines = [f"the run shown for {told[run]} gets there"]
+        told.setdefault(run, row["property"])
+    for line in lines:
+        screen.print(Text(f"      {line}"), soft_wrap=True)
+
+
+def _show_one(screen: Console, one: Obligation) -> None:
+    """Print an obligation with its step; nothing of those that show none."""
+    if not _is_first(one):
+        return
     screen.print(Text(f"  {one.about}, by {one.step or one.kind}: {one.result.value}"))
     if one.detail:
-        screen.print(Text(f"    {one.detail}"))
+        screen.print(Text(f"    {one.detail}"), soft_wrap=True)
     for line in one.counterexample.words() if one.counterexample is not None else ():
-        screen.print(Text(f"      {line}"))
-    row = runs.get((one.about, one.rule))
-    for line in _run_words(row) if one.failed and row is not None else ():
-        screen.print(Text(f"      {line}"))
+        screen.print(Text(f"      {line}"), soft_wrap=True)

@@ -116,7 +116,7 @@ def _revision_json(revision: Revision) -> dict[str, Any]:
     if not revision.base:
         before: set[str] = set()
     else:
-        before = {rule.id for _, rule in find_revision(revision.base).rules()}
+        before = {rule.id for _, rule in revisions.shipped_base(revision).rules()}
     rows = []
     for difference in revision.differences:
         if isinstance(difference, DropRule):

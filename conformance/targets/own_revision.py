@@ -2,7 +2,7 @@
 
 The file is run, so only the command line and Python programs load one; a trace or certificate that
 names one does not.  What is loaded is checked, and refused with all that is wrong with it.  A tuple
-PROPERTIES in the same file holds the user's own properties, for `check` and `explore`.
+PROPERTIES in the same file holds the user's own properties, for `check`, `explore` and `explain`.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from pathlib import Path
 from types import ModuleType
 
 from fencepost.model.revision import Revision
-from fencepost.model.revisions.near import nearest
+from fencepost.model.revisions.near import did_you_mean, nearest
 from fencepost.model.revisions.revisions import add_own
 from fencepost.model.revisions.soundness import revision_faults
-from fencepost.model.table.table import TableError
+from fencepost.model.table.table import TableError, UnknownNameError
 from fencepost.properties.claims.registry import PROPERTIES
 from fencepost.properties.logic.property import Property
 from fencepost.traces.files.bad_input import BadInputError
@@ -57,7 +57,7 @@ def load_revision(reference: str) -> Revision:
         raise OwnRevisionError(f"the revision {reference} can't be used:{more}")
     revision = replace(found, name=reference)
     _OWN_PROPERTIES[reference] = _properties(file, module)
-    add_own(revision)
+    add_own(revision, found.name)
     return revision
 
 
@@ -114,6 +114,8 @@ def _raised(path: Path, error: BaseException) -> str:
     lines = [f.lineno for f in traceback.extract_tb(error.__traceback__) if f.filename == str(path)]
     line = error.lineno if isinstance(error, SyntaxError) else lines[-1] if lines else None
     where = f"{path}, line {line}" if line else str(path)
+    if isinstance(error, UnknownNameError):
+        return f"{where}: {error}{did_you_mean(error.name, error.known)}"
     said = error.msg if isinstance(error, SyntaxError) else " ".join(str(error).split())
     return f"{where}: {type(error).__name__}: {said}"
 

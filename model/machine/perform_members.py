@@ -46,7 +46,10 @@ def hand_out_pending(work: Work) -> None:
 
 
 def hand_out_holder(work: Work) -> None:
-    """Hand out the member id that the instance is mapped to, as a draft does."""
+    """Hand out the member id that the instance is mapped to, as a draft does.
+
+    For the steps that follow, the caller is the member that holds the instance.
+    """
     assert work.instance is not None
     work.caller = work.group.holder(work.instance) or ""
 

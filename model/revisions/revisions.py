@@ -22,7 +22,7 @@ from fencepost.model.revisions.drafts import (
 )
 from fencepost.model.revisions.kip import KIP_345
 from fencepost.model.revisions.near import did_you_mean
-from fencepost.model.revisions.releases import RELEASES, release
+from fencepost.model.revisions.releases import RELEASES, gates_ahead, release
 
 _NAMED = {
     revision.name: revision
@@ -44,14 +44,18 @@ _RELEASE = re.compile(r"kafka-(\d+)\.(\d+)(?:\.(\d+))?")
 
 
 _OWN: dict[str, Revision] = {}
+_NICKNAMES: dict[str, str] = {}
 
 
-def add_own(revision: Revision) -> None:
+def add_own(revision: Revision, was: str) -> None:
     """Let `find` return a revision of the user's own by its name, from now on in this process.
 
-    Its name is the `FILE.py:NAME` that it was loaded from.
+    Its name is the `FILE.py:NAME` that it was loaded from; `was`: its name in the file.  One that
+    is shipped and was only named there is known for what the shipped one is.
     """
     _OWN[revision.name] = revision
+    if _listed(was) in NAMES:
+        _NICKNAMES[revision.name] = was
 
 
 def find(name: str) -> Revision:
@@ -65,6 +69,39 @@ def find(name: str) -> Revision:
 def is_release(name: str) -> bool:
     """Return whether this is the name of `kafka-4` or of a release's profile."""
     return name == KAFKA_4.name or _RELEASE.fullmatch(name) is not None
+
+
+def lineage(revision: Revision) -> tuple[str, ...]:
+    """Return the names under which what is known of a revision is listed.
+
+    Its own first, then those that it is made from.  A patch of a release has the name of the newest
+    release whose last patch does the same: `kafka-2.7` for 2.8.0; what came after 4.0 is `kafka-4`.
+    """
+    return tuple(dict.fromkeys(map(_listed, (revision.name, *revision.ancestors))))
+
+
+def _listed(name: str) -> str:
+    name = _NICKNAMES.get(name, name)
+    match = _RELEASE.fullmatch(name)
+    if match is None or name in NAMES:
+        return name
+    version = tuple(int(part) for part in match.groups() if part is not None)
+    if version[0] >= 4:
+        return KAFKA_4.name
+    gates = gates_ahead(version)
+    alike = [r for r in RELEASES if r <= version and gates_ahead(r) == gates]
+    return "kafka-" + ".".join(map(str, alike[-1])) if alike else name
+
+
+def is_shipped(revision: Revision) -> bool:
+    """Return whether a revision is one of ours, or a patch of one: not a user's own, no mutant."""
+    return lineage(revision)[0] in NAMES
+
+
+def shipped_base(revision: Revision) -> Revision:
+    """Return the nearest shipped revision that a revision is made from; `kafka-4` at last."""
+    names = (*revision.ancestors, KAFKA_4.name)
+    return find(next(name for name in names if _listed(name) in NAMES))
 
 
 @cache

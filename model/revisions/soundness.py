@@ -8,7 +8,7 @@ answered once, and a rule that does something else than before says anew why.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator, Mapping
 from itertools import chain
 from typing import Any
 
@@ -18,55 +18,27 @@ from fencepost.model.revisions.revisions import NAMES, find
 from fencepost.model.table.effects import Do, Echo
 from fencepost.model.table.errors import Error
 from fencepost.model.table.expr import Point
+from fencepost.model.table.needs import (
+    ANSWERS,
+    HANDS_OUT,
+    HOME,
+    MAKES_CALLER,
+    NEEDS,
+    NEWLY_TOLD,
+    Need,
+    Where,
+    becomes_member,
+)
 from fencepost.model.table.soundness import decided, table_faults
 from fencepost.model.table.table import Level, Rule, Table
-from fencepost.model.table.vocabulary import INST, MID, SUBJECT, Inst, Mid, Subject
+from fencepost.model.table.vocabulary import INST, MID, STATE, SUBJECT, Mid, Subject
 
-_SEATS = {Do.ADD_DYNAMIC, Do.ADMIT_PENDING, Do.ADD_STATIC, Do.ADD_STATIC_AS_SENT}
-_REPLACES = {Do.REPLACE_HOLDER, Do.REPLACE_HOLDER_AS_SENT}
-ANSWERS = {Do.ANSWER_CURRENT, Do.ANSWER_RESTARTED, Do.PARK_JOIN, Do.PARK_SYNC}
-ANSWERS |= {Do.ANSWER_ASSIGNMENT}
-_OF_JOINS = {
-    Do.CREATE_GROUP,
-    Do.HAND_OUT_PENDING,
-    Do.HAND_OUT_HOLDER,
-    Do.MAP_CALLER,
-    Do.UPDATE_MEMBER,
-    Do.PARK_JOIN,
-    Do.ANSWER_CURRENT,
-    Do.ANSWER_RESTARTED,
-    *_SEATS,
-    *_REPLACES,
-}
-_ONLY_IN: dict[str, set[Do]] = {
-    "JoinGroup": _OF_JOINS,
-    "SyncGroup": {Do.PARK_SYNC, Do.NOTE_SYNC, Do.ASSIGN, Do.ANSWER_SYNCS, Do.ANSWER_ASSIGNMENT},
-    "OffsetCommit": {Do.STORE_OFFSETS},
-    "OffsetFetch": {Do.ANSWER_OFFSETS},
-    "LeaveGroup": {Do.ANSWER_ROWS, Do.ANSWER_ROWS_UNKNOWN},
-    "DescribeGroups": {Do.ANSWER_DESCRIPTION},
-    "ListGroups": {Do.ANSWER_LISTED, Do.ANSWER_UNLISTED},
-    "join phase": {Do.EXTEND_DELAY, Do.POSTPONE, Do.COMPLETE_JOIN},
-}
-"""Steps that read a request of one kind, or a wait, and can be done nowhere else."""
-_HOME = {do: table for table, steps in _ONLY_IN.items() for do in steps}
-_OF_A_MEMBER = {
-    Do.UPDATE_MEMBER,
-    Do.MAP_CALLER,
-    Do.PARK_JOIN,
-    Do.PARK_SYNC,
-    Do.NOTE_SYNC,
-    Do.ANSWER_CURRENT,
-    Do.ANSWER_RESTARTED,
-    Do.ANSWER_ASSIGNMENT,
-    Do.RESTART_SESSION,
-    Do.MAYBE_RESTART_SESSION,
-    Do.REMOVE_MEMBER,
-}
-"""Steps that the caller must be a member for."""
-_OF_A_HOLDER = {*_REPLACES, Do.REMOVE_HOLDER}
-"""Steps that the instance must be mapped for."""
 _ID = re.compile(r"[A-Z0-9]+(-[A-Z0-9]+)*")
+_WELCOMES = {
+    "JoinGroup": f"{Do.ANSWER_CURRENT} or {Do.PARK_JOIN}",
+    "SyncGroup": f"{Do.ANSWER_ASSIGNMENT} or {Do.PARK_SYNC}",
+}
+"""Table → the steps that answer NONE: the answer has more in it than the error."""
 _UNASKED = {"session timeout", "join phase", "sync phase", "failover", "cleanup"}
 """Tables of what happens without a request."""
 _SHIPPED = tuple(find(name) for name in NAMES)
@@ -142,9 +114,9 @@ def _of_rule(rule: Any) -> Iterator[str]:
 
 
 def _of_steps(table: Table, rule: Rule) -> Iterator[str]:
-    """Steps that are another table's, and requests that are answered twice or never."""
+    """Steps that are another table's, and fields of the rule that don't go with its steps."""
     for do in rule.effect:
-        home = _HOME.get(do, table.name)
+        home = HOME.get(do, table.name)
         if home != table.name:
             yield f'{rule.id}: the step "{do.value}" belongs to table {home}, not to {table.name}'
     answering = [do for do in rule.effect if do in ANSWERS]
@@ -155,33 +127,81 @@ def _of_steps(table: Table, rule: Rule) -> Iterator[str]:
         yield f"{rule.id}: it neither answers nor parks the request; give it an answer"
     elif answering and (rule.answer is not None or len(answering) > 1):
         yield f'{rule.id}: it answers twice: "{answering[0].value}", and more'
+    elif rule.answer is Error.NONE and table.name in _WELCOMES:
+        step = _WELCOMES[table.name]
+        yield (
+            f"{rule.id}: answer=Error.NONE would be a welcome without what belongs to one; leave "
+            f"`answer` out and add the step {step}"
+        )
+    yield from _of_ids(table, rule)
 
 
-def misplaced_steps(table: Table, points: dict[Point, tuple[Rule, ...]]) -> Iterator[str]:
+def _of_ids(table: Table, rule: Rule) -> Iterator[str]:
+    """Ids that nobody is told, and echoes that echo nothing."""
+    making = [do for do in rule.effect if do in MAKES_CALLER]
+    telling = [do for do in making if do in NEWLY_TOLD]
+    if len(making) > 1:
+        first, second = making[:2]
+        yield (f"{rule.id}: {first} and {second} both say who the caller is; leave one of them out")
+    if telling and rule.answer is not None and rule.echo is not Echo.NEW:
+        yield (
+            f'{rule.id}: after the step "{telling[0].value}" the answer {rule.answer.name} carries '
+            f"{rule.echo.value} as id, so nobody is told the right one; give it echo=Echo.NEW"
+        )
+    handing = [do for do in making if do in HANDS_OUT]
+    if handing and rule.answer not in {None, Error.MEMBER_ID_REQUIRED}:
+        yield (
+            f'{rule.id}: the step "{handing[0].value}" needs answer=Error.MEMBER_ID_REQUIRED: '
+            "clients take an id from no other error"
+        )
+    if rule.echo is Echo.SENT:
+        return
+    if table.name != "JoinGroup" or rule.answer is None:
+        yield (
+            f"{rule.id}: echo={rule.echo} says which id an error answer to a join carries, and "
+            "this rule gives none; leave it out"
+        )
+    elif rule.echo is Echo.NEW and not telling:
+        yield (
+            f"{rule.id}: echo=Echo.NEW tells a new id, and no step makes one; add one, such as "
+            f"{Do.HAND_OUT_PENDING}, or leave it out"
+        )
+
+
+def misplaced_steps(
+    table: Table, points: dict[Point, tuple[Rule, ...]], *, senseless: bool = True
+) -> Iterator[str]:
     """Yield the steps that can't be done at a point where their rule applies, each once.
 
-    `points`: what `fencepost.model.table.soundness.decided` returned.
+    `points`: what `fencepost.model.table.soundness.decided` returned.  `senseless`: also those that
+    the machine would do, though it makes no sense.
     """
     places = {id(feature): i for i, feature in enumerate(table.features)}
     told: set[tuple[str, Do]] = set()
     for point, rules in points.items():
-
-        def at(feature: object, point: Point = point) -> object:
-            place = places.get(id(feature))
-            return None if place is None else point[place]
-
-        seated = at(MID) is Mid.MEMBER or at(SUBJECT) not in {None, Subject.PENDING}
-        mapped = at(INST) in {Inst.OWN, Inst.OTHER}
         for rule in rules:
-            here = seated
-            for do in rule.effect:
-                why = ""
-                if do in _OF_A_MEMBER and not here:
-                    why = "the caller is no member"
-                elif do in _OF_A_HOLDER and not mapped:
-                    why = "nobody holds the instance"
-                here |= do in _SEATS or do in _REPLACES
-                if why and rule.defensive is None and (rule.id, do) not in told:
+            for do, need in _unmet(rule, point, places):
+                if need.possible and not senseless:
+                    continue
+                if rule.defensive is None and (rule.id, do) not in told:
                     told.add((rule.id, do))
                     where = table.describe(point)
-                    yield f'{rule.id}: the step "{do.value}" can\'t be done where {why}: {where}'
+                    yield (
+                        f'{rule.id}: the step "{do.value}" can\'t be done where {need.lacks}: '
+                        f"{where}; {need.remedy}"
+                    )
+
+
+def _unmet(rule: Rule, point: Point, places: Mapping[int, int]) -> Iterator[tuple[Do, Need]]:
+    """What a rule's steps need and don't find at a point."""
+
+    def at(feature: object) -> Hashable:
+        place = places.get(id(feature))
+        return None if place is None else point[place]
+
+    mid, inst, state = at(MID), at(INST), at(STATE)
+    is_member = mid is Mid.MEMBER or at(SUBJECT) not in {None, Subject.PENDING}
+    for number, do in enumerate(rule.effect):
+        where = Where(mid, inst, state, is_member, frozenset(rule.effect[:number]))
+        yield from ((do, need) for need in NEEDS.get(do, ()) if not need.met(where))
+        is_member = becomes_member(do, is_member=is_member)

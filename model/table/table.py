@@ -8,8 +8,8 @@ find an overlap or a gap; `Table.decide` returns the one, and raises where there
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, fields, replace
 from enum import Enum
 
 from fencepost.model.table.effects import Do, Echo
@@ -34,6 +34,22 @@ LEVELS = (Level.MUST, Level.SHOULD, Level.MAY)
 
 class TableError(Exception):
     """Raised where a table has no rule for a point, or several: the table is wrong."""
+
+
+class UnknownNameError(TableError, KeyError):
+    """Raised for a table, rule or field that isn't there.
+
+    `str()` is one sentence; `name`: what was asked for; `known`: the names that there are.
+    """
+
+    def __init__(self, sentence: str, name: str, known: Iterable[str]) -> None:
+        super().__init__(sentence)
+        self.name = name
+        self.known = tuple(known)
+
+    def __str__(self) -> str:
+        """Return the sentence; KeyError alone would quote it."""
+        return str(self.args[0])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -65,7 +81,12 @@ class Rule:
         return tuple(steps) or ("nothing changes",)
 
     def but(self, **changes: object) -> Rule:
-        """Return the same rule with some fields changed."""
+        """Return the same rule with some fields changed.  Raises UnknownNameError for no field."""
+        there = [one.name for one in fields(self)]
+        for name in changes:
+            if name not in there:
+                sentence = f"a rule has no field {name!r}; its fields are {', '.join(there)}"
+                raise UnknownNameError(sentence, name, there)
         return replace(self, **changes)  # type: ignore[arg-type]
 
 

@@ -4,7 +4,8 @@ A property holds; or is violated (with the shortest run that shows it); or is vi
 where that is known of a shipped revision; or as asked, where a draft's own text asks for it; or was
 never tested, because its premise was never reached.  Only `holds` and a known violation of a
 shipped revision pass: a property that was never tested is a failure.  Scopes are listed in the
-order in which they are easiest to understand, and the first that shows a violation is reported.
+order in which they are easiest to understand.  All are explored, breadth first, and of the runs
+that show a violation the shortest is reported; of two that are equally short, the first.
 """
 
 from __future__ import annotations
@@ -15,12 +16,11 @@ from enum import Enum
 from functools import partial
 
 from fencepost.model.revision import Revision
-from fencepost.model.revisions.base import KAFKA_4
-from fencepost.model.revisions.revisions import is_release
+from fencepost.model.revisions.revisions import is_release, lineage
 from fencepost.model.table.table import TableError
-from fencepost.properties.checking.evaluator import EXCUSED, Evaluator, excused_rules, is_quiet
+from fencepost.properties.checking.evaluator import EXCUSED, Evaluator, is_quiet
 from fencepost.properties.checking.liveness import PROMISES, Promise, find_broken_promises
-from fencepost.properties.claims.registry import PROPERTIES
+from fencepost.properties.claims.registry import PROPERTIES, adapted
 from fencepost.properties.explorer.exploration import Exploration, FailedCheck, Progress
 from fencepost.properties.explorer.explorer import explore
 from fencepost.properties.logic.property import Engine, Property
@@ -103,10 +103,10 @@ def check_revision(
 
     `questions`: the scopes, CHECK_SCOPES by default.
     """
-    mine = [one for one in properties if Engine.EXPLORATION in one.engines]
+    mine = [adapted(one, revision) for one in properties if Engine.EXPLORATION in one.engines]
     judging = Evaluator(mine, revision)
     explored = []
-    first: dict[str, tuple[NamedScope, Worlds, FailedCheck[World, Act]]] = {}
+    shortest: dict[str, tuple[NamedScope, Worlds, FailedCheck[World, Act]]] = {}
     reached: set[str] = set()
     for question in questions:
         worlds = Worlds(revision, question.scope, judging.judge)
@@ -120,8 +120,10 @@ def check_revision(
         explored.append((question, found))
         reached |= set(found.witnesses)
         for name, violation in found.violations.items():
-            first.setdefault(name, (question, worlds, violation))
-    results = tuple(_result(one, first, reached) for one in mine)
+            before = shortest.get(name)
+            if before is None or len(violation.trace) < len(before[2].trace):
+                shortest[name] = (question, worlds, violation)
+    results = tuple(_result(one, shortest, reached) for one in mine)
     return Checked(revision, tuple(explored), results)
 
 
@@ -167,18 +169,18 @@ def _stopped(
 
 def excused(expected: Mapping[str, str], revision: Revision) -> bool:
     """Return whether a revision, or the one that it is made from, is expected to fail."""
-    return revision.name in expected or revision.base in expected
+    return any(name in expected for name in lineage(revision))
 
 
 def _result(
     one: Property,
-    first: Mapping[str, tuple[NamedScope, Worlds, FailedCheck[World, Act]]],
+    shortest: Mapping[str, tuple[NamedScope, Worlds, FailedCheck[World, Act]]],
     reached: set[str],
 ) -> CheckedProperty:
-    found = first.get(one.id)
+    found = shortest.get(one.id)
     finding = PropertyStatus.BROKEN
     if found is None:
-        found = first.get(EXCUSED + one.id)
+        found = shortest.get(EXCUSED + one.id)
         finding = PropertyStatus.EXPECTED
     if found is None:
         held = {one.id, EXCUSED + one.id} & reached
@@ -192,8 +194,10 @@ def _result(
 
 def expected_finding(one: Property, revision: Revision, run: Run) -> PropertyStatus:
     """Return whether a violation is known of a shipped revision, or asked for by a draft."""
-    if revision.name == "kip-345" or is_release(revision.name):
+    names = lineage(revision)
+    shipped = [name for name in names if name == "kip-345" or is_release(name)]
+    if names[0] in shipped:
         return PropertyStatus.EXPECTED
-    theirs = excused_rules(one, KAFKA_4)
-    by_theirs = theirs is None or theirs & set(run.turns[-1].rules)
+    theirs = frozenset().union(*(one.expected_rules.get(name, ()) for name in shipped))
+    by_theirs = theirs & set(run.turns[-1].rules)
     return PropertyStatus.EXPECTED if by_theirs else PropertyStatus.ASKED

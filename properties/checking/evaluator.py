@@ -12,6 +12,7 @@ from functools import partial
 from typing import TypeVar
 
 from fencepost.model.revision import Revision
+from fencepost.model.revisions.revisions import lineage
 from fencepost.model.state.group import Group
 from fencepost.properties.explorer.exploration import Check
 from fencepost.properties.logic.formula_closure import Closure
@@ -130,10 +131,11 @@ def excused_rules(one: Property, revision: Revision) -> frozenset[str] | None:
     What is expected of a revision is expected of those made from it, by the same rules.
     """
     rules: frozenset[str] = frozenset()
-    for name in (revision.name, revision.base):
-        if name is not None and name in one.expected:
+    names = lineage(revision)
+    for name in names:
+        if name in one.expected:
             if name not in one.expected_rules:
-                return None if name == revision.name else rules
+                return None if name == names[0] else rules
             rules |= one.expected_rules[name]
     return rules
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
 from fencepost.model.history import Event
+from fencepost.properties.claims import waivers
 from fencepost.properties.claims.history_index import Reading, read
 from fencepost.properties.logic.property import Engine, Property, PropertyKind
 from fencepost.properties.worlds.views import StepView, WorldView
@@ -33,7 +34,10 @@ def run_property(
     answers: str = _SISTER,
     expected: Mapping[str, str] | None = None,
 ) -> Property:
-    """Make a property of this kind.  `proof`, `answers`: why these engines don't check it."""
+    """Make a property of this kind.  `proof`, `answers`: why these engines don't check it.
+
+    `expected`: where it fails, beside the waivers, which name the rules.
+    """
     return Property(
         id=name,
         meaning=meaning,
@@ -44,7 +48,8 @@ def run_property(
         holds=holds,
         premise=premise,
         not_by={Engine.PROOF: proof, Engine.ANSWERS: answers},
-        expected=expected or {},
+        expected={**waivers.reasons(name), **(expected or {})},
+        expected_rules=waivers.rules(name),
     )
 
 

@@ -22,7 +22,7 @@ from fencepost.properties.claims.step_checks import (
     answers,
     joined,
     members,
-    request_id_of,
+    own_answer,
 )
 from fencepost.properties.worlds.views import StepView
 
@@ -42,7 +42,7 @@ def asked(view: StepView) -> tuple[Incoming, JoinGroupRequest] | None:
 
 def _told(view: StepView) -> JoinGroupResponse | None:
     """The answer to the step's own join, if it was answered at once."""
-    found = dict(answers(view)).get(request_id_of(view))
+    found = own_answer(view)
     return found if isinstance(found, JoinGroupResponse) else None
 
 

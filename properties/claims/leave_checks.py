@@ -10,7 +10,7 @@ from fencepost.model.messages.messages import LeaveGroupRequest, LeaveGroupRespo
 from fencepost.model.state.group import Group
 from fencepost.model.state.work import Incoming
 from fencepost.model.table.errors import Error, error_name
-from fencepost.properties.claims.step_checks import NONE, answers, members, request_id_of
+from fencepost.properties.claims.step_checks import NONE, answers, members, own_answer
 from fencepost.properties.worlds.views import StepView
 
 _UNKNOWN = Error.UNKNOWN_MEMBER_ID.value
@@ -23,7 +23,7 @@ def _leave(view: StepView) -> tuple[LeaveGroupRequest, int, LeaveGroupResponse] 
     event = view.event
     if not isinstance(event, Incoming) or not isinstance(event.message, LeaveGroupRequest):
         return None
-    told = dict(answers(view)).get(request_id_of(view))
+    told = own_answer(view)
     if not isinstance(told, LeaveGroupResponse):
         return None
     return event.message, event.version, told

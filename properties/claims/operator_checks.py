@@ -17,7 +17,7 @@ from fencepost.model.state.work import Incoming
 from fencepost.model.table.errors import Error, error_name
 from fencepost.model.table.vocabulary import GroupState
 from fencepost.properties.claims.refusal_checks import error
-from fencepost.properties.claims.step_checks import NONE, answers, request_id_of
+from fencepost.properties.claims.step_checks import NONE, own_answer
 from fencepost.properties.claims.wait_checks import present
 from fencepost.properties.worlds.views import StepView
 
@@ -27,7 +27,7 @@ def _commit(view: StepView) -> tuple[OffsetCommitRequest, int | str] | None:
     event = view.event
     if not isinstance(event, Incoming) or not isinstance(event.message, OffsetCommitRequest):
         return None
-    told = error(view, event.id)
+    told = error(view)
     return None if told is None else (event.message, told)
 
 
@@ -111,7 +111,7 @@ def shown(view: StepView) -> str | None:
     group = view.before
     if group is None or not looks(view):
         return None
-    told = dict(answers(view)).get(request_id_of(view))
+    told = own_answer(view)
     here = {(m.member_id, m.group_instance_id) for m in group.members}
     match told:
         case DescribeGroupsResponse(groups=(row,)):

@@ -15,26 +15,26 @@ from fencepost.model.messages.messages import (
 )
 from fencepost.model.state.work import Incoming
 from fencepost.model.table.errors import Error
-from fencepost.properties.claims.step_checks import NONE, answers
+from fencepost.properties.claims.step_checks import NONE, own_answer
 from fencepost.properties.worlds.views import StepView
 
 Caller = HeartbeatRequest | SyncGroupRequest | OffsetCommitRequest
 
 
-def _calling(view: StepView) -> tuple[Caller, str] | None:
-    """A request of a member of a group that has some, with the id of the request."""
+def _calling(view: StepView) -> Caller | None:
+    """A request of a member, of a group that has some."""
     event, before = view.event, view.before
     if before is None or not before.members or not isinstance(event, Incoming):
         return None
     message = event.message
     if isinstance(message, HeartbeatRequest | SyncGroupRequest | OffsetCommitRequest):
-        return message, event.id
+        return message
     return None
 
 
-def error(view: StepView, request_id: str) -> int | str | None:
-    """Return the error that a request was answered, None if it wasn't or rows differ."""
-    message = dict(answers(view)).get(request_id)
+def error(view: StepView) -> int | str | None:
+    """Return the error that the step's request was answered, None if it wasn't or rows differ."""
+    message = own_answer(view)
     if isinstance(message, OffsetCommitResponse):
         codes = {p.error_code for topic in message.topics for p in topic.partitions}
         return codes.pop() if len(codes) == 1 else None
@@ -43,18 +43,11 @@ def error(view: StepView, request_id: str) -> int | str | None:
     return None
 
 
-def _told(view: StepView) -> int | str | None:
-    found = _calling(view)
-    assert found is not None
-    return error(view, found[1])
-
-
 def stranger(view: StepView) -> bool:
     """Return whether an id that is no member's asks, without an instance."""
-    found = _calling(view)
-    if found is None:
+    message = _calling(view)
+    if message is None:
         return False
-    message, _ = found
     before = view.before
     assert before is not None
     given = bool(message.member_id) and message.group_instance_id is None
@@ -65,7 +58,7 @@ def stranger_told(view: StepView) -> str | None:
     """Check that a stranger is answered UNKNOWN_MEMBER_ID."""
     if not stranger(view):
         return None
-    told = _told(view)
+    told = error(view)
     if told != Error.UNKNOWN_MEMBER_ID.value:
         return f"an id that is no member's was answered {told} instead of UNKNOWN_MEMBER_ID"
     return None
@@ -73,10 +66,9 @@ def stranger_told(view: StepView) -> str | None:
 
 def late(view: StepView) -> bool:
     """Return whether a member asks in another generation."""
-    found = _calling(view)
-    if found is None:
+    message = _calling(view)
+    if message is None:
         return False
-    message, _ = found
     before = view.before
     assert before is not None
     instance = message.group_instance_id
@@ -89,7 +81,7 @@ def late_told(view: StepView) -> str | None:
     """Check that another generation is answered ILLEGAL_GENERATION, and nothing changes."""
     if not late(view):
         return None
-    told = _told(view)
+    told = error(view)
     if told != Error.ILLEGAL_GENERATION.value:
         return f"another generation was answered {told} instead of ILLEGAL_GENERATION"
     if view.after != view.before:
@@ -102,7 +94,7 @@ def refused_commit(view: StepView) -> bool:
     event = view.event
     if not isinstance(event, Incoming) or not isinstance(event.message, OffsetCommitRequest):
         return False
-    return error(view, event.id) not in {NONE, None}
+    return error(view) not in {NONE, None}
 
 
 def offsets(view: StepView) -> str | None:

@@ -7,17 +7,21 @@ from that.  FORMULAS are those that a proof can take.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from fencepost.model.revision import Revision
 from fencepost.model.revisions import revisions
 from fencepost.model.revisions.near import did_you_mean
+from fencepost.model.table.effects import Do
 from fencepost.properties.claims.answers import HISTORY_PROPERTIES
 from fencepost.properties.claims.invariants import BOOKS, INVARIANTS, PROMISED, STORED
 from fencepost.properties.claims.step_answers import ANSWER_PROPERTIES
 from fencepost.properties.claims.step_properties import STEP_PROPERTIES
 from fencepost.properties.claims.steps_together import STEPS
 from fencepost.properties.claims.world_properties import WORLD_PROPERTIES
+from fencepost.properties.logic.logic import negate
 from fencepost.properties.logic.property import Property
+from fencepost.properties.logic.signature import SYNC_TIMER
 
 
 def _by_id(*groups: tuple[Property, ...]) -> dict[str, Property]:
@@ -65,21 +69,31 @@ def find_formula(name: str) -> Property:
     raise KeyError(f"no property {name!r}{near}; there are {', '.join(known)}")
 
 
+def adapted(one: Property, revision: Revision) -> Property:
+    """Return the property as a revision is asked: without a wait for syncs, that there is none."""
+    if one.id != "sync-timer-has-a-debtor":
+        return one
+    if any(Do.START_SYNC_TIMER in rule.effect for _, rule in revision.rules()):
+        return one
+    no_timer = negate(SYNC_TIMER.now())
+    meaning = "Nothing starts a wait for syncs, so none ever ends."
+    return replace(
+        one, id="nobody-waits-for-syncs", meaning=meaning, formula=no_timer, premise=no_timer
+    )
+
+
 def expected_in(one: Property, revision: Revision) -> tuple[str, frozenset[str] | None] | None:
     """Return why the property fails in this revision, and by which rules; None if it must hold.
 
     The rules are None where they aren't named.  A release profile, and a revision without a known
-    name (a mutant, say), fail where their base does.
+    name (a mutant, say), fail where what they are made from does; a draft says so itself.
     """
-    name = revision.name
-    if name not in one.expected:
-        if revisions.is_release(name):
-            name = "kafka-4"
-        elif name not in revisions.NAMES and revision.base is not None:
-            name = revision.base
-    if name not in one.expected:
-        return None
-    rules = one.expected_rules.get(name)
-    if rules is not None:
-        rules -= {rule.id for _, rule in revision.rules() if rule.defensive is not None}
-    return one.expected[name], rules
+    for name in revisions.lineage(revision):
+        if name in one.expected:
+            rules = one.expected_rules.get(name)
+            if rules is not None:
+                rules -= {rule.id for _, rule in revision.rules() if rule.defensive is not None}
+            return one.expected[name], rules
+        if name in revisions.NAMES and not revisions.is_release(name):
+            break
+    return None

@@ -22,7 +22,6 @@ _CATALOGUE = "the catalogue has cases for it; a history doesn't say what the gro
 _property = partial(run_property, PropertyKind.STEP, proof=_NO_BYTES, answers=_CATALOGUE)
 
 _ANY_VERSION = "row 3 of the comment's table hands out ids in every version"
-_EARLY_RELEASES = ("kafka-2.3", "kafka-2.4", "kafka-2.5", "kafka-2.6.0")
 
 OF_JOINS = (
     _property(
@@ -143,9 +142,6 @@ OF_WAITS = (
         "heartbeats in the group's generation, under the member's own instance if any",
         waits.rebalance_told,
         waits.beats,
-        expected=dict.fromkeys(
-            _EARLY_RELEASES, "before 2.6.1 a heartbeat between join and sync is refused"
-        ),
     ),
     _property(
         "another-protocol-is-told-so",

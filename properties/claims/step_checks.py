@@ -52,6 +52,12 @@ def answers(view: StepView) -> Iterator[tuple[str, Message]]:
             yield emission.request_id, emission.message
 
 
+def own_answer(view: StepView) -> Message | None:
+    """Return the answer to the step's own request, None if it waits or nobody asked."""
+    asked = view.event.id if isinstance(view.event, Incoming) else None
+    return next((message for request_id, message in answers(view) if request_id == asked), None)
+
+
 def joined(view: StepView) -> list[JoinGroupResponse]:
     """Return the joins that this step answered with a generation."""
     return [
@@ -182,15 +188,10 @@ def quiet_restart(view: StepView) -> str | None:
             return f"a static member restarted and the assignment of {member.member_id} changed"
     if len(after.members) != len(before.members):
         return "a static member restarted and the number of members changed"
-    answer = next((m for r, m in answers(view) if r == "now" or r == request_id_of(view)), None)
+    answer = own_answer(view)
     if not isinstance(answer, JoinGroupResponse) or answer.error_code != NONE:
         return "a static member restarted in a stable group and was not welcomed at once"
     return None
-
-
-def request_id_of(view: StepView) -> str:
-    """Return the id of the request, empty for another event."""
-    return view.event.id if isinstance(view.event, Incoming) else ""
 
 
 def _accepted_join(view: StepView) -> Member | None:
@@ -198,7 +199,7 @@ def _accepted_join(view: StepView) -> Member | None:
     event = view.event
     if not isinstance(event, Incoming) or not isinstance(event.message, JoinGroupRequest):
         return None
-    told = dict(answers(view)).get(event.id)
+    told = own_answer(view)
     for member in members(view.after):
         parked = member.joining is not None and member.joining.request_id == event.id
         if parked:
@@ -218,7 +219,7 @@ def moved_in(view: StepView) -> Member | None:
     if member is None or view.before is None:
         return member
     known = view.before.member(member.member_id)
-    told = dict(answers(view)).get(request_id_of(view))
+    told = own_answer(view)
     unchanged = known is not None and isinstance(told, JoinGroupResponse)
     return None if unchanged and member.joining is None else member
 
@@ -246,7 +247,7 @@ def heard(view: StepView) -> Member | None:
     event = view.event
     if not isinstance(event, Incoming) or not isinstance(event.message, HeartbeatRequest):
         return None
-    told = dict(answers(view)).get(event.id)
+    told = own_answer(view)
     alive = {NONE, Error.REBALANCE_IN_PROGRESS.value}
     if not isinstance(told, HeartbeatResponse) or told.error_code not in alive:
         return None

@@ -20,7 +20,7 @@ from fencepost.model.state.group import JOIN, SESSION, Group, Member, Timer
 from fencepost.model.state.work import Incoming
 from fencepost.model.table.errors import Error, error_name
 from fencepost.model.table.vocabulary import GroupState
-from fencepost.properties.claims.step_checks import NONE, answers, joined, members, request_id_of
+from fencepost.properties.claims.step_checks import NONE, answers, joined, members, own_answer
 from fencepost.properties.worlds.views import Failover, StepView
 
 _MOVING = Error.REBALANCE_IN_PROGRESS.value
@@ -207,7 +207,7 @@ def rebalance_told(view: StepView) -> str | None:
     """Check that a heartbeat tells of a rebalance if one is prepared, and only then."""
     if not beats(view):
         return None
-    told = dict(answers(view)).get(request_id_of(view))
+    told = own_answer(view)
     state = _state(view.before)
     right = _MOVING if state is GroupState.PREPARING else NONE
     if isinstance(told, HeartbeatResponse) and told.error_code == right:
@@ -235,7 +235,7 @@ def other_protocol_told(view: StepView) -> str | None:
     """Check that such a SyncGroup is refused, and changes nothing."""
     if not other_protocol(view):
         return None
-    told = dict(answers(view)).get(request_id_of(view))
+    told = own_answer(view)
     refused = Error.INCONSISTENT_GROUP_PROTOCOL.value
     if not isinstance(told, SyncGroupResponse) or told.error_code != refused:
         return "a SyncGroup with a protocol that was not selected was not refused"

@@ -1,8 +1,9 @@
 """Waivers: where properties fail on purpose, by revision, by which rules, and why.
 
-The proofs found these.  A rule that is named here and doesn't fail is an error, just as one that
-fails and isn't named.  Release profiles fail where `kafka-4` does, except for rules that can't be
-reached in them.
+The proofs found those of formulas, explorations the others.  A rule that is named here and doesn't
+fail is an error, just as one that fails and isn't named.  Release profiles fail where `kafka-4`
+does, except for rules that can't be reached in them; a patch (`kafka-2.8.0`) fails where the
+release does whose tables it has (`fencepost.model.revisions.revisions.lineage`).
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from collections.abc import Mapping
 Why = tuple[str, frozenset[str]]
 """Why a property fails, and by which rules."""
 
+_BEFORE_2_6_1 = ("kafka-2.3", "kafka-2.4", "kafka-2.5")
 _DRAFTS = ("member-name-draft", "two-list-leave-draft", "tuple-list-leave-draft")
 _COMMENTS = ("comment-table-1", "comment-table-2")
 _ALL_BUT_STRICT = ("kafka-4", *_DRAFTS, *_COMMENTS)
@@ -83,6 +85,17 @@ _CAUSES = {
 _MISMATCH = "an id that isn't the instance's is a mismatch, an error of its own"
 _COMMENT_2 = "comment-table-2"
 EXPECTED: Mapping[str, Mapping[str, Why]] = {
+    "a-heartbeat-tells-of-a-rebalance": _in(
+        _BEFORE_2_6_1,
+        "before 2.6.1 a heartbeat between join and sync is refused",
+        "HEARTBEAT-COMPLETING",
+    ),
+    "a-heartbeat-keeps-alive": _in(
+        _BEFORE_2_6_1,
+        "before 2.6.1 a heartbeat between join and sync is refused and does not restart the "
+        "session timer (KAFKA-10134)",
+        "HEARTBEAT-COMPLETING",
+    ),
     "mapped-instance-has-holder": _in((_COMMENT_2,), _UPGRADED, *_UPGRADES),
     "static-goes-only-by-session-leave-replacement": _also(
         _STATIC_GOES, _COMMENT_2, _TAKES_OVER, *_BRINGS_ITS_ID

@@ -7,18 +7,19 @@ answers so far.  Where one gives an answer (or is silent at the end of a step) t
 other gives, they part.  What lies beyond is not explored: the clients would no longer know the
 same.
 
-A difference belongs to rules that differ between the tables: *directly* to those used in the step
-in which the answers part, if no such rule had told the worlds apart before; otherwise to all of
-them that were used since the worlds were last equal.
+A difference belongs to the two rules that decided, one on each side, in the step in which the
+answers part.  If the worlds differed before, and it isn't one rule that does something else, it
+comes after those differing rules that were used since the worlds were last equal.
 """
 
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator
 from dataclasses import replace
-from itertools import pairwise
+from itertools import pairwise, zip_longest
 
 from fencepost.model.revision import Revision
+from fencepost.model.table.effects import Do
 from fencepost.properties.diff.answers import Seen, agree, seen
 from fencepost.properties.diff.product_state import (
     NOBODYS,
@@ -31,6 +32,7 @@ from fencepost.properties.diff.product_state import (
     Pair,
     Parted,
     Response,
+    Rules,
     Side,
     State,
     Trace,
@@ -61,6 +63,12 @@ class Lockstep:
         self.models = (Worlds(one, beyond), Worlds(other, beyond))
         self._never = never
         self.differing = differing_rules(one, other)
+        self._handing_over = {
+            rule.id
+            for revision in (one, other)
+            for _, rule in revision.rules()
+            if Do.ANSWER_ROWS in rule.effect and rule.id not in self.differing
+        }
         self.worlds: list[World] = []
         self._numbers: dict[World, int] = {}
         self._moves: tuple[dict[int, dict[Key, list[Response]]], ...] = ({}, {})
@@ -147,11 +155,11 @@ class Lockstep:
         doing = trace[-1][0]
         assert doing is not None
         assert isinstance(pairs[-1], Pair)
-        told = self.outcomes(pairs[-1], (doing.kind, doing.client))
-        paths = []
-        for model, outcomes in enumerate(told):
-            reached = (outcomes.get(doing.seen) or next(iter(outcomes.values())))[0]
-            paths.append((*self._before(model, trace[:-1], reached.source), reached.move))
+        ends = _shown(*self.outcomes(pairs[-1], (doing.kind, doing.client)), doing.seen)
+        paths = [
+            (*self._before(model, trace[:-1], end.source), end.move)
+            for model, end in enumerate(ends)
+        ]
         return paths[0], paths[1]
 
     def _before(self, model: int, trace: Trace, side: Side) -> tuple[Response, ...]:
@@ -213,10 +221,20 @@ class Lockstep:
         return Pair(sides[0], sides[1], pair.suspects | self._used([*one, *other]))
 
     def _parted(self, pair: Pair, step: Seen, one: Outcomes, other: Outcomes) -> Parted:
-        """The state in which one side alone gives these answers, with the rules that it used."""
-        own, foreign = (one, other) if step in one else (other, one)
-        used = self._used(own[step]) or self._used(r for rs in foreign.values() for r in rs)
-        return Parted(not pair.suspects, pair.suspects | used)
+        """The state in which one side alone gives these answers."""
+        rules = [self._deciding(end.move.rules) for end in _shown(one, other, step)]
+        return Parted(self._decided(*rules), pair.suspects)
+
+    def _deciding(self, rules: Rules) -> Rules:
+        """A step's rules without the one that hands the rows of a leave to their own rules."""
+        return tuple(rule for rule in rules if rule not in self._handing_over) or rules
+
+    def _decided(self, one: Rules, other: Rules) -> tuple[str, str]:
+        """The first rules of a step that aren't the same, or not the same in both tables."""
+        for pair in zip_longest(one, other, fillvalue=""):
+            if pair[0] != pair[1] or pair[0] in self.differing:
+                return pair
+        return (one[0], other[0]) if one else ("", "")
 
     def _used(self, found: Iterable[Arrival]) -> frozenset[str]:
         return self.differing.intersection(rule for r in found for rule in r.move.rules)
@@ -241,6 +259,16 @@ class Lockstep:
         if number == len(self.worlds):
             self.worlds.append(world)
         return number
+
+
+def _shown(one: Outcomes, other: Outcomes, step: Seen) -> tuple[Arrival, Arrival]:
+    """What stands for each side where the answers part, from the same world if there is one."""
+    first, second = (
+        outcomes.get(step) or [end for ends in outcomes.values() for end in ends]
+        for outcomes in (one, other)
+    )
+    pairs = ((a, b) for a in first for b in second if a.source == b.source)
+    return next(pairs, (first[0], second[0]))
 
 
 def _known(world: World) -> Links:

@@ -14,6 +14,7 @@ from fencepost.properties.worlds.world import Act, World, Worlds
 
 Links = tuple[tuple[str, str], ...]
 Key = tuple[str, int]
+Rules = tuple[str, ...]
 NOBODYS: frozenset[str] = frozenset({"tick", "failover"})
 """Acts that are no client's."""
 
@@ -39,11 +40,12 @@ class Pair(NamedTuple):
 class Parted(NamedTuple):
     """The state in which answers differ.
 
-    `causes`: differing rules; `direct`: they were used in this very step alone.
+    `decided`: the rule that decided on each side, "" for none; `suspects`: the differing rules that
+    had made the worlds differ before.
     """
 
-    direct: bool
-    causes: frozenset[str]
+    decided: tuple[str, str]
+    suspects: frozenset[str]
 
 
 class Cut(NamedTuple):
@@ -69,7 +71,7 @@ class Response(NamedTuple):
     after: World
     answers: tuple[tuple[int, Meaning], ...]
     names: Mapping[str, str]
-    rules: tuple[str, ...]
+    rules: Rules
 
 
 class Arrival(NamedTuple):

@@ -1,19 +1,20 @@
 """Compares two revisions: the shortest way to tell them apart, or that no client can.
 
-The comparison (`product.py`) finds, for each rule that differs between the tables, the shortest
-sequence whose answers differ there: a path through the worlds of either revision, up to the step in
-which they part.  Within the bounds the rest is proved: where everything was explored, no client can
-tell them apart.
+The comparison (`product.py`) finds, for each pair of rules that decide, one on each side, the
+shortest sequence whose answers differ there: a path through the worlds of either revision, up to
+the step in which they part.  Beyond it nothing is compared: clients that were told different things
+do different things.  Within the bounds the rest is proved: where everything was explored and
+nothing was found, no client can tell the two apart.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from fencepost.model.revision import Revision
 from fencepost.properties.diff.product import Lockstep
-from fencepost.properties.diff.product_state import Cut, Doing, Parted, Response, State
+from fencepost.properties.diff.product_state import Cut, Doing, Pair, Parted, Response, State
 from fencepost.properties.diff.versions import Unsaid, differing_rules, merged, spoken, unsaid
 from fencepost.properties.explorer.explorer import Check, Exploration, explore
 from fencepost.properties.worlds.scope import Scope
@@ -22,14 +23,6 @@ from fencepost.properties.worlds.world import Act, World, Worlds
 
 Path = tuple[tuple[Act | None, World], ...]
 
-_NO_RULE = "no rule"
-_CUT = "cut"
-_RANKS: dict[str, Callable[[Parted, str], bool]] = {
-    "there": lambda parted, rule: parted.direct and rule in parted.causes,
-    "for that alone": lambda parted, rule: parted.causes == {rule},
-    "among others": lambda parted, rule: rule in parted.causes,
-}
-"""How sure it is that a rule makes the difference, the surest first."""
 _SEQUEL = 3
 """How many steps are looked ahead for what a difference leads to."""
 
@@ -58,12 +51,15 @@ class DifferenceSide:
 class Difference:
     """A difference between the answers of two revisions.
 
-    `rules`: the differing rules that it shows; `direct`: they were used in the last step, not
-    before; `scope`: where it was found; both sides have the same length.
+    `decided`: the rule that decided on each side, "" where nothing happened; `rules`: which of them
+    differ between the tables; `after`: where it isn't one rule that differs, the differing rules
+    that had made the groups differ before; `scope`: where it was found; both sides have the same
+    length.
     """
 
+    decided: tuple[str, str]
     rules: tuple[str, ...]
-    direct: bool
+    after: tuple[str, ...]
     scope: Scope
     one: DifferenceSide
     other: DifferenceSide
@@ -72,6 +68,11 @@ class Difference:
     def steps(self) -> int:
         """How many steps it takes."""
         return len(self.one.path) - 1
+
+    @property
+    def direct(self) -> bool:
+        """Whether a rule that decided differs, and not just the group that it found."""
+        return not self.after
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +109,7 @@ class Comparison:
     @property
     def alike(self) -> tuple[str, ...]:
         """Rules that differ and that nothing shows within the bounds."""
-        shown = {rule for difference in self.differences for rule in difference.rules}
+        shown = {rule for d in self.differences for rule in (*d.rules, *d.after)}
         return tuple(rule for rule in self.differing if rule not in shown)
 
     @property
@@ -124,11 +125,16 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Found:
-    """A difference as the explorer found it."""
+    """Where the answers part in a scope, and how to get there."""
 
-    rank: int
-    scope: int
+    parted: Parted
+    lockstep: Lockstep
     trace: tuple[tuple[Doing | None, State], ...]
+
+    @property
+    def rank(self) -> tuple[bool, int]:
+        """What is shown of two with the same rules: the one whose cause is plain, the shortest."""
+        return bool(self.parted.suspects), len(self.trace)
 
 
 def compare_revisions(
@@ -138,39 +144,31 @@ def compare_revisions(
     *,
     max_states: int | None = None,
 ) -> Comparison:
-    """Compare two revisions within each of the bounds; find the shortest difference for each rule.
+    """Compare two revisions within each of the bounds.
 
+    Finds the shortest difference for each pair of rules that decide, one on each side.
     `max_states`: how many pairs are looked at for each of the bounds (see `explore`).
     """
     differing = differing_rules(one, other)
     speaking = spoken(one, other)
-    best: dict[str, _Found] = {}
-    locksteps = []
+    best: dict[tuple[str, str], _Found] = {}
     explored = []
     losses: list[Unsaid] = []
-    for number, bound in enumerate(bounds):
-        scope = bound.scope
-        missing = unsaid(*speaking, scope)
+    for bound in bounds:
+        missing = unsaid(*speaking, bound.scope)
         losses += missing
         lost = frozenset(act for loss in missing for act in loss.lost)
-        lockstep = Lockstep(*speaking, scope, lost)
-        locksteps.append(lockstep)
+        lockstep = Lockstep(*speaking, bound.scope, lost)
         result = explore(
-            lockstep, _checks(sorted(differing)), max_depth=bound.max_depth, max_states=max_states
+            lockstep, max_depth=bound.max_depth, max_states=max_states, keep_graph=True
         )
-        _keep_best(best, number, result)
-        explored.append(_explored(scope, result))
-    found: dict[tuple[object, ...], tuple[_Found, list[str]]] = {}
-    for rule, shown in sorted(best.items()):
-        *before, (doing, _) = shown.trace
-        assert doing is not None
-        key = (shown.scope, tuple(before), doing.kind, doing.client)
-        found.setdefault(key, (shown, []))[1].append(rule)
-    differences = [
-        _difference(locksteps[shown.scope], shown, [r for r in rules if r != _NO_RULE])
-        for shown, rules in found.values()
-    ]
-    differences.sort(key=lambda d: (d.steps, not d.direct, d.rules))
+        for found in _partings(lockstep, result):
+            before = best.get(found.parted.decided)
+            if before is None or found.rank < before.rank:
+                best[found.parted.decided] = found
+        explored.append(_explored(bound.scope, result))
+    differences = [_difference(found) for found in best.values()]
+    differences.sort(key=lambda d: (d.steps, not d.direct, d.decided))
     return Comparison(
         one,
         other,
@@ -181,37 +179,28 @@ def compare_revisions(
     )
 
 
-def _checks(rules: Sequence[str]) -> list[Check[State, Doing]]:
-    checks: list[Check[State, Doing]] = [
-        Check(f"{rule} {rank}", _shows(rule, test))
-        for rule in rules
-        for rank, test in _RANKS.items()
-    ]
-    return [
-        *checks,
-        Check(_NO_RULE, lambda s: "" if isinstance(s, Parted) and not s.causes else None),
-        Check(_CUT, lambda s: "" if isinstance(s, Cut) else None),
-    ]
+def _partings(lockstep: Lockstep, result: Exploration[State, Doing]) -> Iterator[_Found]:
+    """Yield each way in which the answers part in a scope, each with a shortest trace."""
+    graph = result.graph
+    assert graph is not None
+    came: dict[int, tuple[int, Doing]] = {}
+    for source, doing, target in graph.edges:
+        if target >= graph.initial:
+            came.setdefault(target, (source, doing))  # edges are in the order of the search
+    for number, state in enumerate(graph.states):
+        if isinstance(state, Parted):
+            yield _Found(state, lockstep, tuple(reversed([*_way_back(graph.states, came, number)])))
 
 
-def _shows(rule: str, test: Callable[[Parted, str], bool]) -> Callable[[State], str | None]:
-    return lambda state: "" if isinstance(state, Parted) and test(state, rule) else None
-
-
-def _keep_best(best: dict[str, _Found], scope: int, result: Exploration[State, Doing]) -> None:
-    for name, violation in result.violations.items():
-        rule, _, rank = name.partition(" ")
-        if name == _CUT:
-            continue
-        place = 0
-        if name == _NO_RULE:
-            rule = _NO_RULE
-        else:
-            place = list(_RANKS).index(rank)
-        found = _Found(place, scope, violation.trace)
-        before = best.get(rule)
-        if before is None or (found.rank, len(found.trace)) < (before.rank, len(before.trace)):
-            best[rule] = found
+def _way_back(
+    states: Sequence[State], came: Mapping[int, tuple[int, Doing]], number: int
+) -> Iterator[tuple[Doing | None, State]]:
+    """Yield a trace from its end to its beginning."""
+    while number in came:
+        source, doing = came[number]
+        yield doing, states[number]
+        number = source
+    yield None, states[number]
 
 
 def _explored(scope: Scope, result: Exploration[State, Doing]) -> Explored:
@@ -221,21 +210,35 @@ def _explored(scope: Scope, result: Exploration[State, Doing]) -> Explored:
         result.transitions,
         len(result.levels) - 1,
         result.complete,
-        _CUT in result.violations,
+        any(isinstance(state, Cut) for state in (result.graph.states if result.graph else ())),
     )
 
 
-def _difference(lockstep: Lockstep, found: _Found, rules: list[str]) -> Difference:
-    parted = found.trace[-1][1]
-    assert isinstance(parted, Parted)
-    tellings = []
-    for model, moves in zip(lockstep.models, lockstep.followed(found.trace), strict=True):
+def _difference(found: _Found) -> Difference:
+    lockstep, decided = found.lockstep, found.parted.decided
+    ways = lockstep.followed(found.trace)
+    sides = []
+    for model, moves in zip(lockstep.models, ways, strict=True):
         path = _path(model, moves)
-        tellings.append(DifferenceSide(model, path, moves[-1].rules, _sequel(model, path)))
-    one, other = tellings
+        sides.append(DifferenceSide(model, path, moves[-1].rules, _sequel(model, path)))
+    one, other = sides
     if one.sequel and other.sequel:
-        one, other = (DifferenceSide(t.worlds, t.path, t.rules) for t in tellings)
-    return Difference(tuple(rules), parted.direct, lockstep.scope, one, other)
+        one, other = (DifferenceSide(t.worlds, t.path, t.rules) for t in sides)
+    rules = tuple(dict.fromkeys(rule for rule in decided if rule in lockstep.differing))
+    same = bool(rules) and decided[0] == decided[1]  # then it is that rule, whatever came before
+    after = _suspects(found, ways) if found.parted.suspects and not same else ()
+    return Difference(decided, rules, after, lockstep.scope, one, other)
+
+
+def _suspects(
+    found: _Found, ways: tuple[Sequence[Response], Sequence[Response]]
+) -> tuple[str, ...]:
+    """The differing rules that were used on the way since the worlds were last the same."""
+    pairs = [state for _, state in found.trace[:-1]]
+    same = max(i for i, pair in enumerate(pairs) if isinstance(pair, Pair) and not pair.suspects)
+    between = list(zip(*ways, strict=True))[same:-1]
+    rules = (rule for moves in between for move in moves for rule in move.rules)
+    return tuple(dict.fromkeys(rule for rule in rules if rule in found.lockstep.differing))
 
 
 def _path(model: Worlds, moves: Sequence[Response]) -> Path:

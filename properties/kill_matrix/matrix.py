@@ -209,7 +209,8 @@ def compared(revision: Revision, states: int = PAIRS) -> EngineResult:
     worlds = lockstep.models[1]
     (start,) = worlds.initial()
     path = ((None, start), *((move.act, move.after) for move in moves))
-    by = ", ".join(sorted(parted.causes or moves[-1].rules))
+    causes = parted.suspects | lockstep.differing.intersection(parted.decided)
+    by = ", ".join(sorted(causes or moves[-1].rules))
     shown = Evidence(worlds, unfold(worlds, path))
     return EngineResult(COMPARE, killed=True, length=length, cost=cost, by=by, evidence=shown)
 

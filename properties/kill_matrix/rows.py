@@ -72,10 +72,10 @@ def speaking_property(
     for _, changed in changed_rows(table, rule):
         without = derive(revision, revision.name, "", (SetRule(table.name, changed, "tried"),))
         there = without.tables[table.name]
-        if any(True for _ in misplaced_steps(there, decided(there))):
+        if any(True for _ in misplaced_steps(there, decided(there), senseless=False)):
             continue
         asked = True
-        tried = replace(without, base=revision.base)
+        tried = replace(without, ancestors=revision.ancestors)
         for named in (*MUTANT_SCOPES, *ENDING_SCOPES):
             if rule.id not in _used(revision, named):
                 continue

@@ -60,7 +60,7 @@ class Search:
     `decided`: the rules that decided each request, on any path; `still`: timers wait, a request is
     being handled (virtual clock); `limit`: how many states may be looked at for one event;
     `remembers`: whether candidates keep their provenance; `renewed`: the rule that began a join
-    phase's timer anew, by group and timer.
+    phase's timer anew, by group and timer, for timers that may still run.
     """
 
     machine: Machine
@@ -103,6 +103,8 @@ class Search:
 
         `everything`: all that can be reached, goal or not.  Raises TooManyError.
         """
+        if self.renewed:
+            self._forget_renewals(candidates)
         if not everything and all(map(goal, candidates)):
             return list(candidates)
         reached: list[Candidate] = []
@@ -122,6 +124,21 @@ class Search:
                     seen.add(following)
                     queue.append(following)
         return reached
+
+    def _forget_renewals(self, candidates: list[Candidate]) -> None:
+        """Forget the timers that end before all that these candidates have, or can still set.
+
+        A timer that is set from now on ends later than now; two that are merged into one begin
+        where one of them began.
+        """
+        now = min((candidate.now for candidate in candidates), default=0)
+        since = {
+            group_id: min(
+                [t.earliest for c in candidates if (t := _join_timer(c.group(group_id)))] + [now]
+            )
+            for group_id, _ in self.renewed
+        }
+        self.renewed = {k: rule for k, rule in self.renewed.items() if k[1].earliest >= since[k[0]]}
 
     def steps(self, candidate: Candidate) -> list[Step]:
         """Return what may happen next, each with its window."""

@@ -17,11 +17,10 @@ from typing import Any
 import z3
 
 from fencepost.model.revision import Revision
+from fencepost.model.revisions.revisions import is_shipped, shipped_base
 from fencepost.model.table.effects import Do
-from fencepost.properties.claims.registry import FORMULAS, expected_in
-from fencepost.properties.logic.logic import negate
+from fencepost.properties.claims.registry import FORMULAS, adapted, expected_in
 from fencepost.properties.logic.property import Property, PropertyKind
-from fencepost.properties.logic.signature import SYNC_TIMER
 from fencepost.properties.proofs.abstract_effect import AbstractEffect
 from fencepost.properties.proofs.abstract_steps import Path, paths
 from fencepost.properties.proofs.counterexamples import Ask, smallest
@@ -107,10 +106,12 @@ class _ProofSearch:
     _failing: dict[str, set[str]] = field(default_factory=dict)
 
     def obligations(self) -> Iterator[Obligation]:
-        adapted = [one for one in map(self._adapted, self.properties) if one is not None]
-        self._known = invariants_of(adapted if self.assume is None else self.assume)
+        asked = {one.id: adapted(one, self.revision) for one in self.properties}
+        self._known = invariants_of(asked.values() if self.assume is None else self.assume)
         self._goals = tuple(
-            one for one in adapted if one.formula is not None and one.id in (self.only or {one.id})
+            one
+            for name, one in asked.items()
+            if one.formula is not None and (not self.only or {name, one.id} & self.only)
         )
         if not self.only and not self.rules:
             yield from prove_tables(self.revision, self._known, self.solver, self.ask)
@@ -141,23 +142,6 @@ class _ProofSearch:
         solver.set("timeout", self.timeout_ms)
         solver.set("random_seed", _SEED)
         return solver
-
-    def _adapted(self, one: Property) -> Property | None:
-        """The property as this revision needs it: without a wait for syncs, there is no timer."""
-        used = {do for _, rule in self.revision.rules() for do in rule.effect}
-        if one.id == "sync-timer-has-a-debtor" and Do.START_SYNC_TIMER not in used:
-            return Property(
-                "nobody-waits-for-syncs",
-                "Nothing starts a wait for syncs, so none ever ends.",
-                one.source,
-                one.kind,
-                one.scope,
-                one.engines,
-                formula=negate(SYNC_TIMER.now()),
-                premise=negate(SYNC_TIMER.now()),
-                not_by=one.not_by,
-            )
-        return one
 
     def _initial(self) -> Iterator[Obligation]:
         for one in self._goals:
@@ -238,7 +222,9 @@ class _ProofSearch:
         return Obligation(kind, one.id, path.name, Result.FAILED, one.meaning, shown, path.rule.id)
 
     def _stale(self) -> Iterator[Obligation]:
-        """Expected violations that don't show."""
+        """Expected violations that don't show: an error in our lists, or inherited and mended."""
+        result = Result.STALE if is_shipped(self.revision) else Result.KEPT
+        there = {rule.id for _, rule in self.revision.rules()}
         for one in self._goals:
             expected = expected_in(one, self.revision)
             if expected is None:
@@ -251,7 +237,10 @@ class _ProofSearch:
             )
             for rule in sorted(missing):
                 detail = f"it was expected to fail by {rule}: {expected[0]}"
-                yield Obligation(one.kind.value, one.id, rule, Result.STALE, detail, rule=rule)
+                if result is Result.KEPT:
+                    gone = "" if rule in there else ", which this revision does not have"
+                    detail = f"{shipped_base(self.revision).name} breaks it by {rule}{gone}"
+                yield Obligation(one.kind.value, one.id, rule, result, detail, rule=rule)
 
     def _vacuous(self) -> Iterator[Obligation]:
         """Rules that never decide, premises that nothing reaches."""

@@ -1,7 +1,8 @@
 """The results of proofs: obligations, each with its outcome, and counterexamples in plain words.
 
-An obligation that Z3 can't decide has not been proved, and fails; so does an expected violation
-that doesn't show.  A step whose effect has no abstract form is not covered, which is neither.
+An obligation that Z3 can't decide has not been proved, and fails; so does a violation that is
+listed of a shipped revision and doesn't show.  One that a user's own revision would have inherited
+is told.  A step whose effect has no abstract form is not covered, which is neither.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ class Result(Enum):
     FAILED = "fails"
     UNKNOWN = "undecided"
     STALE = "was expected to fail, and is proved"
+    KEPT = "is proved here, and fails in what this is made from"
     UNCOVERED = "not covered"
 
 
@@ -116,6 +118,11 @@ class Proof:
     def expected(self) -> tuple[Obligation, ...]:
         """What fails as expected."""
         return tuple(one for one in self.obligations if one.result is Result.EXPECTED)
+
+    @property
+    def kept(self) -> tuple[Obligation, ...]:
+        """What fails in the revision that this one is made from, and does not here."""
+        return tuple(one for one in self.obligations if one.result is Result.KEPT)
 
     @property
     def uncovered(self) -> tuple[Obligation, ...]:

@@ -271,6 +271,11 @@ DIFF_SCOPES: tuple[NamedScope, ...] = (
         "the coordinator fails over under one static member",
         Scope(clients=1, generations=2, acts=("join", "sync", "commit", "restart", "failover")),
     ),
+    NamedScope(
+        "borrowed instances",
+        "a dynamic member names an instance that nobody has",
+        Scope(clients=1, dynamic=1, members=2, acts=("join", "pose", "claim", "sync")),
+    ),
 )
 
 # Where every engine of the kill matrix looks for mutants, so that what they find can be compared:

@@ -22,7 +22,6 @@ from fencepost.traces.files.trace_file import TraceFile
 from fencepost.traces.text.words import plural
 
 _SILENT = "nothing"
-_BASE = "kafka-4"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,10 +52,9 @@ class RevisionPart:
 
 @dataclass(frozen=True, slots=True)
 class DifferenceStory:
-    """A difference in words.  `rules`: that it shows; `direct`: in its last step."""
+    """A difference in words.  `difference`: what it is about."""
 
-    rules: tuple[str, ...]
-    direct: bool
+    difference: Difference
     one: RevisionPart
     other: RevisionPart
 
@@ -67,11 +65,12 @@ class DifferenceStory:
 
     @property
     def title(self) -> str:
-        """What it shows, in a few words."""
-        if not self.rules:
-            return "no rule: what versions or drafts can say"
-        names = ", ".join(self.rules)
-        return names if self.direct else f"after {names}"
+        """The rules that decided on each side, and after which ones if those are alike."""
+        found = self.difference
+        names = " | ".join(dict.fromkeys(rule or _SILENT for rule in found.decided))
+        if found.after:
+            return f"{names}, after {', '.join(found.after)}"
+        return names if found.rules else f"{names}: what versions or drafts can say"
 
     def why(self, *, mark: str = "") -> list[str]:
         """Return a line for each rule that matters: its revision, its reason, its source.
@@ -110,8 +109,12 @@ class DifferenceStory:
     def to_json(self) -> dict[str, Any]:
         """Return the story as JSON."""
         return {
-            "rules": list(self.rules),
-            "direct": self.direct,
+            "rules": list(self.difference.rules),
+            "after": list(self.difference.after),
+            "decided": dict(
+                zip((p.revision for p in self.parts), self.difference.decided, strict=True)
+            ),
+            "direct": self.difference.direct,
             "steps": len(self.one.steps) + 1,
             "revisions": {
                 part.revision: {
@@ -130,11 +133,11 @@ class DifferenceStory:
 
 def describe_difference(comparison: Comparison, difference: Difference) -> DifferenceStory:
     """Describe a difference."""
+    names = difference.decided
     return DifferenceStory(
-        difference.rules,
-        difference.direct,
-        _part(comparison.one, difference.one, difference),
-        _part(comparison.other, difference.other, difference),
+        difference,
+        _part(comparison.one, difference.one, difference, names[0]),
+        _part(comparison.other, difference.other, difference, names[1]),
     )
 
 
@@ -147,16 +150,19 @@ def difference_traces(
         (comparison.one, difference.one),
         (comparison.other, difference.other),
     ):
-        names = ", ".join(difference.rules) or "answers"
-        message = f"{comparison.one.name} and {comparison.other.name} differ here: {names}."
+        told = describe_difference(comparison, difference).title
+        message = f"{comparison.one.name} and {comparison.other.name} differ here: {told}."
         run = unfold(telling.worlds, telling.path)
         found.append(run_trace(telling.worlds, run, judged_by=_known(revision), message=message))
     return found[0], found[1]
 
 
 def _known(revision: Revision) -> Revision:
-    """Return the revision, or for a mutant, which no file can name, its base."""
-    return revision if revision.name in revisions.NAMES else revisions.find(revision.base or _BASE)
+    """Return the revision, or for a mutant, which no file can name, what it is made from."""
+    try:
+        return revisions.find(revision.name)
+    except KeyError:
+        return revisions.shipped_base(revision)
 
 
 def lost_words(loss: Unsaid) -> str:
@@ -182,23 +188,19 @@ def bounds_words(bounds: NamedScope) -> str:
     return f"{', '.join(who)} ({', '.join(scope.acts)}){depth}"
 
 
-def _part(revision: Revision, telling: DifferenceSide, difference: Difference) -> RevisionPart:
+def _part(
+    revision: Revision, telling: DifferenceSide, difference: Difference, decided: str
+) -> RevisionPart:
     steps = run_steps(telling.worlds, unfold(telling.worlds, telling.whole))
     count = len(telling.path) - 1
-    where = steps[count - 1 : count] if difference.direct else steps[:count]
-    shown = [r for step in where for r in step.rules if r in difference.rules]
-    if not shown or not difference.direct:
-        shown += _deciding(telling.rules)
+    shown = [rule for step in steps[:count] for rule in step.rules if rule in difference.after]
+    shown += [decided] if decided else []
+    differing = {*difference.rules, *difference.after}
     reasons = tuple(
-        _reason(revision, revision.rule(rule), differs=rule in difference.rules)
+        _reason(revision, revision.rule(rule), differs=rule in differing)
         for rule in dict.fromkeys(shown)
     )
     return RevisionPart(revision.name, steps[: count - 1], steps[count - 1], steps[count:], reasons)
-
-
-def _deciding(rules: tuple[str, ...]) -> list[str]:
-    """Return the rule that decided a step: the last one before those of the join phase."""
-    return [rule for rule in rules if not rule.startswith("JOIN-PHASE-")][-1:] or [*rules[:1]]
 
 
 def _reason(revision: Revision, rule: Rule, *, differs: bool) -> Reason:

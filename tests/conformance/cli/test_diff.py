@@ -31,9 +31,16 @@ def test_the_zombie_of_the_first_table_is_shown(capsys: pytest.CaptureFixture[st
 
     out = capsys.readouterr().out
     assert code == VIOLATED
-    assert out.startswith(
+    titles = [line for line in out.splitlines() if line[:1].isdigit()]
+    assert titles == [
+        "1. JOIN-STATIC-EMPTY-MAPPED | JOIN-STATIC-EMPTY-COMPLETING",
+        "2. JOIN-UNKNOWN-INSTANCE | JOIN-INSTANCE-FENCED",
+        "3. JOIN-KNOWN-INSTANCE | JOIN-LEADER-STABLE",
+        "4. JOIN-STATIC-EMPTY-MAPPED | JOIN-STATIC-EMPTY-STABLE",
+    ]
+    assert (
         """\
-1. JOIN-INSTANCE-FENCED, JOIN-UNKNOWN-INSTANCE
+2. JOIN-UNKNOWN-INSTANCE | JOIN-INSTANCE-FENCED
   1  at 0 ms  c1 (A)  JoinGroup v9 (member "", instance A) → \
 NONE, generation 1, leads [A-1], id A-1  \
 [JOIN-STATIC-EMPTY-NEW, JOIN-PHASE-WAIT, JOIN-PHASE-DELAY-OVER]
@@ -47,6 +54,7 @@ MEMBER_ID_REQUIRED, member id A-1  [JOIN-STATIC-EMPTY-MAPPED]
 NONE, generation 1, leads [A-1]  [JOIN-KNOWN-INSTANCE]
      comment-table-1, JOIN-UNKNOWN-INSTANCE: an unknown id is refused, \
 with an instance or without ("""
+        in out
     )
     assert "kip-345, JOIN-INSTANCE-FENCED: the instance is mapped to another member id" in out
     assert "Rules that differ, but nothing shows it: " in out
@@ -57,12 +65,24 @@ def test_the_zombie_is_found_without_any_options(capsys: pytest.CaptureFixture[s
     assert diff("comment-table-1", "kip-345", "--json") == VIOLATED
 
     found = json.loads(capsys.readouterr().out)
-    told = [d for d in found["differences"] if "JOIN-UNKNOWN-INSTANCE" in d["rules"]]
-    (sequel,) = [d["revisions"]["comment-table-1"]["sequel"] for d in told]
+    decided = {"comment-table-1": "JOIN-UNKNOWN-INSTANCE", "kip-345": "JOIN-INSTANCE-FENCED"}
+    (told,) = [d for d in found["differences"] if d["decided"] == decided]
+    sequel = told["revisions"]["comment-table-1"]["sequel"]
     assert [line.partition(" → ")[2].partition(",")[0] for line in sequel] == [
         "MEMBER_ID_REQUIRED",
         "NONE",
     ]
+
+
+def test_a_long_list_is_titles_from_some_point_on(capsys: pytest.CaptureFixture[str]) -> None:
+    assert diff("comment-table-2", "kip-345", "--max-depth", "6") == VIOLATED
+
+    out = capsys.readouterr().out
+    titles = [line for line in out.splitlines() if line[:1].isdigit()]
+    assert len(titles) > 8
+    assert all(line.endswith(" steps)") for line in titles[8:])
+    assert "--json tells all, --report DIR writes all runs" in out
+    assert len(out.splitlines()) < 120
 
 
 def test_nothing_differs_and_everything_was_compared(capsys: pytest.CaptureFixture[str]) -> None:

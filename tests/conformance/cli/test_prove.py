@@ -11,7 +11,7 @@ from click.testing import CliRunner, Result
 
 from fencepost.conformance.cli import prove as cli_prove
 from fencepost.conformance.cli.cli import main
-from fencepost.model.revision import Revision
+from fencepost.model.revision import DropRule, Revision, derive
 from fencepost.model.revisions.base import KAFKA_4
 from fencepost.model.table.effects import Do
 from fencepost.properties.logic.signature import HOLDS
@@ -55,15 +55,42 @@ def test_what_is_proved_is_counted_by_property() -> None:
     )
 
 
+def test_what_is_wholly_proved_is_a_line_and_no_table() -> None:
+    result = run()
+    assert "all proved in" in result.stdout
+    assert "seats-stay" not in result.stdout
+    assert len(result.stdout.splitlines()) < 20
+
+
 def test_an_expected_violation_is_shown_and_is_no_failure() -> None:
     result = run()
     assert result.return_value == 0
     assert "Expected violations" in result.stdout
-    assert 'then: JoinGroup with member id "m1" and instance A' in result.stdout
+    assert "  zombie-is-told, by JOIN-PENDING-INSTANCE: a client that gives back" in result.stdout
+    assert "then: " not in result.stdout
+    asked = run("--property", "zombie-is-told")
+    assert 'then: JoinGroup with member id "m1" and instance A' in asked.stdout
+
+
+def test_a_violation_that_is_not_inherited_is_told_and_is_no_failure(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    mended = derive(KAFKA_4, "mended", "", (DropRule("JoinGroup", "JOIN-PENDING-INSTANCE", "x"),))
+    monkeypatch.setattr(cli_prove, "find_revision", lambda _: mended)
+    monkeypatch.setattr(
+        cli_prove,
+        "_proof",
+        lambda revision, names: proofs.prove(revision, names, with_traces=False),
+    )
+    result = run("--property", "zombie-is-told")
+    assert result.return_value == 0
+    assert "Proved here, though not of what this is made from" in result.stdout
+    said = "kafka-4 breaks it by JOIN-PENDING-INSTANCE, which this revision does not have"
+    assert f"  zombie-is-told: {said}" in result.stdout
 
 
 def test_a_failure_is_shown_as_a_step_and_exits_1(monkeypatch: pytest.MonkeyPatch) -> None:
-    twisted = replace(KAFKA_4, name="forgetful", base="kafka-4")
+    twisted = replace(KAFKA_4, name="forgetful", ancestors=("kafka-4",))
     monkeypatch.setattr(cli_prove, "find_revision", lambda _: twisted)
     result = run("--property", "static-member-is-mapped")  # of all that fail, one is enough
     assert result.return_value == 1
@@ -73,7 +100,7 @@ def test_a_failure_is_shown_as_a_step_and_exits_1(monkeypatch: pytest.MonkeyPatc
 
 def test_a_step_of_which_nothing_is_said_exits_2(monkeypatch: pytest.MonkeyPatch) -> None:
     twisted = replace(
-        KAFKA_4, name="twisted", base="kafka-4", twists={Do.REPLACE_HOLDER: lambda own: own}
+        KAFKA_4, name="twisted", ancestors=("kafka-4",), twists={Do.REPLACE_HOLDER: lambda own: own}
     )
     monkeypatch.setattr(cli_prove, "find_revision", lambda _: twisted)
     result = run()

@@ -24,6 +24,7 @@ from fencepost.properties.claims.registry import PROPERTIES
 
 EXAMPLES = ROOT / "examples" / "revisions"
 FIRST_WINS = f"{EXAMPLES / 'first_wins.py'}:FIRST_WINS"
+KEEPS_ID = f"{EXAMPLES / 'keeps_id.py'}:KEEPS_ID"
 UPGRADE = f"{EXAMPLES / 'upgrade_in_place.py'}:UPGRADE"
 USAGE = 64
 
@@ -61,7 +62,28 @@ def run(*arguments: str) -> int:
         ("x = (\n", "{}, line 1: SyntaxError: '(' was never closed"),
         (
             BEGIN + "MINE = derive(KAFKA_4, 'm', 'm', (DropRule('JoinGroup', 'NO', 'x'),))",
-            "{}, line 2: TableError: table JoinGroup has no rule NO to drop",
+            "{}, line 2: table JoinGroup has no rule NO to drop\n",
+        ),
+        (
+            BEGIN
+            + "MINE = derive(KAFKA_4, 'm', 'm', (DropRule('JoinGroup', 'JOIN-PENDNG', 'x'),))",
+            "no rule JOIN-PENDNG to drop (did you mean JOIN-PENDING or ",
+        ),
+        (
+            BEGIN + "RULE = KAFKA_4.rule('JOIN-PENDING').but(effects=())",
+            "level, source, because, echo, defensive (did you mean effect?)",
+        ),
+        (
+            BEGIN + "MINE = derive(KAFKA_4, 'm', 'm', (DropRule('JoinGruop', 'JOIN-X', 'x'),))",
+            "{}, line 2: there is no table 'JoinGruop'; there are JoinGroup, SyncGroup, ",
+        ),
+        (
+            BEGIN + "RULE = KAFKA_4.rule('JOIN-LEADER-STABEL')",
+            "{}, line 2: kafka-4 has no rule JOIN-LEADER-STABEL (did you mean JOIN-LEADER-STABLE",
+        ),
+        (
+            BEGIN + "RULE = KAFKA_4.rule('JOIN-PENDING').but(effects=())",
+            "{}, line 2: a rule has no field 'effects'; its fields are id, guard, effect, answer, ",
         ),
         (BEGIN + "MINE = KAFKA_4\nPROPERTIES = (1,)\n", "PROPERTIES in {} holds 1, which is no"),
         (
@@ -174,6 +196,46 @@ def test_a_trace_that_names_it_runs_it_only_where_told(
     assert run("replay", str(trace)) == USAGE
     assert "what only names it doesn't run it" in capsys.readouterr().err
     assert run("replay", str(trace), "--revision", copy.replace("mine.py", "theirs.py")) == 0
+
+
+def test_ones_own_property_is_explained(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("explain", "nobody-is-replaced", "--revision", FIRST_WINS) == 0
+    assert "An instance changes hands only when its member is gone." in capsys.readouterr().out
+    assert run("explain", "nobody-is-replaced") == USAGE
+    assert "found with --revision FILE.py:NAME" in capsys.readouterr().err
+
+
+def test_ones_own_property_is_asked_of_a_shipped_revision(
+    write: Write, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The file names the revision: what that is known to break is known of it there, too."""
+    few = ("--question", "two processes")
+    path = write((EXAMPLES / "first_wins.py").read_text(encoding="utf-8"))
+    assert run("check", f"{path}:KAFKA_4", *few) == 1
+    told = capsys.readouterr().out
+    assert "nobody-is-replaced: violated" in told
+    assert "static-goes-only-by-session-leave-replacement: expected violation" in told
+    assert "1 violated" in told
+
+
+def test_what_keeps_its_id_lets_two_consume(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("check", KEEPS_ID, "--question", "two processes") == 1
+    told = capsys.readouterr().out
+    assert "no-two-consumers-on-one-id: violated" in told
+    assert "c1 and c2 both consume under the id A.1" in told
+
+
+def test_a_revision_of_ones_own_that_is_made_from_another_is_shown(
+    write: Write, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = HOLE.replace("MINE", "FIRST").replace("'mine'", "'first'")
+    text += (
+        "from fencepost.model import SetRule\n"
+        "BACK = SetRule('JoinGroup', KAFKA_4.rule('JOIN-LEADER-STABLE'), 'back')\n"
+        "MINE = derive(FIRST, 'mine', 'again', (BACK,))\n"
+    )
+    assert run("revisions", f"{write(text)}:MINE") == 0
+    assert "(base first, 1 differences)" in capsys.readouterr().out
 
 
 def test_the_upgrade_makes_members_static_and_check_says_so(

@@ -305,3 +305,29 @@ def test_second_comment_row_6_1_a_mapped_instance_is_given_the_old_assignment(
     assert reply.mid != seats[who].mid
     assert world.group().holder(who) == reply.mid
     assert world.group().state.value != "PreparingRebalance"
+
+
+@pytest.mark.parametrize(
+    ("name", "listed"),
+    [
+        ("kafka-2.3.0", ("kafka-2.3", "kafka-4")),
+        ("kafka-2.6.0", ("kafka-2.5", "kafka-4")),
+        ("kafka-2.6.2", ("kafka-2.6", "kafka-4")),
+        ("kafka-2.8.0", ("kafka-2.7", "kafka-4")),
+        ("kafka-2.8.1", ("kafka-2.8", "kafka-4")),
+        ("kafka-3.9", ("kafka-3.9", "kafka-4")),
+        ("kafka-4", ("kafka-4",)),
+        ("kafka-4.1.1", ("kafka-4",)),
+        ("kip-345", ("kip-345", "kafka-4")),
+    ],
+)
+def test_a_patch_is_known_for_what_the_release_with_its_rules_is(
+    name: str, listed: tuple[str, ...]
+) -> None:
+    revision = revisions.find(name)
+    assert revisions.lineage(revision) == listed
+    assert revisions.is_shipped(revision)
+    own = derive(derive(revision, "own", "", ()), "again", "", ())
+    assert revisions.lineage(own) == ("again", "own", *listed)
+    assert not revisions.is_shipped(own)
+    assert revisions.shipped_base(own) is revision

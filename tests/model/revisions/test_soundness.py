@@ -12,7 +12,7 @@ from fencepost.model.revisions import revisions
 from fencepost.model.revisions.base import KAFKA_4, RULES
 from fencepost.model.revisions.releases import GATES
 from fencepost.model.revisions.soundness import has_stale_reason, revision_faults
-from fencepost.model.table.effects import Do
+from fencepost.model.table.effects import Do, Echo
 from fencepost.model.table.errors import Error
 from fencepost.model.table.table import Table
 
@@ -69,6 +69,92 @@ WRONG: dict[str, tuple[SetRule, str]] = {
     "no holder": (
         but("JOIN-STATIC-EMPTY-NEW", effect=(Do.REPLACE_HOLDER, Do.PARK_JOIN), because=NEW),
         "can't be done where nobody holds the instance: ",
+    ),
+    "nobody is told": (
+        but(
+            "JOIN-STATIC-EMPTY-STABLE",
+            effect=(Do.HAND_OUT_HOLDER,),
+            answer=Error.MEMBER_ID_REQUIRED,
+            because=NEW,
+        ),
+        "the answer MEMBER_ID_REQUIRED carries the one sent as id, so nobody is told the right one",
+    ),
+    "added and not told": (
+        but(
+            "JOIN-STATIC-EMPTY-NEW",
+            effect=(Do.ADD_STATIC, Do.REBALANCE),
+            answer=Error.MEMBER_ID_REQUIRED,
+            because=NEW,
+        ),
+        "so nobody is told the right one; give it echo=Echo.NEW",
+    ),
+    "another error": (
+        but("JOIN-DYNAMIC-EMPTY", answer=Error.UNKNOWN_MEMBER_ID, because=NEW),
+        "needs answer=Error.MEMBER_ID_REQUIRED: clients take an id from no other error",
+    ),
+    "no new id": (
+        but("JOIN-INSTANCE-FENCED", echo=Echo.NEW),
+        "JOIN-INSTANCE-FENCED: echo=Echo.NEW tells a new id, and no step makes one; add one, such",
+    ),
+    "echo of nothing": (
+        but("HEARTBEAT-UNKNOWN-MEMBER", "Heartbeat", echo=Echo.EMPTY),
+        "echo=Echo.EMPTY says which id an error answer to a join carries, and this rule gives none",
+    ),
+    "two callers": (
+        but(
+            "JOIN-STATIC-EMPTY-NEW",
+            effect=(Do.ADD_STATIC, Do.ADD_DYNAMIC, Do.REBALANCE, Do.PARK_JOIN),
+            because=NEW,
+        ),
+        "Do.ADD_STATIC and Do.ADD_DYNAMIC both say who the caller is; leave one of them out",
+    ),
+    "welcome without a generation": (
+        but("JOIN-LEADER-STABLE", effect=(), answer=Error.NONE, because=NEW),
+        "leave `answer` out and add the step Do.ANSWER_CURRENT or Do.PARK_JOIN",
+    ),
+    "welcome without an assignment": (
+        but("SYNC-STABLE", "SyncGroup", effect=(), answer=Error.NONE, because=NEW),
+        "leave `answer` out and add the step Do.ANSWER_ASSIGNMENT or Do.PARK_SYNC",
+    ),
+    "join that waits for ever": (
+        but("JOIN-FOLLOWER-STABLE-SAME", effect=(Do.PARK_JOIN,), because=NEW),
+        "can't be done where no rebalance is prepared, so nothing would ever answer the join: ",
+    ),
+    "sync that waits for ever": (
+        but("SYNC-STABLE", "SyncGroup", effect=(Do.PARK_SYNC,), because=NEW),
+        "can't be done where no assignment is awaited, so nothing would ever answer the sync: ",
+    ),
+    "no instance": (
+        but(
+            "JOIN-DYNAMIC-EMPTY-LEGACY",
+            effect=(Do.ADD_STATIC, Do.REBALANCE, Do.PARK_JOIN),
+            because=NEW,
+        ),
+        "can't be done where the request names no instance: ",
+    ),
+    "not pending": (
+        but(
+            "JOIN-STATIC-EMPTY-NEW",
+            effect=(Do.ADMIT_PENDING, Do.REBALANCE, Do.PARK_JOIN),
+            because=NEW,
+        ),
+        "can't be done where the member id is not pending: ",
+    ),
+    "no id": (
+        but(
+            "JOIN-STATIC-EMPTY-STABLE",
+            effect=(Do.REPLACE_HOLDER_AS_SENT, Do.ANSWER_CURRENT),
+            because=NEW,
+        ),
+        "; ask for mid=Mid.UNKNOWN, or use Do.REPLACE_HOLDER",
+    ),
+    "nobody replaced": (
+        but(
+            "JOIN-STATIC-EMPTY-STABLE",
+            effect=(Do.HAND_OUT_HOLDER, Do.ANSWER_RESTARTED),
+            because=NEW,
+        ),
+        "can't be done where nobody was replaced before: ",
     ),
     "stale": (
         but("JOIN-FOLLOWER-STABLE-CHANGED", effect=(Do.ANSWER_CURRENT,)),

@@ -50,6 +50,51 @@ def test_what_shipped_breaks_nothing_that_it_is_not_known_for(name: str) -> None
     assert findings(result, PropertyStatus.BROKEN, PropertyStatus.ASKED) == set()
 
 
+@pytest.mark.parametrize("name", ["kafka-2.3.0", "kafka-2.8.0", "kafka-4.1"])
+def test_releases_and_their_patches_break_nothing_that_they_are_not_known_for(name: str) -> None:
+    """`big_checks.py` asks this of all revisions in all scopes."""
+    result = checked(name, questions=(find_check_scope("two processes"),))
+
+    assert findings(result, PropertyStatus.BROKEN, PropertyStatus.ASKED) == set()
+
+
+@pytest.mark.parametrize(
+    ("name", "asked"),
+    [("kafka-2.8.0", "nobody-waits-for-syncs"), ("kafka-2.8", "sync-timer-has-a-debtor")],
+)
+def test_where_nothing_waits_for_syncs_that_is_what_is_checked(name: str, asked: str) -> None:
+    scope = (find_check_scope("two processes"),)
+    result = checked(name, "sync-timer-has-a-debtor", questions=scope)
+
+    assert only(result).property.id == asked
+    assert only(result).finding is PropertyStatus.HOLDS
+
+
+def test_what_is_made_from_a_release_may_fail_where_that_does() -> None:
+    own = derive(revisions.find("kafka-2.3"), "own", "", ())
+    again = derive(own, "again", "", ())
+    scope = (find_check_scope("two processes"),)
+
+    for revision in (own, again):
+        result = check_revision(
+            revision, [find_property("a-heartbeat-keeps-alive")], questions=scope
+        )
+        assert only(result).finding is PropertyStatus.EXPECTED
+
+
+def test_the_shortest_run_of_all_scopes_is_shown() -> None:
+    """The scope of zombies, which comes first, has a longer run to it."""
+    name = "comment-table-1"
+    both = (find_check_scope("zombie"), find_check_scope("two processes"))
+    ways = [
+        only(checked(name, "no-two-consumers-on-one-id", questions=scopes))
+        for scopes in ((both[0],), (both[1],), both)
+    ]
+
+    steps = [len(way.run.turns) for way in ways if way.run is not None]
+    assert steps[2] == min(steps[:2]) < steps[0]
+
+
 def test_what_kafka_is_known_for_is_told_with_its_run() -> None:
     result = only(checked("kafka-4", "static-goes-only-by-session-leave-replacement"))
 

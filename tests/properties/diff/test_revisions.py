@@ -33,7 +33,7 @@ TWO = bounds(
     Scope(clients=2, members=2, acts=("join", "stranger", "sync", "heartbeat", "leave", "restart"))
 )
 ALONE = bounds(Scope(clients=1, members=1, acts=("join", "sync", "heartbeat", "tick")))
-FAIL_OVER = DIFF_SCOPES[-1]
+FAIL_OVER = next(s for s in DIFF_SCOPES if s.name == "failover")
 
 
 def answering(rule_id: str, error: Error) -> Revision:
@@ -95,6 +95,7 @@ def test_one_other_answer_is_found_and_put_down_to_its_rule(
     found = compare_revisions(KAFKA_4, answering(rule_id, error), [TWO])
 
     (difference,) = found.differences
+    assert difference.decided == (rule_id, rule_id)
     assert found.differing == difference.rules == (rule_id,)
     assert difference.direct
     assert difference.steps == steps
@@ -105,10 +106,39 @@ def test_one_other_answer_is_found_and_put_down_to_its_rule(
 def test_an_effect_that_is_missing_shows_later_and_is_put_down_to_its_rule() -> None:
     found = compare_revisions(KAFKA_4, without("SYNC-PHASE-EXPIRED"), [ALONE])
 
-    (difference,) = found.differences
-    assert difference.rules == ("SYNC-PHASE-EXPIRED",)
-    assert not difference.direct
-    assert "SYNC-PHASE-EXPIRED" not in difference.one.rules
+    assert found.differences
+    for difference in found.differences:
+        assert not difference.direct
+        assert (difference.rules, difference.after) == ((), ("SYNC-PHASE-EXPIRED",))
+        assert "SYNC-PHASE-EXPIRED" not in difference.one.rules
+
+
+def test_rules_that_have_nothing_to_do_with_it_are_not_named() -> None:
+    """Every join differs in both, by an echo that no client sees; only the heartbeat shows."""
+    joins = [
+        SetRule("JoinGroup", rule.but(effect=(*rule.effect, Do.RESTART_SESSION)), "made up")
+        for rule in map(KAFKA_4.rule, ("JOIN-STATIC-EMPTY-NEW", "JOIN-MEMBER-COMPLETING-SAME"))
+    ]
+    told = KAFKA_4.rule("HEARTBEAT-COMPLETING").but(answer=Error.REBALANCE_IN_PROGRESS)
+    other = derive(KAFKA_4, "other", "both", (*joins, SetRule("Heartbeat", told, "made up")))
+
+    found = compare_revisions(KAFKA_4, other, [bounds(Scope(clients=1, members=1))])
+
+    decided = {d.decided: d for d in found.differences}
+    heartbeat = decided["HEARTBEAT-COMPLETING", "HEARTBEAT-COMPLETING"]
+    assert (heartbeat.rules, heartbeat.after) == (("HEARTBEAT-COMPLETING",), ())
+    assert "JOIN-STATIC-EMPTY-NEW" in found.alike
+
+
+def test_each_pair_of_rules_is_listed_once_with_its_shortest_run() -> None:
+    found = compare_revisions(revisions.find("kip-345"), KAFKA_4, [ALONE])
+
+    pairs = [d.decided for d in found.differences]
+    assert len(set(pairs)) == len(pairs)
+    by_rule = {d.decided: (d.steps, d.after) for d in found.differences}
+    removed = ("SYNC-PHASE-STATIC", "SYNC-PHASE-EXPIRED")
+    assert by_rule["HEARTBEAT-COMPLETING", "HEARTBEAT-INSTANCE-UNMAPPED"] == (7, removed)
+    assert by_rule["SYNC-COMPLETING-LEADER", "SYNC-INSTANCE-UNMAPPED"] == (7, removed)
 
 
 def test_what_nothing_shows_is_said() -> None:
@@ -268,9 +298,9 @@ def test_many_worlds_may_explain_the_same_answers() -> None:
 
     found = compare_revisions(KAFKA_4, strict, [ALONE])
 
-    (difference,) = found.differences
+    difference = found.differences[0]
     one, other = runs(difference)
-    assert difference.rules == ("SYNC-STABLE",)
+    assert {(d.after, d.direct) for d in found.differences} == {(("SYNC-STABLE",), False)}
     assert holds(KAFKA_4, one)
     assert not holds(strict, one) or not holds(KAFKA_4, other)
     assert holds(strict, other)

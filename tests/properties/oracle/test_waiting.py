@@ -64,3 +64,20 @@ def test_an_initial_delay_that_is_not_extended() -> None:
 
 def test_a_group_without_a_phase_has_no_timer_of_one() -> None:
     assert phase_timer(Group(timers=(Timer("session", "a", 1, 1),))) is None
+
+
+def test_what_began_a_timer_anew_is_forgotten_with_the_timer() -> None:
+    """In a long search many delays are extended, and only the last one may still run."""
+    world = Told()
+    joins = []
+    for _ in range(6):
+        world.leave(("", "A"), ("", "B"))
+        joins.append(world.join("A"))
+        world.wait(1_000)
+        world.join("B")
+        world.wait(2 * D)
+    oracle = world.judged()
+    assert oracle.verdict().violation is None
+    assert len(oracle._search.renewed) <= 1
+    found = broken(world, joins[-1]._id, world.now - 1_000 - D)
+    assert rule_of(found) == "JOIN-PHASE-DELAY-EXTENDED"

@@ -105,7 +105,7 @@ def _first(proof: Proof, about: str) -> Obligation:
 def test_a_replacement_that_forgets_the_map_fails_readably() -> None:
     forgetful = EFFECTS[Do.REPLACE_HOLDER].without(HOLDS.name)
     twisted = replace(
-        KAFKA_4, name="broken", base="kafka-4", twists={Do.REPLACE_HOLDER: lambda e: e}
+        KAFKA_4, name="broken", ancestors=("kafka-4",), twists={Do.REPLACE_HOLDER: lambda e: e}
     )
     proof = prove(
         twisted, rules=["JOIN-STATIC-EMPTY-STABLE"], overrides={Do.REPLACE_HOLDER: forgetful}
@@ -130,7 +130,7 @@ def test_a_replacement_that_forgets_the_map_fails_readably() -> None:
 
 def test_a_step_that_is_performed_otherwise_is_not_covered_unless_said() -> None:
     twisted = replace(
-        KAFKA_4, name="broken", base="kafka-4", twists={Do.REPLACE_HOLDER: lambda e: e}
+        KAFKA_4, name="broken", ancestors=("kafka-4",), twists={Do.REPLACE_HOLDER: lambda e: e}
     )
     proof = prove(twisted, rules=["JOIN-STATIC-EMPTY-STABLE"])
     assert {one.result for one in proof.obligations if one.step} == {
@@ -223,10 +223,25 @@ def test_gaps_overlaps_idle_rules_and_empty_premises_are_seen() -> None:
         ("reachable", "SYNC-NEVER", ""),
         ("defensive", "SYNC-PREPARING", "SYNC-PREPARING"),
         ("premise", "only-the-invited-come", ""),
-        ("step", "zombie-is-told", "LEAVE-MEMBER-PENDING"),  # expected, and now it holds
     }
-    stale = [one for one in proof.failures if one.about == "zombie-is-told"]
-    assert [one.result for one in stale] == [Result.STALE]
+    assert [(one.about, one.result, one.detail) for one in proof.kept] == [
+        (
+            "zombie-is-told",
+            Result.KEPT,
+            "kafka-4 breaks it by LEAVE-MEMBER-PENDING, which this revision does not have",
+        )
+    ]
+
+
+def test_a_violation_that_is_listed_of_a_shipped_revision_must_show() -> None:
+    known = find_formula("seats-stay")
+    stale = replace(
+        known,
+        expected={"kafka-4": "made up"},
+        expected_rules={"kafka-4": frozenset({"HEARTBEAT-STABLE"})},
+    )
+    proof = prove(KAFKA_4, properties=[stale], assume=FORMULAS, with_traces=False)
+    assert [one.result for one in proof.failures if one.about == known.id] == [Result.STALE]
 
 
 def test_no_property_is_so_weak_that_its_opposite_is_proved_as_well() -> None:

@@ -112,8 +112,8 @@ def test_check_writes_where_it_goes_round(tmp_path: Path) -> None:
     worlds = worlds_of("kafka-4", Scope(clients=1, acts=ACTS))
     run = follow(worlds, ("join", 0), ("sync", 0), ("heartbeat", 0))
     told = [
-        Explored("promise", PropertyStatus.BROKEN, "it isn't kept", (), run, worlds, 1),
-        Explored("state", PropertyStatus.BROKEN, "it isn't so", (), run, worlds),
+        Explored("promise", PropertyStatus.BROKEN, "it isn't kept", (), (), run, worlds, 1),
+        Explored("state", PropertyStatus.BROKEN, "it isn't so", (), (), run, worlds),
     ]
     kept, broken = (TraceFile.read(path) for path in write_traces(told, tmp_path))
     assert kept.loop is not None

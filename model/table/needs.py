@@ -1,0 +1,208 @@
+"""What each step of an effect needs: in which table it can be done, where, and after what.
+
+Loading a revision of one's own asks this of every rule at every point, and the page of steps is
+made of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+
+from fencepost.model.table.effects import Do
+from fencepost.model.table.vocabulary import GroupState, Inst, Mid
+
+SEATS = frozenset({Do.ADD_DYNAMIC, Do.ADMIT_PENDING, Do.ADD_STATIC, Do.ADD_STATIC_AS_SENT})
+"""Steps that add a member; from there on it is the caller."""
+REPLACES = frozenset({Do.REPLACE_HOLDER, Do.REPLACE_HOLDER_AS_SENT})
+"""Steps that put the caller in the place of an instance's holder."""
+HANDS_OUT = frozenset({Do.HAND_OUT_PENDING, Do.HAND_OUT_HOLDER})
+"""Steps that find an id for a join that brought none."""
+MAKES_CALLER = SEATS | REPLACES | HANDS_OUT
+"""Steps that say who the caller is: one of them for each request."""
+NEWLY_TOLD = MAKES_CALLER - {Do.ADMIT_PENDING, Do.ADD_STATIC_AS_SENT, Do.REPLACE_HOLDER_AS_SENT}
+"""Steps after which the caller has an id that it did not send, so that it must be told."""
+ANSWERS = frozenset(
+    {
+        Do.ANSWER_CURRENT,
+        Do.ANSWER_RESTARTED,
+        Do.PARK_JOIN,
+        Do.PARK_SYNC,
+        Do.ANSWER_ASSIGNMENT,
+    }
+)
+"""Steps that answer the request or let it wait, so that the rule has no `answer`."""
+_FILL = frozenset(
+    {
+        Do.ANSWER_ROWS,
+        Do.ANSWER_ROWS_UNKNOWN,
+        Do.ANSWER_OFFSETS,
+        Do.ANSWER_DESCRIPTION,
+        Do.ANSWER_LISTED,
+        Do.ANSWER_UNLISTED,
+    }
+)
+"""Steps that say what the rule's `answer` contains."""
+
+TABLES: dict[str, frozenset[Do]] = {
+    "JoinGroup": frozenset(
+        {
+            Do.CREATE_GROUP,
+            Do.MAP_CALLER,
+            Do.UPDATE_MEMBER,
+            Do.PARK_JOIN,
+            Do.ANSWER_CURRENT,
+            Do.ANSWER_RESTARTED,
+            *MAKES_CALLER,
+        }
+    ),
+    "SyncGroup": frozenset(
+        {Do.PARK_SYNC, Do.NOTE_SYNC, Do.ASSIGN, Do.ANSWER_SYNCS, Do.ANSWER_ASSIGNMENT}
+    ),
+    "OffsetCommit": frozenset({Do.STORE_OFFSETS}),
+    "OffsetFetch": frozenset({Do.ANSWER_OFFSETS}),
+    "LeaveGroup": frozenset({Do.ANSWER_ROWS, Do.ANSWER_ROWS_UNKNOWN}),
+    "DescribeGroups": frozenset({Do.ANSWER_DESCRIPTION}),
+    "ListGroups": frozenset({Do.ANSWER_LISTED, Do.ANSWER_UNLISTED}),
+    "join phase": frozenset({Do.EXTEND_DELAY, Do.POSTPONE, Do.COMPLETE_JOIN}),
+}
+"""Steps that read a request of one kind, or a wait, and can be done in no other table."""
+HOME = {do: table for table, steps in TABLES.items() for do in steps}
+"""Step → the one table that it belongs to."""
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """Where a step is done: what the guard says of the point, and the steps before it.
+
+    A value is None where the table has no such column.  `is_member`: the caller is one by now.
+    """
+
+    mid: Hashable
+    inst: Hashable
+    state: Hashable
+    is_member: bool
+    before: frozenset[Do]
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """Something that a step needs.
+
+    `says`: a clause; `lacks`: the clause for where it isn't so; `remedy`: what to do then;
+    `possible`: whether the machine does the step all the same, though it makes no sense.
+    """
+
+    says: str
+    lacks: str
+    remedy: str
+    met: Callable[[Where], bool]
+    possible: bool = False
+
+
+_MEMBER = Need(
+    "the caller is a member",
+    "the caller is no member",
+    "ask for mid=Mid.MEMBER, or put a step before it that makes the caller one",
+    lambda where: where.is_member,
+)
+_HOLDER = Need(
+    "the instance has a holder",
+    "nobody holds the instance",
+    "ask for inst=Inst.OTHER",
+    lambda where: where.inst in {Inst.OWN, Inst.OTHER},
+)
+_INSTANCE = Need(
+    "the request names an instance",
+    "the request names no instance",
+    "ask for inst=Inst.UNMAPPED, or another that is not NONE",
+    lambda where: where.inst is not Inst.NONE,
+)
+_PENDING = Need(
+    "the member id is pending",
+    "the member id is not pending",
+    "ask for mid=Mid.PENDING",
+    lambda where: where.mid is Mid.PENDING,
+    possible=True,
+)
+_UNKNOWN_ID = Need(
+    "the request brings a member id that is nobody's",
+    "there is no id that was sent and is nobody's",
+    "ask for mid=Mid.UNKNOWN",
+    lambda where: where.mid is Mid.UNKNOWN,
+    possible=True,
+)
+_SENT_ID = Need(
+    "the request brings a member id",
+    "no member id was sent",
+    "ask for mid=Mid.UNKNOWN, or use Do.REPLACE_HOLDER",
+    lambda where: where.mid is not Mid.EMPTY,
+    possible=True,
+)
+_REPLACED = Need(
+    "Do.REPLACE_HOLDER before it: below version 9 the old leader's id is told",
+    "nobody was replaced before",
+    "put Do.REPLACE_HOLDER before it, or use Do.ANSWER_CURRENT",
+    lambda where: bool(where.before & REPLACES),
+)
+_REBALANCE = Need(
+    "a rebalance is prepared, whose end answers the join",
+    "no rebalance is prepared, so nothing would ever answer the join",
+    "put Do.REBALANCE before it, or ask for state=GroupState.PREPARING",
+    lambda where: where.state is GroupState.PREPARING or Do.REBALANCE in where.before,
+    possible=True,
+)
+_AWAITED = Need(
+    "the leader's assignment is awaited, which answers the sync",
+    "no assignment is awaited, so nothing would ever answer the sync",
+    "ask for state=GroupState.COMPLETING",
+    lambda where: where.state is GroupState.COMPLETING,
+    possible=True,
+)
+
+NEEDS: dict[Do, tuple[Need, ...]] = {
+    Do.HAND_OUT_HOLDER: (_HOLDER,),
+    Do.ADMIT_PENDING: (_PENDING,),
+    Do.ADD_STATIC: (_INSTANCE,),
+    Do.ADD_STATIC_AS_SENT: (_INSTANCE, _UNKNOWN_ID),
+    Do.REPLACE_HOLDER: (_HOLDER,),
+    Do.REPLACE_HOLDER_AS_SENT: (_HOLDER, _SENT_ID),
+    Do.REMOVE_HOLDER: (_HOLDER,),
+    Do.MAP_CALLER: (_MEMBER, _INSTANCE),
+    Do.UPDATE_MEMBER: (_MEMBER,),
+    Do.REMOVE_MEMBER: (_MEMBER,),
+    Do.PARK_JOIN: (_MEMBER, _REBALANCE),
+    Do.ANSWER_CURRENT: (_MEMBER,),
+    Do.ANSWER_RESTARTED: (_MEMBER, _REPLACED),
+    Do.PARK_SYNC: (_MEMBER, _AWAITED),
+    Do.NOTE_SYNC: (_MEMBER,),
+    Do.ANSWER_ASSIGNMENT: (_MEMBER,),
+    Do.RESTART_SESSION: (_MEMBER,),
+    Do.MAYBE_RESTART_SESSION: (_MEMBER,),
+}
+"""What must be so where a step is done; what isn't here can be done anywhere in its table."""
+
+
+def rule_needs(do: Do) -> tuple[str, ...]:
+    """Return what a step asks of the fields of its rule, in clauses."""
+    found = []
+    if do in HANDS_OUT:
+        found.append("`answer=Error.MEMBER_ID_REQUIRED` with `echo=Echo.NEW`")
+    elif do in NEWLY_TOLD:
+        found.append("a step that answers or parks the join, or `echo=Echo.NEW`")
+    if do is Do.HAND_OUT_HOLDER:
+        found[0] += ", or a step that answers or parks the join"
+    if do in MAKES_CALLER:
+        found.append("no other step that says who the caller is")
+    if do in ANSWERS:
+        found.append("no `answer`: it is one")
+    if do in _FILL:
+        found.append("an `answer`")
+    return tuple(found)
+
+
+def becomes_member(do: Do, *, is_member: bool) -> bool:
+    """Return whether the caller is a member after a step, if it was one before."""
+    if do is Do.HAND_OUT_PENDING:
+        return False
+    return is_member or do in SEATS or do in REPLACES or do is Do.HAND_OUT_HOLDER

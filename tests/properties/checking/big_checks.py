@@ -1,0 +1,30 @@
+"""No shipped revision breaks a property unlisted: all of them, with patches, in all scopes.
+
+Some minutes; part of `tox -e mutants`.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from fencepost.model.revisions import revisions
+from fencepost.properties.checking.checking import PropertyStatus, check_promises, check_revision
+
+PATCHES = ("kafka-2.3.0", "kafka-2.6.0", "kafka-2.8.0", "kafka-4.1")
+FOUND: dict[str, set[str]] = {
+    "comment-table-1": {
+        "no-two-consumers-on-one-id",
+        "one-client-per-id",
+        "the-replaced-is-fenced",  # never put to the test: nobody is replaced
+    },
+}
+"""What `check` is for: what is wrong with the tables in the comments, and what they never test."""
+
+
+@pytest.mark.parametrize("name", [*revisions.NAMES, *PATCHES])
+def test_what_is_broken_is_listed(name: str) -> None:
+    revision = revisions.find(name)
+    found = {r.property.id: r.finding for r in check_revision(revision).results}
+    found |= {kept.promise.id: kept.finding for kept in check_promises(revision)}
+    unlisted = {PropertyStatus.BROKEN, PropertyStatus.UNTESTED}
+    assert {one for one, status in found.items() if status in unlisted} == FOUND.get(name, set())
