@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import os
 import sys
 import threading
@@ -45,6 +46,14 @@ _OUTPUT = _Output()
 def say(**fields: Any) -> None:
     """Write an object."""
     _OUTPUT.write(json.dumps(fields).encode())
+
+
+class _Told(logging.Handler):
+    """Tells of what a library logs: some errors are told nowhere else."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write an event."""
+        say(event="log", level=record.levelname.lower(), message=record.getMessage())
 
 
 class User(ABC):
@@ -168,6 +177,7 @@ class User(ABC):
 def drive(kind: type[User]) -> None:
     """Read commands until `bye` or the end of stdin."""
     _OUTPUT.take_over()
+    logging.basicConfig(level=logging.WARNING, handlers=[_Told()])
     users: dict[str, User] = {}
     for line in sys.stdin:
         command = json.loads(line)
