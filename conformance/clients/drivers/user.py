@@ -17,7 +17,7 @@ import sys
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar
 
 
@@ -106,7 +106,7 @@ class User(ABC):
         """Write an event."""
         say(event=event, consumer=self.name, at_ms=round(time.monotonic() * 1000, 1), **fields)
 
-    def tell_records(self, topic: str, partition: int, offsets: list[int]) -> None:
+    def tell_records(self, topic: Any, partition: Any, offsets: Sequence[Any]) -> None:
         """Write that records of a partition came."""
         self.tell("records", partition=[topic, partition], first=offsets[0], count=len(offsets))
 
