@@ -188,7 +188,11 @@ func obey(told <-chan command, made consumer, said func(error) clientError) {
 		done := fields{"id": c.ID, "ok": true}
 		switch c.Cmd {
 		case "start":
-			err = made.start(c)
+			if len(c.Settings) > 0 {
+				err = unsupported("its settings have no names")
+			} else {
+				err = made.start(c)
+			}
 		case "stop-polling":
 			made.stopPolling()
 		case "poll-on":
