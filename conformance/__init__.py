@@ -7,6 +7,7 @@ The rooms, from the top down; a room imports from those below it only:
 - `site`: the certificates of many targets as one static site
 - `docs`: makers of generated pages
 - `nightly`: all searches in one run, with one report
+- `clients`: client libraries under test: their drivers, and what these are told
 - `compare`: two targets, and the shortest plan on which they differ
 - `kill_matrix`: which engine finds which mutant
 - `serve`: the model as a broker, or as a program on stdio

@@ -1,0 +1,208 @@
+"""What drivers in Python share: the lines of client driver protocol 1, and a consumer's user.
+
+A user has a thread with an event loop, with one task that polls and one that does what it is told.
+So a library that blocks holds up its own consumer alone, and one for asyncio works on in the
+background while its user does not poll.
+
+This file is copied to where the library is; it needs nothing but the standard library.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import os
+import sys
+import threading
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
+from typing import Any, ClassVar
+
+
+class _Output:
+    """Where lines are written: the process's stdout, until `take_over`."""
+
+    def __init__(self) -> None:
+        self._file = sys.stdout.buffer
+        self._lock = threading.Lock()
+
+    def take_over(self) -> None:
+        """Keep stdout for the protocol; what a library prints goes to stderr."""
+        self._file = os.fdopen(os.dup(1), "wb")
+        os.dup2(2, 1)
+
+    def write(self, line: bytes) -> None:
+        """Write a line."""
+        with self._lock:
+            self._file.write(line + b"\n")
+            self._file.flush()
+
+
+_OUTPUT = _Output()
+
+
+def say(**fields: Any) -> None:
+    """Write an object."""
+    _OUTPUT.write(json.dumps(fields).encode())
+
+
+class _Told(logging.Handler):
+    """Tells of what a library logs: some errors are told nowhere else."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write an event."""
+        say(event="log", level=record.levelname.lower(), message=record.getMessage())
+
+
+class User(ABC):
+    """A consumer and its user.  The methods are called in its thread, one at a time."""
+
+    introduction: ClassVar[dict[str, Any]]
+    """What the driver answers to `hello`."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self._consumer: Any = None
+        self._polling: asyncio.Task[None] | None = None
+        self._loop = asyncio.new_event_loop()
+        self._told: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
+        threading.Thread(target=self._run).start()
+
+    @abstractmethod
+    async def start(self, told: dict[str, Any]) -> None:
+        """Make the consumer and subscribe it."""
+
+    @abstractmethod
+    async def poll(self) -> None:
+        """Poll once, for a tenth of a second at most, and tell what came."""
+
+    @abstractmethod
+    async def commit(self) -> None:
+        """Commit what was read."""
+
+    @abstractmethod
+    async def subscribe(self, topics: list[str]) -> None:
+        """Subscribe to other topics."""
+
+    @abstractmethod
+    async def unsubscribe(self) -> None:
+        """Give up all topics."""
+
+    @abstractmethod
+    async def close(self, timeout_ms: int) -> None:
+        """Close the consumer."""
+
+    def error(self, error: Exception) -> dict[str, Any]:
+        """What the library says in an exception: code, fatal, message.
+
+        In kafka-python, and what began as a copy of it, classes know Kafka's name of their error.
+        """
+        code = getattr(error, "message", type(error).__name__)
+        fatal = not getattr(error, "retriable", False)
+        return {"code": str(code), "fatal": fatal, "message": str(error)}
+
+    def tell(self, event: str, **fields: Any) -> None:
+        """Write an event."""
+        say(event=event, consumer=self.name, at_ms=round(time.monotonic() * 1000, 1), **fields)
+
+    def tell_records(self, topic: Any, partition: Any, offsets: Sequence[Any]) -> None:
+        """Write that records of a partition came."""
+        self.tell("records", partition=[topic, partition], first=offsets[0], count=len(offsets))
+
+    def tell_partitions(self, event: str, partitions: Iterable[Any]) -> None:
+        """Write that partitions were assigned, revoked or lost."""
+        self.tell(event, partitions=sorted([one.topic, one.partition] for one in partitions))
+
+    def put(self, command: dict[str, Any]) -> None:
+        """Have the user do something; may be called from another thread."""
+        self._loop.call_soon_threadsafe(self._told.put_nowait, command)
+
+    def _run(self) -> None:
+        try:
+            self._loop.run_until_complete(self._live())
+        finally:
+            self._loop.close()
+
+    async def _live(self) -> None:
+        command: dict[str, Any] = {}
+        while command.get("cmd") != "close":
+            command = await self._told.get()
+            await self._obey(command)
+
+    def _poll_on(self) -> None:
+        if self._polling is None or self._polling.done():
+            self._polling = asyncio.create_task(self._poll())
+
+    async def _stop_polling(self) -> None:
+        if self._polling is not None:
+            self._polling.cancel()
+            await asyncio.wait({self._polling})
+
+    async def _poll(self) -> None:
+        fatal = False
+        while not fatal:
+            try:
+                await self.poll()
+            except Exception as error:  # noqa: BLE001  (whatever a user would see)
+                said = self.error(error)
+                fatal = said["fatal"]
+                self.tell("error", where="poll", **said)
+            for _ in range(2):  # what it was told meanwhile is done first
+                await asyncio.sleep(0)
+
+    async def _obey(self, command: dict[str, Any]) -> None:
+        begun = time.monotonic()
+        took = {}
+        try:
+            match command["cmd"]:
+                case "start":
+                    await self.start(command)
+                    self._poll_on()
+                case _ if self._consumer is None:
+                    return say(id=command["id"], unsupported="there is no consumer")
+                case "stop-polling":
+                    await self._stop_polling()
+                case "poll-on":
+                    self._poll_on()
+                case "commit":
+                    await self.commit()
+                case "subscribe":
+                    await self.subscribe(command["topics"])
+                case "unsubscribe":
+                    await self.unsubscribe()
+                case "close":
+                    await self._stop_polling()
+                    await self.close(command.get("timeout_ms", 10_000))
+                    took = {"took_ms": round((time.monotonic() - begun) * 1000, 1)}
+                case other:
+                    return say(id=command["id"], unsupported=f"there is no command {other}")
+        except Exception as error:  # noqa: BLE001  (as above)
+            return say(id=command["id"], error=self.error(error))
+        return say(id=command["id"], ok=True, **took)
+
+
+def drive(kind: type[User]) -> None:
+    """Read commands until `bye` or the end of stdin."""
+    _OUTPUT.take_over()
+    logging.basicConfig(level=logging.WARNING, handlers=[_Told()])
+    users: dict[str, User] = {}
+    for line in sys.stdin:
+        command = json.loads(line)
+        match command["cmd"], users.get(command.get("consumer", "")):
+            case "hello", _:
+                say(id=command["id"], protocol=1, language="python", **kind.introduction)
+            case "bye", _:
+                say(id=command["id"], ok=True)
+                break
+            case "start", _:
+                user = users[command["consumer"]] = kind(command["consumer"])
+                user.put(command)
+            case _, None:
+                say(id=command["id"], unsupported=f"there is no consumer for {command['cmd']}")
+            case "close", User() as user:
+                users.pop(user.name).put(command)
+            case _, User() as user:
+                user.put(command)
+    os._exit(0)  # consumers that are open are left as a crash would leave them
