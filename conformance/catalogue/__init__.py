@@ -19,6 +19,7 @@ from fencepost.conformance.catalogue import (
     limits,
     mixed,
     offsets,
+    old_versions,
     past_bugs,
     pending,
     rejoins,
@@ -52,6 +53,7 @@ _REGISTRIES: tuple[Registry, ...] = tuple(
         senders,
         checks,
         versions,
+        old_versions,
     )
 )
 

@@ -54,7 +54,7 @@ def zombie_in_every_state(s: Script) -> None:
     s.beat("B1", "B2")
 
 
-@case("HEARTBEAT-UNKNOWN-MEMBER", "HEARTBEAT-STABLE")
+@case("HEARTBEAT-UNKNOWN-MEMBER", "HEARTBEAT-STABLE", "JOIN-DYNAMIC-EMPTY")
 def unknown_members(s: Script) -> None:
     """Unknown, empty and pending ids are of no member, whatever generation they name."""
     s.stable("a")
