@@ -19,7 +19,6 @@ from fencepost.conformance.catalogue import (
     limits,
     mixed,
     offsets,
-    old_versions,
     past_bugs,
     pending,
     rejoins,
@@ -53,7 +52,6 @@ _REGISTRIES: tuple[Registry, ...] = tuple(
         senders,
         checks,
         versions,
-        old_versions,
     )
 )
 

@@ -14,7 +14,7 @@ CASES = Registry()
 case = CASES.case
 
 _TWO = {"group.max.size": 2}
-CLEANED = {"offsets.retention.check.interval.ms": 50}
+_CLEANED = {"offsets.retention.check.interval.ms": 50}
 
 
 @case("JOIN-GROUP-FULL", "HEARTBEAT-STABLE", config=_TWO)
@@ -110,6 +110,15 @@ def refused_id_is_forgotten(s: Script) -> None:
     s.beat("A1")
 
 
+@case("JOIN-GROUP-FULL-PENDING", "JOIN-DYNAMIC-EMPTY", config={"group.max.size": 1})
+def refused_id_of_a_dynamic_group(s: Script) -> None:
+    """An id that was handed out is refused once the group is full."""
+    s.join("m", member_id="", wait=True, at_most=4)
+    s.stable("a")
+    s.join("m", wait=True, at_most=4)
+    s.beat("a")
+
+
 @case("JOIN-GROUP-FULL-PENDING", "JOIN-PHASE-EXPIRED", "LEAVE-MEMBER-UNKNOWN", config=_TWO)
 def refused_ids_in_every_state(s: Script) -> None:
     """In no state of a full group does an instance, a version or a protocol help a pending id."""
@@ -162,7 +171,7 @@ def place_becomes_free(s: Script) -> None:
     s.join("B1", wait=True)
 
 
-@case("CLEANUP-UNUSED", "JOIN-GROUP-ABSENT", "DESCRIBE-ABSENT-LEGACY", config=CLEANED)
+@case("CLEANUP-UNUSED", "JOIN-GROUP-ABSENT", "DESCRIBE-ABSENT-LEGACY", config=_CLEANED)
 def unused_group_is_removed(s: Script) -> None:
     """A group that everybody left is removed, with its ids and its generation."""
     s.stable("A1")
@@ -174,7 +183,17 @@ def unused_group_is_removed(s: Script) -> None:
     s.stable("B1")
 
 
-@case("DESCRIBE-UNSTABLE", "FETCH-ANYBODY", "HEARTBEAT-STABLE", config=CLEANED)
+@case("CLEANUP-UNUSED", "DESCRIBE-ABSENT-LEGACY", config=_CLEANED)
+def unused_dynamic_group_is_removed(s: Script) -> None:
+    """A group that everybody left is removed, with its generation."""
+    s.stable("a")
+    s.leave_legacy("a")
+    s.pause("short rebalance")
+    s.describe(at_most=3)
+    s.stable("b")
+
+
+@case("DESCRIBE-UNSTABLE", "FETCH-ANYBODY", "HEARTBEAT-STABLE", config=_CLEANED)
 def groups_in_use_are_kept(s: Script) -> None:
     """Neither a group with members is removed, nor one with offsets that everybody left."""
     s.stable("A1")

@@ -14,8 +14,8 @@ CASES = Registry()
 case = CASES.case
 
 SHORT, LONG = Ms("short session"), Ms("rebalance")
-TEN_MINUTES = {"group.initial.rebalance.delay.ms": 600_000}
-LONGER = 1_000_000
+_TEN_MINUTES = {"group.initial.rebalance.delay.ms": 600_000}
+_LONGER = 1_000_000
 
 
 @case("SESSION-EXPIRED", "HEARTBEAT-PREPARING", "JOIN-UNKNOWN-MEMBER")
@@ -333,10 +333,16 @@ def first_join_waits_longer_than_a_session(s: Script) -> None:
 @case(
     "SESSION-EXPIRED-NEW",
     named="SESSION-EXPIRED-PREPARING",
-    config=TEN_MINUTES,
+    config=_TEN_MINUTES,
     delayed=True,
     isolated=True,
 )
 def first_join_waits_for_minutes(s: Script) -> None:
     """A member whose first join waits is removed after five minutes."""
-    s.join("A1", rebalance=LONGER, wait=True)
+    s.join("A1", rebalance=_LONGER, wait=True)
+
+
+@case("SESSION-EXPIRED-NEW", config=_TEN_MINUTES, delayed=True, isolated=True)
+def first_join_of_a_dynamic_member_waits_for_minutes(s: Script) -> None:
+    """A member whose first join waits is removed after five minutes."""
+    s.enter("a", rebalance=_LONGER, wait=True)
