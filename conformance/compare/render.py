@@ -25,7 +25,7 @@ from fencepost.model.history import Sent
 from fencepost.traces.text.words import plural, request_words
 
 _MARK = "   ← they differ"
-_STEP = re.compile(r" \(step \d+\)")
+_STEP = re.compile(r" \(step \d+(?:, answered in \d+)?\)")
 _LACKS_SHOWN = 3
 
 

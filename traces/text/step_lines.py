@@ -59,8 +59,12 @@ def step_lines(told: StepInput) -> list[Line]:
     return lines
 
 
-def texts(lines: Sequence[Line], wrong: str | None = None) -> Iterator[str]:
-    """Yield the steps as text; `wrong`: the request whose answer is wrong or missing."""
+def texts(lines: Sequence[Line], wrong: str | None = None, known: str = "") -> Iterator[str]:
+    """Yield the steps as text.
+
+    `wrong`: the request whose answer is wrong or missing; `known`: one before it that is, too, as
+    is known.
+    """
     places = {line.asks: line.number for line in lines if line.asks}
     answered = {line.asks for line in lines if line.asks and line.fate}
     answered |= {line.answers for line in lines}
@@ -75,7 +79,11 @@ def texts(lines: Sequence[Line], wrong: str | None = None) -> Iterator[str]:
             text += " → no answer" if line.asks == wrong else " → still waits"
         elif line.asks:
             text += " → waits"
-        yield f"{line.number}. {text}" + ("   ← wrong" if is_wrong(line, wrong, answered) else "")
+        if is_wrong(line, wrong, answered):
+            text += "   ← wrong"
+        elif is_wrong(line, known, answered):
+            text += "   ← wrong, known"
+        yield f"{line.number}. {text}"
 
 
 def is_wrong(line: Line, wrong: str | None, answered: set[str]) -> bool:

@@ -6,12 +6,14 @@ never varies (timeouts, host) are left out.
 
 from __future__ import annotations
 
+import ast
 import base64
 import binascii
+import json
 import re
 from collections.abc import Iterator, Mapping
 from itertools import zip_longest
-from typing import Any
+from typing import Any, NamedTuple
 
 from fencepost.model.table.errors import error_name
 
@@ -23,6 +25,19 @@ CLOSED = "connection closed"
 _MADE_UP = re.compile(r"(?:\x00|\\x00|\\u0000)[\w-]+")
 _DEFAULT_GROUP = "g"
 _LONGEST, _SHOWN = 120, 40
+
+DEVIATES = re.compile(r"(?P<field>[\w.\[\]-]+) (?P<got>.*) instead of (?P<want>.*)", re.DOTALL)
+"""How the oracle says that one field of an answer is wrong."""
+_BYTES = "bytes"
+"""The field of an answer that is right, but not in the bytes of its version."""
+
+
+class WrongField(NamedTuple):
+    """The one field of an answer that is wrong, in words: its name, what came and what was due."""
+
+    field: str
+    got: str
+    want: str
 
 
 def plural(number: int, word: str) -> str:
@@ -82,6 +97,26 @@ def with_names(text: str, names: Names) -> str:
         return text
     anyone = rf"(?<![\w-])(?:{'|'.join(map(re.escape, ids))})(?![\w-])"
     return re.sub(anyone, lambda found: names[found.group()], text)
+
+
+def wrong_field(difference: str, names: Names) -> WrongField | None:
+    """Describe the field that is wrong; None where a difference names none.
+
+    `difference`: in the words of the oracle, values as Python writes them.
+    """
+    found = DEVIATES.fullmatch(difference)
+    if found is None or found["field"] == _BYTES:
+        return None
+    got, want = (_literal(with_names(found[key], names)) for key in ("got", "want"))
+    return WrongField(found["field"], got, want)
+
+
+def _literal(text: str) -> str:
+    """A value that Python wrote, as JSON writes it; what is no literal stays."""
+    try:
+        return json.dumps(ast.literal_eval(text), ensure_ascii=False)
+    except (ValueError, SyntaxError, TypeError):
+        return text
 
 
 def request_words(api: str, version: int, body: Body, names: Names) -> str:

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from fencepost.traces.text.words import answer_words, plural, quoted, request_words
+from fencepost.traces.text.words import (
+    WrongField,
+    answer_words,
+    plural,
+    quoted,
+    request_words,
+    wrong_field,
+)
 
 
 @pytest.mark.parametrize(
@@ -34,3 +41,21 @@ def test_no_field_of_a_request_or_an_answer_says_thousands_of_characters() -> No
     ]
     assert max(map(len, told)) < 400
     assert all("(5,000 characters)" in said for said in told)
+
+
+@pytest.mark.parametrize(
+    ("difference", "said"),
+    [
+        ("protocolType None instead of 'consumer'", ("protocolType", "null", '"consumer"')),
+        ("generationId 2 instead of 1", ("generationId", "2", "1")),
+        ("members[0].memberId 'a-1' instead of ''", ("members[0].memberId", '"A1"', '""')),
+        (
+            "topics[t-0].errorCode UNKNOWN_MEMBER_ID instead of ILLEGAL_GENERATION",
+            ("topics[t-0].errorCode", "UNKNOWN_MEMBER_ID", "ILLEGAL_GENERATION"),
+        ),
+        ("bytes 'a null' instead of 'as the version says'", None),
+        ("answered nearly what the model answers", None),
+    ],
+)
+def test_the_field_that_is_wrong(difference: str, said: tuple[str, str, str] | None) -> None:
+    assert wrong_field(difference, {"a-1": "A1"}) == (None if said is None else WrongField(*said))
