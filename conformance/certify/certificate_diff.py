@@ -8,12 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fencepost.traces.files.bad_input import BadInputError
-from fencepost.traces.files.bounded import DocumentError, read_json
-from fencepost.traces.page.certificate_data import FAILED, is_certificate
+from fencepost.traces.page.certificate_data import FAILED
 from fencepost.traces.text.words import plural
 
 if TYPE_CHECKING:
@@ -22,10 +19,6 @@ if TYPE_CHECKING:
 PAGE = "diff.html"
 _LISTED = 15
 """So many cases of a kind are printed; the page has all."""
-
-
-class OldCertificateError(BadInputError):
-    """An older certificate can't be read; `str()` names the file, the problem and the remedy."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,18 +67,6 @@ class CertificateDiff:
     def to_json(self) -> dict[str, Any]:
         """The comparison as JSON."""
         return asdict(self)
-
-
-def read_old(path: Path) -> dict[str, Any]:
-    """Read a certificate to compare with.  Raises OldCertificateError."""
-    remedy = "give a certificate.json that `certify --report` wrote"
-    try:
-        document = read_json(path)
-    except DocumentError as error:
-        raise OldCertificateError(f"{path}: {error.problem}; {remedy}") from error
-    if not is_certificate(document):
-        raise OldCertificateError(f"{path}: this is no certificate; {remedy}")
-    return dict(document)
 
 
 def diff_certificates(old: Mapping[str, Any], new: Mapping[str, Any]) -> CertificateDiff:

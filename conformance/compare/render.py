@@ -140,7 +140,8 @@ def origin_of(name: str, origin: Origin) -> str:
         case Known.RELEASE:
             return f"{name} does what its own profile ({origin.profile}) says."
         case Known.LISTED:
-            return f"A known failure of {name}: {origin.about} ({origin.link})."
+            link = f" ({origin.link})" if origin.link else ""
+            return f"A known failure of {name}: {origin.about}{link}."
         case Known.NEW:
             return (
                 f"This is new: neither its own profile ({origin.profile}) nor the list of known "

@@ -29,7 +29,15 @@ from fencepost.properties.oracle.verdict import Allowed, Verdict, Violation, Wai
 from fencepost.traces.text.step_lines import Line, StepInput, step_lines, texts
 from fencepost.traces.text.words import answer_words, with_names, wrong_field
 
-__all__ = ["Explanation", "explain", "explained", "sentence", "signature", "steps_of"]
+__all__ = [
+    "Explanation",
+    "expected_answers",
+    "explain",
+    "explained",
+    "sentence",
+    "signature",
+    "steps_of",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,11 +161,45 @@ def _should(violation: Violation, request: Send, names: Mapping[str, str], sent_
         return f"waited for its answer{_until(violation.wait, sent_ms)}"
     if chosen is None:
         return "been answered in the shape that its version has"
-    others = [a for a in violation.allowed if a.body != chosen.body]
-    words = [answer_words(request.api, chosen.body, names)]
-    words += [answer_words(request.api, a.body, names) for a in others]
-    several = "; or ".join(dict.fromkeys(words[:3]))
+    several = "; or ".join(_right_answers(violation, request, names)[:3])
     return f"been answered {several}{_by(violation, chosen, sent_ms)}"
+
+
+def expected_answers(verdict: Verdict | None, recording: Recording | None) -> list[str]:
+    """What would have been right, in words, the nearest first; [] where nothing was wrong.
+
+    Of an answer that is wrong in one field this is the field with its value; of one that came too
+    early `no answer yet`.
+    """
+    violation = None if verdict is None else verdict.violation
+    request = (
+        None
+        if violation is None or recording is None
+        else request_of(recording, violation.request_id)
+    )
+    if violation is None or recording is None or request is None:
+        return []
+    names = names_of(recording)
+    match violation.wrong:
+        case Wrong.DEVIATION:
+            differs = wrong_field(violation.detail, names)
+            right = (
+                "the bytes of its version" if differs is None else f"{differs.field} {differs.want}"
+            )
+            return [right]
+        case Wrong.EARLY:
+            return ["no answer yet"]
+        case Wrong.CLOSED if not violation.allowed:
+            return ["no answer yet"]
+        case _:
+            return _right_answers(violation, request, names) or ["the form of its version"]
+
+
+def _right_answers(violation: Violation, request: Send, names: Mapping[str, str]) -> list[str]:
+    chosen = nearest(violation.allowed)
+    bodies = [] if chosen is None else [chosen.body]
+    bodies += [a.body for a in violation.allowed if a.body not in bodies]
+    return list(dict.fromkeys(answer_words(request.api, body, names) for body in bodies))
 
 
 def _until(wait: Wait | None, sent_ms: int) -> str:
