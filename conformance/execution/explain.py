@@ -26,8 +26,8 @@ from fencepost.model.revision import Revision
 from fencepost.model.table.table import Rule
 from fencepost.properties.oracle.fingerprint import broken_rule
 from fencepost.properties.oracle.verdict import Allowed, Verdict, Violation, Wait, Wrong, nearest
-from fencepost.traces.text.step_lines import Line, StepInput, step_lines, texts
-from fencepost.traces.text.words import answer_words, with_names, wrong_field
+from fencepost.traces.text.step_lines import Line, StepInput, show_wrong_field, step_lines, texts
+from fencepost.traces.text.words import WrongField, answer_words, with_names, wrong_field
 
 __all__ = [
     "Explanation",
@@ -70,6 +70,8 @@ def explain(verdict: Verdict | None, recording: Recording, revision: Revision) -
     violation = verdict.violation if verdict is not None else None
     if violation is not None:
         rule = broken_rule(violation, revision)
+        if (differs := _wrong_field(violation, names)) is not None:
+            show_wrong_field(lines, violation.request_id, differs)
         said_so = _sentence(violation, recording, names, rule, _place(lines, violation))
         wrong = violation.request_id
     else:
@@ -152,7 +154,7 @@ def _why(rule: Rule | None, violation: Violation) -> str:
 
 def _should(violation: Violation, request: Send, names: Mapping[str, str], sent_ms: int) -> str:
     if violation.wrong is Wrong.DEVIATION:
-        differs = wrong_field(violation.detail, names)
+        differs = _wrong_field(violation, names)
         if differs is None:
             return "been answered in the bytes that its version has"
         return f"been answered with {differs.field} {differs.want}"
@@ -182,7 +184,7 @@ def expected_answers(verdict: Verdict | None, recording: Recording | None) -> li
     names = names_of(recording)
     match violation.wrong:
         case Wrong.DEVIATION:
-            differs = wrong_field(violation.detail, names)
+            differs = _wrong_field(violation, names)
             right = (
                 "the bytes of its version" if differs is None else f"{differs.field} {differs.want}"
             )
@@ -193,6 +195,13 @@ def expected_answers(verdict: Verdict | None, recording: Recording | None) -> li
             return ["no answer yet"]
         case _:
             return _right_answers(violation, request, names) or ["the form of its version"]
+
+
+def _wrong_field(violation: Violation, names: Mapping[str, str]) -> WrongField | None:
+    """The one field that is wrong, if nothing else of the answer is."""
+    if violation.wrong is not Wrong.DEVIATION:
+        return None
+    return wrong_field(violation.detail, names)
 
 
 def _right_answers(violation: Violation, request: Send, names: Mapping[str, str]) -> list[str]:
@@ -251,7 +260,7 @@ def _came(
         case Wrong.DEVIATION:
             body = body_of(recording, request.id)
             got = answer_words(request.api, body, names)
-            differs = wrong_field(violation.detail, names)
+            differs = _wrong_field(violation, names)
             said = deviation(violation.detail, names)
             if differs is not None:
                 said = f"{differs.field} {differs.got} instead of {differs.want}"

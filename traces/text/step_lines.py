@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from fencepost.model.coordinator import Send
 from fencepost.model.history import Answered, Disconnected, Event, Handled, Passed, Restarted, Sent
-from fencepost.traces.text.words import answer_words, request_words
+from fencepost.traces.text.words import WrongField, answer_words, request_words
 
 _NOTEWORTHY_MS = 500
 """On a real clock, shorter pauses are not shown."""
@@ -57,6 +57,15 @@ def step_lines(told: StepInput) -> list[Line]:
     for number, line in enumerate(lines, 1):
         line.number = number
     return lines
+
+
+def show_wrong_field(lines: Sequence[Line], request_id: str | None, wrong: WrongField) -> None:
+    """Add the field that is wrong to the words of the answer, unless they have it: an error."""
+    if wrong.field.endswith("rrorCode"):
+        return
+    for line in lines:
+        if line.fate and request_id == line.answers:
+            line.fate += f", {wrong.field} {wrong.got}"
 
 
 def texts(lines: Sequence[Line], wrong: str | None = None, known: str = "") -> Iterator[str]:

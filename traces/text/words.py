@@ -11,6 +11,7 @@ import base64
 import binascii
 import json
 import re
+import struct
 from collections.abc import Iterator, Mapping
 from itertools import zip_longest
 from typing import Any, NamedTuple
@@ -24,6 +25,11 @@ NEW_ID = "a new id"
 CLOSED = "connection closed"
 _MADE_UP = re.compile(r"(?:\x00|\\x00|\\u0000)[\w-]+")
 _DEFAULT_GROUP = "g"
+_TYPE, _PROTOCOL, _TOPICS = "consumer", "range", ["t"]
+"""What members nearly always offer, so that nothing is said of it."""
+_LONGEST_SESSION_MS = 1_800_000
+"""Kafka's default of group.max.session.timeout.ms."""
+_MOST_TOPICS = 8
 _LONGEST, _SHOWN = 120, 40
 
 DEVIATES = re.compile(r"(?P<field>[\w.\[\]-]+) (?P<got>.*) instead of (?P<want>.*)", re.DOTALL)
@@ -128,9 +134,7 @@ def request_words(api: str, version: int, body: Body, names: Names) -> str:
     said += _caller(body, names)
     if "assignments" in body and (rows := body["assignments"]):
         said.append("assigns to " + ", ".join(member(r.get("memberId"), names) for r in rows))
-    protocols = [str(p.get("name")) for p in body.get("protocols", ())]
-    if protocols not in ([], ["range"]):
-        said.append("protocols " + ", ".join(protocols))
+    said += _offer(body)
     said += [f"leaves: {_leaver(r, names)}" for r in body.get("members", ())]
     said += [f"{at} offset {p.get('committedOffset')}" for at, p in _partitions(body)]
     groups = [g.get("groupId") if isinstance(g, Mapping) else g for g in body.get("groups") or ()]
@@ -228,6 +232,45 @@ def _leaver(row: Body, names: Names) -> str:
     if instance is None:
         return f"member {who}"
     return f"member {who} of instance {''.join(_cut(str(instance)))}"
+
+
+def _offer(body: Body) -> list[str]:
+    """Say of a join or sync what a case may be about: what isn't as it nearly always is."""
+    said = []
+    session = body.get("sessionTimeoutMs", 0)
+    if session > _LONGEST_SESSION_MS:
+        said.append(f"session timeout {session}")
+    if body.get("protocolType", _TYPE) != _TYPE:
+        said.append(f"protocol type {quoted(body['protocolType'])}")
+    if body.get("protocolName", _PROTOCOL) != _PROTOCOL:
+        said.append(f"protocol {quoted(body['protocolName'])}")
+    if "protocols" in body:
+        offered = [_offered(row) for row in body["protocols"]]
+        if offered != [_PROTOCOL]:
+            said.append("protocols " + ", ".join(offered) if offered else "no protocols")
+    return said
+
+
+def _offered(row: Body) -> str:
+    """A protocol, with the topics that its subscription names if they are not the usual one."""
+    topics = _topics(row.get("metadata"))
+    name = str(row.get("name"))
+    return name if topics is None or topics == _TOPICS else f"{name} of {', '.join(topics)}"
+
+
+def _topics(metadata: Any) -> list[str] | None:
+    """The topics of a consumer's subscription; None where the bytes are none."""
+    try:
+        data = base64.b64decode(metadata, validate=True)
+        (count,) = struct.unpack_from(">i", data, 2)
+        topics, at = [], 6
+        for _ in range(min(count, _MOST_TOPICS)):
+            (size,) = struct.unpack_from(">h", data, at)
+            topics.append(data[at + 2 : at + 2 + size].decode())
+            at += 2 + size
+    except (binascii.Error, struct.error, TypeError, ValueError):
+        return None
+    return topics if all(topic.isprintable() for topic in topics) else None
 
 
 def _partitions(body: Body) -> list[tuple[str, Body]]:
