@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from support.runs import certificate, result_of
 
 from fencepost.conformance.certify.certificate_diff import (
     diff_certificates,
+    diff_page,
 )
 from fencepost.conformance.certify.report import certificate_json, write_report
 from fencepost.traces.files.certificate_file import read_certificate_file
@@ -60,5 +62,20 @@ def test_the_page_names_each_case(tmp_path: Path) -> None:
     write_report(made, tmp_path, diff)
     text = (tmp_path / "diff.html").read_text("utf-8")
     assert "1 new failure" in text
+    assert re.search(r"</span> new failure</h2>", text)
+    assert "comparison" in text
+    assert made.provenance.target in text
     assert "JOIN-STATIC-EMPTY-STABLE/follower" in text
     assert "was pass; now fail" in text
+
+
+def test_the_page_of_two_short_ones_counts_in_the_plural_and_is_amber() -> None:
+    names = ("kafka-2.3.0", "kafka-4.3.0")
+    old, new = (
+        read_certificate_file(ROOT / "docs" / "certificates" / f"{name}.json") for name in names
+    )
+    text = diff_page(diff_certificates(old, new), new, {})
+    titles = re.findall(r"</span> ([a-z ]+)</h2>", text)
+    assert titles == ["new failures", "changed cases", "fixed cases"]
+    assert '<header class="verdict is-excused">' in text
+    assert "kafka:4.3.0 (Apache Kafka 4.3.0) under kafka-4" in text
