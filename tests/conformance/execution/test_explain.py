@@ -92,7 +92,7 @@ SENTENCES = [
     "A1's JoinGroup v9 (step 1) should have been answered NONE, generation 1, leads [a new id]: ",
     "B1's Heartbeat v4 (step 10) should have been answered in the bytes that its version has: ",
     'A1\'s SyncGroup v5 (step 2) should have been answered NONE, assignment "A1": ',
-    "A1's JoinGroup v9 (step 4) should have been answered NONE, generation 2, leads [A1, B1]: ",
+    "A1's JoinGroup v9 (step 4, answered in 6) should have been answered NONE, generation 2, ",
 ]
 INSTEAD = [
     "Instead it was answered MEMBER_ID_REQUIRED, member id B1. Source: ",

@@ -18,7 +18,7 @@ from fencepost.conformance.targets.registry import TargetOptions, find_target
 @pytest.mark.parametrize(
     ("name", "passed", "unsupported"),
     [
-        pytest.param("go-coordinator", 329, 48, marks=pytest.mark.needs("go")),
+        pytest.param("go-coordinator", 336, 52, marks=pytest.mark.needs("go")),
         pytest.param("typescript-coordinator", 344, 33, marks=pytest.mark.needs("node")),
     ],
 )
