@@ -94,11 +94,12 @@ class Result:
     def badge(self) -> tuple[str, str]:
         """What a badge says, e.g. `holds; passes 65 of 377; 312 unsupported`, and its tone.
 
-        The tone is `partly` where it holds, but some cases could not be tested.
+        The tone is `partly` where it holds, but some cases were not tested.
         """
         counts, tone = self.counts(), self.tone()
         verdict = [] if tone == "known-failure" else [self.view.verdict]
         rest = [f"{counts[word]} {word}" for word in ("unsupported", "skipped") if counts[word]]
+        rest += [note for note in self.document.get("left_out", ()) if note.endswith("not chosen")]
         said = "; ".join([*verdict, self.summary(), *rest])
         return said, "partly" if tone == "holds" and rest else tone
 

@@ -128,9 +128,9 @@ def test_each_kind_of_fault_is_explained(
     assert f"(rule {explained.rule.id}, " in explained.sentence
     assert explained.rule.source in explained.sentence
     (marked,) = [step for step in explained.steps if step.endswith("← wrong")]
-    number = re.search(r"\(step (\d+)\)", explained.sentence)
-    assert number is not None
-    assert marked.startswith(f"{number[1]}. ") or f"of step {number[1]} " in marked
+    place = re.search(r"\(step (\d+)(?:, answered in (\d+))?\)", explained.sentence)
+    assert place is not None
+    assert marked.startswith(f"{place[2] or place[1]}. ")
 
 
 RECORDED = [
@@ -139,7 +139,8 @@ RECORDED = [
     *sorted(Path(__file__).with_name("mock").glob("*.json")),
 ]
 HALVES = re.compile(
-    r" should have (?:been answered )?(?P<should>.*?)(?:: .*)? \(rule [A-Z0-9-]+, [A-Z]+\)\. "
+    r" should have (?:been answered )?(?P<should>.*?)(?:: .*)? "
+    r"\(rule [A-Z0-9-]+, [A-Z]+(?:; such a failure is [A-Z]+)?\)\. "
     r"Instead (?:it was answered )?(?P<came>.*?)\.(?: These are .*?\.)?(?: Source: .*)?",
     re.DOTALL,
 )

@@ -64,3 +64,9 @@ def test_it_says_the_verdict_and_how_much_was_tested(
 ) -> None:
     (result,) = read_results(write_kept(tmp_path, kept("a:1", cases, verdict=verdict)))
     assert result.badge() == badge
+
+
+def test_a_choice_of_cases_is_not_green(tmp_path: Path) -> None:
+    chosen = kept("a:1", {"A/b": "pass"}, left_out=["387 cases were not chosen"])
+    (result,) = read_results(write_kept(tmp_path, chosen))
+    assert result.badge() == ("holds; passes 1 of 1; 387 cases were not chosen", "partly")
