@@ -32,6 +32,13 @@ def stable_group(s: Script) -> None:
     s.describe()
 
 
+@case("DESCRIBE-STABLE")
+def stable_group_without_instances(s: Script) -> None:
+    """A stable group is shown with its members, in versions that name no instances."""
+    s.stable("a", "b")
+    s.describe(at_most=3)
+
+
 @case("DESCRIBE-STABLE", "JOIN-STATIC-EMPTY-STABLE", apis=_INSTANCES)
 def stable_group_after_a_restart(s: Script) -> None:
     """A restarted static member is shown once, under its new id, with its old assignment."""
@@ -48,6 +55,16 @@ def empty_group(s: Script) -> None:
     s.stable("a")
     s.leave("a")
     s.describe(at_most=5)
+
+
+@case("DESCRIBE-UNSTABLE")
+def rebalances_without_instances(s: Script) -> None:
+    """In a rebalance a group is shown with its state, in versions that name no instances."""
+    s.completing("a", "b")
+    s.describe(at_most=3)
+    s.synced("a", "b")
+    s.enter("n", settle=True)
+    s.describe(at_most=3)
 
 
 @case("DESCRIBE-UNSTABLE", "JOIN-PROTOCOLS-INCONSISTENT", apis=_INSTANCES, isolated=True)

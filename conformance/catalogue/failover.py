@@ -146,6 +146,16 @@ def empty_group_survives(s: Script) -> None:
     s.join("A1", wait=True)
 
 
+@case("FAILOVER-EMPTY", features=("restart",))
+def empty_group_of_dynamic_members_survives(s: Script) -> None:
+    """An Empty group is Empty after a failover, and its generation goes on."""
+    s.stable("a")
+    s.leave_legacy("a")
+    s.restart()
+    s.beat("a")
+    s.enter("b", wait=True)
+
+
 @case("FAILOVER-EMPTY", "HEARTBEAT-INSTANCE-UNMAPPED", features=_RESTART)
 def empty_group_survives_a_generation_that_was_not_stored(s: Script) -> None:
     """A group that was Empty, and not yet stable again, is Empty afterwards."""

@@ -22,6 +22,12 @@ def no_group(s: Script) -> None:
     s.beat("a", "A1", member_id=NOBODY, generation=1)
 
 
+@case("HEARTBEAT-GROUP-ABSENT")
+def no_group_for_old_heartbeats(s: Script) -> None:
+    """The same for heartbeats."""
+    s.beat("a", member_id=NOBODY, generation=1, at_most=2)
+
+
 @case("HEARTBEAT-INSTANCE-UNMAPPED", "HEARTBEAT-STABLE")
 def instance_that_nobody_holds(s: Script) -> None:
     """A member that speaks for an instance without a holder is unknown (PR 9958)."""
@@ -54,7 +60,7 @@ def zombie_in_every_state(s: Script) -> None:
     s.beat("B1", "B2")
 
 
-@case("HEARTBEAT-UNKNOWN-MEMBER", "HEARTBEAT-STABLE")
+@case("HEARTBEAT-UNKNOWN-MEMBER", "HEARTBEAT-STABLE", "JOIN-DYNAMIC-EMPTY")
 def unknown_members(s: Script) -> None:
     """Unknown, empty and pending ids are of no member, whatever generation they name."""
     s.stable("a")

@@ -110,6 +110,15 @@ def refused_id_is_forgotten(s: Script) -> None:
     s.beat("A1")
 
 
+@case("JOIN-GROUP-FULL-PENDING", "JOIN-DYNAMIC-EMPTY", config={"group.max.size": 1})
+def refused_id_of_a_dynamic_group(s: Script) -> None:
+    """An id that was handed out is refused once the group is full."""
+    s.join("m", member_id="", wait=True, at_most=4)
+    s.stable("a")
+    s.join("m", wait=True, at_most=4)
+    s.beat("a")
+
+
 @case("JOIN-GROUP-FULL-PENDING", "JOIN-PHASE-EXPIRED", "LEAVE-MEMBER-UNKNOWN", config=_TWO)
 def refused_ids_in_every_state(s: Script) -> None:
     """In no state of a full group does an instance, a version or a protocol help a pending id."""
@@ -172,6 +181,16 @@ def unused_group_is_removed(s: Script) -> None:
     s.describe(at_most=5)
     s.join("m", wait=True)
     s.stable("B1")
+
+
+@case("CLEANUP-UNUSED", "DESCRIBE-ABSENT-LEGACY", config=_CLEANED)
+def unused_dynamic_group_is_removed(s: Script) -> None:
+    """A group that everybody left is removed, with its generation."""
+    s.stable("a")
+    s.leave_legacy("a")
+    s.pause("short rebalance")
+    s.describe(at_most=3)
+    s.stable("b")
 
 
 @case("DESCRIBE-UNSTABLE", "FETCH-ANYBODY", "HEARTBEAT-STABLE", config=_CLEANED)

@@ -24,11 +24,28 @@ def missing_topic(s: Script) -> None:
     s.commit("A2", topic="missing-t")
 
 
+@case("COMMIT-TOPICS-UNKNOWN", "HEARTBEAT-STABLE", features=("missing-topics",))
+def missing_topic_of_dynamic_members(s: Script) -> None:
+    """A topic that doesn't exist is refused before the member is looked at."""
+    s.stable("a")
+    s.commit("a", topic="missing-t", at_most=6)
+    s.commit("x", topic="missing-t", member_id=NOBODY, generation=1, at_most=6)
+    s.beat("a")
+
+
 @case("COMMIT-GROUP-ABSENT-GENERATION", "FETCH-ANYBODY")
 def generation_without_a_group(s: Script) -> None:
     """A group that doesn't exist has no generation: a member of long ago can't commit."""
     s.commit("a", member_id=NOBODY, generation=3, version=7)
     s.commit("A1", member_id=NOBODY, generation=0, version=7)
+    s.fetch("a")
+
+
+@case("COMMIT-GROUP-ABSENT-GENERATION", "FETCH-ANYBODY")
+def generation_without_a_group_in_old_versions(s: Script) -> None:
+    """A group that doesn't exist has no generation, whether an id is named or not."""
+    s.commit("a", member_id=NOBODY, generation=3, at_most=6)
+    s.commit("a", member_id="", generation=0, at_most=6)
     s.fetch("a")
 
 

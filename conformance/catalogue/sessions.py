@@ -340,3 +340,9 @@ def first_join_waits_longer_than_a_session(s: Script) -> None:
 def first_join_waits_for_minutes(s: Script) -> None:
     """A member whose first join waits is removed after five minutes."""
     s.join("A1", rebalance=_LONGER, wait=True)
+
+
+@case("SESSION-EXPIRED-NEW", config=_TEN_MINUTES, delayed=True, isolated=True)
+def first_join_of_a_dynamic_member_waits_for_minutes(s: Script) -> None:
+    """A member whose first join waits is removed after five minutes."""
+    s.enter("a", rebalance=_LONGER, wait=True)

@@ -40,6 +40,12 @@ def no_group(s: Script) -> None:
     s.sync("a", "A1", member_id=NOBODY, generation=1, at_most=4, wait=True)
 
 
+@case("SYNC-GROUP-ABSENT")
+def no_group_in_old_versions(s: Script) -> None:
+    """In a group that doesn't exist nobody is a member, in versions without instances, too."""
+    s.sync("a", member_id=NOBODY, generation=1, at_most=2, wait=True)
+
+
 @case("SYNC-INSTANCE-UNMAPPED")
 def instance_that_nobody_holds(s: Script) -> None:
     """A member that speaks for an instance without a holder is unknown (PR 9958)."""

@@ -113,6 +113,19 @@ def nobody_joined(s: Script) -> None:
     s.join("A1", wait=True)
 
 
+@case("JOIN-PHASE-NOBODY-JOINED", "SESSION-EXPIRED", "HEARTBEAT-UNKNOWN-MEMBER")
+def nobody_joined_after_a_session(s: Script) -> None:
+    """If a session expires and no dynamic member rejoins the group is Empty, a generation on."""
+    short = Ms("short rebalance")
+    s.says("a", rebalance=short)
+    s.says("b", rebalance=short, session=Ms("short session"))
+    s.stable("a", "b")
+    s.outlast("short session", beating=("a",))
+    s.pause("short rebalance")
+    s.beat("a")
+    s.enter("c", wait=True)
+
+
 @case("JOIN-PHASE-WAIT", "JOIN-PHASE-ALL-JOINED", "JOIN-STATIC-EMPTY-STABLE")
 def rebalance_timeout_of_a_restart(s: Script) -> None:
     """The rebalance timeout that a restart brings is the one that counts (Redpanda, 2024)."""

@@ -8,12 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fencepost.traces.files.bad_input import BadInputError
-from fencepost.traces.files.bounded import DocumentError, read_json
-from fencepost.traces.page.certificate_data import FAILED, is_certificate
+from fencepost.properties.mutants.catalogue import find_revision
+from fencepost.traces.page.certificate_data import FAILED, read_certificate
 from fencepost.traces.text.words import plural
 
 if TYPE_CHECKING:
@@ -22,10 +20,6 @@ if TYPE_CHECKING:
 PAGE = "diff.html"
 _LISTED = 15
 """So many cases of a kind are printed; the page has all."""
-
-
-class OldCertificateError(BadInputError):
-    """An older certificate can't be read; `str()` names the file, the problem and the remedy."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,18 +70,6 @@ class CertificateDiff:
         return asdict(self)
 
 
-def read_old(path: Path) -> dict[str, Any]:
-    """Read a certificate to compare with.  Raises OldCertificateError."""
-    remedy = "give a certificate.json that `certify --report` wrote"
-    try:
-        document = read_json(path)
-    except DocumentError as error:
-        raise OldCertificateError(f"{path}: {error.problem}; {remedy}") from error
-    if not is_certificate(document):
-        raise OldCertificateError(f"{path}: this is no certificate; {remedy}")
-    return dict(document)
-
-
 def diff_certificates(old: Mapping[str, Any], new: Mapping[str, Any]) -> CertificateDiff:
     """Compare two certificates by their cases.
 
@@ -105,9 +87,7 @@ def diff_certificates(old: Mapping[str, Any], new: Mapping[str, Any]) -> Certifi
             fixed.append(change)
         elif change.was != change.now and was["outcome"] != "not there":
             changed.append(change)
-    made = f"{old['implementation']} {old['version']}".strip()
-    said = f"{old['target']} ({made}) under {old['revision']}"
-    return CertificateDiff(said, tuple(fixed), tuple(failed), tuple(changed))
+    return CertificateDiff(_named(old), tuple(fixed), tuple(failed), tuple(changed))
 
 
 def diff_page(
@@ -130,15 +110,21 @@ def diff_page(
         return FindingSection(title, outcome, found)
 
     named = {c.trace for c in (*diff.new, *diff.changed)}
-    facts = [("now", document.get("summary", "")), ("before", diff.old)]
+    facts = [("now", document.get("summary") or _named(document)), ("before", diff.old)]
     sections = [
-        section("new failures", "fail", diff.new),
-        section("changed", "stale-known-failure", diff.changed),
-        section("fixed", "pass", diff.fixed),
+        section("new failure", "fail", diff.new),
+        section("changed case", "stale-known-failure", diff.changed),
+        section("fixed case", "pass", diff.fixed),
     ]
     shown = {name: trace for name, trace in traces.items() if name in named}
     heading = f"{document['target']}: {diff.summary}"
-    return findings_page(heading, document["verdict"], facts, sections, shown)
+    tone = read_certificate(document, find_revision(document["revision"])).tone
+    return findings_page(heading, tone, facts, sections, shown, kind="comparison")
+
+
+def _named(document: Mapping[str, Any]) -> str:
+    made = f"{document['implementation']} {document['version']}".strip()
+    return f"{document['target']} ({made}) under {document['revision']}"
 
 
 def _rows(document: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:

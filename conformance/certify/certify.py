@@ -29,7 +29,7 @@ from fencepost.conformance.catalogue.set_up import SetUp
 from fencepost.conformance.certify.set_up import RefusedStep, SetUps, usual_way
 from fencepost.conformance.execution.case_result import at_level, case_result, failed, unsupported
 from fencepost.conformance.execution.controls import Controls, Watched
-from fencepost.conformance.execution.coverage import coverage_of
+from fencepost.conformance.execution.coverage import coverage_of, without_unreachable
 from fencepost.conformance.execution.link_faults import Suspicions, acquitted, is_cut_off
 from fencepost.conformance.execution.loading import is_loading, passing_cause
 from fencepost.conformance.execution.outcome import CaseResult, Certificate, Outcome
@@ -122,7 +122,8 @@ async def certify(
     began = time.monotonic()
     async with opened(target, revision, options) as suite:
         hello, config = suite.hello, suite.config
-        results = suite.set_ups.reported(await suite.run(entries))
+        reported = suite.set_ups.reported(await suite.run(entries))
+        results = without_unreachable(revision, hello, reported)
         return Certificate(
             provenance=target.provenance(),
             revision=revision.name,
@@ -132,7 +133,7 @@ async def certify(
             advertised=dict(getattr(target, "advertised", hello.apis)),
             working=dict(hello.apis),
             results=tuple(results),
-            coverage=coverage_of(revision, results),
+            coverage=coverage_of(revision, hello, results),
             seed=options.seed,
             level=options.level,
             versions={},
@@ -170,10 +171,7 @@ class OpenTarget:
         self.set_ups = SetUps(usual_way(hello.apis))
 
     async def run(self, entries: Iterable[Entry]) -> list[CaseResult]:
-        """Run all cases, and return their results in the catalogue's order.
-
-        Raises TargetUnavailableError.
-        """
+        """Run cases; return results in the catalogue's order.  Raises TargetUnavailableError."""
         entries = list(entries)
         if isinstance(self._target, Configurable):
             wanted = [entry for entry in entries if entry.id not in self.options.skip]

@@ -63,19 +63,13 @@ def print_certificate(certificate: Certificate, console: Console) -> None:
     _failures(certificate, revision, console)
     _known(certificate, console)
     _undecided(certificate, console)
+    _unsupported(certificate, console)
     if certificate.results:
         console.print(_counts(certificate, console))
         console.print()
     for api, versions in broken_versions(certificate).items():
         _say(console, f"advertised but broken: {api} {spans(versions)}", "yellow")
-    if unreachable := certificate.coverage.unreachable:
-        names = sorted(unreachable)
-        said = ", ".join(names[:_NAMED]) + (" and others" if len(names) > _NAMED else "")
-        _say(
-            console, f"{plural(len(names), 'rule')} can't be reached on this target: {said}", "dim"
-        )
-    if is_whole(certificate) and (missed := certificate.coverage.missed):
-        _say(console, f"{plural(len(missed), 'rule')} covered by no case that passed", "dim")
+    _rules(certificate, console)
     style = _EXCUSED if excused(certificate) else _OVERALL[certificate.overall()]
     _say(console, verdict_line(certificate), style)
 
@@ -197,6 +191,36 @@ def _undecided(certificate: Certificate, console: Console) -> None:
         _say(console, f"  {result.level.value}  {result.case.id}", _COLOURS[Outcome.UNKNOWN])
         _say(console, f"      {result.observed or result.message}")
     console.print()
+
+
+def _unsupported(certificate: Certificate, console: Console) -> None:
+    """What the target lacks, by the number of cases that need it."""
+    results = [r for r in certificate.results if r.outcome is Outcome.UNSUPPORTED]
+    if not results:
+        return
+    reasons = Counter(result.message for result in results).most_common()
+    _say(console, f"Unsupported ({len(results)}):", "bold")
+    width = len(str(reasons[0][1]))
+    for reason, count in reasons[:_NAMED]:
+        _say(console, f"  {count:>{width}}  {reason}", _COLOURS[Outcome.UNSUPPORTED])
+    if rest := reasons[_NAMED:]:
+        cases = sum(count for _, count in rest)
+        said = f"{plural(len(rest), 'more reason')}, in the report (--report DIR)"
+        _say(console, f"  {cases:>{width}}  for {said}", "dim")
+    console.print()
+
+
+def _rules(certificate: Certificate, console: Console) -> None:
+    """The rules of which the certificate shows nothing; `missed` only where all cases ran."""
+    coverage = certificate.coverage
+    for said, rules in (
+        ("can't be reached on this target", sorted(coverage.unreachable)),
+        ("covered by no case that passed", coverage.missed if is_whole(certificate) else ()),
+    ):
+        if rules:
+            more = len(rules) - _NAMED
+            named = ", ".join(rules[:_NAMED]) + (f" and {more} more" if more > 0 else "")
+            _say(console, f"{plural(len(rules), 'rule')} {said}: {named}", "dim")
 
 
 def _counts(certificate: Certificate, console: Console) -> Table:

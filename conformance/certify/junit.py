@@ -1,14 +1,16 @@
 """Write a certificate as JUnit XML, for tools that know nothing of Kafka.
 
 A violation is a failure, an undecided case is an error, and a case that is known, unsupported or
-skipped is skipped, with the reason.  A test suite is an area of the protocol at one level, such as
-`JOIN MUST`.
+skipped is skipped, with the reason.  What is wrong or undecided below the level that decides the
+verdict is skipped, too, with what was seen, so that failures and errors are there exactly if the
+exit code says so.  A test suite is an area of the protocol at one level, such as `JOIN MUST`.
 """
 
 from __future__ import annotations
 
 import re
 import xml.etree.ElementTree as ET
+from collections.abc import Sequence
 
 from fencepost.conformance.certify.known_failures import STALE
 from fencepost.conformance.certify.summary import FAILED, subject
@@ -29,17 +31,17 @@ def junit_xml(certificate: Certificate) -> str:
         key = area(result.case.id), LEVELS.index(result.level)
         suites.setdefault(key, []).append(result)
     root = ET.Element("testsuites", name=_clean(subject(certificate)))
-    _count(root, certificate.results)
+    _count(root, certificate, certificate.results)
     real = certificate.clock == "real"
     if real:
         root.set("time", f"{certificate.seconds:.3f}")
     for (name, level), results in sorted(suites.items()):
         suite = ET.SubElement(root, "testsuite", name=f"{name} {LEVELS[level].value}")
-        _count(suite, results)
+        _count(suite, certificate, results)
         if real:
             suite.set("time", f"{sum(r.seconds for r in results):.3f}")
         for result in results:
-            _case(suite, result, revision, real=real)
+            _case(suite, certificate, result, revision)
     ET.indent(root, " ")
     return '<?xml version="1.0" encoding="utf-8"?>\n' + ET.tostring(root, encoding="unicode") + "\n"
 
@@ -49,36 +51,51 @@ def area(case_id: str) -> str:
     return case_id.partition("/")[0].partition("-")[0]
 
 
-def _count(element: ET.Element, results: tuple[CaseResult, ...] | list[CaseResult]) -> None:
-    outcomes = [result.outcome for result in results]
-    skipped = (Outcome.KNOWN_FAILURE, Outcome.UNSUPPORTED, Outcome.SKIPPED)
-    element.set("tests", str(len(outcomes)))
-    element.set("failures", str(sum(o in FAILED for o in outcomes)))
-    element.set("errors", str(outcomes.count(Outcome.UNKNOWN)))
-    element.set("skipped", str(sum(o in skipped for o in outcomes)))
+def _tag(certificate: Certificate, result: CaseResult) -> str:
+    """The element of a case; "" for one that passed."""
+    match result.outcome:
+        case Outcome.PASS:
+            return ""
+        case _ if not certificate.deciding(result):
+            return "skipped"
+        case Outcome.FAIL | Outcome.STALE_KNOWN_FAILURE:
+            return "failure"
+        case Outcome.UNKNOWN:
+            return "error"
+        case _:
+            return "skipped"
 
 
-def _case(suite: ET.Element, result: CaseResult, revision: Revision, *, real: bool) -> None:
+def _count(element: ET.Element, certificate: Certificate, results: Sequence[CaseResult]) -> None:
+    tags = [_tag(certificate, result) for result in results]
+    element.set("tests", str(len(tags)))
+    for name, tag in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
+        element.set(name, str(tags.count(tag)))
+
+
+def _case(
+    suite: ET.Element, certificate: Certificate, result: CaseResult, revision: Revision
+) -> None:
     name = _clean(result.case.id)
     case = ET.SubElement(suite, "testcase", classname=f"fencepost.{area(name)}", name=name)
-    if real:
+    if certificate.clock == "real":
         case.set("time", f"{result.seconds:.3f}")
-    outcome, message = result.outcome, result.message
-    match outcome:
-        case Outcome.PASS:
-            return
-        case Outcome.FAIL | Outcome.STALE_KNOWN_FAILURE:
-            tag = "failure"
-        case Outcome.UNKNOWN:
-            tag = "error"
-        case _:
-            tag = "skipped"
+    outcome, message, tag = result.outcome, result.message, _tag(certificate, result)
+    if not tag:
+        return
     if outcome is Outcome.KNOWN_FAILURE:
         message = "; ".join([*result.notes[-1:], result.observed])
     message = "\n".join([message, *(n for n in result.notes if n.startswith(STALE))])
-    element = ET.SubElement(case, tag, message=_clean(message))
+    is_told = outcome in FAILED or outcome is Outcome.UNKNOWN
+    counted = message
+    if is_told and tag == "skipped":
+        level = certificate.level.value
+        counted = f"{outcome.value} at {result.level.value}, not counted at --level {level.lower()}"
+        counted += f": {message}"
+    element = ET.SubElement(case, tag, message=_clean(counted))
     if tag != "skipped":
         element.set("type", outcome.value)
+    if is_told:
         explanation = explained(result, revision)
         steps = explanation.steps if explanation is not None else ()
         element.text = _clean("\n".join([result.case.about, "", message, "", *steps]).strip("\n"))

@@ -12,7 +12,6 @@ has its look and no known cause, in the cases of the catalogue.
 
 from __future__ import annotations
 
-import json
 import operator
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -22,11 +21,10 @@ from pathlib import Path
 from typing import Any, Self
 
 from fencepost.conformance.execution.answer_diff import TOO_LATE
-from fencepost.conformance.execution.outcome import CaseResult, Certificate, Outcome
+from fencepost.conformance.execution.outcome import CaseResult, Outcome
 from fencepost.conformance.plans.plan import LEAST_LAG_MS
 from fencepost.model.revision import Revision
 from fencepost.properties.mutants.attribution import departures_in
-from fencepost.properties.mutants.catalogue import find_revision
 from fencepost.properties.oracle.fingerprint import broken_rule, without_names
 from fencepost.properties.oracle.verdict import Violation
 from fencepost.traces.files.bad_input import BadInputError
@@ -38,17 +36,19 @@ VERSION = 1
 FOLDER = Path(__file__).with_name("known-failures")
 SCHEMA_FILE = Path(__file__).with_name("known-failures-1.schema.json")
 
+_SEE = "`fencepost schema known-failures` prints what is allowed"
+
 KNOWN, STALE = "known failure: ", "stale: "
 """The beginning of a note that says why a failure is known, or what else was listed."""
 
 ANY_NUMBER = " #*"
 """In a signature: any number of a request, where it depends on when timers fire."""
 
-_UNLISTED = {Outcome.FAIL, Outcome.STALE_KNOWN_FAILURE}
+_UNLISTED = {Outcome.FAIL.value, Outcome.STALE_KNOWN_FAILURE.value}
 _PLACES = {"tcp", "exec"}
 """Targets whose name is an address or a command, which may change: a list names the kind alone."""
 
-_UNEXPLAINED, _NO_LINK = "not explained yet", "no link yet"
+_UNEXPLAINED = "not explained yet"
 
 _NUMBER = r"(?: #\d+)?"
 _GENERATION = re.compile(r"generation \d+")
@@ -71,11 +71,11 @@ class KnownFailure:
     """One entry of a list.
 
     `observed`: the signature as the certificate has it; ` #*` stands for any number of a request.
-    `versions`: comparisons such as `>=2.16,<2.17`, or `*`.  `intermittent`: the failure depends on
-    something that no case can control (`why` says what), so a pass is not stale.  `anywhere`: the
-    failure depends on when the target's timers fire, so it may be seen in any case, in any
-    generation, and is known in all.  `cause`: the known departure that explains it, in any case or
-    plan, or "".
+    `versions`: comparisons such as `>=2.16,<2.17`, or `*`.  `link`: may be "".  `intermittent`: the
+    failure depends on something that no case can control (`why` says what), so a pass is not stale.
+    `anywhere`: the failure depends on when the target's timers fire, so it may be seen in any case,
+    in any generation, and is known in all.  `cause`: the known departure that explains it, in any
+    case or plan, or "".
     """
 
     target: str
@@ -156,14 +156,11 @@ def read(path: Path) -> list[KnownFailure]:
     try:
         document = read_json(path)
     except DocumentError as error:
-        raise KnownFailuresError(
-            f"{error}; a list is one JSON object, see known-failures-1.schema.json"
-        ) from error
+        raise KnownFailuresError(f"{error}; a list is one JSON object: {_SEE}") from error
     wrong = schema_error(document, SCHEMA_FILE)
     if wrong is not None:
         raise KnownFailuresError(
-            f"{path}: {_place(document, wrong.absolute_path)}: {wrong.message}; "
-            "see known-failures-1.schema.json"
+            f"{path}: {_place(document, wrong.absolute_path)}: {wrong.message}; {_SEE}"
         )
     return [KnownFailure(**entry) for entry in document["entries"]]
 
@@ -204,54 +201,29 @@ def apply(
     return tuple(map(applied, results))
 
 
-def entries_from(certificate: Mapping[str, Any]) -> list[dict[str, str]]:
-    """Draft entries for all failures of a certificate (JSON), with `why` and `link` empty.
+def drafted_list(certificate: Mapping[str, Any], target: str) -> dict[str, Any]:
+    """A list of all failures of a certificate (JSON), so that with it the target holds.
 
-    A list with empty ones can't be read, so that nobody forgets to fill them in.
+    `target`: what it is called, as in the command.  The reason is the sentence of the failure, to
+    be replaced by what was found out; the link is to be added.  A case that passes though it is
+    listed is not in it.
     """
+    kind = target.partition(":")[0]
     versions = _range_of(str(certificate["version"]))
-    return [
+    entries = [
         {
-            "target": str(certificate["target"]),
+            "target": kind if kind in _PLACES else target,
             "versions": versions,
             "case": case["id"],
-            "rule": case["rule"] or case["rules"][0],
+            "rule": case["rule"] or case["id"].partition("/")[0],
             "observed": case["observed"],
-            "why": "",
+            "why": f"{_UNEXPLAINED}: {case['message'] or case['observed']}",
             "link": "",
         }
         for case in certificate["cases"]
-        if case["outcome"] == Outcome.FAIL.value
+        if case["outcome"] in _UNLISTED and case["observed"]
     ]
-
-
-def list_text(certificate: Certificate, target: str) -> str:
-    """A list of all failures of a certificate, so that with it the target holds.
-
-    `target`: what it is called, as in the command.  The reason is the sentence of the failure, to
-    be replaced by what was found out.  A case that passes though it is listed is not in it.
-    """
-    kind = target.partition(":")[0]
-    revision = find_revision(certificate.revision)
-    version = certificate.provenance.version
-    entries = []
-    for result in certificate.results:
-        if result.outcome not in _UNLISTED or not result.observed:
-            continue
-        broken = result.violation and broken_rule(result.violation, revision)
-        entries.append(
-            {
-                "target": kind if kind in _PLACES else target,
-                "versions": _range_of(version),
-                "case": result.case.id,
-                "rule": broken.id if broken else result.case.id.partition("/")[0],
-                "observed": result.observed,
-                "why": f"{_UNEXPLAINED}: {result.message or result.observed}",
-                "link": _NO_LINK,
-            }
-        )
-    document = {"format": FORMAT, "version": VERSION, "entries": entries}
-    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+    return {"format": FORMAT, "version": VERSION, "entries": entries}
 
 
 def _range_of(version: str) -> str:
@@ -321,7 +293,7 @@ def _is_of_lateness(entries: Iterable[KnownFailure]) -> bool:
 
 
 def _as_known(result: CaseResult, entry: KnownFailure) -> CaseResult:
-    note = f"{KNOWN}{entry.why} ({entry.link})"
+    note = f"{KNOWN}{entry.why}" + (f" ({entry.link})" if entry.link else "")
     return replace(result, outcome=Outcome.KNOWN_FAILURE, notes=(*result.notes, note))
 
 

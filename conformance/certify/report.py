@@ -16,6 +16,7 @@ from fencepost.conformance.certify.certificate_diff import PAGE, CertificateDiff
 from fencepost.conformance.certify.console import print_certificate
 from fencepost.conformance.certify.junit import junit_xml
 from fencepost.conformance.certify.summary import broken_versions, certified, left_out, verdict_line
+from fencepost.conformance.execution.explain import expected_answers
 from fencepost.conformance.execution.outcome import CaseResult, Certificate, Outcome
 from fencepost.conformance.execution.recording_trace import trace_of
 from fencepost.model.revision import Revision
@@ -23,6 +24,7 @@ from fencepost.model.table.table import LEVELS
 from fencepost.properties.mutants import catalogue
 from fencepost.properties.oracle.fingerprint import broken_rule
 from fencepost.traces.files.bad_input import BadInputError
+from fencepost.traces.files.certificate_file import FORMAT
 from fencepost.traces.files.schema import schema_error
 from fencepost.traces.files.trace_file import TraceFile
 
@@ -44,7 +46,6 @@ __all__ = [
     "write_texts",
 ]
 
-FORMAT = "fencepost-certificate"
 VERSION = 1
 SCHEMA_FILE = Path(__file__).with_name("certificate-1.schema.json")
 _TRACED = (
@@ -207,6 +208,7 @@ def _case(result: CaseResult, revision: Revision, *, real: bool) -> dict[str, An
         "outcome": result.outcome.value,
         "rule": rule.id if rule is not None else None,
         "message": result.message,
+        "expected": expected_answers(result.verdict, result.recording),
         "observed": result.observed,
         "trace": trace_name(result.case.id) if _has_trace(result) else None,
         "attempts": result.attempts,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,10 +17,9 @@ from fencepost.conformance.certify.certificate_diff import (
     PAGE,
     CertificateDiff,
     diff_certificates,
-    read_old,
 )
 from fencepost.conformance.certify.certify import Options, Progress
-from fencepost.conformance.certify.known_failures import list_text
+from fencepost.conformance.certify.known_failures import drafted_list
 from fencepost.conformance.certify.report import (
     INDEX,
     certificate_json,
@@ -53,6 +53,7 @@ from fencepost.conformance.targets.registry import (
     revision_for,
 )
 from fencepost.model.table.table import Level
+from fencepost.traces.files.certificate_file import read_certificate_file
 
 
 @click.command(
@@ -126,7 +127,7 @@ def certify_command(
     TARGET is mock, model[:REVISION], mutant:NAME, kafka:VERSION[+old|+new][*NODES],
     kfake, tansu, tcp://HOST:PORT or exec:COMMAND.
     """
-    before = None if old is None else read_old(old)
+    before = None if old is None else read_certificate_file(old)
     judge = find_revision(revision or revision_for(target))
     logs = None if report is None else report.absolute() / "logs"
     held = find_target(target, replace(told, jobs=jobs or told.jobs, logs=logs))
@@ -141,15 +142,16 @@ def certify_command(
         certificate = run(
             certificate_of(held, judge, chosen, entries, options, known_failures=known, name=target)
         )
-    diff = None if before is None else diff_certificates(before, certificate_json(certificate))
+    document = certificate_json(certificate)
+    diff = None if before is None else diff_certificates(before, document)
     if report is not None:
         write_report(certificate, report, diff)
     if written is not None:
-        texts = {written.name: list_text(certificate, target)}
-        write_texts(texts, written.parent, "--write-known-failures")
+        drafted = json.dumps(drafted_list(document, target), indent=2, ensure_ascii=False) + "\n"
+        write_texts({written.name: drafted}, written.parent, "--write-known-failures")
     if as_json:
         compared = {} if diff is None else {"diff": diff.to_json()}
-        echo_json({**certificate_json(certificate), **compared})
+        echo_json({**document, **compared})
     else:
         print_certificate(certificate, console())
         for line in _afterwards(diff, written, report):

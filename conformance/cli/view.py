@@ -16,8 +16,8 @@ from fencepost.conformance.cli.options.common import (
 )
 from fencepost.conformance.fuzz.report import FORMAT, fuzz_index, traces_of
 from fencepost.traces.files.bounded import DocumentError, read_json
+from fencepost.traces.files.certificate_file import checked_certificate, is_certificate
 from fencepost.traces.files.trace_file import TraceFile, TraceFileError
-from fencepost.traces.page.certificate_data import is_certificate
 from fencepost.traces.page.certificate_page import certificate_page
 from fencepost.traces.page.trace_data import ShownTrace
 from fencepost.traces.page.trace_page import trace_page
@@ -79,10 +79,9 @@ def _traces(documents: Sequence[tuple[Path, Any]]) -> str:
 
 
 def _certificates(documents: Sequence[tuple[Path, Any]]) -> str:
-    return certificate_page(
-        [document for _, document in documents],
-        [certificate_from_folder(document, path.parent) for path, document in documents],
-    )
+    held = [checked_certificate(document, path) for path, document in documents]
+    folders = [path.parent for path, _ in documents]
+    return certificate_page(held, list(map(certificate_from_folder, held, folders)))
 
 
 def _fuzz(documents: Sequence[tuple[Path, Any]]) -> str:

@@ -25,7 +25,7 @@ from fencepost.model.history import Sent
 from fencepost.traces.text.words import plural, request_words
 
 _MARK = "   ← they differ"
-_STEP = re.compile(r" \(step \d+\)")
+_STEP = re.compile(r" \(step \d+(?:, answered in \d+)?\)")
 _LACKS_SHOWN = 3
 
 
@@ -140,7 +140,8 @@ def origin_of(name: str, origin: Origin) -> str:
         case Known.RELEASE:
             return f"{name} does what its own profile ({origin.profile}) says."
         case Known.LISTED:
-            return f"A known failure of {name}: {origin.about} ({origin.link})."
+            link = f" ({origin.link})" if origin.link else ""
+            return f"A known failure of {name}: {origin.about}{link}."
         case Known.NEW:
             return (
                 f"This is new: neither its own profile ({origin.profile}) nor the list of known "

@@ -42,6 +42,20 @@ exactly one of the *rows* does.  [The state diagram](states.md) shows which stat
 
 `fencepost explain ID` shows one rule with its cases.  `fencepost table --revision R` prints the
 tables of another revision.
+
+What words in the cells mean:
+
+- *offer*: a join must offer a protocol that all members support, and their protocol type.  A member
+  that joins again is one of them: its own offer of before counts, too.
+- *parked*: without an answer yet; *everybody* is parked where no id is pending either.  If the
+  member is removed meanwhile, its request is answered UNKNOWN_MEMBER_ID, a join with memberId "".
+  If a new process takes its instance over, FENCED_INSTANCE_ID with the old id.
+- *elect*: the leader stays, if its join is parked; else some member whose join is parked leads.
+  *vote*: each member votes for the first of its protocols that all support; most votes win.
+- *R* of a group is the largest rebalance timeout of its members as the wait begins.  A join of
+  version 0 names none: its session timeout stands for it.
+- *initial delay is extendable*: since the delay began, or was extended, a new member came, and some
+  of R is left; *used up*: one of these is not so.
 """
 
 _STATES_TITLE = f"""\

@@ -7,7 +7,7 @@ first process of instance "A"; a name in small letters is a dynamic member.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from fencepost.conformance.execution.answer_diff import (
@@ -26,10 +26,18 @@ from fencepost.model.revision import Revision
 from fencepost.model.table.table import Rule
 from fencepost.properties.oracle.fingerprint import broken_rule
 from fencepost.properties.oracle.verdict import Allowed, Verdict, Violation, Wait, Wrong, nearest
-from fencepost.traces.text.step_lines import StepInput, step_lines, texts
-from fencepost.traces.text.words import answer_words, with_names
+from fencepost.traces.text.step_lines import Line, StepInput, show_wrong_field, step_lines, texts
+from fencepost.traces.text.words import WrongField, answer_words, with_names, wrong_field
 
-__all__ = ["Explanation", "explain", "explained", "sentence", "signature", "steps_of"]
+__all__ = [
+    "Explanation",
+    "expected_answers",
+    "explain",
+    "explained",
+    "sentence",
+    "signature",
+    "steps_of",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +70,9 @@ def explain(verdict: Verdict | None, recording: Recording, revision: Revision) -
     violation = verdict.violation if verdict is not None else None
     if violation is not None:
         rule = broken_rule(violation, revision)
-        number = next((line.number for line in lines if line.asks == violation.request_id), 0)
-        said_so = _sentence(violation, recording, names, rule, number)
+        if (differs := _wrong_field(violation, names)) is not None:
+            show_wrong_field(lines, violation.request_id, differs)
+        said_so = _sentence(violation, recording, names, rule, _place(lines, violation))
         wrong = violation.request_id
     else:
         rule, said_so, wrong = None, _undecided(verdict, recording), ""
@@ -75,9 +84,21 @@ def sentence(verdict: Verdict | None, recording: Recording, revision: Revision) 
     return explain(verdict, recording, revision).sentence
 
 
-def steps_of(recording: Recording) -> tuple[str, ...]:
-    """What was sent and answered, a numbered line each."""
-    return tuple(texts(step_lines(_told_from(recording, names_of(recording)))))
+def steps_of(recording: Recording, wrong: str = "", known: str = "") -> tuple[str, ...]:
+    """What was sent and answered, a numbered line each.
+
+    `wrong`: the request whose answer is wrong; `known`: one whose answer is wrong, as is known.
+    """
+    return tuple(texts(step_lines(_told_from(recording, names_of(recording))), wrong, known))
+
+
+def _place(lines: Sequence[Line], violation: Violation) -> str:
+    """The step of a request, and that of its answer where it is another."""
+    asked = next((line.number for line in lines if line.asks == violation.request_id), 0)
+    answered = next((line.number for line in lines if line.answers == violation.request_id), asked)
+    if not asked:
+        return ""
+    return f" (step {asked})" if asked == answered else f" (step {asked}, answered in {answered})"
 
 
 def _told_from(recording: Recording, names: Mapping[str, str]) -> StepInput:
@@ -97,14 +118,13 @@ def _sentence(
     recording: Recording,
     names: Mapping[str, str],
     rule: Rule | None,
-    number: int,
+    place: str,
 ) -> str:
     request = request_of(recording, violation.request_id)
     if request is None:
         return with_names(violation.detail, names)
     who = recording.senders.get(violation.request_id, request.connection)
-    at = f" (step {number})" if number else ""
-    subject = f"{who}'s {request.api} v{request.version}{at}"
+    subject = f"{who}'s {request.api} v{request.version}{place}"
     why = _why(rule, violation)
     sent_ms = _sent_ms(recording, request.id)
     should = _should(violation, request, names, sent_ms)
@@ -126,26 +146,69 @@ def _why(rule: Rule | None, violation: Violation) -> str:
     if rule is None:
         return ""
     because = f": {rule.because}" if rule.because else ""
-    return f"{because} (rule {rule.id}, {violation.level.value})"
+    level = rule.level.value
+    if violation.level is not rule.level:
+        level += f"; such a failure is {violation.level.value}"
+    return f"{because} (rule {rule.id}, {level})"
 
 
 def _should(violation: Violation, request: Send, names: Mapping[str, str], sent_ms: int) -> str:
     if violation.wrong is Wrong.DEVIATION:
-        _, _, want = deviation(violation.detail, names).rpartition(" instead of ")
-        name = violation.detail.partition(" ")[0]
-        if name == "bytes":
+        differs = _wrong_field(violation, names)
+        if differs is None:
             return "been answered in the bytes that its version has"
-        return f"been answered with {name} {want}"
+        return f"been answered with {differs.field} {differs.want}"
     chosen = nearest(violation.allowed)
     if violation.wrong is Wrong.EARLY or (violation.wrong is Wrong.CLOSED and chosen is None):
         return f"waited for its answer{_until(violation.wait, sent_ms)}"
     if chosen is None:
         return "been answered in the shape that its version has"
-    others = [a for a in violation.allowed if a.body != chosen.body]
-    words = [answer_words(request.api, chosen.body, names)]
-    words += [answer_words(request.api, a.body, names) for a in others]
-    several = "; or ".join(dict.fromkeys(words[:3]))
+    several = "; or ".join(_right_answers(violation, request, names)[:3])
     return f"been answered {several}{_by(violation, chosen, sent_ms)}"
+
+
+def expected_answers(verdict: Verdict | None, recording: Recording | None) -> list[str]:
+    """What would have been right, in words, the nearest first; [] where nothing was wrong.
+
+    Of an answer that is wrong in one field this is the field with its value; of one that came too
+    early `no answer yet`.
+    """
+    violation = None if verdict is None else verdict.violation
+    request = (
+        None
+        if violation is None or recording is None
+        else request_of(recording, violation.request_id)
+    )
+    if violation is None or recording is None or request is None:
+        return []
+    names = names_of(recording)
+    match violation.wrong:
+        case Wrong.DEVIATION:
+            differs = _wrong_field(violation, names)
+            right = (
+                "the bytes of its version" if differs is None else f"{differs.field} {differs.want}"
+            )
+            return [right]
+        case Wrong.EARLY:
+            return ["no answer yet"]
+        case Wrong.CLOSED if not violation.allowed:
+            return ["no answer yet"]
+        case _:
+            return _right_answers(violation, request, names) or ["the form of its version"]
+
+
+def _wrong_field(violation: Violation, names: Mapping[str, str]) -> WrongField | None:
+    """The one field that is wrong, if nothing else of the answer is."""
+    if violation.wrong is not Wrong.DEVIATION:
+        return None
+    return wrong_field(violation.detail, names)
+
+
+def _right_answers(violation: Violation, request: Send, names: Mapping[str, str]) -> list[str]:
+    chosen = nearest(violation.allowed)
+    bodies = [] if chosen is None else [chosen.body]
+    bodies += [a.body for a in violation.allowed if a.body not in bodies]
+    return list(dict.fromkeys(answer_words(request.api, body, names) for body in bodies))
 
 
 def _until(wait: Wait | None, sent_ms: int) -> str:
@@ -197,7 +260,11 @@ def _came(
         case Wrong.DEVIATION:
             body = body_of(recording, request.id)
             got = answer_words(request.api, body, names)
-            return f"it was answered {got} ({deviation(violation.detail, names)})"
+            differs = _wrong_field(violation, names)
+            said = deviation(violation.detail, names)
+            if differs is not None:
+                said = f"{differs.field} {differs.got} instead of {differs.want}"
+            return f"it was answered {got} ({said})"
 
 
 def _afterwards(recording: Recording, request: Send, names: Mapping[str, str]) -> str:

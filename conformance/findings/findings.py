@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 
 from fencepost.conformance.certify.certify import OpenTarget
 from fencepost.conformance.certify.replay import sound_trace
-from fencepost.conformance.execution.explain import explained, sentence
+from fencepost.conformance.execution.explain import sentence, steps_of
 from fencepost.conformance.execution.outcome import CaseResult
 from fencepost.conformance.findings.confirm import CONFIRMATIONS, Examination
 from fencepost.conformance.plans.order import steps_digest, weight
@@ -63,8 +63,14 @@ class Finding:
 
     def steps(self, revision: Revision) -> tuple[str, ...]:
         """What was sent and answered, a numbered line each, for the revision that judged."""
-        on_finding = explained(self.result, revision)
-        return () if on_finding is None else on_finding.steps
+        recording, first = self.result.recording, self.result.violation
+        if recording is None:
+            return ()
+        wrong = known = "" if first is None else first.request_id
+        if first is not None and (found := self.result.attribution(revision)).behind:
+            own = found.verdict.violation
+            wrong = wrong if own is None else own.request_id
+        return steps_of(recording, wrong, known)
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,24 +219,30 @@ def _named(
 
 
 def _message(result: CaseResult, revision: Revision) -> str:
-    """The sentence of a failure; of one behind known departures, what these leave."""
+    """The sentence of a failure; then, of one behind known departures, what these leave."""
     if result.recording is None or result.violation is None:
         return result.message
     found = result.attribution(revision)
     if not found.behind:
         return result.message
+    known = result.message.partition(" Source: ")[0].rstrip(".")
     said = sentence(found.verdict, result.recording, revision)
-    return f"{said} Before that the plan meets {found.behind}, which is known."
+    return f"{known}; that is {found.behind}, which is known. Behind it {said}"
 
 
 def under(result: CaseResult, case: Case) -> CaseResult:
     """The result, as one of this case, whose steps are the same."""
     recording = result.recording
-    if recording is not None:
-        recording = replace(recording, case=case)
-    return replace(result, case=case, recording=recording)
+    if recording is None:
+        return replace(result, case=case)
+    moved = replace(recording, case=case)
+    moved.attribution = recording.attribution
+    return replace(result, case=case, recording=moved)
 
 
 def trace_of_finding(finding: Finding, suite: OpenTarget, *, seed: int) -> TraceFile | None:
     """The trace of a finding, for `fencepost replay`; None where the target itself failed."""
-    return sound_trace(finding.result, suite.revision, suite.provenance(), seed=seed)
+    trace = sound_trace(finding.result, suite.revision, suite.provenance(), seed=seed)
+    if trace is None or trace.verdict.outcome != "violated":
+        return trace
+    return replace(trace, verdict=replace(trace.verdict, message=finding.sentence))

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from fencepost.conformance.certify.certify import OpenTarget, Options, opened
 from fencepost.conformance.execution.coverage import unreachable
@@ -26,7 +26,7 @@ from fencepost.conformance.findings.findings import (
 )
 from fencepost.conformance.fuzz.jobs import other_jobs
 from fencepost.conformance.fuzz.progress import LEVEL, FuzzOptions, FuzzProgress
-from fencepost.conformance.fuzz.tally import Tally
+from fencepost.conformance.fuzz.tally import Budget, Tally
 from fencepost.conformance.plans.plan import Case
 from fencepost.conformance.runtime.errors import TargetUnavailableError
 from fencepost.conformance.targets.target import Provenance, Target
@@ -49,8 +49,8 @@ class FuzzResult:
 
     `known`: how often known failures were seen, by their reason; `listed`: findings that are known,
     one for each reason, with the reason; `unreachable`: rules
-    that can't be reached on this target, with the reason; `traces`: of each finding; `gave_up`: why
-    the search ended early, or ""; `stopped`: the user stopped it.
+    that can't be reached on this target, with the reason; `traces`: of each finding; `budget`: what
+    was asked for; `gave_up`: why the search ended early, or ""; `stopped`: the user stopped it.
     """
 
     provenance: Provenance
@@ -63,8 +63,24 @@ class FuzzResult:
     listed: Sequence[tuple[str, Finding]]
     unreachable: Mapping[str, str]
     traces: Mapping[str, TraceFile]
+    budget: Budget = field(default_factory=Budget)
     gave_up: str = ""
     stopped: bool = False
+
+    @property
+    def ended(self) -> str:
+        """What ended the search."""
+        requests, seconds = self.budget.requests, self.budget.seconds
+        if self.gave_up or self.stopped:
+            return self.gave_up or "stopped early"
+        if seconds is not None and self.tally.seconds >= seconds:
+            return f"the time was over ({seconds / 60:g} min)"
+        if requests is None or self.tally.requests >= requests:
+            return "all requests that were asked for were sent"
+        return (
+            f"plans of {requests:,} requests were run; the rest was not sent, since a plan ends "
+            "where it fails or can't go on"
+        )
 
     @property
     def never(self) -> tuple[str, ...]:
@@ -163,6 +179,7 @@ async def _session(
             options.revision, suite.hello, [config for _, config in context.configs]
         ),
         traces={},
+        budget=options.budget,
         gave_up=f"It died {died} times." if died >= _DEATHS else "",
         stopped=options.stop.asked,
     )

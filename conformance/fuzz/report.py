@@ -51,6 +51,7 @@ def fuzz_json(fuzzed: FuzzResult) -> dict[str, Any]:
         "died": tally.died,
         "gave_up": fuzzed.gave_up,
         "stopped": fuzzed.stopped,
+        "ended": fuzzed.ended,
         "settings": dict(sorted(tally.settings.items())),
         "events": dict(sorted(tally.events.items())),
         "sent": dict(sorted(tally.words.items())),
@@ -225,8 +226,10 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def verdict_lines(fuzzed: FuzzResult) -> Iterator[str]:
-    """The last lines: the verdict."""
+    """The last lines: what ended the search, and the verdict."""
     yield ""
+    if not (fuzzed.gave_up or fuzzed.stopped):  # else it was said above
+        yield f"ended: {fuzzed.ended}"
     yield _verdict(fuzzed)
 
 

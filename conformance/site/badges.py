@@ -7,6 +7,7 @@ from html import escape
 
 _COLOURS = {
     "holds": "#1a7f37",
+    "partly": "#5f7117",
     "known-failure": "#8a5a00",
     "violated": "#b3231b",
     "unknown": "#57606a",

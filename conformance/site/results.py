@@ -12,9 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
-from typing import Any, Literal
-
-import msgspec
+from typing import Any
 
 from fencepost.conformance.targets.brokers.kafka_version import (
     KafkaVersionError,
@@ -22,12 +20,10 @@ from fencepost.conformance.targets.brokers.kafka_version import (
 )
 from fencepost.model.revision import Revision
 from fencepost.properties.mutants.catalogue import find_revision
-from fencepost.traces.files.bad_input import BadInputError
-from fencepost.traces.files.bounded import read_json
+from fencepost.traces.files.certificate_file import CertificateFileError, read_certificate_file
 from fencepost.traces.page.certificate_data import (
     CaseRow,
     CertificateView,
-    is_certificate,
     read_certificate,
 )
 from fencepost.traces.text.words import plural
@@ -95,51 +91,25 @@ class Result:
         said += [f"{counts['unknown']} unknown"] if counts["unknown"] else []
         return "; ".join([f"passes {counts['pass']} of {counts.total()}", *said])
 
+    def badge(self) -> tuple[str, str]:
+        """What a badge says, e.g. `holds; passes 65 of 377; 312 unsupported`, and its tone.
 
-class _Case(msgspec.Struct):
-    """What the site needs of a case."""
-
-    id: str
-    outcome: Literal[
-        "pass", "fail", "known-failure", "stale-known-failure", "unsupported", "unknown", "skipped"
-    ]
-    level: Literal["MUST", "SHOULD", "MAY"] | None = None
-    message: str = ""
-    why: str = ""
-    trace: str | None = None
-    rules: list[str] = []
-    notes: list[str] = []
-
-
-class _Rules(msgspec.Struct):
-    missed: list[str]
-    unreachable: dict[str, str]
-    covered: list[str] | None = None
-
-
-class _Certificate(msgspec.Struct):
-    """What the site needs of a certificate, of either kind."""
-
-    target: str
-    implementation: str
-    version: str
-    revision: str
-    verdict: Literal["holds", "violated", "unknown"]
-    rules: _Rules
-    cases: list[_Case]
-    summary: str = ""
-
-
-class CertificateError(BadInputError):
-    """A file holds no certificate that the site can show; `str()` names it and the remedy."""
+        The tone is `partly` where it holds, but some cases were not tested.
+        """
+        counts, tone = self.counts(), self.tone()
+        verdict = [] if tone == "known-failure" else [self.view.verdict]
+        rest = [f"{counts[word]} {word}" for word in ("unsupported", "skipped") if counts[word]]
+        rest += [note for note in self.document.get("left_out", ()) if note.endswith("not chosen")]
+        said = "; ".join([*verdict, self.summary(), *rest])
+        return said, "partly" if tone == "holds" and rest else tone
 
 
 def read_results(paths: Sequence[Path]) -> list[Result]:
     """Read certificates: files, folders of `certify --report`, or folders of certificates.
 
-    Raises CertificateError, DocumentError.
+    Raises CertificateFileError.
     """
-    held = [(path, _document(path)) for path in _files(paths)]
+    held = [(path, read_certificate_file(path)) for path in _files(paths)]
     targets = Counter(document["target"] for _, document in held)
     found = [
         _result(path, document, shared=targets[document["target"]] > 1) for path, document in held
@@ -147,7 +117,7 @@ def read_results(paths: Sequence[Path]) -> list[Result]:
     seen: dict[str, Path] = {}
     for (path, _), result in zip(held, found, strict=True):
         if result.slug in seen:
-            raise CertificateError(
+            raise CertificateFileError(
                 f"{path}: {seen[result.slug]} is a certificate of {result.name} "
                 f"{result.view.made}, too; give one of them"
             )
@@ -164,32 +134,10 @@ def _files(paths: Iterable[Path]) -> Iterable[Path]:
         elif inner := sorted(path.glob("*.json")):
             yield from inner
         else:
-            raise CertificateError(
+            raise CertificateFileError(
                 f"{path}: holds no {_FILE} and no other JSON file; name a folder of "
                 "`fencepost certify --report`, or of certificates"
             )
-
-
-def _document(path: Path) -> dict[str, Any]:
-    """Read a file; what the site needs of it is there and has the right form."""
-    document = read_json(path)
-    if not is_certificate(document):
-        raise CertificateError(
-            f"{path}: is no certificate; `fencepost certify TARGET --report DIR` writes one"
-        )
-    cases = document.get("cases")
-    if isinstance(cases, Mapping):
-        rows = [{**row, "id": i} if isinstance(row, Mapping) else row for i, row in cases.items()]
-    else:
-        rows = cases
-    try:
-        msgspec.convert({**document, "cases": rows}, _Certificate)
-        find_revision(document["revision"])
-    except msgspec.ValidationError as error:
-        raise CertificateError(f"{path}: is no certificate: {error}") from None
-    except KeyError as error:
-        raise CertificateError(f"{path}: $.revision: {error.args[0]}") from None
-    return dict(document)
 
 
 def _result(path: Path, document: Mapping[str, Any], *, shared: bool) -> Result:

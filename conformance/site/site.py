@@ -30,7 +30,7 @@ _COMMON = {"signs": SIGNS, "outcomes": OUTCOMES, "slug": slug, "split_reason": s
 def write_site(certificates: Sequence[Path], folder: Path) -> list[Result]:
     """Write the site of these certificates into a folder; return them as it shows them.
 
-    Raises CertificateError, DocumentError, TraceFileError, ReportError.
+    Raises CertificateFileError, TraceFileError, ReportError.
     """
     results = read_results(certificates)
     write_texts(dict(pages(results)), folder, "--report")
@@ -60,8 +60,9 @@ def pages(results: Sequence[Result]) -> Iterator[tuple[str, str]]:
         yield _of_pair(pair)
     for result in results:
         name = f"badges/{result.slug}"
-        yield f"{name}.svg", svg(result.summary(), result.tone())
-        yield f"{name}.json", endpoint_json(result.summary(), result.tone())
+        said, tone = result.badge()
+        yield f"{name}.svg", svg(said, tone)
+        yield f"{name}.json", endpoint_json(said, tone)
     yield from traces.values()
 
 

@@ -17,7 +17,7 @@ from types import ModuleType
 
 from fencepost.model.revision import Revision
 from fencepost.model.revisions.near import did_you_mean, nearest
-from fencepost.model.revisions.revisions import add_own
+from fencepost.model.revisions.revisions import add_own, is_in_a_file
 from fencepost.model.revisions.soundness import revision_faults
 from fencepost.model.table.table import TableError, UnknownNameError
 from fencepost.properties.claims.registry import PROPERTIES
@@ -25,7 +25,6 @@ from fencepost.properties.logic.property import Property
 from fencepost.traces.files.bad_input import BadInputError
 from fencepost.traces.files.bounded import FILE_LIMIT
 
-_IN_A_FILE = ".py:"
 _MODEL = "model:"
 _COMMAND = "exec:"
 _OWN_PROPERTIES: dict[str, tuple[Property, ...]] = {}
@@ -41,7 +40,7 @@ def load_named(name: str) -> None:
 
     From then on it is found under that name in this process.  Raises OwnRevisionError.
     """
-    if _IN_A_FILE in name and not name.startswith(_COMMAND):
+    if is_in_a_file(name) and not name.startswith(_COMMAND):
         load_revision(name.removeprefix(_MODEL))
 
 
@@ -75,7 +74,7 @@ def told_where_it_stops(reference: str) -> Iterator[None]:
     try:
         yield
     except (TableError, AssertionError) as error:
-        if _IN_A_FILE not in reference:
+        if not is_in_a_file(reference):
             raise
         why = str(error).partition("\n")[0] or "a step can't be done"
         raise OwnRevisionError(

@@ -47,7 +47,8 @@ class TargetOptions:
     not report, or of one that is started here.  `properties`: other settings of one that is started
     here.  `jobs`: processes for `exec:`.  `logs`: a folder for the logs of what is started.
     `security`: TLS and SASL for a broker at an address.  `request_log`: an absolute path, to which
-    a Kafka that is started here appends each request that it answers.
+    a Kafka that is started here appends each request that it answers.  `grace_s`: what each command
+    of an adapter may take, in s, beside the time that it lets pass; None: the usual.
     """
 
     remote: bool = False
@@ -57,6 +58,7 @@ class TargetOptions:
     logs: Path | None = None
     security: Security = PLAINTEXT
     request_log: Path | None = None
+    grace_s: float | None = None
 
     def broker_properties(self) -> dict[str, str]:
         """All settings for a broker that is started here, as its configuration has them."""
@@ -117,9 +119,9 @@ def find_target(name: str, options: TargetOptions) -> Target:
 
             return TansuTarget(logs=options.logs, capacity=SIDE_BY_SIDE)
         case "exec", True if rest.strip():
-            from fencepost.conformance.targets.stdio.stdio import ExecTarget
+            from fencepost.conformance.targets.stdio.stdio import GRACE_S, ExecTarget
 
-            return ExecTarget(rest, jobs=options.jobs)
+            return ExecTarget(rest, jobs=options.jobs, grace_s=options.grace_s or GRACE_S)
         case _:
             meant = _meant(name)
             near = f" (did you mean {meant}?)" if meant else ""

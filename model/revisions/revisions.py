@@ -104,11 +104,16 @@ def shipped_base(revision: Revision) -> Revision:
     return find(next(name for name in names if _listed(name) in NAMES))
 
 
+def is_in_a_file(name: str) -> bool:
+    """Return whether this names a revision in a file, `FILE.py:NAME`."""
+    return ".py:" in name
+
+
 @cache
 def _shipped(name: str) -> Revision:
     if name in _NAMED:
         return _NAMED[name]
-    if ".py:" in name:
+    if is_in_a_file(name):
         raise KeyError(
             f"the revision {name!r} is in a file that was not loaded: what only names it doesn't "
             f"run it; run it yourself with --revision {name}"

@@ -21,9 +21,11 @@ from dataclasses import dataclass
 from fencepost.model.coordinator import Config
 from fencepost.model.history import Answered, Event
 from fencepost.model.revision import Revision
+from fencepost.model.table.table import Level
 from fencepost.properties.mutants.departure import Departure, departed
 from fencepost.properties.mutants.departures import DEPARTURES, families
 from fencepost.properties.mutants.footprint import Footprint
+from fencepost.properties.oracle.candidate import Candidate
 from fencepost.properties.oracle.oracle import Oracle
 from fencepost.properties.oracle.verdict import Verdict, Wrong
 
@@ -47,11 +49,15 @@ class Attribution:
 
 @dataclass(frozen=True, slots=True)
 class _Followed:
-    """How far a revision explains a history: up to this event, with this verdict."""
+    """How far a revision explains a history: up to this event, with this verdict.
+
+    `tolerated`: the requests before it whose answers differ in a field.
+    """
 
     together: tuple[Departure, ...]
     reach: int
     verdict: Verdict
+    tolerated: frozenset[str]
 
     @property
     def names(self) -> str:
@@ -101,10 +107,13 @@ def attributed(
         verdict = oracle.verdict()
         if verdict.violation is not None and verdict.violation.wrong is Wrong.DEVIATION:
             reach = _answered_at(history, verdict.violation.request_id, reach)
-        return _Followed(together, reach, verdict)
+        best = min(oracle.explanations(), key=Candidate.strain)
+        tolerated = frozenset(r for r, d in best.deviations if d.level is not Level.MAY)
+        return _Followed(together, reach, verdict, tolerated)
 
     plain = followed(())
-    if plain.verdict.violation is None:
+    first = plain.verdict.violation
+    if first is None:
         return Attribution("", "", plain.verdict)
     alone = {name: departed(base, (departure,)) for name, departure in DEPARTURES.items()}
     idle = set(footprint.untouched(alone, config))
@@ -121,7 +130,13 @@ def attributed(
         if one.holds:
             least = _needed(one, followed)
             return Attribution(least.names, "", least.verdict)
-    known = (f for f in (*ones, *several) if f.verdict.violation is not None)
+    # A departure that makes another answer wrong hides a wrong field before it, but explains none.
+    hidden = first.request_id if first.wrong is Wrong.DEVIATION else ""
+    known = (
+        f
+        for f in (*ones, *several)
+        if f.verdict.violation is not None and hidden not in f.tolerated
+    )
     best = max(known, key=lambda f: f.reach, default=plain)
     if best.reach <= plain.reach:
         return Attribution("", "", plain.verdict)

@@ -25,10 +25,11 @@ from fencepost.model.revision import Revision
 from fencepost.properties.mutants import catalogue
 from fencepost.properties.mutants.departure import coordinator_of
 from fencepost.properties.oracle import oracle
-from fencepost.properties.oracle.verdict import Verdict
+from fencepost.properties.oracle.verdict import Verdict, Wrong
 from fencepost.traces.files.bad_input import BadInputError
 from fencepost.traces.files.bounded import DocumentError, read_json
 from fencepost.traces.files.schema import schema_error
+from fencepost.traces.text.words import WrongField, wrong_field
 
 FORMAT = "fencepost-trace"
 VERSION = 1
@@ -187,6 +188,18 @@ class TraceFile:
         for event in self.events:
             judge.observe(event)
         return judge.verdict()
+
+    def wrong_field(self) -> WrongField | None:
+        """Return the one field of the wrong answer that is wrong, if nothing else of it is.
+
+        Raises as `judge`.
+        """
+        if self.verdict.wrong != Wrong.DEVIATION.name:
+            return None
+        if self.verdict.expected:
+            return wrong_field(self.verdict.expected[0].difference, self.names)
+        violation = self.judge().violation  # no rule is named, so nothing is recorded of it
+        return None if violation is None else wrong_field(violation.detail, self.names)
 
     def oracle(self, *, limit: int = 20_000, revision: Revision | None = None) -> oracle.Oracle:
         """Make the oracle for this trace, before its first event.  Raises as `judge`."""

@@ -13,6 +13,7 @@ from fencepost.model.coordinator import Send
 from fencepost.model.history import Answered, Disconnected, Event, Handled, Passed, Restarted, Sent
 from fencepost.model.state.group import SESSION, Group
 from fencepost.model.table.errors import Error
+from fencepost.properties.oracle.verdict import Wrong
 from fencepost.traces.files.model_states import ModelState, model_states
 from fencepost.traces.files.trace_file import TraceFile
 from fencepost.traces.text.step_lines import StepInput, step_lines
@@ -147,10 +148,20 @@ class _Diagram:
         over = self._all()
         if request is not None:
             over = f"{_COORDINATOR},{self._ids[self._who[request.id]]}"
-            wanted = [answer_words(request.api, e.body, self._names) for e in verdict.expected[:1]]
-            told += f"\nexpected {wanted[0]}" if wanted else "\nexpected: to wait"
+            told += f"\nexpected {self._expected(request)}"
         yield f"    Note over {over}: {_escaped(told)}"
         yield "end"
+
+    def _expected(self, request: Send) -> str:
+        """Return the right answer, or the right value of the one field that is wrong."""
+        verdict = self._trace.verdict
+        if (differs := self._trace.wrong_field()) is not None:
+            return f"{differs.field} {differs.want}, not {differs.got}"
+        body = next((e.body for e in verdict.expected if e.body is not None), None)
+        if body is not None:
+            return answer_words(request.api, body, self._names)
+        is_form = verdict.wrong in {Wrong.DEVIATION.name, Wrong.SHAPE.name}
+        return "the form that its version has" if is_form else "to wait"
 
     # What the model knows.
 

@@ -22,7 +22,13 @@ from fencepost.model.table.errors import Error
 from fencepost.traces.files.model_states import ModelState, model_states
 from fencepost.traces.files.trace_file import TraceFile, TraceFileError
 from fencepost.traces.forms.pytest_literals import Literals, snake
-from fencepost.traces.text.words import answer_words, one_line, request_words, with_names
+from fencepost.traces.text.words import (
+    DEVIATES,
+    answer_words,
+    one_line,
+    request_words,
+    with_names,
+)
 
 _PRELUDE = Path(__file__).with_name("pytest_prelude.py")
 _SLACK_MS = 300
@@ -32,7 +38,6 @@ _LATE_S = 0.5
 """Where the recorded fault is that no answer came, the right one may be so late at most."""
 _NOTEWORTHY_MS = 500
 _NO_WORD = re.compile(r"[^a-z0-9]+")
-_DEVIATES = re.compile(r"(?P<place>[\w.\[\]]+) (?P<got>.*) instead of (?P<want>.*)", re.DOTALL)
 
 
 def to_pytest(trace: TraceFile) -> str:
@@ -236,14 +241,14 @@ def _next_deadline(state: ModelState, at_ms: int) -> int | None:
 
 def _mended(body: Mapping[str, Any], difference: str) -> dict[str, Any] | None:
     """Return the answer with the field set right that deviates; None if that can't be told."""
-    found = _DEVIATES.fullmatch(difference)
-    if found is None or found["place"] not in body:
+    found = DEVIATES.fullmatch(difference)
+    if found is None or found["field"] not in body:
         return None
-    if found["place"].endswith("errorCode"):
+    if found["field"].endswith("errorCode"):
         want: Any = next((e.value for e in Error if e.name == found["want"]), None)
     else:
         try:
             want = ast.literal_eval(found["want"])
         except (ValueError, SyntaxError):
             return None
-    return {**body, found["place"]: want}
+    return {**body, found["field"]: want}

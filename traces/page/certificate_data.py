@@ -15,7 +15,6 @@ from fencepost.model.revision import Revision
 from fencepost.model.table.table import LEVELS, Level
 from fencepost.traces.text.words import plural
 
-FORMAT = "fencepost-certificate"
 OUTCOMES = (
     "pass",
     "fail",
@@ -35,7 +34,6 @@ SIGNS = {
     "unknown": "?",
     "skipped": "»",
 }
-_KEPT = {"target", "revision", "verdict", "rules", "cases"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,13 +106,6 @@ class CertificateView:
         """Return the cases about a rule, those that did not pass first."""
         own = [case for case in self.cases if case.rule == rule]
         return sorted(own, key=lambda case: (case.outcome == "pass", OUTCOMES.index(case.outcome)))
-
-
-def is_certificate(document: Any) -> bool:
-    """Return whether a JSON document is a certificate, of either kind."""
-    return isinstance(document, dict) and (
-        document.get("format") == FORMAT or document.keys() >= _KEPT
-    )
 
 
 def read_certificate(document: Mapping[str, Any], revision: Revision) -> CertificateView:

@@ -1,6 +1,6 @@
-"""Make the page of a search: what it found, each finding with its trace.
+"""Make the page of a search, or of a comparison: what was found, each finding with its trace.
 
-New findings, intermittent ones and known ones are in sections of their own.
+Findings of each kind, such as new, intermittent and known ones, are in a section of their own.
 """
 
 from __future__ import annotations
@@ -39,13 +39,20 @@ def findings_page(
     facts: Sequence[tuple[str, str]],
     groups: Sequence[FindingSection],
     traces: Mapping[str, ShownTrace],
+    *,
+    kind: str = "findings",
 ) -> str:
-    """Make the page.  `outcome`: of all, `holds`, `violated` or `unknown`; `traces`: by name."""
+    """Make the page.
+
+    `outcome`: of all, `holds`, `excused`, `violated` or `unknown`; `traces`: by name; `kind`: what
+    the page shows, in a word.
+    """
     return page_with_traces(
         "findings.html",
         heading,
         traces,
+        kind=kind,
         outcome=outcome,
-        facts=facts,
+        facts=[(name, value) for name, value in facts if value],
         groups=[group for group in groups if group.findings],
     )

@@ -20,7 +20,12 @@ from fencepost.properties.oracle.provenance import Happened
 from fencepost.properties.oracle.witness import ExplainedRun, run_beside
 from fencepost.traces.files.trace_file import TraceFile
 from fencepost.traces.page.decisions import logged_tables
-from fencepost.traces.text.step_lines import Line, StepInput, step_lines
+from fencepost.traces.text.step_lines import (
+    Line,
+    StepInput,
+    show_wrong_field,
+    step_lines,
+)
 from fencepost.traces.text.words import Body
 
 Decision = tuple[Table, Point, Rule]
@@ -73,6 +78,8 @@ class TraceWithModel:
 def match_model(trace: TraceFile, revision: Revision) -> TraceWithModel:
     """Judge a trace by a revision and match the model's run with its steps."""
     lines = tuple(step_lines(StepInput(trace.events, trace.senders, trace.names, trace.clock)))
+    if (differs := trace.wrong_field()) is not None:
+        show_wrong_field(lines, trace.verdict.request, differs)
     run = run_beside(revision, trace.config, trace.events, lag_ms=trace.lag_ms)
     requests = {e.request.id: e.request for e in trace.events if isinstance(e, Sent)}
     asked = {line.asks: index for index, line in enumerate(lines) if line.asks}

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from fencepost.model.coordinator import Send
 from fencepost.model.history import Answered, Disconnected, Event, Handled, Passed, Restarted, Sent
-from fencepost.traces.text.words import answer_words, request_words
+from fencepost.traces.text.words import WrongField, answer_words, request_words
 
 _NOTEWORTHY_MS = 500
 """On a real clock, shorter pauses are not shown."""
@@ -59,8 +59,21 @@ def step_lines(told: StepInput) -> list[Line]:
     return lines
 
 
-def texts(lines: Sequence[Line], wrong: str | None = None) -> Iterator[str]:
-    """Yield the steps as text; `wrong`: the request whose answer is wrong or missing."""
+def show_wrong_field(lines: Sequence[Line], request_id: str | None, wrong: WrongField) -> None:
+    """Add the field that is wrong to the words of the answer, unless they have it: an error."""
+    if wrong.field.endswith("rrorCode"):
+        return
+    for line in lines:
+        if line.fate and request_id == line.answers:
+            line.fate += f", {wrong.field} {wrong.got}"
+
+
+def texts(lines: Sequence[Line], wrong: str | None = None, known: str = "") -> Iterator[str]:
+    """Yield the steps as text.
+
+    `wrong`: the request whose answer is wrong or missing; `known`: one before it that is, too, as
+    is known.
+    """
     places = {line.asks: line.number for line in lines if line.asks}
     answered = {line.asks for line in lines if line.asks and line.fate}
     answered |= {line.answers for line in lines}
@@ -75,7 +88,11 @@ def texts(lines: Sequence[Line], wrong: str | None = None) -> Iterator[str]:
             text += " → no answer" if line.asks == wrong else " → still waits"
         elif line.asks:
             text += " → waits"
-        yield f"{line.number}. {text}" + ("   ← wrong" if is_wrong(line, wrong, answered) else "")
+        if is_wrong(line, wrong, answered):
+            text += "   ← wrong"
+        elif is_wrong(line, known, answered):
+            text += "   ← wrong, known"
+        yield f"{line.number}. {text}"
 
 
 def is_wrong(line: Line, wrong: str | None, answered: set[str]) -> bool:

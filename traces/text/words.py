@@ -6,12 +6,15 @@ never varies (timeouts, host) are left out.
 
 from __future__ import annotations
 
+import ast
 import base64
 import binascii
+import json
 import re
+import struct
 from collections.abc import Iterator, Mapping
 from itertools import zip_longest
-from typing import Any
+from typing import Any, NamedTuple
 
 from fencepost.model.table.errors import error_name
 
@@ -22,7 +25,25 @@ NEW_ID = "a new id"
 CLOSED = "connection closed"
 _MADE_UP = re.compile(r"(?:\x00|\\x00|\\u0000)[\w-]+")
 _DEFAULT_GROUP = "g"
+_TYPE, _PROTOCOL, _TOPICS = "consumer", "range", ["t"]
+"""What members nearly always offer, so that nothing is said of it."""
+_LONGEST_SESSION_MS = 1_800_000
+"""Kafka's default of group.max.session.timeout.ms."""
+_MOST_TOPICS = 8
 _LONGEST, _SHOWN = 120, 40
+
+DEVIATES = re.compile(r"(?P<field>[\w.\[\]-]+) (?P<got>.*) instead of (?P<want>.*)", re.DOTALL)
+"""How the oracle says that one field of an answer is wrong."""
+_BYTES = "bytes"
+"""The field of an answer that is right, but not in the bytes of its version."""
+
+
+class WrongField(NamedTuple):
+    """The one field of an answer that is wrong, in words: its name, what came and what was due."""
+
+    field: str
+    got: str
+    want: str
 
 
 def plural(number: int, word: str) -> str:
@@ -84,6 +105,26 @@ def with_names(text: str, names: Names) -> str:
     return re.sub(anyone, lambda found: names[found.group()], text)
 
 
+def wrong_field(difference: str, names: Names) -> WrongField | None:
+    """Describe the field that is wrong; None where a difference names none.
+
+    `difference`: in the words of the oracle, values as Python writes them.
+    """
+    found = DEVIATES.fullmatch(difference)
+    if found is None or found["field"] == _BYTES:
+        return None
+    got, want = (_literal(with_names(found[key], names)) for key in ("got", "want"))
+    return WrongField(found["field"], got, want)
+
+
+def _literal(text: str) -> str:
+    """A value that Python wrote, as JSON writes it; what is no literal stays."""
+    try:
+        return json.dumps(ast.literal_eval(text), ensure_ascii=False)
+    except (ValueError, SyntaxError, TypeError):
+        return text
+
+
 def request_words(api: str, version: int, body: Body, names: Names) -> str:
     """Describe a request, e.g. `JoinGroup v5 (member "", instance A)`."""
     said: list[str] = []
@@ -93,9 +134,7 @@ def request_words(api: str, version: int, body: Body, names: Names) -> str:
     said += _caller(body, names)
     if "assignments" in body and (rows := body["assignments"]):
         said.append("assigns to " + ", ".join(member(r.get("memberId"), names) for r in rows))
-    protocols = [str(p.get("name")) for p in body.get("protocols", ())]
-    if protocols not in ([], ["range"]):
-        said.append("protocols " + ", ".join(protocols))
+    said += _offer(body)
     said += [f"leaves: {_leaver(r, names)}" for r in body.get("members", ())]
     said += [f"{at} offset {p.get('committedOffset')}" for at, p in _partitions(body)]
     groups = [g.get("groupId") if isinstance(g, Mapping) else g for g in body.get("groups") or ()]
@@ -193,6 +232,45 @@ def _leaver(row: Body, names: Names) -> str:
     if instance is None:
         return f"member {who}"
     return f"member {who} of instance {''.join(_cut(str(instance)))}"
+
+
+def _offer(body: Body) -> list[str]:
+    """Say of a join or sync what a case may be about: what isn't as it nearly always is."""
+    said = []
+    session = body.get("sessionTimeoutMs", 0)
+    if session > _LONGEST_SESSION_MS:
+        said.append(f"session timeout {session}")
+    if body.get("protocolType", _TYPE) != _TYPE:
+        said.append(f"protocol type {quoted(body['protocolType'])}")
+    if body.get("protocolName", _PROTOCOL) != _PROTOCOL:
+        said.append(f"protocol {quoted(body['protocolName'])}")
+    if "protocols" in body:
+        offered = [_offered(row) for row in body["protocols"]]
+        if offered != [_PROTOCOL]:
+            said.append("protocols " + ", ".join(offered) if offered else "no protocols")
+    return said
+
+
+def _offered(row: Body) -> str:
+    """A protocol, with the topics that its subscription names if they are not the usual one."""
+    topics = _topics(row.get("metadata"))
+    name = str(row.get("name"))
+    return name if topics is None or topics == _TOPICS else f"{name} of {', '.join(topics)}"
+
+
+def _topics(metadata: Any) -> list[str] | None:
+    """The topics of a consumer's subscription; None where the bytes are none."""
+    try:
+        data = base64.b64decode(metadata, validate=True)
+        (count,) = struct.unpack_from(">i", data, 2)
+        topics, at = [], 6
+        for _ in range(min(count, _MOST_TOPICS)):
+            (size,) = struct.unpack_from(">h", data, at)
+            topics.append(data[at + 2 : at + 2 + size].decode())
+            at += 2 + size
+    except (binascii.Error, struct.error, TypeError, ValueError):
+        return None
+    return topics if all(topic.isprintable() for topic in topics) else None
 
 
 def _partitions(body: Body) -> list[tuple[str, Body]]:

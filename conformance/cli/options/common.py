@@ -11,6 +11,7 @@ import click
 from rich.console import Console
 
 from fencepost.conformance.targets.registry import DEFAULT_REVISION
+from fencepost.model.revisions.revisions import is_in_a_file
 
 _PLAIN_WIDTH = 160
 
@@ -27,7 +28,7 @@ class RevisionType(click.types.StringParamType):
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """Load the revision if it is in a file, and return the name as it is."""
         del param, ctx
-        if ".py:" in value:  # the loader takes a while to import
+        if is_in_a_file(value):  # the loader takes a while to import
             from fencepost.conformance.targets.own_revision import load_named  # noqa: PLC0415
 
             load_named(value)

@@ -126,6 +126,14 @@ _OPTIONS = (
     ),
     settings_option,
     click.option(
+        "--adapter-timeout",
+        "grace_s",
+        type=click.FloatRange(min=0, min_open=True),
+        metavar="SECONDS",
+        help="How long an exec: adapter may take for `hello`, and for each other command beside "
+        "the time that it lets pass [default: 10].",
+    ),
+    click.option(
         "--security-protocol",
         type=click.Choice(PROTOCOLS),
         default=PROTOCOLS[0],
@@ -151,7 +159,7 @@ _OPTIONS = (
 
 
 def target_options(command: Command) -> Command:
-    """Adds `--remote`, `--set` and the options for TLS and SASL.
+    """Adds `--remote`, `--set`, `--adapter-timeout` and the options for TLS and SASL.
 
     The command is called with `told`, a TargetOptions.
     """
@@ -161,6 +169,7 @@ def target_options(command: Command) -> Command:
         *args: Any,
         remote: bool,
         settings: GivenSettings,
+        grace_s: float | None,
         security_protocol: str,
         tls_ca: Path | None,
         tls_cert: Path | None,
@@ -175,12 +184,17 @@ def target_options(command: Command) -> Command:
         sasl = _Sasl(sasl_mechanism, sasl_username, sasl_password_file)
         security = _security(security_protocol, tls, sasl)
         if security is not PLAINTEXT:
-            _used(click.get_current_context(), security)
+            said = f"--security-protocol {security.protocol}"
+            _used(click.get_current_context(), said, "tcp:", "tcp://HOST:PORT")
+        if grace_s is not None:
+            said = f"--adapter-timeout {grace_s:g}"
+            _used(click.get_current_context(), said, "exec:", "exec:COMMAND")
         told = TargetOptions(
             remote=remote,
             settings=settings.group,
             properties=settings.other,
             security=security,
+            grace_s=grace_s,
         )
         return command(*args, told=told, **options)
 
@@ -251,11 +265,8 @@ def _user(sasl: _Sasl) -> Sasl:
     return Sasl(sasl.mechanism, sasl.username, password)
 
 
-def _used(context: click.Context, security: Security) -> None:
-    """Refuses options that no target takes.  Raises UsageError."""
+def _used(context: click.Context, said: str, start: str, form: str) -> None:
+    """Refuse an option that no target takes.  Raises UsageError."""
     arguments = [p.name for p in context.command.params if isinstance(p, click.Argument)]
-    if not any(str(context.params.get(name or "")).startswith("tcp:") for name in arguments):
-        raise click.UsageError(
-            f"--security-protocol {security.protocol} is for a target tcp://HOST:PORT; "
-            "there is none"
-        )
+    if not any(str(context.params.get(name or "")).startswith(start) for name in arguments):
+        raise click.UsageError(f"{said} is for a target {form}; there is none")

@@ -64,7 +64,8 @@ class ExecTarget:
             said = f"{self.name} answers unsupported to `hello`: {error}" if refusal else error
             raise TargetUnavailableError(
                 f"{said}\nAn adapter must answer `hello` in protocol 1 first; "
-                f"run `{self._command}` by hand to see what it does."
+                f"run `{self._command}` by hand to see what it does. "
+                "One that starts slowly can be given more time: --adapter-timeout SECONDS."
             ) from error
         self._hello = await coordinator.hello()
         self._idle.append(coordinator)

@@ -17,7 +17,7 @@ from fencepost.conformance.catalogue.cover_suite import CoverSuite, covered
 from fencepost.conformance.catalogue.registry import Entry
 from fencepost.conformance.catalogue.suites import CATALOGUE, find_suite
 from fencepost.conformance.certify.certify import Options, certify
-from fencepost.conformance.certify.known_failures import entries_from
+from fencepost.conformance.certify.known_failures import drafted_list
 from fencepost.conformance.cli.cli import main
 from fencepost.conformance.execution.outcome import CaseResult, Outcome, Overall
 from fencepost.conformance.plans.json_form import case_from_json, case_json
@@ -233,12 +233,8 @@ def test_a_violated_suite_leaves_traces_that_can_be_played_again(run: Run, tmp_p
 def test_a_failure_of_a_suite_can_be_known(run: Run, tmp_path: Path) -> None:
     target = "mutant:librdkafka-mock-never-fences"
     some = ("--suite", "pairs", "--case", "pairs/[0-3]*", "--json")
-    entries = entries_from(json.loads(run("certify", target, *some)[1]))
-    known = [
-        {**entry, "why": "it never fences", "link": "https://example.org"} for entry in entries
-    ]
+    document = drafted_list(json.loads(run("certify", target, *some)[1]), target)
     listed = tmp_path / "known.json"
-    document = {"format": "fencepost-known-failures", "version": 1, "entries": known}
     listed.write_text(json.dumps(document))
 
     assert run("certify", target, *some, "--known-failures", str(listed))[0] == 0

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import json
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import pytest
 from support.places import ROOT
 from support.runs import certificate, result_of
 
 from fencepost.conformance.certify.certificate_diff import (
-    OldCertificateError,
     diff_certificates,
-    read_old,
+    diff_page,
 )
 from fencepost.conformance.certify.report import certificate_json, write_report
+from fencepost.traces.files.certificate_file import read_certificate_file
 
 FAILS = result_of("JOIN-STATIC-EMPTY-STABLE/follower", "comment-table-1")
 PASSES = result_of("JOIN-STATIC-EMPTY-STABLE/follower")
@@ -49,7 +48,7 @@ def test_the_same_certificate_differs_in_nothing() -> None:
 
 
 def test_the_short_form_is_read_and_says_nothing_of_what_was_seen() -> None:
-    short = read_old(ROOT / "docs" / "certificates" / "kfake.json")
+    short = read_certificate_file(ROOT / "docs" / "certificates" / "kfake.json")
     again = diff_certificates(short, short)
     assert (again.fixed, again.new, again.changed) == ((), (), ())
     name = next(n for n, case in short["cases"].items() if case["outcome"] == "known-failure")
@@ -63,13 +62,20 @@ def test_the_page_names_each_case(tmp_path: Path) -> None:
     write_report(made, tmp_path, diff)
     text = (tmp_path / "diff.html").read_text("utf-8")
     assert "1 new failure" in text
+    assert re.search(r"</span> new failure</h2>", text)
+    assert "comparison" in text
+    assert made.provenance.target in text
     assert "JOIN-STATIC-EMPTY-STABLE/follower" in text
     assert "was pass; now fail" in text
 
 
-@pytest.mark.parametrize("text", ["{", "[]", json.dumps({"format": "fencepost-trace"})])
-def test_what_is_no_certificate_is_named(tmp_path: Path, text: str) -> None:
-    path = tmp_path / "old.json"
-    path.write_text(text, encoding="utf-8")
-    with pytest.raises(OldCertificateError, match=r"old\.json: .*certify --report"):
-        read_old(path)
+def test_the_page_of_two_short_ones_counts_in_the_plural_and_is_amber() -> None:
+    names = ("kafka-2.3.0", "kafka-4.3.0")
+    old, new = (
+        read_certificate_file(ROOT / "docs" / "certificates" / f"{name}.json") for name in names
+    )
+    text = diff_page(diff_certificates(old, new), new, {})
+    titles = re.findall(r"</span> ([a-z ]+)</h2>", text)
+    assert titles == ["new failures", "changed cases", "fixed cases"]
+    assert '<header class="verdict is-excused">' in text
+    assert "kafka:4.3.0 (Apache Kafka 4.3.0) under kafka-4" in text

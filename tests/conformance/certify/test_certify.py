@@ -375,7 +375,7 @@ async def test_a_clock_that_runs_lacks_what_can_not_be_set() -> None:
     assert small_one.message == "the target lacks group.max.size=2 (it is None)"
     assert "an initial delay" in patient_one.message
     reasons = certificate.coverage.unreachable
-    assert reasons["HEARTBEAT-GROUP-ABSENT"] == small_one.message
+    assert "HEARTBEAT-GROUP-ABSENT" in certificate.coverage.missed  # another group reaches it
     assert reasons["JOIN-PHASE-DELAY-EXTENDED"] == patient_one.message
 
 
@@ -392,7 +392,7 @@ async def test_a_covered_rule_is_one_that_a_passing_case_used() -> None:
     assert "HEARTBEAT-GROUP-ABSENT" in certificate.coverage.missed
     assert "JOIN-STATIC-EMPTY-NEW" in certificate.coverage.covered
     reasons = certificate.coverage.unreachable
-    assert "adapter protocol" in reasons["HEARTBEAT-COORDINATOR-LOADING"]
+    assert "nothing that is sent" in reasons["HEARTBEAT-COORDINATOR-LOADING"]
     everything = [rule.id for _, rule in KAFKA_4.rules()]
     coverage = certificate.coverage
     assert sorted([*coverage.covered, *coverage.missed, *reasons]) == sorted(everything)

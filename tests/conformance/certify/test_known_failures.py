@@ -19,7 +19,7 @@ from fencepost.conformance.certify.known_failures import (
     KnownFailure,
     KnownFailuresError,
     apply,
-    entries_from,
+    drafted_list,
     load,
     matches,
     read,
@@ -308,12 +308,15 @@ def test_a_bad_file_is_named(tmp_path: Path, data: bytes, said: str) -> None:
         read(tmp_path / "none.json")
 
 
-def test_entries_are_drafted_from_a_certificate_and_must_be_finished(tmp_path: Path) -> None:
+def test_entries_are_drafted_from_a_certificate(tmp_path: Path) -> None:
     made = certificate_json(certificate(FAILS, PASSES))
-    (draft,) = entries_from({**made, "target": "mock", "version": "2.16.1"})
+    (draft,) = drafted_list({**made, "version": "2.16.1"}, "mock")["entries"]
     finished = {**draft, "why": ENTRY["why"], "link": ENTRY["link"]}
     assert finished == {**ENTRY, "versions": ">=2.16.1,<2.16.2"}
-    with pytest.raises(KnownFailuresError, match="why"):
-        read(write(tmp_path / "draft.json", {**draft, "link": "x"}))
+    (drafted,) = apply([FAILS], read(write(tmp_path / "draft.json", draft)), KAFKA_4)
+    assert drafted.outcome is Outcome.KNOWN_FAILURE
+    assert drafted.notes[-1] == f"known failure: not explained yet: {FAILS.message}"
+    with pytest.raises(KnownFailuresError, match=r"why.*`fencepost schema known-failures` prints"):
+        read(write(tmp_path / "draft.json", {**draft, "why": ""}))
     (known,) = apply([FAILS], read(write(tmp_path / "finished.json", finished)), KAFKA_4)
     assert known.outcome is Outcome.KNOWN_FAILURE

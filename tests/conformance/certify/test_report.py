@@ -24,7 +24,12 @@ from fencepost.conformance.certify.report import (
     write_report,
 )
 from fencepost.conformance.certify.summary import spans
-from fencepost.conformance.execution.outcome import CaseResult, Certificate, Outcome
+from fencepost.conformance.execution.outcome import (
+    CaseResult,
+    Certificate,
+    CertificateCoverage,
+    Outcome,
+)
 from fencepost.conformance.plans.json_form import case_from_json
 from fencepost.model.table.table import Level
 from fencepost.traces.files.trace_file import TraceFile
@@ -108,6 +113,8 @@ def test_the_certificate_says_it_all() -> None:
     failed = document["cases"][1]
     assert failed["rule"] == "JOIN-STATIC-EMPTY-STABLE"
     assert failed["observed"] == "B2 JoinGroup: MEMBER_ID_REQUIRED, member id B1"
+    assert failed["expected"] == ["NONE, generation 2, follows A1"]
+    assert document["cases"][0]["expected"] == []
     assert failed["trace"] == "traces/JOIN-STATIC-EMPTY-STABLE__follower.json"
     assert [c["trace"] is not None for c in document["cases"]] == [
         False,
@@ -204,6 +211,24 @@ def test_junit_tells_outcomes_apart() -> None:
     assert list(cases["JOIN-A/passes"]) == []
 
 
+@pytest.mark.parametrize("outcome", [Outcome.FAIL, Outcome.STALE_KNOWN_FAILURE, Outcome.UNKNOWN])
+@pytest.mark.parametrize("level", list(Level))
+@pytest.mark.parametrize("least", list(Level))
+def test_junit_has_a_failure_exactly_if_the_exit_code_says_so(
+    outcome: Outcome, level: Level, least: Level
+) -> None:
+    wrong = replace(FAILS, outcome=outcome, level=level)
+    made = replace(certificate(wrong, renamed(PASSES, "JOIN-A/passes")), level=least)
+    root = ET.fromstring(junit_xml(made))
+    bad = [*root.iter("failure"), *root.iter("error")]
+    assert bool(bad) is (made.exit_code() != 0)
+    assert int(root.get("failures", "")) + int(root.get("errors", "")) == len(bad)
+    for skipped in root.iter("skipped"):
+        said = f"{outcome.value} at {level.value}, not counted at --level {least.value.lower()}: "
+        assert skipped.get("message") == f"{said}{wrong.message}"
+        assert "9. B2 JoinGroup v9" in (skipped.text or "")
+
+
 def test_junit_stands_control_characters() -> None:
     result = replace(FAILS, message='a\x00b\x1b[31m\ud800 <&>"')
     root = ET.fromstring(junit_xml(certificate(result)))
@@ -252,6 +277,29 @@ def test_of_many_causes_the_first_are_told() -> None:
     assert sum(line.startswith("FAIL  ") for line in lines) == 12
     assert "8 more causes of 8 failures: --report has them all" in lines
     assert len(lines) < 100
+
+
+def test_why_cases_are_unsupported_is_said_and_which_rules_nothing_shows() -> None:
+    reasons = ["JoinGroup v5"] * 3 + [f"feature {letter}" for letter in "abcde"]
+    lacks = [
+        CaseResult(
+            replace(PASSES.case, id=f"SYNC-A/{number}"),
+            Outcome.UNSUPPORTED,
+            Level.SHOULD,
+            f"the target lacks {reason}",
+        )
+        for number, reason in enumerate(reasons)
+    ]
+    coverage = CertificateCoverage((), tuple("ABC"), dict.fromkeys("KLMNOP", "never"))
+    lines = printed(replace(certificate(PASSES, *lacks), coverage=coverage)).splitlines()
+    start = lines.index("Unsupported (8):")
+    assert lines[start + 1 : start + 3] == [
+        "  3  the target lacks JoinGroup v5",
+        "  1  the target lacks feature a",
+    ]
+    assert lines[start + 5] == "  2  for 2 more reasons, in the report (--report DIR)"
+    assert "6 rules can't be reached on this target: K, L, M, N and 2 more" in lines
+    assert "3 rules covered by no case that passed: A, B, C" in lines
 
 
 @pytest.mark.parametrize(

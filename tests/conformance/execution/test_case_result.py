@@ -13,10 +13,12 @@ from fencepost.conformance.execution.coverage import coverage_of
 from fencepost.conformance.execution.outcome import Outcome
 from fencepost.conformance.execution.recording import Recording
 from fencepost.conformance.plans.plan import times_for
+from fencepost.conformance.targets.in_process import ModelCoordinator
 from fencepost.conformance.targets.target import Provenance
 from fencepost.properties.oracle.oracle import judge
 from fencepost.properties.oracle.verdict import Verdict
 
+HELLO = ModelCoordinator(KAFKA_4).hello()
 FOLLOWER = "JOIN-STATIC-EMPTY-STABLE/follower"
 
 
@@ -69,7 +71,7 @@ def test_what_is_no_pass_holds_in_no_trace_either(whole: tuple[Recording, Verdic
     trace = sound_trace(result, KAFKA_4, Provenance("a target", "it", "0"))
     assert trace is not None
     assert trace.verdict.outcome == "unknown"
-    assert not coverage_of(KAFKA_4, [result]).covered
+    assert not coverage_of(KAFKA_4, HELLO, [result]).covered
 
 
 def test_a_run_that_lag_blurs_is_unknown(whole: tuple[Recording, Verdict]) -> None:

@@ -45,9 +45,10 @@ def too_grave(result: CaseResult) -> str:
         return f"{result.case.id}: no rule was broken"
     if LEVELS.index(result.level) < LEVELS.index(rule.level):
         return f"{result.case.id}: {result.level.value}, but {rule.id} is {rule.level.value}"
-    if result.level is not violation.level or f"{rule.id}, {result.level.value})" not in (
-        result.message
-    ):
+    said = rule.level.value
+    if result.level is not rule.level:
+        said += f"; such a failure is {result.level.value}"
+    if result.level is not violation.level or f"(rule {rule.id}, {said})" not in result.message:
         return f"{result.case.id}: {result.level.value} is not what is said: {result.message}"
     return ""
 

@@ -10,6 +10,7 @@ from dataclasses import replace
 import pytest
 from support.runs import without_delay
 
+from fencepost.conformance.catalogue.script import Script
 from fencepost.conformance.certify.certify import Options, opened
 from fencepost.conformance.certify.known_failures import (
     SCHEMA_FILE,
@@ -17,9 +18,15 @@ from fencepost.conformance.certify.known_failures import (
     KnownReasons,
     load,
 )
+from fencepost.conformance.certify.replay import rejudge
 from fencepost.conformance.certify.report import trace_name
 from fencepost.conformance.findings.confirm import Examination
-from fencepost.conformance.findings.findings import Finding, findings_from
+from fencepost.conformance.findings.findings import (
+    Finding,
+    findings_from,
+    trace_of_finding,
+    unexamined,
+)
 from fencepost.conformance.fuzz.fuzz import SILENT, FuzzListener, FuzzResult, fuzz
 from fencepost.conformance.fuzz.progress import FuzzOptions
 from fencepost.conformance.fuzz.report import fuzz_index, fuzz_json, lines
@@ -34,13 +41,17 @@ from fencepost.model.revisions.base import KAFKA_4
 from fencepost.model.state.group import Group
 from fencepost.model.state.work import Work
 from fencepost.model.table.effects import Do
+from fencepost.model.table.table import Level
 from fencepost.model.table.vocabulary import GroupState
+from fencepost.properties.mutants.catalogue import find_mutant
 from fencepost.properties.mutants.departure import KFAKE, NEW, OLD, Departure, departed
 from fencepost.properties.mutants.departures import DEPARTURES
 from fencepost.properties.mutants.operators import afterwards
+from fencepost.properties.oracle.verdict import Wrong
 from fencepost.traces.files.causes import known_cause
 from fencepost.traces.files.trace_file import TraceFile
 
+_STEPS = re.compile(r"\(step (\d+)(?:, answered in (\d+))?\)")
 LEAVE = KnownFailure(
     "departed",
     "*",
@@ -169,6 +180,39 @@ async def test_a_fault_behind_a_listed_one_is_found_as_itself() -> None:
     assert finding.fingerprint == result.fingerprint(KAFKA_4)
     assert "LeaveGroup" not in {ask.api for ask in asks_of(finding.case.steps)}
     assert len(finding.case.steps) < len(then.steps)
+
+
+async def test_what_is_said_of_a_fault_behind_a_listed_one_names_the_same_steps() -> None:
+    first, then = without_delay(LEAVE.case), without_delay("COMMIT-STABLE/commits-keep-alive")
+    both = replace(first, steps=(*first.steps, *in_another_group(then).steps))
+    target = InProcessTarget("departed", unlisted(beside="pending-leave"), "0")
+    async with opened(target, KAFKA_4, Options(follows=True)) as suite:
+        (result,) = await suite.try_cases([both])
+        (finding,) = unexamined([result], suite, Level.SHOULD).unconfirmed
+        trace = trace_of_finding(finding, suite, seed=0)
+    steps = {step.partition(".")[0]: step for step in finding.steps(KAFKA_4)}
+    marked = [number for number, step in steps.items() if "←" in step]
+    named = [found[2] or found[1] for found in _STEPS.finditer(finding.sentence)]
+    assert marked == named
+    assert [steps[number].partition("← ")[2] for number in marked] == ["wrong, known", "wrong"]
+    assert "; that is pending-leave, which is known. Behind it " in finding.sentence
+    assert trace is not None
+    assert trace.verdict.message == finding.sentence
+    assert rejudge(trace).same
+
+
+async def test_a_wrong_field_is_not_put_down_to_what_makes_a_later_answer_wrong() -> None:
+    script = Script(delayed=False)
+    script.join("C1", wait=True)
+    script.sync("C1", protocol_type=None, version=5, instance="A", generation=-1, wait=True)
+    case = Case("field", "A wrong field.", (), Level.MUST, tuple(script.steps))
+    mutant = find_mutant("join-without-protocol-type").revision
+    async with opened(InProcessTarget("mutant", mutant, "0"), KAFKA_4, Options()) as suite:
+        (result,) = await suite.try_cases([case])
+    assert result.violation is not None
+    assert result.violation.wrong is Wrong.DEVIATION
+    found = result.attribution(KAFKA_4)
+    assert (found.cause, found.behind) == ("", "")
 
 
 def test_lists_name_departures_that_there_are() -> None:

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
-from fencepost.conformance.fuzz.report import effort, limit
-from fencepost.conformance.fuzz.tally import Tally
+import pytest
+
+from fencepost.conformance.findings.findings import Findings
+from fencepost.conformance.fuzz.fuzz import FuzzResult
+from fencepost.conformance.fuzz.report import effort, limit, verdict_lines
+from fencepost.conformance.fuzz.tally import Budget, Tally
+from fencepost.conformance.targets.target import Provenance
+from fencepost.model.revisions.base import KAFKA_4
 
 
 def test_it_says_that_plans_wait_where_they_do() -> None:
@@ -23,3 +29,23 @@ def test_it_says_that_the_processors_are_busy_where_they_are() -> None:
 def test_it_says_nothing_of_a_target_that_somebody_else_started() -> None:
     tally = Tally(plans=1, requests=1, seconds=1.0)
     assert "target" not in effort(tally)
+
+
+@pytest.mark.parametrize(
+    ("budget", "said"),
+    [
+        (Budget(requests=400), "all requests that were asked for were sent"),
+        (Budget(seconds=9.0), "the time was over (0.15 min)"),
+        (Budget(requests=1000), "plans of 1,000 requests were run; the rest was not sent"),
+        (Budget(requests=1000, seconds=9.0), "the time was over (0.15 min)"),
+    ],
+)
+def test_it_says_what_ended_the_search(budget: Budget, said: str) -> None:
+    tally = Tally(plans=20, requests=400, seconds=10.0)
+    made = Provenance("a target", "it", "0")
+    fuzzed = FuzzResult(
+        made, "virtual", KAFKA_4, 0, tally, Findings(), {}, [], {}, {}, budget=budget
+    )
+    *_, ended, verdict = verdict_lines(fuzzed)
+    assert ended.startswith(f"ended: {said}")
+    assert verdict == "no violation found"

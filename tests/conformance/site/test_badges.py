@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
+from support.kept import kept, write_kept
 
 from fencepost.conformance.site.badges import endpoint_json, svg
+from fencepost.conformance.site.results import read_results
 
 SAID = "passes 1 of 2; <1> known failure & more"
 
 
-@pytest.mark.parametrize("tone", ["holds", "known-failure", "unknown", "violated"])
+@pytest.mark.parametrize("tone", ["holds", "partly", "known-failure", "unknown", "violated"])
 def test_both_say_the_same(tone: str) -> None:
     document = json.loads(endpoint_json(SAID, tone))
     assert document.keys() == {"schemaVersion", "label", "message", "color", "isError"}
@@ -32,3 +35,38 @@ def test_the_image_loads_nothing() -> None:
 def test_a_longer_message_is_a_wider_image() -> None:
     images = [ET.fromstring(svg(said, "holds")) for said in ("a", SAID)]
     assert int(images[0].attrib["width"]) < int(images[1].attrib["width"])
+
+
+@pytest.mark.parametrize(
+    ("cases", "verdict", "badge"),
+    [
+        ({"A/b": "pass"}, "holds", ("holds; passes 1 of 1", "holds")),
+        (
+            {"A/b": "pass", "A/c": "unsupported", "A/d": "unsupported"},
+            "holds",
+            ("holds; passes 1 of 3; 2 unsupported", "partly"),
+        ),
+        (
+            {"A/b": "pass", "A/c": "it is late", "A/d": "unsupported"},
+            "holds",
+            ("passes 1 of 3; 1 known failure; 1 unsupported", "known-failure"),
+        ),
+        ({"A/b": "pass"}, "violated", ("violated; passes 1 of 1", "violated")),
+        (
+            {"A/b": "unknown", "A/c": "unsupported"},
+            "unknown",
+            ("unknown; passes 0 of 2; 1 unknown; 1 unsupported", "unknown"),
+        ),
+    ],
+)
+def test_it_says_the_verdict_and_how_much_was_tested(
+    tmp_path: Path, cases: dict[str, str], verdict: str, badge: tuple[str, str]
+) -> None:
+    (result,) = read_results(write_kept(tmp_path, kept("a:1", cases, verdict=verdict)))
+    assert result.badge() == badge
+
+
+def test_a_choice_of_cases_is_not_green(tmp_path: Path) -> None:
+    chosen = kept("a:1", {"A/b": "pass"}, left_out=["387 cases were not chosen"])
+    (result,) = read_results(write_kept(tmp_path, chosen))
+    assert result.badge() == ("holds; passes 1 of 1; 387 cases were not chosen", "partly")

@@ -61,6 +61,17 @@ def test_the_diagram_of_a_violation() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("join-without-protocol-type", 'expected protocolType "consumer", not null'),
+        ("refused-join-with-generation", "expected generationId -1, not 0"),
+    ],
+)
+def test_the_diagram_shows_the_one_field_that_is_wrong(name: str, said: str) -> None:
+    assert f"<br/>{said}\n" in TRACE_FORMATS["mermaid"](committed(name))
+
+
 @pytest.mark.parametrize("name", ["kafka-8500", "zombie-commits"])
 def test_the_diagram_counts_steps_as_the_sentence_does(name: str) -> None:
     trace = committed(name)

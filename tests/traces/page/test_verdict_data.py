@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from support.committed import committed
 from support.page.pages import finding
 
 from fencepost.model.coordinator import Answer
@@ -94,6 +95,16 @@ def test_an_answer_that_is_late_and_wrong_is_not_called_right() -> None:
     got = told(late(generationId=77))["got"]
     assert "right" not in got
     assert "too late: NONE, generation 77" in got
+
+
+@pytest.mark.parametrize("named", [True, False], ids=["with its rule", "without"])
+def test_the_one_field_that_is_wrong_is_shown(*, named: bool) -> None:
+    trace = committed("refused-join-with-generation")
+    if not named:
+        trace = replace(trace, verdict=replace(trace.verdict, expected=(), rule=None))
+    verdict = told(ShownTrace(trace, "a trace", "a.json"))
+    assert verdict["expected"] == ["generationId -1"]
+    assert verdict["got"] == "INCONSISTENT_GROUP_PROTOCOL; generationId 0"
 
 
 def test_the_sentence_of_the_case_is_told() -> None:

@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
+import base64
+import struct
+from typing import Any
+
 import pytest
 
-from fencepost.traces.text.words import answer_words, plural, quoted, request_words
+from fencepost.traces.text.words import (
+    WrongField,
+    answer_words,
+    plural,
+    quoted,
+    request_words,
+    wrong_field,
+)
 
 
 @pytest.mark.parametrize(
@@ -34,3 +45,57 @@ def test_no_field_of_a_request_or_an_answer_says_thousands_of_characters() -> No
     ]
     assert max(map(len, told)) < 400
     assert all("(5,000 characters)" in said for said in told)
+
+
+def _subscription(*topics: str) -> str:
+    listed = b"".join(struct.pack(">h", len(t)) + t.encode() for t in topics)
+    return base64.b64encode(struct.pack(">hi", 0, len(topics)) + listed).decode()
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({}, ""),
+        ({"protocolType": "connect"}, ', protocol type "connect"'),
+        ({"protocolType": ""}, ', protocol type ""'),
+        ({"protocols": []}, ", no protocols"),
+        ({"sessionTimeoutMs": 2**31 - 1}, ", session timeout 2147483647"),
+        (
+            {"protocols": [{"name": "range", "metadata": _subscription("t", "u")}]},
+            ", protocols range of t, u",
+        ),
+        (
+            {"protocols": [{"name": "range", "metadata": "AAE="}, {"name": "sticky"}]},
+            ", protocols range, sticky",
+        ),
+    ],
+)
+def test_a_join_says_what_is_not_as_usual(changed: dict[str, Any], said: str) -> None:
+    protocols = [{"name": "range", "metadata": _subscription("t")}]
+    usual = {"memberId": "a", "protocolType": "consumer", "protocols": protocols}
+    words = request_words("JoinGroup", 9, {**usual, **changed}, {"a": "a"})
+    assert words == f"JoinGroup v9 (member a{said})"
+
+
+def test_a_sync_says_which_protocol_it_names_if_it_is_not_the_usual_one() -> None:
+    body = {"memberId": "a", "protocolType": None, "protocolName": "sticky"}
+    words = request_words("SyncGroup", 5, body, {"a": "a"})
+    assert words == 'SyncGroup v5 (member a, protocol type null, protocol "sticky")'
+
+
+@pytest.mark.parametrize(
+    ("difference", "said"),
+    [
+        ("protocolType None instead of 'consumer'", ("protocolType", "null", '"consumer"')),
+        ("generationId 2 instead of 1", ("generationId", "2", "1")),
+        ("members[0].memberId 'a-1' instead of ''", ("members[0].memberId", '"A1"', '""')),
+        (
+            "topics[t-0].errorCode UNKNOWN_MEMBER_ID instead of ILLEGAL_GENERATION",
+            ("topics[t-0].errorCode", "UNKNOWN_MEMBER_ID", "ILLEGAL_GENERATION"),
+        ),
+        ("bytes 'a null' instead of 'as the version says'", None),
+        ("answered nearly what the model answers", None),
+    ],
+)
+def test_the_field_that_is_wrong(difference: str, said: tuple[str, str, str] | None) -> None:
+    assert wrong_field(difference, {"a-1": "A1"}) == (None if said is None else WrongField(*said))

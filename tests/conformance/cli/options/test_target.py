@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from pathlib import Path
 
 import pytest
@@ -51,6 +52,20 @@ def test_a_target_without_a_listener_takes_none(command: str) -> None:
     ran = invoke(command, "model", "--security-protocol", "SSL")
     assert ran.code == 64
     assert "SSL is for a target tcp://HOST:PORT; there is none" in ran.err
+
+
+def test_a_target_that_is_no_adapter_has_no_time_of_one() -> None:
+    ran = invoke("certify", "model", "--adapter-timeout", "30")
+    assert ran.code == 64
+    assert "--adapter-timeout 30 is for a target exec:COMMAND; there is none" in ran.err
+
+
+def test_an_adapter_has_the_time_that_it_is_given() -> None:
+    silent = f"exec:{sys.executable} -c 'import time; time.sleep(60)'"
+    ran = invoke("certify", silent, "--adapter-timeout", "0.2")
+    assert ran.code == 69
+    assert "did not answer within 0.2 s" in ran.err
+    assert "--adapter-timeout" in ran.err
 
 
 def test_one_of_two_targets_is_enough() -> None:
