@@ -41,17 +41,16 @@ def operator_summary(report: OperatorReport) -> list[str]:
         if (more := len(alike) - _MOST) > 0:
             number += more
             lines += ["", f"   And {more:,} more of this kind ({kind}); the JSON has all."]
-    return [*lines, *_unshown(report), *_rebalances(report), *_others(report)]
+    lacks = list(unshown(report))
+    return [*lines, *([""] if lacks else []), *lacks, *_rebalances(report), *_others(report)]
 
 
-def _unshown(report: OperatorReport) -> Iterator[str]:
+def unshown(report: OperatorReport) -> Iterator[str]:
     """Tell which problems there may have been that the log can't show."""
     figures = report.figures.items()
     taken = sum(f.replaced for group, f in figures if not report.shows(group, "fenced"))
     expired = sum(f.expired for group, f in figures if not report.shows(group, "short-session"))
     asked = "Not shown in this log: whether a process was alive when"
-    if taken or expired:
-        yield ""
     if taken:
         yield f"{asked} another took its group.instance.id ({often(taken)}); a restart looks alike."
     if expired:
@@ -89,17 +88,23 @@ def _rebalances(report: OperatorReport) -> Iterator[str]:
         )
 
 
-def _by_group(report: OperatorReport) -> Iterator[str]:
-    """Tell the causes of the groups that rebalanced most."""
+def causes_by_group(report: OperatorReport) -> list[tuple[str, int, str]]:
+    """Return each group that rebalanced, how often, and its causes; the most first."""
     counted = [(f.causes.total(), group) for group, f in report.figures.items() if f.causes]
-    if len(counted) < 2:
-        return
-    for total, group in sorted(counted, key=lambda item: (-item[0], item[1]))[:_MOST]:
+    found = []
+    for total, group in sorted(counted, key=lambda item: (-item[0], item[1])):
         causes = report.figures[group].causes
         told = ", ".join(f"{c.value} {causes[c]:,}" for c in Cause if causes[c])
+        found.append((group, total, told))
+    return found
+
+
+def _by_group(report: OperatorReport) -> Iterator[str]:
+    found = causes_by_group(report)
+    for group, total, told in found[:_MOST] if len(found) > 1 else ():
         yield f"  {group}: {total:,} ({told})"
-    if (more := len(counted) - _MOST) > 0:
-        yield f"  and {times(more, 'group')} with fewer; the JSON has them."
+    if (more := len(found) - _MOST) > 0:
+        yield f"  and {times(more, 'group')} with fewer or as many; the JSON has them."
 
 
 def _sessions(report: OperatorReport) -> Iterator[str]:

@@ -277,6 +277,8 @@ class ServerAnalysis:
         self._emit(StaticLeave(self.group, *row, event.place))
         if self._open is not None and self._open.gone is gone:
             self._open.static_leave = itself is not False
+            # This form of the line names the member, whoever asked for it.
+            self._open.is_sender_unseen = itself is None and "client_id" in event.fields
 
     def _left_itself(self, event: CoordinatorEvent) -> bool | None:
         """Return whether a member sent its LeaveGroup itself; None if the log doesn't tell.

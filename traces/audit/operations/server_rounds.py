@@ -20,6 +20,7 @@ EXPIRED = -1
 SAME_NAME = "several processes have its client id, and server.log names no hosts"
 UNNAMED = "this coordinator doesn't log a dynamic member that joins while a rebalance runs"
 GOER_UNSEEN = "the log doesn't show who went"
+SENDER_UNSEEN = "the log doesn't show whether the static member or an administrator sent LeaveGroup"
 """Why it may be unknown what would have avoided a rebalance."""
 
 
@@ -39,6 +40,7 @@ class ServerRound:
     gone: Departed | None = None
     came: Arrival | None = None
     static_leave: bool = False
+    is_sender_unseen: bool = False
     nameless: bool = False
     """The member id of a leave is not told: it was asked for by instance id."""
     generation: int = 0
@@ -58,7 +60,11 @@ def rebalance_row(
     if came is None and gone is not None:
         came = comings.back(gone)
     remedy, away_ms = remedy_of(gone, came, is_static_leave=round_.static_leave)
-    unclear = _unclear(round_, comings, unnamed) if remedy is Remedy.NOTHING else ""
+    unclear = ""
+    if remedy is Remedy.NOTHING:
+        unclear = _unclear(round_, comings, unnamed)
+    elif remedy is Remedy.NO_LEAVE and round_.is_sender_unseen:
+        unclear = SENDER_UNSEEN
     left = gone is not None and gone.member.session_ms != EXPIRED
     helps = remedy in {Remedy.STATIC, Remedy.LONGER_SESSION} and left
     return Rebalance(

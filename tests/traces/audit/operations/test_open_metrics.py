@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from prometheus_client.openmetrics import parser as open_parser
 from prometheus_client.parser import text_string_to_metric_families
 from support.logs.audit_reports import reported
 from support.logs.model_log import ModelLog
-from support.places import TESTS
+from support.places import ROOT, TESTS
 
 from fencepost.traces.audit.operations.open_metrics import metrics_text
 from fencepost.traces.audit.operations.operator_report import OperatorReport
@@ -106,6 +108,15 @@ def test_what_a_log_cannot_show_has_no_sample(version: str, shows: bool) -> None
 KINDS = frozenset(
     {"ping-pong", "fenced", "self-fencing", "static-leave", "short-session", "poll-timeout"}
 )
+
+
+def test_every_figure_is_explained() -> None:
+    page = (ROOT / "docs" / "operators" / "figures.md").read_text(encoding="utf-8")
+    text = metrics_text(OperatorReport(), is_open=True)
+    names = [line.split()[2] for line in text.splitlines() if line.startswith("# TYPE")]
+    assert [name for name in names if f"`{name}`" not in page] == []
+    named = set(re.findall(r"`(fencepost_[a-z_]+)`", page))
+    assert named == set(names)
 
 
 def test_any_name_of_a_group_is_escaped() -> None:
