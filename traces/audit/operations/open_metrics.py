@@ -9,9 +9,9 @@ Source: Prometheus' "Exposition formats"; the OpenMetrics 1.0 specification.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from enum import Enum
+from typing import Any
 
 from fencepost.traces.audit.operations.group_figures import BUCKETS_MS, GroupFigures
 from fencepost.traces.audit.operations.operator_report import KINDS, OperatorReport
@@ -44,7 +44,7 @@ def _gauges(report: OperatorReport) -> Iterator[_Gauge]:
         shown = [(group, f) for group, f in groups if report.shows(group, kind)]
         return [({"group": group}, value(f)) for group, f in shown]
 
-    def by(label: str, counts: Callable[[GroupFigures], Counter[Enum]]) -> list[_Sample]:
+    def by(label: str, counts: Callable[[GroupFigures], Mapping[Any, int]]) -> list[_Sample]:
         return [
             ({"group": group, label: what.value}, count)
             for group, f in groups
@@ -54,11 +54,11 @@ def _gauges(report: OperatorReport) -> Iterator[_Gauge]:
     yield _Gauge(
         "fencepost_log_span_seconds", "The time that the log covers.", [({}, span_ms / 1000)]
     )
-    yield _Gauge("fencepost_rebalances", "Rebalances by cause.", by("cause", _causes))
+    yield _Gauge("fencepost_rebalances", "Rebalances by cause.", by("cause", lambda f: f.causes))
     yield _Gauge(
         "fencepost_rebalances_by_remedy",
         "Rebalances by what would have avoided them.",
-        by("remedy", _remedies),
+        by("remedy", lambda f: f.remedies),
     )
     yield _Gauge(
         "fencepost_rebalances_per_hour",
@@ -130,14 +130,6 @@ def _gauges(report: OperatorReport) -> Iterator[_Gauge]:
             if report.shows(group, kind)
         ],
     )
-
-
-def _causes(figures: GroupFigures) -> Counter[Enum]:
-    return Counter(dict(figures.causes))
-
-
-def _remedies(figures: GroupFigures) -> Counter[Enum]:
-    return Counter(dict(figures.remedies))
 
 
 def _within(group: str, figures: GroupFigures) -> Iterator[_Sample]:
