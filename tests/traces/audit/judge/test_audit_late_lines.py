@@ -9,45 +9,28 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from support.logs.audits import Exchanges, dated_late, of_exchanges
 from support.logs.model_log import ModelLog
 from support.places import ROOT
 
-from fencepost.traces.audit.judge.audit import Audit
 from fencepost.traces.audit.judge.facts import Fact
 from fencepost.traces.audit.judge.results import EXPLAINED, VIOLATED, GroupResult
 from fencepost.traces.audit.judge.settings import AuditSettings
-from fencepost.traces.logs.exchange import LoggedExchange
 from fencepost.traces.logs.request_log import read_request_log
 
 LOG = ROOT / "examples" / "request-logs" / "kafka-request.log.gz"
-Lines = list[LoggedExchange]
 
 
-def audited(lines: Lines, lag_ms: int = 500) -> GroupResult:
-    audit = Audit(AuditSettings(lag_ms=lag_ms))
-    for exchange in lines:
-        audit.feed(exchange)
-    (result,) = audit.finish().values()
+def audited(lines: Exchanges, lag_ms: int = 500) -> GroupResult:
+    (result,) = of_exchanges(lines, AuditSettings(lag_ms=lag_ms)).values()
     return result
 
 
-def of_group(line: int) -> Lines:
+def of_group(line: int) -> Exchanges:
     """The lines of the group that a line is about."""
     lines = list(read_request_log([LOG]))
     (group,) = (x.group_ids for x in lines if x.line == line)
     return [x for x in lines if x.group_ids == group]
-
-
-def dated_late(lines: Lines, line: int, by_ms: int) -> Lines:
-    """The lines with one that is dated, and so written, later; not after its client's next."""
-    (late,) = (x for x in lines if x.line == line)
-    following = (x for x in lines if x.connection == late.connection and x.line > line)
-    by_ms = min([by_ms, *(x.arrived_ms - late.answered_ms for x in following)])
-    moved = replace(late, arrived_ms=late.arrived_ms + by_ms, answered_ms=late.answered_ms + by_ms)
-    return sorted(
-        (moved if x is late else x for x in lines),
-        key=lambda x: (x.answered_ms, x is moved),
-    )
 
 
 @pytest.mark.parametrize(
@@ -65,7 +48,7 @@ def test_a_line_that_is_dated_late_is_explained(line: int, by_ms: int) -> None:
     assert audited(lines, lag_ms=10).outcome != EXPLAINED  # so it says something
 
 
-def replaced(silent: float) -> tuple[Lines, int]:
+def replaced(silent: float) -> tuple[Exchanges, int]:
     """A member whose heartbeat is taken although it was replaced; the lines, and that one's."""
     log = ModelLog()
     log.form(log.static(1), old := log.static(2))
