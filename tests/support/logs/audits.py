@@ -73,7 +73,7 @@ def of_exchanges(lines: Exchanges, settings: AuditSettings | None = None) -> dic
     return audit.finish()
 
 
-def dated_late(lines: Exchanges, line: int, by_ms: int) -> Lines:
+def dated_late(lines: Exchanges, line: int, by_ms: int) -> Exchanges:
     """The lines with one that is dated, and so written, later; not after its client's next."""
     (late,) = (x for x in lines if x.line == line)
     following = (x for x in lines if x.connection == late.connection and x.line > line)
