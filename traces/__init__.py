@@ -35,10 +35,10 @@ if TYPE_CHECKING:
     from fencepost.traces.audit.operations.open_metrics import metrics_text
     from fencepost.traces.audit.operations.operator_json import operator_json
     from fencepost.traces.audit.operations.operator_report import OperatorAudit, OperatorReport
+    from fencepost.traces.audit.operations.operator_summary import operator_summary
     from fencepost.traces.audit.operations.operator_words import (
         OperatorProblem,
         operator_problems,
-        operator_summary,
     )
     from fencepost.traces.audit.run import AuditRun, audit_log
     from fencepost.traces.audit.server_log import ServerLogRun, audit_server_log

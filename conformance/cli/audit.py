@@ -39,7 +39,7 @@ _LINES = {
     "line_limit": "--line-limit",
     "timezone": "--timezone",
 }
-VIOLATIONS, PROBLEMS = "violations", "problems"
+VIOLATIONS, PROBLEMS, AVOIDABLE = "violations", "problems", "avoidable"
 
 _Log = TypeVar("_Log", RequestLog, ServerLog)
 
@@ -48,7 +48,7 @@ _Log = TypeVar("_Log", RequestLog, ServerLog)
     "audit",
     epilog=exit_codes(
         "all groups are explained",
-        "a group is violated, or, with --fail-on problems, a client has a problem",
+        "a group is violated, or there is what --fail-on names",
         "none is violated, but one is unknown",
     ),
 )
@@ -64,10 +64,12 @@ _Log = TypeVar("_Log", RequestLog, ServerLog)
 )
 @click.option(
     "--fail-on",
-    type=click.Choice([VIOLATIONS, PROBLEMS]),
-    default=VIOLATIONS,
+    type=click.Choice([VIOLATIONS, PROBLEMS, AVOIDABLE]),
+    multiple=True,
+    default=(VIOLATIONS,),
     show_default=True,
-    help="Exit code 1 also where a client has a problem.",
+    help="Exit code 1 also where a client has a problem, or where static membership or another "
+    "setting would have avoided a rebalance.  May be repeated.",
 )
 @click.option(
     "--prometheus",
@@ -82,7 +84,7 @@ def audit_command(
     *,
     files: tuple[Path, ...],
     form: str,
-    fail_on: str,
+    fail_on: tuple[str, ...],
     prometheus: Path | None,
     told: LogOptions,
     as_json: bool,
@@ -118,7 +120,9 @@ def audit_command(
         write_audit(run, report)
     if prometheus is not None:
         write_metrics(run, prometheus)
-    if fail_on == PROBLEMS and run.report.problems:
+    if PROBLEMS in fail_on and run.report.problems:
+        return 1
+    if AVOIDABLE in fail_on and run.report.avoidable:
         return 1
     return EXITS.get(run.outcome, 0)
 

@@ -22,7 +22,8 @@ from fencepost.traces.audit.judge.results import (
 )
 from fencepost.traces.audit.judge.window_trace import window_trace
 from fencepost.traces.audit.operations.open_metrics import metrics_text
-from fencepost.traces.audit.operations.operator_words import operator_summary
+from fencepost.traces.audit.operations.operator_summary import operator_summary
+from fencepost.traces.audit.operations.operator_words import problems_told
 from fencepost.traces.audit.run import ASSUMED, AuditRun
 from fencepost.traces.audit.server_log import NOT_SHOWN, ServerLogRun
 from fencepost.traces.files.trace_file import TraceFile
@@ -44,8 +45,8 @@ def audit_lines(run: LogRun) -> Iterator[str]:
 
 
 def _server_lines(run: ServerLogRun) -> Iterator[str]:
-    problems = plural(len(run.report.problems), "problem")
-    yield f"{problems} with clients; {plural(len(run.groups), 'group')}, not judged."
+    told = problems_told(run.report)
+    yield f"{told[0].upper()}{told[1:]}; {plural(len(run.groups), 'group')}, not judged."
     yield ""
     yield from operator_summary(run.report)
     if run.lost:
@@ -65,9 +66,8 @@ def _request_lines(run: AuditRun) -> Iterator[str]:
     counts = ", ".join(
         f"{run.count(o)} {o}" for o in (EXPLAINED, VIOLATED, UNKNOWN) if run.count(o)
     )
-    problems = plural(len(run.report.problems), "problem")
     verdict = f"{plural(len(run.groups), 'group')}: {counts}" if counts else "no group"
-    yield f"{problems} with clients; {verdict}."
+    yield f"{problems_told(run.report)}; {verdict}."
     yield ""
     yield from operator_summary(run.report)
     yield ""

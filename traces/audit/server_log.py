@@ -63,6 +63,11 @@ class ServerLogRun:
         }
 
 
+UNSEEN = frozenset({"ping-pong", "self-fencing", "short-session"})
+UNSEEN_NEW = UNSEEN | {"fenced"}
+"""The kinds of problems that the log of the old coordinator can't show, and of the new one."""
+
+
 class _Groups:
     """The groups of a log, and whose member ids were replaced."""
 
@@ -70,6 +75,8 @@ class _Groups:
         self._only = only
         self._report = report
         self.analyses: dict[str, ServerAnalysis] = {}
+        self._since: dict[str, int] = {}
+        """When the log of each broker begins (ms)."""
         self.own: set[str] = set()
         self.lost = 0
         self._replaced: dict[str, str] = {}
@@ -77,6 +84,7 @@ class _Groups:
     def take(self, event: CoordinatorEvent) -> None:
         """Take the next line."""
         group = event.group
+        since_ms = self._since.setdefault(event.broker, event.at_ms)
         if event.said is Said.FENCED and not group:
             group = self._replaced.get(event.member_id, "")
             if not group:
@@ -92,7 +100,9 @@ class _Groups:
             return
         analysis = self.analyses.get(group)
         if analysis is None:
-            analysis = self.analyses[group] = ServerAnalysis(group, self._report.add)
+            analysis = ServerAnalysis(group, self._report.add, since_ms)
+            self.analyses[group] = analysis
+        self._report.cannot_show(group, UNSEEN_NEW if event.is_new else UNSEEN)
         analysis.take(event)
 
 

@@ -90,8 +90,12 @@ class LoggedExchange:
 
         A connection is `BROKER:PORT-CLIENT:PORT-NUMBER`, with one number more in Kafka 4.
         """
-        _, _, rest = self.connection.partition("-")
-        return rest.partition("-")[0].rpartition(":")[0]
+        return self.address.rpartition(":")[0]
+
+    @property
+    def address(self) -> str:
+        """The client's address and port, HOST:PORT; "" if the log's connection has none."""
+        return self.connection.partition("-")[2].partition("-")[0]
 
     @property
     def group_ids(self) -> tuple[str, ...]:

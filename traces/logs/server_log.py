@@ -43,8 +43,8 @@ class CoordinatorEvent:
     """A line of a coordinator.
 
     `group` is empty where the line doesn't name it.  `member_id`: whom it is about; the new id of a
-    replacement (empty where the line doesn't tell it).  `fields`: further words of the line, by the
-    names of the patterns.
+    replacement (empty where the line doesn't tell it).  `is_new`: the new coordinator wrote it.
+    `fields`: further words of the line, by the names of the patterns.
     """
 
     source: str
@@ -56,6 +56,7 @@ class CoordinatorEvent:
     member_id: str
     instance_id: str | None
     generation: int | None
+    is_new: bool = False
     fields: dict[str, str] = field(default_factory=dict)
 
     @property
@@ -221,6 +222,8 @@ _READ = tuple(
     for said, mark, pattern in _PATTERNS
 )
 _NEW_PROTOCOL = b"[GroupId "
+_NEW_COORDINATOR = b"[GroupCoordinator id="
+"""How the messages of the new coordinator begin; those of the old one: `[GroupCoordinator 1]`."""
 _OWN = frozenset({"group", "member_id", "instance", "instance2", "generation", "state2"})
 
 
@@ -255,6 +258,7 @@ class ServerLog(LogFiles[CoordinatorEvent]):
                 words.get("member_id", ""),
                 words.get("instance") or words.get("instance2"),
                 None if generation is None else int(generation),
+                _NEW_COORDINATOR in line,
                 {name: text for name, text in words.items() if name not in _OWN},
             )
         return OTHER_PROTOCOL if _NEW_PROTOCOL in line else OTHER_LINE

@@ -11,7 +11,14 @@ from dataclasses import dataclass
 
 from fencepost.traces.audit.operations.operator_report import OperatorReport
 from fencepost.traces.audit.operations.operator_rows import Cause, Rebalance, Remedy
-from fencepost.traces.audit.operations.operator_words import at, operator_problems, seconds, times
+from fencepost.traces.audit.operations.operator_summary import CUT, causes_by_group, unshown
+from fencepost.traces.audit.operations.operator_words import (
+    at,
+    operator_problems,
+    problems_told,
+    seconds,
+    times,
+)
 from fencepost.traces.page.life_picture import life_picture
 from fencepost.traces.page.trace_data import ShownTrace
 from fencepost.traces.page.trace_page import page_with_traces
@@ -45,13 +52,18 @@ def audit_page(
     (day, moments), (file, lines) = _moments(rebalances), _lines(rebalances)
     return page_with_traces(
         "audit.html",
-        _heading(report, counts, len(found)),
+        _heading(report, counts),
         traces or {},
         outcome=_worst(counts, len(found)),
         facts=_facts(report, counts if judged else {}),
         judged=[g for g in judged if g.outcome != "explained"][:_ROWS],
         unexplained=counts["violated"] + counts["unknown"],
         problems=found[:_ROWS],
+        unshown=list(unshown(report)),
+        told=any(line.fenced_ms is not None for line in report.life_lines.rows),
+        groups=causes_by_group(report)[:_ROWS],
+        unclear=sorted(report.unclear.items()),
+        cut=CUT,
         causes=[(c.value, report.causes[c]) for c in Cause if report.causes[c]],
         remedies=[
             (_REMEDIES.get(r, r.value), report.remedies[r]) for r in Remedy if report.remedies[r]
@@ -88,10 +100,11 @@ def _worst(counts: Mapping[str, int], found: int) -> str:
     return bad or ("known-failure" if found else "holds" if counts["explained"] else "index")
 
 
-def _heading(report: OperatorReport, counts: Mapping[str, int], found: int) -> str:
+def _heading(report: OperatorReport, counts: Mapping[str, int]) -> str:
     told = ", ".join(f"{counts[w]:,} {w}" for w in reversed(_OUTCOMES) if counts[w])
     groups = times(sum(counts.values()) or report.groups, "group")
-    return f"{times(found, 'problem')} with clients; {groups}{': ' if told else ''}{told}"
+    problems = problems_told(report)
+    return f"{problems[0].upper()}{problems[1:]}; {groups}{': ' if told else ''}{told}"
 
 
 def _facts(report: OperatorReport, counts: Mapping[str, int]) -> list[tuple[str, str]]:

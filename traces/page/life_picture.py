@@ -120,6 +120,7 @@ class _Scale:
 
 
 def _bars(held: Sequence[LifeLine], scale: _Scale) -> tuple[Bar, ...]:
+    held = sorted(held, key=lambda line: (line.from_ms, line.until_ms or scale.until_ms))
     places = [(scale.x(line.from_ms), scale.x(line.until_ms or scale.until_ms)) for line in held]
     nexts = [after for _, (after, _) in pairwise(places)] + [float(_WIDTH)]
     bars = []

@@ -32,10 +32,11 @@ SCRIPTS = (
     "forms.js",
     "viewer.js",
     "certificate.js",
+    "theme.js",
     "main.js",
 )
 SITE_STYLES = ("base.css", "certificate.css", "site.css")
-SITE_SCRIPTS = ("site.js",)
+SITE_SCRIPTS = ("site.js", "theme.js")
 
 _NAMED = re.compile(r"https://[^\s()]*[^\s().,;:]|\bKAFKA-\d+\b|\bKIP-345\b")
 _ISSUE = "https://issues.apache.org/jira/browse/"

@@ -41,7 +41,7 @@ _OPTIONS = (
         type=click.IntRange(min=1),
         default=500,
         show_default=True,
-        help="How late a broker may handle a request or a timer, in ms.",
+        help="How late a broker may handle a request or a timer, or date a line, in ms.",
     ),
     click.option(
         "--config",

@@ -1,7 +1,7 @@
 """The story of server.log, held to that of the request log of the same run, on real brokers.
 
 Each broker plays the stories of `log_stories.py` and the catalogue of cases, with both logs on.  A
-table says how often they agree; docs/operators/audit.md has one.  Some ten minutes:
+table says how often they agree; docs/operators/server-log.md has one.  Some ten minutes:
 `tox -e brokers`, or `python tests/conformance/log_audit/big_server_log.py TARGET...` in `tests/`.
 """
 

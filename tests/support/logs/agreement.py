@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 from fencepost.traces.audit.operations.operator_report import OperatorReport
 from fencepost.traces.audit.operations.operator_rows import Cause, End, Rebalance, Remedy
 
-_COARSE = {Cause.CHANGED_SUBSCRIPTION: Cause.MEMBER_REJOIN}
+_COARSE = {Cause.CHANGED_SUBSCRIPTION: frozenset({Cause.MEMBER_REJOIN})}
 """What a request log tells apart, and server.log calls by one name."""
 _GONE = frozenset({End.LEFT, End.REMOVED, End.EXPIRED, End.DROPPED, End.SILENT})
 
@@ -43,7 +44,7 @@ def agreement(requests: OperatorReport, server: OperatorReport) -> dict[str, Agr
             found["rebalances"].different.append(f"{key}: {one} {other}")
             continue
         found["rebalances"].same += 1
-        _compare(found["causes"], key, one.cause, other.cause, _COARSE.get(one.cause))
+        _compare(found["causes"], key, one.cause, other.cause, _COARSE.get(one.cause, frozenset()))
         _compare(found["remedies"], key, one.remedy, other.remedy, _coarse_remedy(one))
     replaced = (_ended(report, {End.REPLACED}) for report in (requests, server))
     found["replacements"] = _counted(*replaced)
@@ -71,18 +72,21 @@ def _by_generation(report: OperatorReport) -> dict[tuple[str, int], Rebalance]:
     return {(row.group, row.generation): row for row in report.rebalances.rows}
 
 
-def _compare(into: Agreement, key: object, one: object, other: object, coarse: object) -> None:
+def _compare(
+    into: Agreement, key: object, one: object, other: object, coarse: frozenset[Any]
+) -> None:
     if one == other:
         into.same += 1
-    elif coarse is not None and other == coarse:
+    elif other in coarse:
         into.coarser += 1
     else:
         into.different.append(f"{key}: {one} {other}")
 
 
-def _coarse_remedy(row: Rebalance) -> Remedy | None:
-    """A live process that was removed can't be told from one that was restarted."""
-    return Remedy.STATIC if row.remedy is Remedy.LONGER_SESSION else None
+def _coarse_remedy(row: Rebalance) -> frozenset[Remedy]:
+    """Unknown; and a live process that was removed can't be told from one that was restarted."""
+    is_longer = row.remedy is Remedy.LONGER_SESSION
+    return frozenset({Remedy.UNKNOWN, Remedy.STATIC} if is_longer else {Remedy.UNKNOWN})
 
 
 def _ended(report: OperatorReport, ends: Iterable[End]) -> Counter[tuple[str, str]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -11,12 +12,15 @@ import orjson
 from benchmarks.log_traffic import Plan, Traffic
 from fencepost.model.revision import Revision
 from fencepost.model.revisions.base import KAFKA_4
+from fencepost.traces.audit.judge.audit import Audit
 from fencepost.traces.audit.judge.results import GroupResult
 from fencepost.traces.audit.judge.settings import AuditSettings
 from fencepost.traces.audit.run import audit_log
+from fencepost.traces.logs.exchange import LoggedExchange
 from fencepost.traces.logs.request_log import RequestLog
 
 Lines = list[bytes]
+Exchanges = list[LoggedExchange]
 
 
 def made(plan: Plan, revision: Revision = KAFKA_4) -> Lines:
@@ -59,3 +63,23 @@ def wrong_answers(lines: Lines, seed: int) -> tuple[Lines, int, str]:
         changed = [*lines]
         changed[place] = put(lines[place], found)
         return changed, place + 1, found["request"]["groupId"]
+
+
+def of_exchanges(lines: Exchanges, settings: AuditSettings | None = None) -> dict[str, GroupResult]:
+    """The audit of exchanges that no file holds."""
+    audit = Audit(settings)
+    for exchange in lines:
+        audit.feed(exchange)
+    return audit.finish()
+
+
+def dated_late(lines: Exchanges, line: int, by_ms: int) -> Exchanges:
+    """The lines with one that is dated, and so written, later; not after its client's next."""
+    (late,) = (x for x in lines if x.line == line)
+    following = (x for x in lines if x.connection == late.connection and x.line > line)
+    by_ms = min([by_ms, *(x.arrived_ms - late.answered_ms for x in following)])
+    moved = replace(late, arrived_ms=late.arrived_ms + by_ms, answered_ms=late.answered_ms + by_ms)
+    return sorted(
+        (moved if x is late else x for x in lines),
+        key=lambda x: (x.answered_ms, x is moved),
+    )

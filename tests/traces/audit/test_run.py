@@ -266,12 +266,21 @@ def test_a_problem_of_a_client_fails_where_that_is_asked_for() -> None:
     assert run(log, "--fail-on", "problems", "--group", "search")[0] == 0
 
 
+def test_a_rebalance_that_a_setting_would_have_avoided_fails_where_that_is_asked_for() -> None:
+    log = str(ROOT / "examples" / "request-logs" / "kafka-request.log.gz")
+    for group, code in (("payments-1", 1), ("billing-1", 1), ("orders-1", 0)):
+        assert run(log, "--fail-on", "avoidable", "--group", group)[0] == code
+        assert run(log, "--fail-on", "problems", "--group", group)[0] == 0
+    both = ("--fail-on", "avoidable", "--fail-on", "problems")
+    assert run(log, *both, "--group", "orders")[0] == 1
+
+
 def test_figures_are_written_for_prometheus_and_as_open_metrics(tmp_path: Path) -> None:
     log = str(ROOT / "examples" / "request-logs" / "kafka-request.log.gz")
     for name, ends in (("groups.prom", "\n"), ("groups.om", "# EOF\n")):
         assert run(log, "--prometheus", str(tmp_path / name))[0] == 0
         text = (tmp_path / name).read_text()
-        assert 'fencepost_fenced_total{group="orders"} 5\n' in text
+        assert 'fencepost_fenced{group="orders"} 5\n' in text
         assert text.endswith(ends)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["groups.om", "groups.prom"]
     result = CliRunner().invoke(fencepost, ["audit", log, "--prometheus", "/nowhere/x.prom"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ from fencepost.conformance.targets.tcp.namespacing import PREFIX
 from fencepost.traces.audit.operations import operator_report
 from fencepost.traces.audit.operations.operator_report import OperatorReport
 from fencepost.traces.audit.operations.operator_rows import Cause
+from fencepost.traces.audit.operations.operator_words import operator_problems
 from fencepost.traces.audit.server_log import SCHEMA_FILE, ServerLogRun, audit_server_log
 from fencepost.traces.logs.request_log import read_request_log
 from fencepost.traces.logs.server_log import ServerLog
@@ -42,6 +44,7 @@ def test_both_logs_of_a_run_tell_the_same_story(version: str) -> None:
         assert found[name].same > 0
         assert found[name].different == []
     assert found["remedies"].same > 0.9 * found["rebalances"].same
+    assert found["remedies"].different == []
     assert len(found["removals"].different) <= 1  # the request log ends before the last expiry
     assert found["fenced alive"].different == []
     assert (found["fenced alive"].unseen > 0) == (version in {"3.9.1+new", "4.3.0"})
@@ -57,6 +60,18 @@ def test_a_living_process_that_lost_its_id_is_named_by_the_old_coordinator() -> 
     found = {(p.kind, p.first.group) for p in audited("3.9.1+old").report.problems}
     assert ("fenced", "orders") in found
     assert not any(p.kind == "fenced" for p in audited("4.3.0").report.problems)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_problem_cites_the_line_that_shows_it(version: str) -> None:
+    log = FOLDER / f"server-{version}.log.gz"
+    lines = gzip.decompress(log.read_bytes()).decode().splitlines()
+    for problem in operator_problems(audited(version).report):
+        line = lines[int(problem.place.removeprefix(f"{log.name}:")) - 1]
+        told = re.search(r"at [0-9-]+ ([0-9:]{8}) UTC", problem.says)
+        assert told is not None
+        assert told[1] in line
+        assert str(problem.instance_id) in line
 
 
 def test_every_cause_is_read() -> None:
@@ -75,7 +90,8 @@ def test_the_command_says_what_only_a_request_log_shows(tmp_path: Path) -> None:
     log = str(FOLDER / "server-4.3.0.log.gz")
     code, text = run(log, "--report", str(tmp_path))
     assert code == 0
-    assert text.startswith("1 problem with clients; 11 groups, not judged.")
+    assert text.startswith("1 problem with clients shown in this log; 11 groups, not judged.")
+    assert "Not shown in this log: whether a process was alive when another took its" in text
     assert "Only a request log shows:" in text
     assert run(log, "--fail-on", "problems")[0] == 1
     document = json.loads((tmp_path / "audit.json").read_text())

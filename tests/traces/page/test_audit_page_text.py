@@ -10,8 +10,12 @@ from support.logs.model_log import Consumer, ModelLog
 from support.places import TESTS
 
 from fencepost.traces.audit.operations.operator_report import OperatorReport
+from fencepost.traces.audit.operations.operator_summary import CUT
 from fencepost.traces.audit.operations.operator_words import operator_problems
+from fencepost.traces.audit.operations.rebalances import BEFORE_LOG
+from fencepost.traces.audit.server_log import audit_server_log
 from fencepost.traces.logs.request_log import read_request_log
+from fencepost.traces.logs.server_log import ServerLog
 from fencepost.traces.page.audit_page import Judged, audit_page
 from fencepost.traces.page.life_picture import life_picture
 
@@ -67,6 +71,32 @@ def test_life_lines_tell_who_and_when_without_being_pointed_at() -> None:
         for bar, after in pairwise(lane.bars):
             end = bar.x + (bar.width if bar.beside else 0) + 5 + 6 * len(bar.name)
             assert end <= after.x + 1, "no name runs into the next bar"
+
+
+def test_what_a_log_cannot_show_is_said_where_problems_are() -> None:
+    log = ServerLog([TESTS / "traces" / "server_logs" / "server-4.3.0.log.gz"])
+    text = text_of(audit_page(audit_server_log(log).report))
+    assert text.startswith(" 1 problem with clients shown in this log; 11 groups")
+    assert "whether a process was alive when another took its group.instance.id" in text
+    assert "a red end" not in text
+    assert "payments-1 6 new member 3, leave 3" in text
+
+
+def test_why_a_remedy_is_unknown_and_a_deployment_is_cut_is_said() -> None:
+    log = ModelLog()
+    log.form(*(pods := [log.pod(number) for number in (1, 2, 3)]))
+    log.run(90)
+    start = len(log.exchanges)
+    for pod in pods:
+        pod.leave()
+        log.run(5)
+        pod.again().start()
+        log.run(5)
+    log.run(60)
+    text = text_of(audit_page(reported(log.exchanges[start:])))
+    assert "What would have avoided some is unknown:" in text
+    assert f"1: {BEFORE_LOG}" in text
+    assert CUT in text
 
 
 def test_the_day_and_the_file_are_told_once() -> None:

@@ -6,10 +6,12 @@ import base64
 import hashlib
 import re
 from html.parser import HTMLParser
+from importlib.resources import files
 
 import pytest
 from support.page.pages import TRACE, certificate, certificate_text, finding, finding_page
 
+from fencepost.traces import page as page_room
 from fencepost.traces.page.certificate_page import certificate_page
 from fencepost.traces.page.render import page
 
@@ -105,3 +107,14 @@ def test_a_case_that_failed_before_its_rule_says_so(rule: str, before: bool) -> 
 def test_several_traces_are_named_with_their_lengths() -> None:
     text = finding_page("parked-sync", "full-group")
     assert len(re.findall(r'<span class="count">\d+ steps</span>', text)) == 2
+
+
+@pytest.mark.parametrize(
+    ("folder", "what"),
+    [("assets", "localStorage.setItem"), ("templates", "<head>"), ("templates", 'id="theme"')],
+)
+def test_the_switch_of_the_theme_and_the_head_stand_in_one_place(folder: str, what: str) -> None:
+    found = [
+        file.name for file in (files(page_room) / folder).iterdir() if what in file.read_text()
+    ]
+    assert len(found) == 1

@@ -31,11 +31,20 @@ _MOST = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """A fact: since when it holds, and the line that shows it."""
+    """A fact: since when it holds, and the line that shows it, with its connection."""
 
     at_ms: int
     place: str
     what: str
+    connection: str
+
+    def precedes(self, exchange: LoggedExchange, late_ms: int) -> bool:
+        """Return whether a request surely arrived after it.
+
+        Its line may have been dated late; but after a line of the same connection it is later.
+        """
+        spare_ms = 0 if exchange.connection == self.connection else late_ms
+        return exchange.arrived_ms - spare_ms > self.at_ms
 
 
 @dataclass(slots=True)
@@ -51,20 +60,23 @@ class Facts:
     generation_id: int = -1
     told: Fact | None = None
 
-    def contradicted(self, exchange: LoggedExchange) -> tuple[str, Fact] | None:
-        """Return what is wrong with an answer, in a sentence, and the fact that it contradicts."""
+    def contradicted(self, exchange: LoggedExchange, late_ms: int) -> tuple[str, Fact] | None:
+        """Return what is wrong with an answer, in a sentence, and the fact that it contradicts.
+
+        `late_ms`: how late its line may have been dated.
+        """
         mine = _success(exchange)
         if mine is None:
             return None
         member_id, generation_id = mine
         instance = getattr(exchange.request, "group_instance_id", None)
         fact = self.gone.get((member_id, None)) or self.gone.get((member_id, instance))
-        if fact is not None and exchange.arrived_ms > fact.at_ms:
+        if fact is not None and fact.precedes(exchange, late_ms):
             return f"NONE to the member id {member_id}, which {fact.what} ({fact.place})", fact
         told = self.told
         if (
             told is not None
-            and exchange.arrived_ms > told.at_ms
+            and told.precedes(exchange, late_ms)
             and 0 <= generation_id < self.generation_id
             and self.seen.get(member_id) == generation_id
         ):
@@ -76,27 +88,27 @@ class Facts:
 
     def learn(self, exchange: LoggedExchange) -> None:
         """Learn the facts that an answer shows."""
-        at_ms, place = exchange.answered_ms, exchange.place
+        at_ms, place, of = exchange.answered_ms, exchange.place, exchange.connection
         match exchange.request, exchange.response:
             case LeaveGroupRequest() as leave, LeaveGroupResponse() as left:
                 rows = leave.rows(exchange.version)
                 codes = [m.error_code for m in left.members] or [left.error_code] * len(rows)
                 for row, code in zip(rows, codes, strict=False):
                     if row.member_id and code == 0:
-                        self._gone((row.member_id, None), Fact(at_ms, place, "had left"))
+                        self._gone((row.member_id, None), Fact(at_ms, place, "had left", of))
             case request, _:
                 fenced = Error.FENCED_INSTANCE_ID.value
                 member_id = getattr(request, "member_id", "")
                 if member_id and _error(exchange) == fenced:
                     instance = getattr(request, "group_instance_id", None)
-                    self._gone((member_id, instance), Fact(at_ms, place, "had been fenced"))
+                    self._gone((member_id, instance), Fact(at_ms, place, "had been fenced", of))
         mine = _success(exchange)
         if mine is None:
             return
         _remember(self.seen, mine[0], mine[1])
         if mine[1] > self.generation_id:
             self.generation_id = mine[1]
-            self.told = Fact(at_ms, place, "was told")
+            self.told = Fact(at_ms, place, "was told", of)
 
     def _gone(self, who: tuple[str, str | None], fact: Fact) -> None:
         _remember(self.gone, who, fact)

@@ -5,8 +5,9 @@ facts so far.  A rebalance that completes makes the state known.  Then lines are
 request waits; they are put in order and given to the oracle.  They can't be given one by one,
 because the line of a join that waited is written minutes after the join took effect.
 
-A segment that nothing explains goes to `refutation`, with the segments before it, as far back as
-one session timeout.  After a violation or a doubt the state is unknown again.
+A segment that nothing explains is continued for as long as a line may be dated late.  Then it goes
+to `refutation`, with the segments before it, as far back as one session timeout.  After a violation
+or a doubt the state is unknown again.
 """
 
 from __future__ import annotations
@@ -71,6 +72,8 @@ class GroupAudit:
         self._joined = -1
         self._synced = -1
         self._quiet_ms = 0
+        self._doubt_ms = 0
+        """Until when lines may come that explain what is not explained yet: dated late."""
         self._broker = ""
 
     def take(self, exchange: LoggedExchange) -> None:
@@ -122,7 +125,7 @@ class GroupAudit:
 
     def _judge(self, exchange: LoggedExchange) -> None:
         if self._candidates is None:
-            match by_fact(self._facts, exchange, self._around):
+            match by_fact(self._facts, exchange, self._around, self._settings.lag_ms):
                 case AuditViolation() as found:
                     self._wrong(found, None)
                     return
@@ -162,7 +165,7 @@ class GroupAudit:
         A heartbeat answered NONE in a generation whose syncs are answered: whoever had asked for
         a rebalance before it arrived has his answer, and so his line.
         """
-        if confirmed is None or exchange.arrived_ms < self._quiet_ms:
+        if confirmed is None or exchange.arrived_ms < max(self._quiet_ms, self._doubt_ms):
             return False
         if self._candidates is None and not (self._joined == self._synced == confirmed):
             return False
@@ -185,12 +188,15 @@ class GroupAudit:
             return
         batch, self._batch = self._batch, []
         segment = Segment(self.group_id, self._settings, self._candidates, batch, rest=self._rest)
-        if not segment.quick() and not segment.thorough(
+        explained = segment.quick() or segment.thorough(
             self._chain[-1] if self._chain else None, segment.hidden(at_end=at_end)
-        ):
-            self._weigh(segment, at_end=at_end)
+        )
+        if not explained and not at_end and not self._doubt_ms:
+            self._batch = batch
+            self._doubt_ms = batch[-1].answered_ms + self._settings.lag_ms
             return
-        if segment.run.deviation is not None:
+        self._doubt_ms = 0
+        if not explained or segment.run.deviation is not None:
             self._weigh(segment, at_end=at_end)
             return
         self._explained(segment)
@@ -299,6 +305,7 @@ class GroupAudit:
         self._chain = []
         self._batch = []
         self._facts = Facts()
+        self._doubt_ms = 0
         self._joined = self._synced = -1
 
 

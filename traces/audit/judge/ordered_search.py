@@ -43,7 +43,8 @@ class Effort:
     answer are followed, None for all; `strict`: errors are those that the model gives, and
     generations are counted as it does; `slower`: how many times later than usual a broker may be;
     `whole`: a join may have been taken in any time before its answer; `part`: by what the limit of
-    states is divided.
+    states is divided; `late`: lines may have been dated late, so requests arrived earlier than they
+    say, by as much as a broker may be late.
     """
 
     window: int
@@ -52,10 +53,13 @@ class Effort:
     part: int = 1
     slower: int = 1
     whole: bool = False
+    late: bool = False
 
 
 EXHAUSTIVE = Effort(1_000_000, None, strict=False)
-"""All orders, all explanations, and a broker as quick as is assumed: only this refutes."""
+"""All orders, all explanations, and a broker as quick as is assumed."""
+LATE = Effort(1_000_000, None, strict=False, slower=2, late=True)
+"""The same, and lines may have been dated late: only where both fail, an answer is refuted."""
 EFFORTS = (
     Effort(1, 4, part=4),
     Effort(3, 4, part=4),
@@ -279,21 +283,30 @@ def history(
     effort: Effort,
     hidden: Sequence[Sent] = (),
 ) -> list[Event]:
-    """Return exchanges as events in order of time; `parked`: those whose request waits already."""
+    """Return exchanges as events in order of time; `parked`: those whose request waits already.
+
+    A broker reads no request of a connection before it has written the line of the one before.
+    """
     timed: list[tuple[int, int, int, Event]] = []
-    for number, sent in enumerate(hidden):
+    late_ms = lag_ms // effort.slower if effort.late else 0
+    earlier = [replace(sent, at_ms=sent.at_ms - late_ms, by_ms=sent.ended_ms) for sent in hidden]
+    for number, sent in enumerate(earlier):
         lost = Disconnected(sent.at_ms, sent.request.connection, (sent.request.id,))
         timed += [(sent.at_ms, 0, number, sent), (sent.at_ms, 1, number, lost)]
     read_ms = 0
+    last: dict[str, int] = {}
     for number, exchange in enumerate(exchanges):
         request_id = exchange.place
         if not 0 < read_ms - exchange.answered_ms <= _THREADS_MS:
             read_ms = exchange.answered_ms
         if request_id not in parked:
-            at_ms = exchange.arrived_ms - CLOCK_MS
+            before_ms = last.get(exchange.connection, 0)
+            early_ms = max(exchange.arrived_ms - late_ms, min(before_ms, exchange.arrived_ms))
+            at_ms = early_ms - CLOCK_MS
             waits = exchange.api in _PARKING and not effort.whole
             by_ms = min(exchange.answered_ms, exchange.arrived_ms + (lag_ms if waits else FOREVER))
             timed.append((at_ms, 2, number, Sent(at_ms, _send(exchange), max(by_ms, at_ms))))
+        last[exchange.connection] = exchange.answered_ms
         body = shaped(exchange.api, exchange.response_body)
         answer = Answer(request_id, read_ms + CLOCK_MS, body)
         timed.append((answer.at_ms, 3, number, Answered(answer)))

@@ -15,11 +15,18 @@ from typing import Protocol
 
 from fencepost.properties.oracle.verdict import Allowed, Violation, Wrong, distance
 from fencepost.traces.audit.judge.facts import Fact, Facts
-from fencepost.traces.audit.judge.ordered_search import EXHAUSTIVE, SegmentOracle
+from fencepost.traces.audit.judge.ordered_search import EXHAUSTIVE, LATE, SegmentOracle
 from fencepost.traces.audit.judge.possible_errors import PossibleAnswers
 from fencepost.traces.audit.judge.results import AuditViolation
-from fencepost.traces.audit.judge.segment import Generations, Segment, SegmentResult, followed_on
+from fencepost.traces.audit.judge.segment import (
+    Generations,
+    Segment,
+    SegmentResult,
+    followed_on,
+    joined_up,
+)
 from fencepost.traces.audit.judge.stable_fast_path import is_vague
+from fencepost.traces.audit.judge.unlogged_requests import UnloggedRequests
 from fencepost.traces.logs.exchange import LoggedExchange
 
 _SUSPECTS = 12
@@ -70,10 +77,13 @@ def by_table(legal: PossibleAnswers, exchange: LoggedExchange) -> AuditViolation
 
 
 def by_fact(
-    facts: Facts, exchange: LoggedExchange, around: Surroundings
+    facts: Facts, exchange: LoggedExchange, around: Surroundings, late_ms: int
 ) -> AuditViolation | StateLost | None:
-    """Return the violation if a fact contradicts the answer, and no restart explains it."""
-    contradiction = facts.contradicted(exchange)
+    """Return the violation if a fact contradicts the answer, and no restart explains it.
+
+    `late_ms`: how late the line may have been dated.
+    """
+    contradiction = facts.contradicted(exchange, late_ms)
     if contradiction is None:
         return None
     says, fact = contradiction
@@ -92,7 +102,8 @@ def by_search(
     """Judge the last segment of a chain; each segment begins where the one before ends.
 
     `whole`: whether all states that the group can have been in are among those that the chain
-    begins in.  The run, if an explanation is found after all; Flawed, if none is without fault.
+    begins in.  The run, if an explanation is found after all, perhaps with lines that were dated
+    late; DeviatingExplanation, if none is without fault.
     """
     segment = chain[-1]
     broker = segment.exchanges[0].broker
@@ -111,6 +122,10 @@ def by_search(
     if violation is None:
         begun = "requests seem to be missing, and " if lacks else ""
         return Undecided(f"{begun}{run.unknown or 'nothing explains it'}")
+    late = _followed_late(chain, missing)
+    if late.explained:
+        segment.assumed = missing[-1]
+        return late
     at = _at(segment, violation)
     from_ms = chain[0].from_ms
     if run.was_empty and not segment.settings.knows_delay:
@@ -136,7 +151,25 @@ def by_search(
         return Undecided("too many requests may be missing to try them all")
     if not whole:
         return Undecided("too many lines since the state was last known for certain")
+    if late.violation is None:
+        return Undecided(f"lines may have been dated late, and {late.unknown}")
+    if chain[0].from_ms > segment.from_ms - segment.settings.lag_ms:
+        return Undecided("lines may have been dated late, from before the state was known")
     return _named(segment, violation)
+
+
+def _followed_late(chain: Sequence[Segment], missing: Sequence[UnloggedRequests]) -> SegmentResult:
+    """Follow the chain once more, as if its lines may have been dated late.
+
+    A line is written after its answer was sent, by a thread that may have to wait; it tells how
+    long the request took, but counts that back from its own date.
+    """
+    run = followed_on(chain, LATE, missing)
+    late_ms = chain[-1].settings.lag_ms
+    if run.explained:
+        return run
+    longer, lacks = joined_up(chain, missing, late_ms)
+    return run if len(longer) == len(chain) else followed_on(longer, LATE, lacks)
 
 
 def _ran(around: Surroundings, exchange: LoggedExchange, fact: Fact) -> bool:

@@ -8,7 +8,7 @@ missing from the log.  A segment without explanation is not a violation yet: `re
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from fencepost.model.history import Sent
 from fencepost.model.messages.messages import JoinGroupResponse, SyncGroupRequest, SyncGroupResponse
@@ -16,7 +16,7 @@ from fencepost.properties.oracle.candidate import Candidate
 from fencepost.properties.oracle.verdict import Violation, Wrong
 from fencepost.traces.audit.judge.ordered_search import EFFORTS, Effort, SegmentOracle
 from fencepost.traces.audit.judge.settings import AuditSettings
-from fencepost.traces.audit.judge.stable_fast_path import StableGroup
+from fencepost.traces.audit.judge.stable_fast_path import StableGroup, loosened
 from fencepost.traces.audit.judge.unlogged_requests import UnloggedRequests, find_unlogged_requests
 from fencepost.traces.logs.exchange import LoggedExchange
 
@@ -130,6 +130,26 @@ class Segment:
         return run.explained
 
 
+def joined_up(
+    chain: Sequence[Segment], hidden: Sequence[UnloggedRequests], late_ms: int
+) -> tuple[list[Segment], list[UnloggedRequests]]:
+    """Return a chain whose last segment reaches back for as long as a line may be dated late.
+
+    A line that is dated after a rest may be about what was before it.
+    """
+    since_ms = chain[-1].from_ms - late_ms
+    at = next(i for i, segment in enumerate(chain) if segment.to_ms >= since_ms)
+    first, *others = chain[at:]
+    before = list(first.before)
+    for rest in (segment.rest for segment in others if segment.rest is not None):
+        before = [rest.prolonged(candidate) for candidate in before]
+    exchanges = [exchange for segment in chain[at:] for exchange in segment.exchanges]
+    joined = replace(first, before=before, exchanges=exchanges)
+    requests = tuple(sent for each in hidden[at:] for sent in each.requests)
+    lacks = UnloggedRequests(requests, cut=any(each.cut for each in hidden[at:]))
+    return [*chain[:at], joined], [*hidden[:at], lacks]
+
+
 def followed_on(
     chain: Sequence[Segment], effort: Effort, hidden: Sequence[UnloggedRequests]
 ) -> SegmentResult:
@@ -137,12 +157,13 @@ def followed_on(
 
     `hidden`: what the log may lack in each.
     """
-    before = chain[0].before
+    late_ms = chain[0].settings.lag_ms if effort.late else 0
+    before: Sequence[Candidate] = [loosened(c, late_ms) for c in chain[0].before]
     run = SegmentResult()
     was_empty = False
     for i, segment in enumerate(chain):
         if i and segment.rest is not None:
-            before = [segment.rest.applied(c) for c in before]
+            before = [loosened(segment.rest.applied(c), late_ms) for c in before]
         begun = i > 0
         lines = [e for e in segment.exchanges if not (begun and _is_late(e, segment))]
         last = i + 1 == len(chain)

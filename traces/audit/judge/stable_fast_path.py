@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from fencepost.model.state.group import SESSION
+from fencepost.model.state.group import SESSION, Timer
 from fencepost.model.table.vocabulary import GroupState
 from fencepost.properties.oracle.candidate import Candidate
 from fencepost.properties.oracle.search import FOREVER
@@ -85,6 +85,19 @@ class StableGroup:
         """Return the first time at which somebody's session may end."""
         return min((s.earliest + s.session_ms for s in self.seats.values()), default=FOREVER)
 
+    def prolonged(self, candidate: Candidate) -> Candidate:
+        """Return a candidate of before with sessions that may last until those of this rest."""
+        group = candidate.group(self.group_id)
+        if group is None:
+            return candidate
+        lasts = {i: seat.latest + seat.session_ms for i, seat in self.seats.items() if seat.moved}
+        timers = tuple(
+            t._replace(latest=max(t.latest, lasts.get(t.subject, 0))) if t.kind == SESSION else t
+            for t in group.timers
+        )
+        changed = candidate.with_group(self.group_id, replace(group, timers=timers))
+        return replace(candidate, groups=changed)
+
     def applied(self, candidate: Candidate) -> Candidate:
         """Return the candidate with the session timers that the lines taken have set."""
         group = candidate.group(self.group_id)
@@ -103,6 +116,21 @@ class StableGroup:
             groups=candidate.with_group(self.group_id, group),
             now=max(candidate.now, self._beat_ms),
         )
+
+
+def loosened(candidate: Candidate, late_ms: int) -> Candidate:
+    """Return the candidate as it may have been if the lines before were dated late."""
+    if not late_ms:
+        return candidate
+    groups = tuple(
+        (name, replace(group, timers=tuple(_earlier(t, late_ms) for t in group.timers)))
+        for name, group in candidate.groups
+    )
+    return replace(candidate, groups=groups, now=candidate.now - late_ms)
+
+
+def _earlier(timer: Timer, by_ms: int) -> Timer:
+    return timer._replace(earliest=timer.earliest - by_ms)
 
 
 def settled(group_id: str, candidates: list[Candidate]) -> StableGroup | None:

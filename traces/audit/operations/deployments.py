@@ -13,6 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from fencepost.traces.audit.operations.operator_rows import Deployment, Row
+from fencepost.traces.audit.operations.restarts import LogStart
 
 GAP_MS = 60_000
 """Restarts that are further apart are not one deployment's."""
@@ -24,9 +25,10 @@ Going = tuple[int, str]
 
 @dataclass(slots=True)
 class _Cluster:
-    """What went and came closely together."""
+    """What went and came closely together; `begins`: its beginning is in the log."""
 
     until_ms: int
+    begins: bool
     went: list[Going] = field(default_factory=list)
     came: list[Going] = field(default_factory=list)
 
@@ -54,11 +56,15 @@ class _Cluster:
 
 
 class Deployments:
-    """The deployments of one group.  Rows go to `emit` when all that they cost is known."""
+    """The deployments of one group.  Rows go to `emit` when all that they cost is known.
 
-    def __init__(self, group: str, emit: Callable[[Row], None]) -> None:
+    `start`: of the log.
+    """
+
+    def __init__(self, group: str, emit: Callable[[Row], None], start: LogStart) -> None:
         self._group = group
         self._emit = emit
+        self._start = start
         self._cluster: _Cluster | None = None
         self._over: deque[_Cluster] = deque()
         self._rebalances: deque[tuple[int, Going | None]] = deque(maxlen=_REMEMBERED)
@@ -67,7 +73,8 @@ class Deployments:
         """Note that a member left, or was removed."""
         cluster = self._near(at_ms)
         if cluster is None:
-            cluster = self._cluster = _Cluster(at_ms)
+            begins = not self._start.is_near(at_ms, GAP_MS)
+            cluster = self._cluster = _Cluster(at_ms, begins)
         self._add(cluster, cluster.went, (at_ms, who))
 
     def came(self, who: str, at_ms: int) -> None:
@@ -121,7 +128,7 @@ class Deployments:
             for at_ms, gone in self._rebalances
             if from_ms <= at_ms <= until_ms + GAP_MS and gone not in lost
         )
-        row = (from_ms, until_ms, len(pairs), len(members), rebalances)
+        row = (from_ms, until_ms, len(pairs), len(members), rebalances, cluster.begins)
         self._emit(Deployment(self._group, *row))
 
     @staticmethod

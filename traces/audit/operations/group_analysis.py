@@ -29,7 +29,13 @@ from fencepost.traces.audit.operations.operator_rows import (
 )
 from fencepost.traces.audit.operations.ownership import Fenced, LifeLines
 from fencepost.traces.audit.operations.rebalances import Join, MemberLeave, Rebalances, Round
-from fencepost.traces.audit.operations.restarts import Arrival, Departed, RestartMatcher, alone
+from fencepost.traces.audit.operations.restarts import (
+    Arrival,
+    Departed,
+    LogStart,
+    RestartMatcher,
+    alone,
+)
 from fencepost.traces.logs.exchange import LoggedExchange
 
 _NONE = Error.NONE.value
@@ -46,11 +52,15 @@ _PURGE_EVERY = 500
 
 
 class GroupAnalysis:
-    """The analysis of one group, line by line; finished rows go to `emit`."""
+    """The analysis of one group, line by line; finished rows go to `emit`.
 
-    def __init__(self, group: str, emit: Callable[[Row], None]) -> None:
+    `is_first`: no line before showed this group, so the log may begin in the middle of its life.
+    """
+
+    def __init__(self, group: str, emit: Callable[[Row], None], *, is_first: bool = True) -> None:
         self.group = group
         self._emit = emit
+        self._is_first = is_first
         self._begin()
 
     def _begin(self) -> None:
@@ -58,8 +68,10 @@ class GroupAnalysis:
         self._taken = 0
         self._roster = Roster()
         self._pending: dict[str, None] = {}
-        self._comings = RestartMatcher()
-        self._deployments = Deployments(self.group, self._emit)
+        self._confirmed = -1
+        self._start = LogStart()
+        self._comings = RestartMatcher(self._start)
+        self._deployments = Deployments(self.group, self._emit, self._start)
         self._lines = LifeLines(self.group, self._emit, self._deployments.not_restarted)
         self._rebalances = Rebalances(
             self.group, self._comings, self._emit, self._deployments.rebalanced
@@ -67,6 +79,8 @@ class GroupAnalysis:
 
     def take(self, x: LoggedExchange) -> None:
         """Take the next exchange that names this group."""
+        if self._is_first:
+            self._is_first, self._start.at_ms = False, x.arrived_ms
         if self.over_ms and x.answered_ms > self.over_ms:
             self.end(self.over_ms)
             self._begin()
@@ -78,6 +92,8 @@ class GroupAnalysis:
             case "Heartbeat" | "SyncGroup":
                 code = x.response_body["errorCode"]
                 self._asked(x, x.request_body, code)
+                if code == _NONE and x.api == "Heartbeat":
+                    self._confirmed = x.request_body["generationId"]  # so it has begun
                 if code == _NONE and x.api == "SyncGroup":
                     self._synced(x)
             case "OffsetCommit":
@@ -141,15 +157,7 @@ class GroupAnalysis:
 
     def _stranger(self, x: LoggedExchange, body: Mapping[str, Any]) -> LogMember:
         """Add a member that joined before the log began."""
-        member = LogMember(
-            body["memberId"],
-            body.get("groupInstanceId"),
-            Process(x.client_id, x.host),
-            x.arrived_ms,
-            begins=False,
-            heard_ms=x.arrived_ms,
-            place=x.place,
-        )
+        member = LogMember.of(x, body["memberId"], begins=False, heard_ms=x.arrived_ms)
         self._take_over(member)
         self._roster.add(member)
         return member
@@ -197,15 +205,7 @@ class GroupAnalysis:
             holder = None
         old = known or holder
         offered = old.offers if old is not None else ()
-        member = known or LogMember(
-            member_id,
-            body.get("groupInstanceId"),
-            Process(x.client_id, x.host),
-            x.arrived_ms,
-            begins=fresh,
-            heard_ms=x.answered_ms,
-            place=x.place,
-        )
+        member = known or LogMember.of(x, member_id, begins=fresh, heard_ms=x.answered_ms)
         member.session_ms = body["sessionTimeoutMs"]
         member.rebalance_ms = max(body.get("rebalanceTimeoutMs", -1), member.session_ms or 0)
         member.offers = offers_of(body["protocols"])
@@ -237,9 +237,14 @@ class GroupAnalysis:
         if current is not None and current.generation == generation:
             return current
         self._purge(x.answered_ms)
+        if generation == 1:
+            self._start.at_ms = None
         known = self._roster.complete or generation == 1
         before = len(self._roster.members) + self._rebalances.gone
-        return self._rebalances.begin(generation, x.answered_ms, x.place, before, known)
+        # A static member that is restarted is told the generation that there is.
+        is_new = current is not None or generation != self._confirmed
+        row = (generation, x.answered_ms, x.place, before)
+        return self._rebalances.begin(*row, known=known, is_new=is_new)
 
     def _came(self, member: LogMember, *, fresh: bool) -> None:
         """Add a member id that was not in the roster."""
@@ -337,7 +342,8 @@ class GroupAnalysis:
             return
         process = Process(x.client_id, x.host)
         times = (x.arrived_ms, x.answered_ms)
-        fenced = Fenced(instance_id, member_id, process, *times, x.api, began, x.place)
+        row = (instance_id, member_id, process, *times, x.api, began, x.place)
+        fenced = Fenced(*row, address=x.address)
         self._lines.fenced(fenced, self._roster.holder(instance_id))
 
     def _leave(self, x: LoggedExchange) -> None:

@@ -7,9 +7,13 @@ from dataclasses import dataclass, field
 
 from fencepost.traces.audit.operations.operator_rows import (
     Cause,
+    Deployment,
+    End,
     FencingChain,
+    LifeLine,
     MembersLeft,
     Rebalance,
+    Remedy,
     Row,
     SelfFencing,
     ThrownOut,
@@ -26,15 +30,23 @@ class GroupFigures:
     `durations`: rebalances by the first of `BUCKETS_MS` that they kept within (None: none of them);
     `failed`: those that another one followed before anybody had its assignment; `fenced`: living
     processes that lost their instance id; `thrown_out`: living processes whose session expired;
-    `static`, `dynamic`: members at the end of the log.
+    `replaced`: how often an instance id went on to another member id, `expired`: holders whose
+    session expired, alive or not; `restarts` and `cost`: of `deployments`, and the rebalances that
+    these cost; `static`, `dynamic`: members at the end of the log.
     """
 
     causes: Counter[Cause] = field(default_factory=Counter)
+    remedies: Counter[Remedy] = field(default_factory=Counter)
     durations: Counter[int | None] = field(default_factory=Counter)
     total_ms: int = 0
     failed: int = 0
     fenced: int = 0
     thrown_out: int = 0
+    replaced: int = 0
+    expired: int = 0
+    deployments: int = 0
+    restarts: int = 0
+    cost: int = 0
     static: int = 0
     dynamic: int = 0
 
@@ -43,6 +55,7 @@ class GroupFigures:
         match row:
             case Rebalance():
                 self.causes[row.cause] += 1
+                self.remedies[row.remedy] += 1
                 if row.duration_ms is None:
                     self.failed += 1
                     return
@@ -55,6 +68,13 @@ class GroupFigures:
                 self.fenced += row.alive
             case ThrownOut():
                 self.thrown_out += 1
+            case LifeLine():
+                self.replaced += row.end is End.REPLACED
+                self.expired += row.end is End.EXPIRED
+            case Deployment():
+                self.deployments += 1
+                self.restarts += row.restarts
+                self.cost += row.rebalances
             case MembersLeft():
                 self.static, self.dynamic = row.static, row.dynamic
             case _:

@@ -12,7 +12,7 @@ import binascii
 import struct
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
 from fencepost.model.table.errors import MOVING, Error
 from fencepost.traces.audit.operations.operator_rows import NearTimeout, Process
@@ -56,6 +56,15 @@ class LogMember:
     longest_at_ms: int = 0
     longest_place: str = ""
     fenced_ms: int | None = None
+    address: str = ""
+    """HOST:PORT of its first request; "" where the log doesn't tell it."""
+
+    @classmethod
+    def of(cls, x: LoggedExchange, member_id: str, *, begins: bool, heard_ms: int) -> Self:
+        """Make the member that a request is of."""
+        instance_id = x.request_body.get("groupInstanceId")
+        row = (member_id, instance_id, Process(x.client_id, x.host), x.arrived_ms)
+        return cls(*row, begins=begins, heard_ms=heard_ms, place=x.place, address=x.address)
 
     @property
     def deadline_ms(self) -> int | None:

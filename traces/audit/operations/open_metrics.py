@@ -1,6 +1,7 @@
 """Write the figures that operators watch for Prometheus, in its text format or as OpenMetrics.
 
-The two differ in how counters are declared, and OpenMetrics has an end.
+All are gauges: they are of the files that were read, and the next files have others.  What a log
+can't show has no sample, rather than a 0.
 
 Source: Prometheus' "Exposition formats"; the OpenMetrics 1.0 specification.
 """
@@ -8,109 +9,143 @@ Source: Prometheus' "Exposition formats"; the OpenMetrics 1.0 specification.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from fencepost.traces.audit.operations.group_figures import BUCKETS_MS, GroupFigures
 from fencepost.traces.audit.operations.operator_report import KINDS, OperatorReport
 
 _HOUR_MS = 3_600_000
-_Sample = tuple[str, dict[str, str], float]
+_Sample = tuple[dict[str, str], float]
 
 
 @dataclass(frozen=True, slots=True)
-class _Family:
-    """A metric with its samples: suffix of the name, labels, value."""
+class _Gauge:
+    """A metric with its samples: labels, value."""
 
     name: str
-    kind: str
     says: str
     samples: Iterable[_Sample]
 
 
 def metrics_text(report: OperatorReport, *, is_open: bool) -> str:
-    """Return the figures of a report as text; `is_open`: as OpenMetrics."""
-    lines = [line for family in _families(report) for line in _lines(family, is_open=is_open)]
+    """Return the figures of a report as text; `is_open`: as OpenMetrics, which has an end."""
+    lines = [line for gauge in _gauges(report) for line in _lines(gauge)]
     return "\n".join([*lines, *(["# EOF"] if is_open else [])]) + "\n"
 
 
-def _families(report: OperatorReport) -> Iterator[_Family]:
+def _gauges(report: OperatorReport) -> Iterator[_Gauge]:
     groups = sorted(report.figures.items())
     span_ms = (report.until_ms or 0) - (report.from_ms or 0)
     hours = max(span_ms, 1) / _HOUR_MS
 
-    def counted(name: str) -> list[_Sample]:
-        return [("_total", {"group": group}, getattr(f, name)) for group, f in groups]
+    def of(value: Callable[[GroupFigures], float], kind: str = "") -> list[_Sample]:
+        shown = [(group, f) for group, f in groups if report.shows(group, kind)]
+        return [({"group": group}, value(f)) for group, f in shown]
 
-    yield _Family(
-        "fencepost_log_span_seconds", "gauge", "The time that the log covers.",
-        [("", {}, span_ms / 1000)],
-    )  # fmt: skip
-    yield _Family(
-        "fencepost_rebalances", "counter", "Rebalances by cause.",
-        [
-            ("_total", {"group": group, "cause": cause.value}, count)
+    def by(label: str, counts: Callable[[GroupFigures], Mapping[Any, int]]) -> list[_Sample]:
+        return [
+            ({"group": group, label: what.value}, count)
             for group, f in groups
-            for cause, count in sorted(f.causes.items(), key=lambda item: item[0].value)
-        ],
-    )  # fmt: skip
-    yield _Family(
-        "fencepost_rebalances_per_hour", "gauge", "Rebalances in an hour of the log, on average.",
-        [("", {"group": group}, f.causes.total() / hours) for group, f in groups],
-    )  # fmt: skip
-    yield _Family(
-        "fencepost_rebalance_duration_seconds", "histogram",
-        "From the cause of a rebalance until a member had its assignment.",
-        [sample for group, f in groups for sample in _histogram(group, f)],
-    )  # fmt: skip
-    yield _Family(
-        "fencepost_failed_rebalances", "counter",
+            for what, count in sorted(counts(f).items(), key=lambda item: item[0].value)
+        ]
+
+    yield _Gauge(
+        "fencepost_log_span_seconds", "The time that the log covers.", [({}, span_ms / 1000)]
+    )
+    yield _Gauge("fencepost_rebalances", "Rebalances by cause.", by("cause", lambda f: f.causes))
+    yield _Gauge(
+        "fencepost_rebalances_by_remedy",
+        "Rebalances by what would have avoided them.",
+        by("remedy", lambda f: f.remedies),
+    )
+    yield _Gauge(
+        "fencepost_rebalances_per_hour",
+        "Rebalances in an hour of the log, on average.",
+        of(lambda f: f.causes.total() / hours),
+    )
+    yield _Gauge(
+        "fencepost_rebalances_within",
+        "Rebalances in which a member had its assignment within so many seconds of the cause.",
+        [sample for group, f in groups for sample in _within(group, f)],
+    )
+    yield _Gauge(
+        "fencepost_rebalancing_seconds",
+        "How long these rebalances took together.",
+        of(lambda f: f.total_ms / 1000),
+    )
+    yield _Gauge(
+        "fencepost_failed_rebalances",
         "Rebalances that another one followed before a member had its assignment.",
-        counted("failed"),
-    )  # fmt: skip
-    yield _Family(
-        "fencepost_fenced", "counter", "Living processes that lost their group.instance.id.",
-        counted("fenced"),
-    )  # fmt: skip
-    yield _Family(
-        "fencepost_thrown_out", "counter", "Living processes whose session expired.",
-        counted("thrown_out"),
-    )  # fmt: skip
-    yield _Family(
-        "fencepost_members", "gauge", "Members at the end of the log.",
+        of(lambda f: f.failed),
+    )
+    yield _Gauge(
+        "fencepost_deployments",
+        "Deployments: two or more members that restarted, at most a minute apart.",
+        of(lambda f: f.deployments),
+    )
+    yield _Gauge(
+        "fencepost_deployment_restarts",
+        "Restarts of members in deployments.",
+        of(lambda f: f.restarts),
+    )
+    yield _Gauge(
+        "fencepost_deployment_rebalances",
+        "Rebalances that deployments cost.",
+        of(lambda f: f.cost),
+    )
+    yield _Gauge(
+        "fencepost_replacements",
+        "How often a new member id took a group.instance.id: by a restart, or by a second process.",
+        of(lambda f: f.replaced),
+    )
+    yield _Gauge(
+        "fencepost_fenced",
+        "Living processes that lost their group.instance.id.",
+        of(lambda f: f.fenced, "fenced"),
+    )
+    yield _Gauge(
+        "fencepost_thrown_out",
+        "Living processes whose session expired.",
+        of(lambda f: f.thrown_out, "short-session"),
+    )
+    yield _Gauge(
+        "fencepost_members",
+        "Members at the end of the log.",
         [
-            ("", {"group": group, "kind": kind}, getattr(f, kind))
+            ({"group": group, "kind": kind}, getattr(f, kind))
             for group, f in groups
             for kind in ("static", "dynamic")
         ],
-    )  # fmt: skip
-    kinds = Counter(problem.kind for problem in report.problems)
-    yield _Family(
-        "fencepost_problems", "gauge", "Problems with clients.",
-        [("", {"kind": kind}, kinds[kind]) for kind in KINDS],
-    )  # fmt: skip
+    )
+    problems = Counter((problem.first.group, problem.kind) for problem in report.problems)
+    yield _Gauge(
+        "fencepost_problems",
+        "Problems with clients.",
+        [
+            ({"group": group, "kind": kind}, problems[group, kind])
+            for group, _ in groups
+            for kind in KINDS
+            if report.shows(group, kind)
+        ],
+    )
 
 
-def _histogram(group: str, figures: GroupFigures) -> Iterator[_Sample]:
+def _within(group: str, figures: GroupFigures) -> Iterator[_Sample]:
     count = 0
     for bound in BUCKETS_MS:
         count += figures.durations[bound]
-        yield "_bucket", {"group": group, "le": f"{bound / 1000}"}, count
-    count += figures.durations[None]
-    yield "_bucket", {"group": group, "le": "+Inf"}, count
-    yield "_sum", {"group": group}, figures.total_ms / 1000
-    yield "_count", {"group": group}, count
+        yield {"group": group, "le": f"{bound / 1000}"}, count
+    yield {"group": group, "le": "+Inf"}, count + figures.durations[None]
 
 
-def _lines(family: _Family, *, is_open: bool) -> Iterator[str]:
-    name = family.name
-    if family.kind == "counter" and not is_open:
-        name += "_total"
-    yield f"# TYPE {name} {family.kind}"
-    yield f"# HELP {name} {family.says}"
-    for suffix, labels, value in family.samples:
+def _lines(gauge: _Gauge) -> Iterator[str]:
+    yield f"# TYPE {gauge.name} gauge"
+    yield f"# HELP {gauge.name} {gauge.says}"
+    for labels, value in gauge.samples:
         told = ",".join(f'{label}="{_escaped(text)}"' for label, text in labels.items())
-        yield f"{family.name}{suffix}{f'{{{told}}}' if told else ''} {value:.10g}"
+        yield f"{gauge.name}{f'{{{told}}}' if told else ''} {value:.10g}"
 
 
 def _escaped(text: str) -> str:

@@ -10,7 +10,7 @@ from dataclasses import fields, is_dataclass
 from enum import Enum
 from typing import Any
 
-from fencepost.traces.audit.operations.operator_report import LimitedRows, OperatorReport
+from fencepost.traces.audit.operations.operator_report import KINDS, LimitedRows, OperatorReport
 from fencepost.traces.audit.operations.operator_rows import Cause, Rebalance, Remedy
 from fencepost.traces.audit.operations.operator_words import operator_problems
 
@@ -34,14 +34,25 @@ def operator_json(report: OperatorReport) -> dict[str, Any]:
         "until_ms": report.until_ms,
         "groups": report.groups,
         "unreadable": report.unreadable,
+        "unshown": {kind: count for kind in KINDS if (count := _unshown(report, kind))},
         "problems": [plain(problem) for problem in operator_problems(report)],
         "rebalances_by_cause": {c.value: report.causes[c] for c in Cause if report.causes[c]},
         "rebalances_by_remedy": {r.value: report.remedies[r] for r in Remedy if report.remedies[r]},
+        "rebalances_unclear": dict(sorted(report.unclear.items())),
+        "rebalances_by_group": [
+            {"group": group, "causes": {c.value: f.causes[c] for c in Cause if f.causes[c]}}
+            for group, f in sorted(report.figures.items())
+        ],
         "rebalances_by_hour": [
             {"hour_ms": hour, "rebalances": report.by_hour[hour]} for hour in sorted(report.by_hour)
         ],
         **{name: _kept(getattr(report, name)) for name in _TABLES},
     }
+
+
+def _unshown(report: OperatorReport, kind: str) -> int:
+    """Return in how many groups the log can't show this kind of problem."""
+    return sum(kind in kinds for kinds in report.unshown.values())
 
 
 def _kept(kept: LimitedRows[Any]) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from fencepost.model.messages.shapes import ShapeError
 from fencepost.traces.audit.operations.group_analysis import GroupAnalysis
 from fencepost.traces.audit.operations.group_figures import GroupFigures
 from fencepost.traces.audit.operations.operator_rows import (
+    AVOIDING,
     Cause,
     Deployment,
     FencingChain,
@@ -105,8 +106,8 @@ class Recurring:
 
     @property
     def place(self) -> str:
-        """Where it began, as `FILE:LINE`."""
-        return _place(self.first)
+        """The line that shows it, as `FILE:LINE`: of a removal the last, as in its sentence."""
+        return _place(self.last if isinstance(self.last, ThrownOut) else self.first)
 
     @property
     def until_ms(self) -> int:
@@ -142,7 +143,7 @@ def _ended_ms(row: ProblemRow) -> int:
 
 
 def _place(row: ProblemRow) -> str:
-    return row.handovers[0].place if isinstance(row, FencingChain) else row.place
+    return row.decisive.place if isinstance(row, FencingChain) else row.place
 
 
 def _when(row: ProblemRow) -> tuple[int, str, str]:
@@ -194,8 +195,26 @@ class OperatorReport:
     """Of each group."""
     causes: Counter[Cause] = field(default_factory=Counter)
     remedies: Counter[Remedy] = field(default_factory=Counter)
+    unclear: Counter[str] = field(default_factory=Counter)
+    """Rebalances of which it is unknown what would have avoided them, by why."""
     by_hour: Counter[int] = field(default_factory=Counter)
     """Rebalances by the hour in which they began, in ms since 1970."""
+
+    unshown: dict[str, frozenset[str]] = field(default_factory=dict)
+    """The kinds of problems that the log can't show, by group."""
+
+    def cannot_show(self, group: str, kinds: frozenset[str]) -> None:
+        """Note that the log can't show these kinds of problems of a group."""
+        self.unshown[group] = self.unshown.get(group, frozenset()) | kinds
+
+    def shows(self, group: str, kind: str) -> bool:
+        """Return whether the log would show this kind of problem of a group."""
+        return kind not in self.unshown.get(group, ())
+
+    @property
+    def avoidable(self) -> int:
+        """How many rebalances another setting would have avoided."""
+        return sum(self.remedies[remedy] for remedy in AVOIDING)
 
     def add(self, row: Row) -> None:
         """Add a row."""
@@ -221,6 +240,8 @@ class OperatorReport:
                 self.rebalances.add(row)
                 self.causes[row.cause] += 1
                 self.remedies[row.remedy] += 1
+                if row.unclear:
+                    self.unclear[row.unclear] += 1
                 self.by_hour[row.start_ms - row.start_ms % _HOUR_MS] += 1
 
     def _recur(self, row: ProblemRow) -> None:
@@ -291,8 +312,10 @@ class OperatorAudit:
             return
         story = self._stories.get(group)
         if story is None:
+            is_first = group not in self._names
             self._names.add(group)
-            story = self._stories[group] = GroupAnalysis(group, report.add)
+            story = GroupAnalysis(group, report.add, is_first=is_first)
+            self._stories[group] = story
         story.take(exchange)
 
     def finish(self, until_ms: int | None = None) -> OperatorReport:

@@ -93,6 +93,11 @@ class FencingChain:
     processes: tuple[Process, ...]
     handovers: tuple[Handover, ...]
 
+    @property
+    def decisive(self) -> Handover:
+        """The handover that shows the problem: the first from a process that was alive."""
+        return next((turn for turn in self.handovers if turn.told), self.handovers[0])
+
 
 @dataclass(frozen=True, slots=True)
 class SelfFencing:
@@ -101,6 +106,8 @@ class SelfFencing:
     `alive`: it sent the fenced request after that join; otherwise the request was a join or sync
     that still waited, so the process may also have been restarted meanwhile.  `second`: the member
     of that join worked, too, so it is a second process of the same name; `taken_ms`: when it came.
+    `address`, `by_address`: HOST:PORT of the fenced request, and of that join; the ports of two
+    processes differ.
     """
 
     group: str
@@ -111,6 +118,8 @@ class SelfFencing:
     alive: bool
     second: bool
     taken_ms: int
+    address: str
+    by_address: str
     place: str
 
 
@@ -151,6 +160,10 @@ class Remedy(Enum):
     UNKNOWN = "unknown"
 
 
+AVOIDING = (Remedy.STATIC, Remedy.LONGER_SESSION, Remedy.NO_LEAVE)
+"""The remedies that are settings."""
+
+
 @dataclass(frozen=True, slots=True)
 class Rebalance:
     """A rebalance of a group, up to the generation that it led to.
@@ -159,7 +172,7 @@ class Rebalance:
     `stable_ms`: the first assignment was handed out, None if another rebalance came first.
     `who`: whom the cause is about; `also`: what else happened before it was over.
     `away_ms`: how long `who` was away, where that decides the remedy; `session_ms`: a session
-    timeout that would have been long enough.
+    timeout that would have been long enough; `unclear`: why the remedy is unknown, else "".
     """
 
     group: str
@@ -175,6 +188,7 @@ class Rebalance:
     remedy: Remedy
     away_ms: int | None
     session_ms: int | None
+    unclear: str
     place: str
 
     @property
@@ -185,7 +199,10 @@ class Rebalance:
 
 @dataclass(frozen=True, slots=True)
 class Deployment:
-    """Restarts of a group's members that follow each other closely."""
+    """Restarts of a group's members that follow each other closely.
+
+    `begins`: the log shows its beginning; if not, it may have cost more than is counted.
+    """
 
     group: str
     from_ms: int
@@ -193,6 +210,7 @@ class Deployment:
     restarts: int
     processes: int
     rebalances: int
+    begins: bool
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,32 +1,24 @@
-"""The operator's report in sentences: problems first, each with who, since when, and the fix.
+"""The problems of the operator's report in sentences: each with who, since when, and the fix.
 
-Then come the causes of rebalances, and what would have avoided some of them.  Processes are named
-by client id and host; times are UTC.
+Processes are named by client id and host; times are UTC.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from itertools import groupby
 
 from fencepost.traces.audit.operations.operator_report import OperatorReport, Recurring
 from fencepost.traces.audit.operations.operator_rows import (
-    Cause,
     FencingChain,
     PollTimeout,
     Process,
-    Remedy,
     SelfFencing,
     StaticLeave,
     ThrownOut,
 )
 from fencepost.traces.audit.operations.restarts import long_enough_ms
-
-_MOST = 5
-"""The most lines of a kind in the text."""
-_HOUR_MS = 3_600_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +83,15 @@ def at(ms: int) -> str:
     return datetime.fromtimestamp(ms / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
 
 
+def problems_told(report: OperatorReport) -> str:
+    """Format how many problems there are: shown, where the log can't show some kinds."""
+    count = len(report.problems)
+    told = times(count, "problem") if count else "no problem"
+    if not report.unshown:
+        return f"{times(count, 'problem')} with clients"
+    return f"{told} with clients shown in this log"
+
+
 def _clock(ms: int) -> str:
     return datetime.fromtimestamp(ms / 1000, UTC).strftime("%H:%M:%S")
 
@@ -147,7 +148,7 @@ _OWN_ID = (
 
 def _fenced(found: Recurring, row: FencingChain) -> tuple[str, str]:
     """Tell of a process that lost its instance id while it lived, and who took it."""
-    turn = next((turn for turn in row.handovers if turn.told), row.handovers[0])
+    turn = row.decisive
     old, new = turn.from_process, turn.to_process
     told = "" if turn.told_ms is None else f"; the first was told at {at(turn.told_ms)}"
     more = "" if found.count == 1 else f" Such takeovers: {rhythm(found)}."
@@ -165,18 +166,25 @@ def _doubled(found: Recurring, row: SelfFencing) -> tuple[str, str]:
     return (
         (
             f"{row.process} was fenced while it was alive: a second process with the same "
-            f"client.id on that host took its group.instance.id {row.instance_id} in group "
-            f"{row.group} at {at(row.taken_ms)}, and the first was told at {at(row.at_ms)}.{more}"
+            f"client.id on that host{_ports(row)} took its group.instance.id {row.instance_id} in "
+            f"group {row.group} at {at(row.taken_ms)}, and the first was told at "
+            f"{at(row.at_ms)}.{more}"
         ),
         _OWN_ID,
     )
+
+
+def _ports(row: SelfFencing) -> str:
+    """Tell by which ports to know the two apart; they may be those of one process, too."""
+    old, new = (each.rpartition(":")[2] for each in (row.address, row.by_address))
+    return f" (from port {new}; the first was at port {old})" if old and new else ""
 
 
 def _self_fencing(found: Recurring, row: SelfFencing) -> tuple[str, str]:
     return (
         (
             f"{row.process}, static member {row.instance_id} of group {row.group}, was fenced "
-            f"{rhythm(found)} by a later join of its own, while it was alive."
+            f"{rhythm(found)} by a later join of its own{_ports(row)}, while it was alive."
         ),
         (
             "Either a join whose answer was lost was handled after a later one, or two processes "
@@ -236,82 +244,3 @@ def _longer_session(silent_ms: int) -> str:
     enough = long_enough_ms(silent_ms)
     why = "find out why it is silent (garbage collection, no CPU time, a bad network)"
     return f"Set session.timeout.ms to {enough} or more, or {why}." if enough else f"F{why[1:]}."
-
-
-def operator_summary(report: OperatorReport) -> list[str]:
-    """Return the report as lines of text."""
-    if report.from_ms is None or report.until_ms is None:
-        return ["The log has no requests of a group."]
-    found = operator_problems(report)
-    counts = f"{times(report.rebalances.count, 'rebalance')} in {times(report.groups, 'group')}"
-    span = f"From {at(report.from_ms)} to {at(report.until_ms)}"
-    lines = [f"{span}: {times(len(found), 'problem')} with clients, {counts}."]
-    number = 0
-    for kind, same in groupby(found, key=lambda problem: problem.kind):
-        alike = list(same)
-        for problem in alike[:_MOST]:
-            number += 1
-            lines += ["", f"{number}. {problem.says}", f"   {problem.remedy} [{problem.place}]"]
-        if (more := len(alike) - _MOST) > 0:
-            number += more
-            lines += ["", f"   And {more:,} more of this kind ({kind}); the JSON has all."]
-    return [*lines, *_rebalances(report), *_others(report)]
-
-
-def _rebalances(report: OperatorReport) -> Iterator[str]:
-    if not report.rebalances.count:
-        return
-    causes = ", ".join(f"{c.value} {report.causes[c]:,}" for c in Cause if report.causes[c])
-    yield from ("", f"Rebalances by cause: {causes}.")
-    helped = [
-        f"{remedy.value} {report.remedies[remedy]:,}"
-        for remedy in (Remedy.STATIC, Remedy.LONGER_SESSION, Remedy.NO_LEAVE)
-        if report.remedies[remedy]
-    ]
-    if helped:
-        yield f"What would have avoided some: {', '.join(helped)}."
-    needed = [r.session_ms for r in report.rebalances.rows if r.session_ms is not None]
-    avoidable = report.remedies[Remedy.STATIC] + report.remedies[Remedy.LONGER_SESSION]
-    if needed:
-        those = "all" if len(needed) == avoidable else f"{len(needed):,}"
-        yield f"A session.timeout.ms of {max(needed)} would have been enough for {those} of these."
-    span = (report.until_ms or 0) - (report.from_ms or 0)
-    if span >= _HOUR_MS:
-        hour, most = max(report.by_hour.items(), key=lambda item: (item[1], -item[0]))
-        yield f"Most in an hour: {most:,}, from {at(hour)}."
-    else:
-        yield f"All {sum(report.by_hour.values()):,} were in the {seconds(span)} of the log."
-    known = [r for r in report.rebalances.rows if r.duration_ms is not None]
-    if known:
-        longest = max(known, key=lambda r: (r.duration_ms or 0, -r.start_ms))
-        yield (
-            f"The longest took {seconds(longest.duration_ms or 0)}: group {longest.group}, "
-            f"{at(longest.start_ms)}, {longest.cause.value} {longest.who}".rstrip()
-            + f" [{longest.place}]."
-        )
-
-
-def _others(report: OperatorReport) -> Iterator[str]:
-    dearest = sorted(report.deployments.rows, key=lambda row: -row.rebalances)
-    for deployment in dearest[:_MOST]:
-        yield (
-            f"Deployment of {deployment.group} at {at(deployment.from_ms)}: "
-            f"{times(deployment.restarts, 'restart')} of {times(deployment.processes, 'member')} "
-            f"in {seconds(deployment.until_ms - deployment.from_ms)} cost "
-            f"{times(deployment.rebalances, 'rebalance')}."
-        )
-    if (more := report.deployments.count - _MOST) > 0:
-        yield f"And {more:,} more deployments that cost less; the JSON has them."
-    removed = [row for row in report.static_leaves.rows if row.itself is False]
-    for row in removed[:_MOST]:
-        whose = "" if row.process is None else f" (of {row.process})"
-        yield f"{row.by} removed {row.instance_id}{whose} from {row.group} at {at(row.at_ms)}."
-    if (more := len(removed) - _MOST) > 0:
-        yield f"And {more:,} more static members were removed by others; the JSON has them."
-    if report.near_timeouts.count:
-        worst = report.near_timeouts.rows[0]
-        yield (
-            f"{times(report.near_timeouts.count, 'member')} came close to their session "
-            f"timeout; the closest was {worst.process} in {worst.group}: silent for "
-            f"{seconds(worst.silent_ms)} of {seconds(worst.session_ms)}."
-        )

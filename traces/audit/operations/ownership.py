@@ -37,7 +37,8 @@ _REMEMBERED = 32
 class Fenced:
     """A request that was answered FENCED_INSTANCE_ID.
 
-    `began`: it was the join by which the member id came to be, so nobody else knew that id.
+    `began`: it was the join by which the member id came to be, so nobody else knew that id;
+    `address`: HOST:PORT, "" where the log doesn't tell it.
     """
 
     instance_id: str
@@ -48,6 +49,7 @@ class Fenced:
     api: str
     began: bool
     place: str
+    address: str = ""
 
 
 @dataclass(slots=True)
@@ -245,7 +247,8 @@ class LifeLines:
         if told is not None and past.by.process == told.process == process:
             second = past.told_alive and past.by.synced >= 0
             row = (process, told.answered_ms, told.api, past.told_alive, second, past.at_ms)
-            self._emit(SelfFencing(self._group, told.instance_id, *row, told.place))
+            where = (told.address, past.by.address, told.place)
+            self._emit(SelfFencing(self._group, told.instance_id, *row, *where))
 
     def _line(self, member: LogMember, end: End, until_ms: int | None, by: Process | None) -> None:
         self._emit(
@@ -298,4 +301,5 @@ def _stranger(fenced: Fenced) -> LogMember:
         begins=False,
         heard_ms=fenced.arrived_ms,
         place=fenced.place,
+        address=fenced.address,
     )

@@ -72,7 +72,7 @@ class Round:
     """A generation, from its first join's answer on.
 
     `all_known`: whether all members before it were; `was_stable`: whether the generation before it
-    had its assignment.
+    had its assignment; `is_new`: it began in the log, so there was a rebalance.
     """
 
     generation: int
@@ -82,6 +82,7 @@ class Round:
     before: int
     all_known: bool
     was_stable: bool
+    is_new: bool = True
     joins: dict[str, Join] = field(default_factory=dict)
     listed: int | None = None
     all_fresh: bool = False
@@ -135,12 +136,19 @@ class Rebalances:
         """How many went since the last generation began."""
         return len(self._evidence.departures) + len(self._evidence.lost)
 
-    def begin(self, generation: int, at_ms: int, place: str, before: int, known: bool) -> Round:
-        """Begin a generation.  `known`: whether `before` counts all members that there were."""
+    def begin(
+        self, generation: int, at_ms: int, place: str, before: int, *, known: bool, is_new: bool
+    ) -> Round:
+        """Begin a generation.
+
+        `known`: whether `before` counts all members that there were; `is_new`: see Round.
+        """
         last = self.current
         stable = last is None or last.stable_ms is not None
         evidence, self._evidence = self._evidence, RebalanceEvidence()
-        self._rounds.append(Round(generation, at_ms, place, evidence, before, known, stable))
+        round_ = Round(generation, at_ms, place, evidence, before, known, stable, is_new)
+        round_.stable_ms = None if is_new else at_ms
+        self._rounds.append(round_)
         return self._rounds[-1]
 
     def told(self, member_id: str, at_ms: int) -> None:
@@ -187,6 +195,8 @@ class Rebalances:
             self._judge(self._rounds.popleft())
 
     def _judge(self, round_: Round) -> None:
+        if not round_.is_new:
+            return
         last_ms = _sign(round_)
         everything = sorted(self._candidates(round_), key=lambda c: (c.at_ms, c.cause.value, c.who))
         first = next((c for c in everything if c.at_ms <= last_ms and not c.was_told), None)
@@ -194,6 +204,8 @@ class Rebalances:
         if first is not None:
             others.discard(first.cause)
         remedy, away_ms = self._remedy(first)
+        unclear = self._unclear(first) if remedy in {Remedy.NOTHING, Remedy.UNKNOWN} else ""
+        remedy = Remedy.UNKNOWN if unclear else remedy
         helps = remedy in {Remedy.STATIC, Remedy.LONGER_SESSION} and away_ms is not None
         session_ms = long_enough_ms(away_ms) if helps and away_ms is not None else None
         if helps and session_ms is None:
@@ -215,6 +227,7 @@ class Rebalances:
                 remedy,
                 away_ms,
                 session_ms,
+                unclear,
                 round_.place,
             )
         )
@@ -256,6 +269,19 @@ class Rebalances:
         if came is None and first.gone is not None:
             came = self._comings.back(first.gone)
         return remedy_of(first.gone, came, is_static_leave=first.static_leave)
+
+    def _unclear(self, first: _Candidate | None) -> str:
+        """Return why nothing can be said of what would have avoided a rebalance, or ""."""
+        if first is None:
+            return CAUSE_UNSEEN
+        came = first.came if first.gone is None and first.cause is Cause.NEW_MEMBER else None
+        before = came is not None and self._comings.start.is_near(came.at_ms, PATIENCE_MS)
+        return BEFORE_LOG if before else ""
+
+
+CAUSE_UNSEEN = "the log doesn't show its cause"
+BEFORE_LOG = "the log begins less than ten minutes before, and who had left then is not in it"
+"""Why it may be unknown what would have avoided a rebalance."""
 
 
 def remedy_of(

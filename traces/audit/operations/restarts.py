@@ -53,9 +53,21 @@ class Arrival:
 
 
 @dataclass(slots=True)
-class RestartMatcher:
-    """Matches the departures and arrivals of the last minutes."""
+class LogStart:
+    """When the log begins in the middle of a group's life; None if the group was formed in it."""
 
+    at_ms: int | None = None
+
+    def is_near(self, at_ms: int, within_ms: int) -> bool:
+        """Return whether what belongs to this moment may have come before the log began."""
+        return self.at_ms is not None and at_ms - self.at_ms < within_ms
+
+
+@dataclass(slots=True)
+class RestartMatcher:
+    """Matches the departures and arrivals of the last minutes; `start`: of the log."""
+
+    start: LogStart
     gone: deque[Departed] = field(default_factory=lambda: deque(maxlen=_REMEMBERED))
     came: deque[Arrival] = field(default_factory=lambda: deque(maxlen=_REMEMBERED))
 
@@ -89,6 +101,25 @@ class RestartMatcher:
             ),
             None,
         )
+
+    def is_unclear(self, gone: Departed | None, came: Arrival | None) -> bool:
+        """Return whether one may be back, or have been there before, where only its name is known.
+
+        Processes may share a client id, and a log may tell no hosts.
+        """
+        if gone is not None:
+            until_ms = gone.at_ms + PATIENCE_MS
+            near = (c for c in self.came if gone.at_ms <= c.at_ms <= until_ms)
+            return any(_may_be(gone, c) for c in near)
+        if came is None:
+            return False
+        since_ms = came.at_ms - PATIENCE_MS
+        return any(_may_be(g, came) for g in self.gone if since_ms <= g.at_ms <= came.at_ms)
+
+
+def _may_be(gone: Departed, came: Arrival) -> bool:
+    is_dynamic = gone.member.instance_id is None and came.instance_id is None
+    return is_dynamic and gone.member.process.client_id == came.process.client_id
 
 
 def _same(gone: Departed, came: Arrival) -> bool:

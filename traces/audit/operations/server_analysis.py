@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, field
 
 from fencepost.traces.audit.operations.deployments import Deployments
 from fencepost.traces.audit.operations.membership import LogMember, Roster
@@ -20,20 +19,18 @@ from fencepost.traces.audit.operations.operator_rows import (
     MembersLeft,
     PollTimeout,
     Process,
-    Rebalance,
-    Remedy,
     Row,
     StaticLeave,
 )
 from fencepost.traces.audit.operations.ownership import PATIENCE_MS, Fenced, LifeLines
-from fencepost.traces.audit.operations.rebalances import remedy_of
 from fencepost.traces.audit.operations.restarts import (
     Arrival,
     Departed,
+    LogStart,
     RestartMatcher,
     alone,
-    long_enough_ms,
 )
+from fencepost.traces.audit.operations.server_rounds import EXPIRED, ServerRound, rebalance_row
 from fencepost.traces.audit.operations.server_words import (
     ids_in,
     name_in,
@@ -45,51 +42,36 @@ from fencepost.traces.logs.server_log import CoordinatorEvent, Said
 _UNKNOWN_ID = "-?"
 """How the name ends of a replacement whose member id the log has not told yet."""
 _UNSEEN = "a member that joined during a rebalance"
-_EXPIRED = -1
-"""The session timeout of a member that expired: the log doesn't tell it."""
 _PURGE_EVERY = 200
-
-
-@dataclass(slots=True)
-class _Round:
-    """A rebalance, from the line that prepares it on."""
-
-    start_ms: int
-    place: str
-    cause: Cause
-    who: str
-    before: int | None
-    also: set[Cause] = field(default_factory=set)
-    gone: Departed | None = None
-    came: Arrival | None = None
-    static_leave: bool = False
-    nameless: bool = False
-    """The member id of a leave is not told: it was asked for by instance id."""
-    generation: int = 0
-    completed_ms: int = 0
-    after: int | None = None
-    stable_ms: int | None = None
+_REMEMBERED = 1000
 
 
 class ServerAnalysis:
-    """The analysis of one group, line by line; finished rows go to `emit`."""
+    """The analysis of one group, line by line; finished rows go to `emit`.
 
-    def __init__(self, group: str, emit: Callable[[Row], None]) -> None:
+    `since_ms`: when the log of its broker begins.
+    """
+
+    def __init__(self, group: str, emit: Callable[[Row], None], since_ms: int) -> None:
         self.group = group
         self._emit = emit
+        self._start = LogStart(since_ms)
         self._roster = Roster()
         self._named: dict[str, CoordinatorEvent] = {}
-        self._comings = RestartMatcher()
-        self._deployments = Deployments(group, emit)
+        self._comings = RestartMatcher(self._start)
+        self._deployments = Deployments(group, emit, self._start)
         self._lines = LifeLines(group, emit, self._deployments.not_restarted)
-        self._open: _Round | None = None
-        self._done: deque[_Round] = deque()
+        self._open: ServerRound | None = None
+        self._done: deque[ServerRound] = deque()
         self._last_departed: Departed | None = None
         self._count: int | None = None
         self._leaving: list[CoordinatorEvent] = []
-        self._complete = False
-        """Whether all members are known, but for `_unseen`: when those joined at the latest."""
+        self._complete = self._names = False
+        """Whether all members are known, but for `_unseen`: when those joined at the latest; and
+        whether this release tells the ids of dynamic members that join."""
         self._unseen: list[CoordinatorEvent] = []
+        self._unnamed: deque[int] = deque(maxlen=_REMEMBERED)
+        """When dynamic members may have joined whom the log doesn't name (ms)."""
         self._taken = self._unknown = 0
 
     def take(self, event: CoordinatorEvent) -> None:
@@ -127,9 +109,10 @@ class ServerAnalysis:
                 self._assigned(event)
             case Said.EMPTY:
                 self._open, self._count, self._complete = None, 0, True
+                self._start.at_ms = None
                 self._unseen.clear()
             case Said.NAMED:
-                self._named[event.member_id] = event
+                self._named[event.member_id], self._names = event, True
             case Said.JOINED:
                 self._came(event.member_id, event.instance_id, event)
             case Said.REPLACED:
@@ -170,8 +153,9 @@ class ServerAnalysis:
 
     def _prepare(self, event: CoordinatorEvent) -> None:
         cause, who = stated_cause(event.fields["reason"])
-        self._complete = self._complete or event.generation == 0
-        round_ = _Round(event.at_ms, event.place, cause, "", self._count)
+        if event.generation == 0:
+            self._complete, self._start.at_ms = True, None
+        round_ = ServerRound(event.at_ms, event.place, cause, "", self._count)
         self._open = round_
         if cause is Cause.NEW_MEMBER:
             member = self._roster.members.get(who)
@@ -194,15 +178,18 @@ class ServerAnalysis:
             self._came(named.member_id, None, named)
         round_, self._open = self._open, None
         if round_ is None:
-            round_ = _Round(event.at_ms, event.place, Cause.UNKNOWN, "", self._count)
+            round_ = ServerRound(event.at_ms, event.place, Cause.UNKNOWN, "", self._count)
         round_.generation, round_.completed_ms = event.generation or 0, event.at_ms
         members = event.fields.get("members")
         self._count = round_.after = None if members is None else int(members)
-        if self._complete and self._count is not None:
+        if not (event.is_new or self._names) and (self._count is None or not self._complete):
+            self._unnamed.append(event.at_ms)
+        elif self._complete and self._count is not None:
             # The old coordinator doesn't log a member that joins while a rebalance runs.
             seen = len(self._roster.members) + len(self._unseen)
             for _ in range(self._count - seen):
                 self._unseen.append(event)
+                self._unnamed.append(event.at_ms)
                 self._deployments.came(_UNSEEN, event.at_ms)
         self._done.append(round_)
 
@@ -211,34 +198,11 @@ class ServerAnalysis:
             if round_.generation == event.generation and round_.stable_ms is None:
                 round_.stable_ms = event.at_ms
 
-    def _judge(self, round_: _Round) -> None:
-        gone, came = round_.gone, round_.came
-        if came is None and gone is not None:
-            came = self._comings.back(gone)
-        unknown = round_.cause is Cause.UNKNOWN
-        remedy, away_ms = remedy_of(gone, came, is_static_leave=round_.static_leave)
-        left = gone is not None and gone.member.session_ms != _EXPIRED
-        helps = remedy in {Remedy.STATIC, Remedy.LONGER_SESSION} and left
+    def _judge(self, round_: ServerRound) -> None:
+        gone = round_.gone
         lost = None if gone is None or round_.came is not None else (gone.at_ms, gone.who)
         self._deployments.rebalanced(round_.completed_ms, lost)
-        self._emit(
-            Rebalance(
-                self.group,
-                round_.generation,
-                round_.start_ms,
-                round_.completed_ms,
-                round_.stable_ms,
-                round_.cause,
-                round_.who,
-                tuple(sorted(round_.also - {round_.cause}, key=lambda cause: cause.value)),
-                round_.before,
-                round_.after,
-                Remedy.UNKNOWN if unknown else remedy,
-                away_ms if left else None,
-                long_enough_ms(away_ms) if helps and away_ms is not None else None,
-                round_.place,
-            )
-        )
+        self._emit(rebalance_row(self.group, round_, self._comings, self._unnamed))
 
     def _beside(self, cause: Cause) -> None:
         if self._open is not None:
@@ -313,6 +277,8 @@ class ServerAnalysis:
         self._emit(StaticLeave(self.group, *row, event.place))
         if self._open is not None and self._open.gone is gone:
             self._open.static_leave = itself is not False
+            # This form of the line names the member, whoever asked for it.
+            self._open.is_sender_unseen = itself is None and "client_id" in event.fields
 
     def _left_itself(self, event: CoordinatorEvent) -> bool | None:
         """Return whether a member sent its LeaveGroup itself; None if the log doesn't tell.
@@ -339,7 +305,7 @@ class ServerAnalysis:
             member = self._member(member_id, instance_id, event, begins=False)
         member.heard_ms = event.at_ms
         if end is not End.LEFT and end is not End.REMOVED:
-            member.session_ms = _EXPIRED
+            member.session_ms = EXPIRED
         gone = Departed(member, event.at_ms, alone(member, self._roster.members.values()))
         self._last_departed = gone
         self._roster.remove(member)

@@ -1,4 +1,4 @@
-// What an address means, which trace is open, the keys and the theme.
+// What an address means, which trace is open, and the keys.
 const read = (id) => JSON.parse(document.getElementById(id).textContent);
 const data = read("data");
 const articles = [...document.querySelectorAll("article.trace")];
@@ -61,35 +61,6 @@ document.addEventListener("keydown", (event) => {
   open.act(KEYS[event.key]);
 });
 
-const themes = ["auto", "light", "dark"];
-const button = document.getElementById("theme");
-
-function paint(theme) {
-  if (theme === "auto") delete document.documentElement.dataset.theme;
-  else document.documentElement.dataset.theme = theme;
-  button.textContent = `Theme: ${theme}`;
-}
-
-function remembered() {
-  try {
-    return localStorage.getItem("fencepost-theme");
-  } catch {
-    return null; // a page from a disk may have no storage
-  }
-}
-
-let theme = themes.includes(remembered()) ? remembered() : "auto";
-button.hidden = false;
-button.addEventListener("click", () => {
-  theme = themes[(themes.indexOf(theme) + 1) % themes.length];
-  paint(theme);
-  try {
-    localStorage.setItem("fencepost-theme", theme);
-  } catch {
-    // then it holds for this visit
-  }
-});
-paint(theme);
 for (const keys of document.querySelectorAll(".keys")) keys.hidden = articles.length === 0;
 startIndex();
 window.addEventListener("hashchange", follow);

@@ -39,27 +39,3 @@ if (choose) {
   choose.hidden = false;
   lead();
 }
-
-const themes = ["auto", "light", "dark"], button = document.getElementById("theme");
-let theme = "auto";
-try {
-  theme = themes.includes(localStorage.getItem("fencepost-theme")) ? localStorage.getItem("fencepost-theme") : theme;
-} catch {
-  // a page from a disk may have no storage
-}
-const paint = () => {
-  if (theme === "auto") delete document.documentElement.dataset.theme;
-  else document.documentElement.dataset.theme = theme;
-  button.textContent = `Theme: ${theme}`;
-};
-button.hidden = false;
-button.addEventListener("click", () => {
-  theme = themes[(themes.indexOf(theme) + 1) % themes.length];
-  paint();
-  try {
-    localStorage.setItem("fencepost-theme", theme);
-  } catch {
-    // then it holds for this visit
-  }
-});
-paint();

@@ -12,11 +12,21 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from support.logs.audits import audited, made, outcomes, wrong_answers
+from support.logs.audits import (
+    Exchanges,
+    audited,
+    dated_late,
+    made,
+    of_exchanges,
+    outcomes,
+    wrong_answers,
+)
+from support.places import ROOT
 
 from benchmarks.log_traffic import Plan
 from fencepost.properties.mutants.catalogue import MUTANTS
 from fencepost.traces.audit.judge.results import EXPLAINED, UNKNOWN, VIOLATED
+from fencepost.traces.logs.request_log import read_request_log
 
 CALM = Plan(lines=100_000, groups=20, members=5)
 MOST_S = 120
@@ -59,6 +69,18 @@ def plan(seed: int, odd: float) -> Plan:
 @pytest.mark.parametrize("seed", range(20))
 def test_no_group_of_a_sound_log_is_violated(tmp_path: Path, seed: int, odd: float) -> None:
     assert VIOLATED not in outcomes(audited(tmp_path, made(plan(seed, odd))))
+
+
+@pytest.mark.parametrize("by_ms", [25, 100, 400])
+def test_no_line_that_is_dated_late_makes_a_violation(by_ms: int) -> None:
+    every = read_request_log([ROOT / "examples" / "request-logs" / "kafka-request.log.gz"])
+    groups: dict[tuple[str, ...], Exchanges] = {}
+    for exchange in every:
+        groups.setdefault(exchange.group_ids, []).append(exchange)
+    for lines in groups.values():
+        for late in lines:
+            found = outcomes(of_exchanges(dated_late(lines, late.line, by_ms)))
+            assert VIOLATED not in found, late.place
 
 
 def test_one_wrong_answer_in_a_hundred_thousand_lines_is_found(tmp_path: Path) -> None:

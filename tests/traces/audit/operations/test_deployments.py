@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import pytest
 from support.logs.audit_reports import reported
 from support.logs.model_log import Consumer, ModelLog
 
 from fencepost.traces.audit.operations.deployments import GAP_MS, Deployments
 from fencepost.traces.audit.operations.operator_rows import Deployment, Row
+from fencepost.traces.audit.operations.operator_summary import CUT, operator_summary
+from fencepost.traces.audit.operations.restarts import LogStart
 
 
 def deployments(log: ModelLog) -> list[tuple[int, int, int]]:
@@ -64,7 +67,7 @@ def test_a_second_process_on_an_id_is_no_restart() -> None:
 
 def test_dynamic_members_whose_names_are_new_each_time_are_matched_by_time() -> None:
     rows: list[Row] = []
-    found = Deployments("g", rows.append)
+    found = Deployments("g", rows.append, LogStart())
     for number in range(3):
         found.went(f"old-{number}", 10_000 * number)
         found.came(f"new-{number}", 10_000 * number + 4_000)
@@ -73,16 +76,49 @@ def test_dynamic_members_whose_names_are_new_each_time_are_matched_by_time() -> 
     found.went("gone-for-good", 30_000)
     found.rebalanced(31_000, (30_000, "gone-for-good"))
     found.close()
-    assert rows == [Deployment("g", 0, 24_000, 3, 3, 6)]
+    assert rows == [Deployment("g", 0, 24_000, 3, 3, 6, begins=True)]
 
 
 def test_a_row_waits_until_the_cost_is_known() -> None:
     rows: list[Row] = []
-    found = Deployments("g", rows.append)
+    found = Deployments("g", rows.append, LogStart())
     found.restarted("a", 0)
     found.restarted("b", 1_000)
     found.purge(2 * GAP_MS, 5_000)
     assert rows == []
     found.rebalanced(5_000, None)
     found.purge(2 * GAP_MS, None)
-    assert rows == [Deployment("g", 0, 1_000, 2, 2, 1)]
+    assert rows == [Deployment("g", 0, 1_000, 2, 2, 1, begins=True)]
+
+
+@pytest.mark.parametrize(("whole", "cost"), [(True, 6), (False, 4)])
+def test_a_deployment_that_the_log_cuts_says_that_it_may_have_cost_more(
+    whole: bool, cost: int
+) -> None:
+    log = ModelLog()
+    log.form(*(pods := [log.pod(number) for number in (1, 2, 3)]))
+    log.run(90)
+    start = 0 if whole else len(log.exchanges)
+    for pod in pods:
+        pod.leave()
+        log.run(5)
+        pod.again().start()
+        log.run(5)
+    log.run(60)
+    report = reported(log.exchanges[start:])
+    (row,) = report.deployments.rows
+    assert (row.rebalances, row.begins) == (cost, whole)
+    assert any(CUT in line for line in operator_summary(report)) is not whole
+
+
+def test_a_log_that_begins_long_before_a_deployment_shows_all_of_it() -> None:
+    log = ModelLog()
+    log.form(*(pods := [log.static(number) for number in (1, 2)]))
+    log.run(90)
+    start = len(log.exchanges)  # in the middle of the group's life
+    log.run(90)
+    for pod in pods:
+        pod.restart()
+        log.run(5)
+    (row,) = reported(log.exchanges[start:]).deployments.rows
+    assert row == Deployment("orders", row.from_ms, row.until_ms, 2, 2, 0, begins=True)

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from fencepost.traces.audit.operations.operator_json import operator_json
 from fencepost.traces.audit.operations.operator_report import OperatorReport
 from fencepost.traces.audit.operations.operator_rows import Cause, End, Remedy
+from fencepost.traces.audit.operations.operator_summary import operator_summary
+from fencepost.traces.audit.operations.rebalances import BEFORE_LOG
+from fencepost.traces.audit.operations.server_rounds import SAME_NAME, UNNAMED
 from fencepost.traces.audit.server_log import audit_server_log
 from fencepost.traces.logs.server_log import ServerLog
 
@@ -100,3 +104,79 @@ def test_a_log_that_begins_in_the_middle(tmp_path: Path) -> None:
     assert (second.member_id, second.end) == (f"i-1-{UUID.format(7)}", End.EXPIRED)
     (row,) = report.rebalances.rows
     assert (row.cause, row.members_before, row.members_after) == (Cause.EXPIRY, None, 3)
+
+
+def both(folder: Path, *lines: tuple[int, str]) -> list[tuple[Remedy, str]]:
+    """What would have avoided each rebalance, and why that is unknown."""
+    return [(row.remedy, row.unclear) for row in told(folder, *lines).rebalances.rows]
+
+
+def test_of_processes_with_one_client_id_it_is_unknown_who_came_back(tmp_path: Path) -> None:
+    found = both(
+        tmp_path,
+        (0, joins("consumer-g-1", 1, 0)),
+        (1, stable(1, 1)),
+        (2, joins("consumer-g-1", 2, 1)),
+        (3, stable(2, 2)),
+        (10, left("consumer-g-1", 2, "the consumer is being closed")),
+        (10, leaves("consumer-g-1", 2, 2)),
+        (11, stable(3, 1)),
+        (18, joins("consumer-g-1", 3, 3)),
+        (19, stable(4, 2)),
+    )
+    assert found == [*2 * [(Remedy.NOTHING, "")], *2 * [(Remedy.UNKNOWN, SAME_NAME)]]
+
+
+def test_who_never_comes_back_would_not_have_been_helped(tmp_path: Path) -> None:
+    found = both(
+        tmp_path,
+        (0, joins("consumer-g-1", 1, 0)),
+        (1, stable(1, 1)),
+        (2, joins("consumer-g-1", 2, 1)),
+        (3, stable(2, 2)),
+        (10, left("consumer-g-1", 2, "the consumer is being closed")),
+        (10, leaves("consumer-g-1", 2, 2)),
+        (11, stable(3, 1)),
+    )
+    assert found[-1] == (Remedy.NOTHING, "")
+
+
+def test_who_comes_when_the_log_begins_may_have_left_before(tmp_path: Path) -> None:
+    lines = ((5, joins("a", 1, 7)), (6, stable(8, 3)), (700, joins("b", 2, 8)), (701, stable(9, 4)))
+    assert both(tmp_path, *lines) == [(Remedy.UNKNOWN, BEFORE_LOG), (Remedy.NOTHING, "")]
+
+
+def test_a_release_that_does_not_name_who_joins_leaves_it_unknown(tmp_path: Path) -> None:
+    path = tmp_path / "server.log"
+    member = f"pod-1-{UUID.format(1)}"
+    left = f"Member[group.instance.id None, member.id {member}] in group g has left, removing it"
+    state = "in state PreparingRebalance with old generation 4 (__consumer_offsets-0)"
+    texts = (
+        f"{left} from the group",
+        f"Preparing to rebalance group g {state} (reason: removing member {member} on LeaveGroup)",
+        "Stabilized group g generation 5 (__consumer_offsets-0) with 3 members",
+    )
+    path.write_text(
+        "".join(
+            f"[2026-11-23 12:00:0{n},000] INFO [GroupCoordinator 1]: {text} "
+            "(kafka.coordinator.group.GroupCoordinator)\n"
+            for n, text in enumerate(texts)
+        )
+    )
+    report = audit_server_log(ServerLog([path])).report
+    assert [row.unclear for row in report.rebalances.rows] == [UNNAMED]
+    assert report.shows("g", "fenced")
+    assert not report.shows("g", "short-session")
+
+
+def test_the_new_coordinator_cannot_show_who_was_fenced(tmp_path: Path) -> None:
+    joined = "Static member with groupInstanceId=i-1 and unknown member id joins group g in Stable"
+    replaced = "state. Replacing previously mapped member i-1-old with this groupInstanceId."
+    report = told(tmp_path, (0, f"{joined} {replaced}"))
+    assert not report.shows("g", "fenced")
+    text = "\n".join(operator_summary(report))
+    assert "no problem with clients shown in this log" in text
+    assert "whether a process was alive when another took its group.instance.id (once)" in text
+    assert operator_json(report)["unshown"] == {
+        "ping-pong": 1, "fenced": 1, "self-fencing": 1, "short-session": 1,
+    }  # fmt: skip

@@ -52,15 +52,15 @@ def test_every_file_says_its_version(tmp_path: Path) -> None:
             (
                 "group:string generation:int64 start_ms:int64 completed_ms:int64 stable_ms:int64"
                 " cause:string who:string also:list<item: string> members_before:int64"
-                " members_after:int64 remedy:string away_ms:int64 session_ms:int64 place:string"
-                " duration_ms:int64"
+                " members_after:int64 remedy:string away_ms:int64 session_ms:int64"
+                " unclear:string place:string duration_ms:int64"
             ),
         ),
         (
             "deployments",
             (
                 "group:string from_ms:int64 until_ms:int64 restarts:int64 processes:int64"
-                " rebalances:int64"
+                " rebalances:int64 begins:bool"
             ),
         ),
         (
