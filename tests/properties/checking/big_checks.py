@@ -15,10 +15,19 @@ FOUND: dict[str, set[str]] = {
     "comment-table-1": {
         "no-two-consumers-on-one-id",
         "one-client-per-id",
-        "the-replaced-is-fenced",  # never put to the test: nobody is replaced
+        "the-replaced-is-fenced",  # nobody is replaced
     },
+    "comment-table-2": {"every-request-is-answered", "leader-assigns-to-the-members"},
+    "member-name-draft": {  # its joins are of another form, which these don't look at
+        "a-restart-in-a-stable-group-is-quiet",
+        "pending-goes-only-by-its-own",
+        "pending-is-no-member",
+        "restart-in-stable-causes-nothing",
+    },
+    "tuple-list-leave-draft": {"zombie-is-told"},
+    "two-list-leave-draft": {"zombie-is-told"},
 }
-"""What `check` is for: what is wrong with the tables in the comments, and what they never test."""
+"""What `check` is for: what is wrong with a text that never shipped, and what is never tested."""
 
 
 @pytest.mark.parametrize("name", [*revisions.NAMES, *PATCHES])
