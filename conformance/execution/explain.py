@@ -260,10 +260,9 @@ def _came(
         case Wrong.DEVIATION:
             body = body_of(recording, request.id)
             got = answer_words(request.api, body, names)
-            differs = _wrong_field(violation, names)
             said = deviation(violation.detail, names)
-            if differs is not None:
-                said = f"{differs.field} {differs.got} instead of {differs.want}"
+            if (field := _wrong_field(violation, names)) is not None:
+                said = f"{field.field} {field.got} instead of {field.want}"
             return f"it was answered {got} ({said})"
 
 

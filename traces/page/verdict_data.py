@@ -64,9 +64,9 @@ def verdict_json(story: TraceWithModel, case: CaseNote) -> dict[str, Any]:
         got = answer_words(api, body, names) if body else "no answer"
         if body and wrong == "SILENCE":
             got = f"{_late(story)}: {got}"
-    if (differs := story.trace.wrong_field()) is not None:
-        expected = [f"{differs.field} {differs.want}"]
-        got += f"; {differs.field} {differs.got}"
+    if (field := story.trace.wrong_field()) is not None:
+        expected = [f"{field.field} {field.want}"]
+        got += f"; {field.field} {field.got}"
     level = verdict.level or ""
     differs = wrong == "SILENCE" and rule is not None and level != rule.level.value
     undecided = case.outcome == "unknown" and verdict.outcome == "holds"
