@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import base64
+from typing import Any
 
 import pytest
 from kafka.record.memory_records import MemoryRecordsBuilder
@@ -69,7 +70,7 @@ def logged(first: int, *values: bytes, magic: int = 2, compression: int = 0) -> 
 
 
 BATCH = logged(7, b"a", b"b", b"c")
-BODIES = {
+BODIES: dict[str, dict[str, Any]] = {
     "ApiVersions": {"errorCode": 0, "apiKeys": [{"apiKey": 11, "minVersion": 2, "maxVersion": 9}]},
     "Metadata": {
         "brokers": [{"nodeId": 1, "host": "h", "port": 9}],
