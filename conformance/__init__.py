@@ -7,9 +7,10 @@ The rooms, from the top down; a room imports from those below it only:
 - `site`: the certificates of many targets as one static site
 - `docs`: makers of generated pages
 - `nightly`: all searches in one run, with one report
-- `clients`: client libraries under test: their drivers, and what these are told
+- `clients`: client libraries under test: drivers that run them, the reference client as a driver
 - `compare`: two targets, and the shortest plan on which they differ
 - `kill_matrix`: which engine finds which mutant
+- `simulator`: whole groups on a virtual clock: model clients against the model coordinator
 - `serve`: the model as a broker, or as a program on stdio
 - `fuzz`: generated plans, with the model in the loop
 - `log_audit`: reports of audited request logs

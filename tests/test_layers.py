@@ -16,15 +16,18 @@ ROOT = Path(__file__).resolve().parent.parent
 
 ROOMS = {
     "conformance": (
-        "cli testing site docs nightly clients compare kill_matrix serve fuzz log_audit findings"
-        " certify execution catalogue targets plans runtime"
+        "cli testing site docs nightly clients compare kill_matrix simulator serve fuzz log_audit"
+        " findings certify execution catalogue targets plans runtime"
     ),
     "traces": "pipeline page audit forms logs files text",
     "properties": (
         "kill_matrix cover diff mutants proofs stateful checking oracle claims explorer worlds"
         " logic workers"
     ),
-    "model": "revisions machine rules revision state history coordinator messages table _door",
+    "model": (
+        "client assignors revisions machine rules revision state history coordinator messages table"
+        " _door"
+    ),
 }
 """Floors and the rooms of each, from the top down: a room may import from those behind it.
 
