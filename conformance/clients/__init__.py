@@ -1,0 +1,1 @@
+"""Client libraries under test: drivers that run them, and the names that clients have."""
