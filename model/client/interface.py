@@ -1,0 +1,189 @@
+"""What goes into a client and what comes out: inputs, requests, and events for its user.
+
+The user's events have the words of the driver protocol (`conformance/clients`).  Times are ms on
+the caller's clock.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import NamedTuple
+
+from fencepost.model.assignors.subscription import TopicPartition
+from fencepost.model.client.cluster_messages import ClusterRequest, ClusterResponse
+from fencepost.model.messages.shapes import Message
+
+
+class Role(Enum):
+    """What a connection is for; each role has a connection of its own, as a parked join needs."""
+
+    BOOTSTRAP = "bootstrap"
+    COORDINATOR = "coordinator"
+    LEADER = "leader"
+
+
+class Endpoint(NamedTuple):
+    """Where to connect.  The bootstrap's host and port are the caller's business."""
+
+    role: Role
+    node: int = -1
+    host: str = ""
+    port: int = 0
+
+
+BOOTSTRAP = Endpoint(Role.BOOTSTRAP)
+
+
+# Inputs.
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """The user makes the consumer, subscribes to the settings' topics, and polls without end."""
+
+
+@dataclass(frozen=True, slots=True)
+class StopPolling:
+    """The user is busy with what it was given, and doesn't poll."""
+
+
+@dataclass(frozen=True, slots=True)
+class PollOn:
+    """The user polls without end again, also after an error."""
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """The user commits what it has read, and waits for the outcome: `Committed`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Subscribe:
+    """The user subscribes to these topics instead of those before."""
+
+    topics: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Unsubscribe:
+    """The user subscribes to nothing any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Close:
+    """The user closes the consumer; it is `Closed` after so long at the latest."""
+
+    timeout_ms: int = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerRead:
+    """The answer to a request was read."""
+
+    correlation_id: int
+    message: Message | ClusterResponse
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectionLost:
+    """A connection ended, or could not be made; what was open on it gets no answer."""
+
+    endpoint: Endpoint
+
+
+@dataclass(frozen=True, slots=True)
+class Woken:
+    """Nothing but time has passed."""
+
+
+Input = (
+    Start
+    | StopPolling
+    | PollOn
+    | Commit
+    | Subscribe
+    | Unsubscribe
+    | Close
+    | AnswerRead
+    | ConnectionLost
+    | Woken
+)
+
+
+# Outputs.
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A request to send; the connection is made if there is none."""
+
+    correlation_id: int
+    to: Endpoint
+    api: str
+    version: int
+    message: Message | ClusterRequest
+
+
+@dataclass(frozen=True, slots=True)
+class HangUp:
+    """End the connection, now; the client expects no answer on it, and no `ConnectionLost`."""
+
+    to: Endpoint
+
+
+@dataclass(frozen=True, slots=True)
+class Assigned:
+    """The user is given these partitions, beside those it has."""
+
+    partitions: tuple[TopicPartition, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Revoked:
+    """The user gives these partitions back; they are still its own until it was told."""
+
+    partitions: tuple[TopicPartition, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """These partitions may be somebody else's already."""
+
+    partitions: tuple[TopicPartition, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Records:
+    """The user is given records: the offset of the first, and how many."""
+
+    partition: TopicPartition
+    first: int
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorTold:
+    """The user is told an error.  `code`: Kafka's; `where`: the API that was answered so.
+
+    After a `fatal` one the client does nothing by itself; each poll tells it again.
+    """
+
+    code: int | str
+    fatal: bool
+    where: str
+
+
+@dataclass(frozen=True, slots=True)
+class Committed:
+    """The user's commit ended; `error` 0: well."""
+
+    error: int | str
+
+
+@dataclass(frozen=True, slots=True)
+class Closed:
+    """The consumer is closed; nothing comes any more."""
+
+
+UserEvent = Assigned | Revoked | Lost | Records | ErrorTold | Committed | Closed

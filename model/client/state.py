@@ -1,0 +1,176 @@
+"""The state of one client: immutable, hashable, complete.
+
+Two clients with equal settings and equal states do the same from then on.  Deadlines are ms on the
+caller's clock; None: never.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from fencepost.model.assignors.subscription import TopicPartition
+from fencepost.model.client.cluster_messages import (
+    BrokerNode,
+    ClusterRequest,
+    TopicLeaders,
+    VersionRange,
+)
+from fencepost.model.client.interface import Endpoint, ErrorTold
+from fencepost.model.messages.messages import JoinMember
+from fencepost.model.messages.shapes import Message
+
+
+class Life(Enum):
+    """Whether a client is at work."""
+
+    NEW = "new"
+    RUNNING = "running"
+    FAILED = "failed"
+    CLOSING = "closing"
+    CLOSED = "closed"
+
+
+class Phase(Enum):
+    """Where a client is on its way into the group."""
+
+    OUT = "out"
+    JOINING = "joining"
+    SYNCING = "syncing"
+    STABLE = "stable"
+
+
+@dataclass(frozen=True, slots=True)
+class Backoff:
+    """How often something failed since it last went well, and when it may be tried again."""
+
+    failures: int = 0
+    not_before_ms: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Flight:
+    """A request whose answer is awaited until `deadline_ms` (None: for ever)."""
+
+    correlation_id: int
+    api: str
+    version: int
+    message: Message | ClusterRequest
+    sent_ms: int
+    deadline_ms: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A connection: the versions of the broker behind it, and the one request that is open.
+
+    `is_up` False: it was lost, and may be made again after `backoff`.
+    """
+
+    endpoint: Endpoint
+    is_up: bool = True
+    versions: tuple[VersionRange, ...] | None = None
+    flight: Flight | None = None
+    backoff: Backoff = Backoff()
+
+
+@dataclass(frozen=True, slots=True)
+class Membership:
+    """What a client knows of itself as a member.
+
+    `generation_id` -1: it is nobody's member, and what it owned is lost.  `needs_join`: it is a
+    member, but shall join again.  `to_lead`: the members that it has to assign to, until the sync
+    is sent.  `seen`: partitions of the topics by which it assigned, as a leader.  `target`: its
+    assignment; the user has been given `Reading.owned`.
+    """
+
+    phase: Phase = Phase.OUT
+    member_id: str = ""
+    generation_id: int = -1
+    protocol_name: str | None = None
+    needs_join: bool = False
+    joined_before: bool = False
+    leads: bool = False
+    to_lead: tuple[JoinMember, ...] | None = None
+    seen: tuple[tuple[str, int], ...] | None = None
+    target: tuple[TopicPartition, ...] = ()
+    assigned_in: int = -1
+    heartbeat_ms: int = 0
+    prepared: bool = False
+    backoff: Backoff = Backoff()
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """What a client knows of the cluster; `read_ms` None: nothing yet."""
+
+    brokers: tuple[BrokerNode, ...] = ()
+    topics: tuple[TopicLeaders, ...] = ()
+    read_ms: int | None = None
+    is_stale: bool = False
+    backoff: Backoff = Backoff()
+    coordinator: Endpoint | None = None
+    coordinator_backoff: Backoff = Backoff()
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """A partition of the user: the next offset (None: not known yet) and the last committed one.
+
+    `resets`: no offset was committed, or it is out of range; the log's own is asked for.
+    """
+
+    partition: TopicPartition
+    offset: int | None = None
+    committed: int | None = None
+    resets: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What the user owns, and how far it has read."""
+
+    positions: tuple[Position, ...] = ()
+    backoff: Backoff = Backoff()
+    fetch_backoff: Backoff = Backoff()
+
+    @property
+    def owned(self) -> tuple[TopicPartition, ...]:
+        """The partitions that the user was given."""
+        return tuple(position.partition for position in self.positions)
+
+
+@dataclass(frozen=True, slots=True)
+class Committing:
+    """A commit under way: what of, until when, and whether the user waits for it."""
+
+    offsets: tuple[tuple[TopicPartition, int], ...]
+    deadline_ms: int
+    for_user: bool
+    backoff: Backoff = Backoff()
+
+
+@dataclass(frozen=True, slots=True)
+class ClientState:
+    """A client.
+
+    `next_id`: the next correlation id.  `poll_by_ms`: when the user exceeds the poll interval; None
+    while it polls.  `leaving`: the member id that shall leave.  `failure`: the fatal error, once
+    there is one; `was_told`: since the user polled last.
+    """
+
+    life: Life = Life.NEW
+    next_id: int = 1
+    topics: tuple[str, ...] = ()
+    poll_by_ms: int | None = None
+    is_polling: bool = True
+    links: tuple[Link, ...] = ()
+    cluster: Cluster = Cluster()
+    membership: Membership = Membership()
+    reading: Reading = Reading()
+    committing: Committing | None = None
+    auto_commit_ms: int | None = None
+    leaving: str | None = None
+    close_by_ms: int | None = None
+    failure: ErrorTold | None = None
+    was_told: bool = False
