@@ -13,7 +13,7 @@ LEADER = (
         "Kafka's protocol guide, SyncGroup",
         provoked="three members join, one of them restarted with a new member id",
         judged="the member ids in the leader's SyncGroup",
-        part="leader",
+        part="CLIENT-LEADER-MEMBERS",
     ),
     Obligation(
         "CLIENT-LEADER-ONCE",
@@ -22,7 +22,7 @@ LEADER = (
         "KIP-345, Background of Consumer Rebalance",
         provoked="members join and go, with each assignor that the library has",
         judged="the partitions in the leader's SyncGroup",
-        part="leader",
+        part="CLIENT-LEADER-PARTITIONS",
     ),
     Obligation(
         "CLIENT-LEADER-WHOLE",
@@ -32,7 +32,7 @@ LEADER = (
         "KIP-345, Background of Consumer Rebalance",
         provoked="members join and go, with each assignor that the library has",
         judged="the partitions in the leader's SyncGroup",
-        part="leader",
+        part="CLIENT-LEADER-PARTITIONS",
     ),
     Obligation(
         "CLIENT-LEADER-INSTANCES",
@@ -42,10 +42,10 @@ LEADER = (
         "KIP-345, Client Behavior Changes, the example of A, B and C",
         provoked="a member restarts, and then the group is made to rebalance",
         judged="the partitions of each instance before and after",
-        part="leader",
+        part="CLIENT-LEADER-MEMBERS",
     ),
     Obligation(
-        "CLIENT-LEADER-HANDED-OVER",
+        "CLIENT-LEADER-COOPERATIVE",
         Level.MUST,
         "With a cooperative assignor a partition is given to another member only when the one that "
         "had it has revoked it.",
@@ -53,6 +53,6 @@ LEADER = (
         provoked="a member joins a group that is stable",
         judged="who claims a partition in the JoinGroup requests, whom the leader gives it, and "
         "when users were told",
-        part="leader",
+        part="CLIENT-LEADER-COOPERATIVE",
     ),
 )

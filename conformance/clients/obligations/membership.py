@@ -12,14 +12,22 @@ _RESTART = "KIP-345, Join Group Logic Change and the update on leaders that rest
 
 IDENTITY = (
     Obligation(
-        "CLIENT-IDENTITY-CARRIED",
+        "CLIENT-IDENTITY-AS-SET",
         Level.MUST,
-        "The instance id that the user set is in every JoinGroup, SyncGroup, Heartbeat and "
-        "OffsetCommit of the member, as it was set.",
+        "The instance id that the user set is in every JoinGroup of the member, as it was set.",
+        _CONFIG,
+        provoked="a static member joins",
+        judged="the instance id in each JoinGroup whose version has room for one",
+        part="CLIENT-IDENTITY-AS-SET",
+    ),
+    Obligation(
+        "CLIENT-IDENTITY-EVERY-REQUEST",
+        Level.MUST,
+        "It is in every SyncGroup, Heartbeat and OffsetCommit, too: else fencing can't reach them.",
         _REQUESTS,
         provoked="a static member joins, heartbeats and commits",
         judged="the instance id in each request whose version has room for one",
-        part="requests",
+        part="CLIENT-IDENTITY-EVERY-REQUEST",
     ),
     Obligation(
         "CLIENT-IDENTITY-VERSIONS",
@@ -30,7 +38,7 @@ IDENTITY = (
         provoked="a static member joins, heartbeats and commits at a broker that knows them all",
         judged="no request is of a version below JoinGroup 5, SyncGroup 3, Heartbeat 3, "
         "OffsetCommit 7",
-        part="versions",
+        part="CLIENT-IDENTITY-VERSIONS",
     ),
     Obligation(
         "CLIENT-IDENTITY-NEWEST",
@@ -40,7 +48,7 @@ IDENTITY = (
         provoked="the broker comes back with lower versions, and then with the higher ones",
         judged="each version is the one that was used before, or the broker's newest if that is "
         "lower",
-        part="versions",
+        part="CLIENT-IDENTITY-VERSIONS",
     ),
     Obligation(
         "CLIENT-IDENTITY-DYNAMIC",
@@ -50,7 +58,7 @@ IDENTITY = (
         _CONFIG,
         provoked="a dynamic member joins, heartbeats and commits",
         judged="the instance id of each request is null",
-        part="requests",
+        part="CLIENT-IDENTITY-AS-SET",
     ),
 )
 
@@ -63,7 +71,7 @@ CLOSE = (
         _BEHAVIOUR,
         provoked="a static member closes in a stable group",
         judged="no LeaveGroup names it, by member id or by instance id",
-        part="close",
+        part="CLIENT-CLOSE-STATIC-STAYS",
     ),
     Obligation(
         "CLIENT-CLOSE-DYNAMIC-LEAVES",
@@ -72,7 +80,7 @@ CLOSE = (
         "KIP-345, Leave Group Logic Change, rule 2",
         provoked="a dynamic member closes in a stable group",
         judged="a LeaveGroup names its member id, and its instance id is null",
-        part="close",
+        part="CLIENT-CLOSE-DYNAMIC-LEAVES",
     ),
     Obligation(
         "CLIENT-CLOSE-UNSUBSCRIBED-STAYS",
@@ -81,7 +89,7 @@ CLOSE = (
         _BEHAVIOUR,
         provoked="the user of a static member unsubscribes",
         judged="no LeaveGroup names it",
-        part="close",
+        part="CLIENT-CLOSE-STATIC-STAYS",
     ),
     Obligation(
         "CLIENT-CLOSE-IN-TIME",
@@ -90,7 +98,7 @@ CLOSE = (
         "KIP-102, a close with a timeout",
         provoked="a member closes in a stable group",
         judged="how long the call took",
-        part="close",
+        part="CLIENT-CLOSE-IN-TIME",
     ),
     Obligation(
         "CLIENT-CLOSE-FENCED",
@@ -101,7 +109,7 @@ CLOSE = (
         provoked="a member is fenced, and its user closes it",
         judged="how long the call took, and that no LeaveGroup names the instance without a member "
         "id, or with the member id of its new holder",
-        part="close",
+        part="CLIENT-CLOSE-IN-TIME",
     ),
     Obligation(
         "CLIENT-CLOSE-REBALANCING",
@@ -111,7 +119,7 @@ CLOSE = (
         "KIP-102, a close with a timeout",
         provoked="a member closes while its JoinGroup is parked",
         judged="how long the call took, and that no LeaveGroup names it",
-        part="close",
+        part="CLIENT-CLOSE-IN-TIME",
     ),
     Obligation(
         "CLIENT-CLOSE-BROKER-GONE",
@@ -120,7 +128,7 @@ CLOSE = (
         "KIP-102, a close with a timeout",
         provoked="the broker takes connections and answers nothing, and a member closes",
         judged="how long the call took",
-        part="close",
+        part="CLIENT-CLOSE-IN-TIME",
     ),
 )
 
@@ -133,7 +141,7 @@ RESTART = (
         _RESTART,
         provoked="a static member that doesn't lead is closed and started again",
         judged="generations, the partitions that users were told, and that no other member joined",
-        part="join",
+        part="CLIENT-RESTART-SAME-PLACE",
     ),
     Obligation(
         "CLIENT-RESTART-CRASHED",
@@ -142,7 +150,7 @@ RESTART = (
         _RESTART,
         provoked="the process of a static member is killed and started again",
         judged="generations, the partitions that users were told, and that no other member joined",
-        part="join",
+        part="CLIENT-RESTART-SAME-PLACE",
     ),
     Obligation(
         "CLIENT-RESTART-LEADER",
@@ -152,7 +160,7 @@ RESTART = (
         _RESTART,
         provoked="the leader is closed and started again, with the newest versions",
         judged="generations, the partitions that users were told, and that no other member joined",
-        part="join",
+        part="CLIENT-RESTART-SAME-PLACE",
     ),
     Obligation(
         "CLIENT-RESTART-SKIPPED",
@@ -162,7 +170,7 @@ RESTART = (
         "KIP-814, skipAssignment in JoinGroup 9",
         provoked="the leader is closed and started again, with the newest versions",
         judged="its SyncGroup after the answer with skipAssignment has no assignments",
-        part="join",
+        part="CLIENT-RESTART-SAME-PLACE",
     ),
     Obligation(
         "CLIENT-RESTART-LEADER-OLD",
@@ -173,7 +181,7 @@ RESTART = (
         provoked="the leader is closed and started again at a broker without JoinGroup 9",
         judged="generations, the partitions that users were told, and that its SyncGroup has no "
         "assignments",
-        part="join",
+        part="CLIENT-RESTART-SAME-PLACE",
     ),
     Obligation(
         "CLIENT-RESTART-ALL",
@@ -182,7 +190,7 @@ RESTART = (
         "KIP-345, Motivation and Rolling Bounce",
         provoked="each of three static members in turn is closed and started again",
         judged="generations, and the partitions that users were told",
-        part="join",
+        part="CLIENT-RESTART-SAME-PLACE",
     ),
     Obligation(
         "CLIENT-RESTART-COOPERATIVE",
@@ -191,7 +199,7 @@ RESTART = (
         "KIP-429, with static members",
         provoked="a follower with the cooperative assignor is closed and started again",
         judged="generations, the partitions that users were told, and that no other member joined",
-        part="join",
+        part="CLIENT-RESTART-SAME-PLACE",
     ),
 )
 
@@ -204,7 +212,7 @@ SESSION = (
         "KIP-345, Upgrade Process, step 3",
         provoked="a member joins with a session timeout of its own",
         judged="the session timeout of each JoinGroup",
-        part="requests",
+        part="CLIENT-SESSION-AS-SET",
     ),
     Obligation(
         "CLIENT-SESSION-REBALANCE-TIMEOUT",
@@ -213,7 +221,7 @@ SESSION = (
         "KIP-62, max.poll.interval.ms",
         provoked="a member joins with a poll interval of its own",
         judged="the rebalance timeout of each JoinGroup",
-        part="requests",
+        part="CLIENT-SESSION-AS-SET",
     ),
     Obligation(
         "CLIENT-SESSION-HEARTBEATS",
@@ -224,7 +232,7 @@ SESSION = (
         provoked="the user doesn't poll for longer than the session timeout",
         judged="the gaps between heartbeats stay below the session timeout, and the member isn't "
         "removed",
-        part="session",
+        part="CLIENT-SESSION-HEARTBEATS",
     ),
     Obligation(
         "CLIENT-SESSION-POLL-INTERVAL",
@@ -234,7 +242,7 @@ SESSION = (
         "KIP-62, max.poll.interval.ms",
         provoked="the user doesn't poll for longer than the poll interval",
         judged="no heartbeat comes once the poll interval is over, with room for one interval",
-        part="session",
+        part="CLIENT-SESSION-POLL-INTERVAL",
     ),
     Obligation(
         "CLIENT-SESSION-STATIC-SILENT",
@@ -244,7 +252,7 @@ SESSION = (
         _BEHAVIOUR,
         provoked="the user of a static member doesn't poll for longer than the poll interval",
         judged="no LeaveGroup names it",
-        part="session",
+        part="CLIENT-SESSION-STATIC-SILENT",
     ),
     Obligation(
         "CLIENT-SESSION-POLLS-ON",
@@ -253,20 +261,20 @@ SESSION = (
         "KIP-62, max.poll.interval.ms",
         provoked="the user doesn't poll until the session is over, then goes on",
         judged="a JoinGroup with its instance id comes, and the user has partitions again",
-        part="session",
+        part="CLIENT-REMOVED-COMES-BACK",
     ),
 )
 
 STREAMS = (
     Obligation(
-        "CLIENT-STREAMS-APART",
+        "CLIENT-STREAMS-OWN-IDS",
         Level.MUST,
         "Several members in one process, with instance ids that end in -1, -2 and so on, are "
         "apart: each has its own member id, and its own instance id in every request.",
         "KIP-345, Kafka Streams Change",
         provoked="one process starts three static members of one group",
         judged="the pairs of instance id and member id in all requests",
-        part="requests",
+        part="CLIENT-STREAMS-OWN-IDS",
     ),
     Obligation(
         "CLIENT-STREAMS-ROLLED",
@@ -275,6 +283,6 @@ STREAMS = (
         "KIP-345, Kafka Streams Change",
         provoked="a process with three static members ends and is started again, beside another",
         judged="generations, and the partitions that users were told",
-        part="join",
+        part="CLIENT-RESTART-SAME-PLACE",
     ),
 )

@@ -17,16 +17,16 @@ JOIN = (
         _JOIN_LOGIC,
         provoked="a member is started",
         judged="the member id of its first JoinGroup",
-        part="join",
+        part="CLIENT-RESTART-SAME-PLACE",
     ),
     Obligation(
-        "CLIENT-JOIN-REQUIRED",
+        "CLIENT-JOIN-ID-REQUIRED",
         Level.SHOULD,
         "MEMBER_ID_REQUIRED is followed by a JoinGroup with the member id of that answer.",
         "KIP-394",
         provoked="a dynamic member is started",
         judged="the member id of the JoinGroup after such an answer",
-        part="join",
+        part="CLIENT-JOIN-ID-REQUIRED",
     ),
     Obligation(
         "CLIENT-JOIN-LOST-ANSWER",
@@ -36,7 +36,7 @@ JOIN = (
         _JOIN_LOGIC,
         provoked="the answer to a JoinGroup is lost with its connection",
         judged="the next JoinGroup has the instance id, and the user has partitions at the end",
-        part="join",
+        part="CLIENT-JOIN-LOST-ANSWER",
     ),
     Obligation(
         "CLIENT-JOIN-CUT",
@@ -45,26 +45,26 @@ JOIN = (
         _JOIN_LOGIC,
         provoked="the connection is cut while a JoinGroup is parked",
         judged="the next JoinGroup has the instance id, and the user has partitions at the end",
-        part="join",
+        part="CLIENT-JOIN-LOST-ANSWER",
     ),
     Obligation(
-        "CLIENT-JOIN-UNKNOWN",
+        "CLIENT-JOIN-UNKNOWN-MEMBER",
         Level.MUST,
         "After UNKNOWN_MEMBER_ID a static member begins anew, with an empty member id and its "
         "instance id.",
         "KIP-345, Join and Leave Group Logic Change",
         provoked="a heartbeat, a SyncGroup and a JoinGroup are answered UNKNOWN_MEMBER_ID",
         judged="member id and instance id of the next JoinGroup",
-        part="recovery",
+        part="CLIENT-JOIN-UNKNOWN-MEMBER",
     ),
     Obligation(
-        "CLIENT-JOIN-GENERATION",
+        "CLIENT-JOIN-ILLEGAL-GENERATION",
         Level.SHOULD,
         "After ILLEGAL_GENERATION a member joins again, with its instance id.",
         "Kafka's protocol guide",
         provoked="a heartbeat and a SyncGroup are answered ILLEGAL_GENERATION",
         judged="a JoinGroup with the instance id follows",
-        part="recovery",
+        part="CLIENT-JOIN-ILLEGAL-GENERATION",
     ),
     Obligation(
         "CLIENT-JOIN-REBALANCE",
@@ -73,7 +73,7 @@ JOIN = (
         "Kafka's protocol guide",
         provoked="a heartbeat and a SyncGroup are answered REBALANCE_IN_PROGRESS",
         judged="member id and instance id of the next JoinGroup",
-        part="recovery",
+        part="CLIENT-JOIN-REBALANCE",
     ),
     Obligation(
         "CLIENT-JOIN-COORDINATOR",
@@ -84,7 +84,7 @@ JOIN = (
         provoked="the coordinator moves to another node; then none is available for a while",
         judged="a FindCoordinator follows, and the next group requests have the member id and the "
         "instance id of before",
-        part="recovery",
+        part="CLIENT-JOIN-COORDINATOR",
     ),
     Obligation(
         "CLIENT-JOIN-LOADING",
@@ -93,7 +93,7 @@ JOIN = (
         _PROTOCOL,
         provoked="the coordinator answers COORDINATOR_LOAD_IN_PROGRESS for a while",
         judged="the next requests that are answered without error have the member id of before",
-        part="recovery",
+        part="CLIENT-JOIN-COORDINATOR",
     ),
     Obligation(
         "CLIENT-JOIN-BACKOFF",
@@ -102,7 +102,7 @@ JOIN = (
         "KIP-580, backoff",
         provoked="errors that can be tried again are answered for two seconds",
         judged="how many requests of one kind come within a second",
-        part="recovery",
+        part="CLIENT-JOIN-BACKOFF",
     ),
     Obligation(
         "CLIENT-JOIN-SILENT",
@@ -111,7 +111,7 @@ JOIN = (
         "KIP-345, Join Group Logic Change: only a taken place is told",
         provoked="errors that can be tried again are answered for two seconds",
         judged="the user is told of no fatal error, and the consumer doesn't end",
-        part="recovery",
+        part="CLIENT-JOIN-BACKOFF",
     ),
 )
 
@@ -124,7 +124,7 @@ FENCED = (
         _JOIN_LOGIC,
         provoked="another process takes the instance id while the member has to join again",
         judged="an error with this code that is raised, returned or handed to a callback",
-        part="fenced",
+        part="CLIENT-FENCED-TOLD",
     ),
     Obligation(
         "CLIENT-FENCED-SYNC",
@@ -133,7 +133,7 @@ FENCED = (
         _JOIN_LOGIC,
         provoked="a SyncGroup is answered FENCED_INSTANCE_ID",
         judged="an error with this code that is raised, returned or handed to a callback",
-        part="fenced",
+        part="CLIENT-FENCED-TOLD",
     ),
     Obligation(
         "CLIENT-FENCED-HEARTBEAT",
@@ -142,7 +142,7 @@ FENCED = (
         _JOIN_LOGIC,
         provoked="another process takes the instance id in a stable group",
         judged="an error with this code that is raised, returned or handed to a callback",
-        part="fenced",
+        part="CLIENT-FENCED-TOLD",
     ),
     Obligation(
         "CLIENT-FENCED-COMMIT",
@@ -151,7 +151,7 @@ FENCED = (
         _JOIN_LOGIC,
         provoked="an OffsetCommit that the user asked for is answered FENCED_INSTANCE_ID",
         judged="the commit's own error, or another that the user is told",
-        part="fenced",
+        part="CLIENT-FENCED-TOLD",
     ),
     Obligation(
         "CLIENT-FENCED-NO-JOIN",
@@ -161,7 +161,7 @@ FENCED = (
         _JOIN_LOGIC,
         provoked="another process takes the instance id in a stable group",
         judged="no JoinGroup of the fenced consumer follows",
-        part="fenced",
+        part="CLIENT-FENCED-NO-JOIN",
     ),
     Obligation(
         "CLIENT-FENCED-NO-RECORDS",
@@ -170,7 +170,7 @@ FENCED = (
         _JOIN_LOGIC,
         provoked="another process takes the instance id while records are produced",
         judged="no records after the error, beyond those of the call that told it",
-        part="fenced",
+        part="CLIENT-FENCED-NO-RECORDS",
     ),
     Obligation(
         "CLIENT-FENCED-NO-COMMITS",
@@ -179,7 +179,7 @@ FENCED = (
         _JOIN_LOGIC,
         provoked="another process takes the instance id; then the user polls on and closes",
         judged="no OffsetCommit of the fenced consumer is accepted after it was told",
-        part="fenced",
+        part="CLIENT-FENCED-NO-COMMITS",
     ),
     Obligation(
         "CLIENT-FENCED-POLLED-ON",
@@ -188,7 +188,7 @@ FENCED = (
         _JOIN_LOGIC,
         provoked="the user of a fenced member polls on",
         judged="what the user is told, and that no JoinGroup follows",
-        part="fenced",
+        part="CLIENT-FENCED-NO-JOIN",
     ),
     Obligation(
         "CLIENT-FENCED-TAKEOVERS",
@@ -198,20 +198,20 @@ FENCED = (
         _JOIN_LOGIC,
         provoked="a second process is started with the instance id of a running one",
         judged="how often the holder of the instance id changes: once",
-        part="fenced",
+        part="CLIENT-FENCED-NO-JOIN",
     ),
 )
 
 REMOVED = (
     Obligation(
-        "CLIENT-REMOVED-RETURNS",
+        "CLIENT-REMOVED-COMES-BACK",
         Level.MUST,
         "A static member that an administrator removed comes back as a new one, with its instance "
         "id and an empty member id.",
         "KIP-345, Leave Group Logic Change",
         provoked="an administrator removes the member by its instance id",
         judged="the next JoinGroup, and that the user has partitions again",
-        part="recovery",
+        part="CLIENT-REMOVED-COMES-BACK",
     ),
     Obligation(
         "CLIENT-REMOVED-EXPIRED",
@@ -220,16 +220,16 @@ REMOVED = (
         "KIP-345, Rolling Bounce",
         provoked="the session of the member ends at the coordinator",
         judged="the next JoinGroup, and that the user has partitions again",
-        part="recovery",
+        part="CLIENT-REMOVED-COMES-BACK",
     ),
     Obligation(
-        "CLIENT-REMOVED-NO-COMMIT",
+        "CLIENT-REMOVED-NO-COMMITS",
         Level.MUST,
         "Until it is back it commits nothing as nobody's member: that would not be fenced.",
         "KIP-345, Join Group Logic Change, on OffsetCommit",
         provoked="an administrator removes the member while it reads records",
         judged="no OffsetCommit without member id and generation is sent until it is back",
-        part="recovery",
+        part="CLIENT-REMOVED-NO-COMMITS",
     ),
     Obligation(
         "CLIENT-REMOVED-TOLD",
@@ -238,7 +238,7 @@ REMOVED = (
         "KIP-429, onPartitionsLost",
         provoked="an administrator removes the member",
         judged="a revoked or lost event lies between the two assignments",
-        part="recovery",
+        part="CLIENT-REMOVED-COMES-BACK",
     ),
 )
 
@@ -251,7 +251,7 @@ OLD_BROKER = (
         "KIP-345, Join Group Logic Change, on versions below",
         provoked="two processes with one instance id start at a broker of Kafka 2.2",
         judged="a user who has partitions there was told that the membership is not static",
-        part="versions",
+        part="CLIENT-OLD-BROKER-TOLD",
     ),
     Obligation(
         "CLIENT-OLD-BROKER-TOLD",
@@ -260,7 +260,7 @@ OLD_BROKER = (
         "KIP-345, errors on an old version",
         provoked="a static member starts at a broker of Kafka 2.2",
         judged="an error that is raised, returned or handed to a callback",
-        part="versions",
+        part="CLIENT-OLD-BROKER-TOLD",
     ),
     Obligation(
         "CLIENT-OLD-BROKER-RESTARTED",
@@ -270,6 +270,6 @@ OLD_BROKER = (
         "KIP-35, ApiVersions after each connection",
         provoked="the broker is restarted as Kafka 2.3 while a static member runs",
         judged="no request has a version above the broker's after the new connection's ApiVersions",
-        part="versions",
+        part="CLIENT-IDENTITY-VERSIONS",
     ),
 )

@@ -11,6 +11,7 @@ from fencepost.conformance.clients.obligations.table import (
     find_obligation,
     in_area,
 )
+from fencepost.model.client.duties import DUTIES
 from fencepost.model.table.table import Level
 
 
@@ -26,7 +27,10 @@ def test_a_row_says_what_is_owed_and_how_it_is_judged(row: Obligation) -> None:
     for part in (row.provoked, row.judged):
         assert re.fullmatch(r"[^.]*[^. ]", part.replace(" 2.2", "").replace(" 2.3", ""))
     assert row.source
-    assert row.part
+
+
+def test_the_reference_client_has_each_duty_that_is_judged() -> None:
+    assert {row.part for row in OBLIGATIONS.values()} == set(DUTIES)
 
 
 def test_every_obligation_of_the_kip_is_a_must() -> None:
@@ -43,4 +47,4 @@ def test_an_id_names_an_area() -> None:
 
 def test_an_unknown_id_names_what_is_near() -> None:
     with pytest.raises(UnknownObligationError, match="did you mean CLIENT-FENCED-JOIN"):
-        find_obligation("CLIENT-FENCED-JOINS")
+        find_obligation("CLIENT-FENCED-JOINN")
