@@ -9,6 +9,7 @@ The rooms, from the top down; a room imports from those below it only:
 - `nightly`: all searches in one run, with one report
 - `compare`: two targets, and the shortest plan on which they differ
 - `kill_matrix`: which engine finds which mutant
+- `clients`: client libraries under test: drivers, obligations, scenarios, judges, certificates
 - `serve`: the model as a broker, or as a program on stdio
 - `fuzz`: generated plans, with the model in the loop
 - `log_audit`: reports of audited request logs

@@ -55,7 +55,8 @@ class Life:
     """A consumer from a start to its end.
 
     `id`: its client id, used once; `consumer`: its name in the scenario; `number`: its how many-th
-    start, from 1.  `ended_ms` None: it lived at the end.  `how`: `closed`, `crashed` or "".
+    start, from 1.  `ended_ms`: when its end began (None: it lived on).  `how`: `closed`, `crashed` or
+    "".
     """
 
     id: str
@@ -176,7 +177,8 @@ class Deed:
     """What was done: to a consumer, or by an administrator or the broker (`life` "").
 
     `outcome`: `ok`, `late` (the library didn't return), `unsupported`, or the name of an error;
-    `said`: the sentence with it.
+    `said`: the sentence with it.  `took_ms`, `limit_ms`: how long it took by the library's account,
+    and how long it may take.
     """
 
     name: str
@@ -186,6 +188,7 @@ class Deed:
     outcome: str = "ok"
     said: str = ""
     took_ms: float | None = None
+    limit_ms: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

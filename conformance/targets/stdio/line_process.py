@@ -15,7 +15,7 @@ import contextlib
 import os
 import signal
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import cast
 
 from fencepost.conformance.targets.stdio.json_lines import shortened
@@ -35,25 +35,39 @@ class LineProcessError(Exception):
 class LineProcess:
     """A running program.  One question at a time; after any LineProcessError it is to be killed."""
 
-    def __init__(self, transport: asyncio.SubprocessTransport, pipes: _Pipes) -> None:
+    def __init__(self, transport: asyncio.SubprocessTransport, pipes: Pipes) -> None:
         self._transport = transport
         self._pipes = pipes
         self.pid = transport.get_pid()
 
     @classmethod
-    async def start(cls, argv: Sequence[str]) -> LineProcess:
-        """Start a program.  Raises OSError where the system can't."""
+    async def start(
+        cls,
+        argv: Sequence[str],
+        pipes: Callable[[], Pipes] | None = None,
+        env: Mapping[str, str] | None = None,
+    ) -> LineProcess:
+        """Start a program.  Raises OSError where the system can't.
+
+        `pipes`: makes what takes its output; `env`: variables beside those of this process.
+        """
         loop = asyncio.get_running_loop()
-        transport, pipes = await loop.subprocess_exec(_Pipes, *argv, start_new_session=True)
-        return cls(transport, pipes)
+        transport, made = await loop.subprocess_exec(
+            pipes or Pipes, *argv, start_new_session=True, env=os.environ | dict(env or {})
+        )
+        return cls(transport, made)
+
+    def write(self, line: bytes) -> None:
+        """Write a line, unless the program no longer reads."""
+        stdin = cast("asyncio.WriteTransport", self._transport.get_pipe_transport(_STDIN))
+        if not stdin.is_closing():
+            stdin.write(line + b"\n")
 
     async def ask(self, line: bytes, within_s: float) -> bytes:
         """Write a line and read the one that answers it.  Raises LineProcessError."""
         pipes = self._pipes
         pipes.refuse_extra_lines()
-        stdin = cast("asyncio.WriteTransport", self._transport.get_pipe_transport(_STDIN))
-        if not stdin.is_closing():
-            stdin.write(line + b"\n")
+        self.write(line)
         try:
             async with asyncio.timeout(within_s):
                 answer = await pipes.next_line()
@@ -61,7 +75,8 @@ class LineProcess:
             silent = f"did not answer within {within_s:g} s{pipes.half_a_line()}"
             raise LineProcessError(silent) from None
         if answer is None:
-            raise LineProcessError(await self._how_it_ended())
+            how = await self.how_it_ended()
+            raise LineProcessError(f"{how} instead of answering{pipes.half_a_line()}")
         pipes.refuse_extra_lines(after=answer)
         return answer
 
@@ -80,10 +95,14 @@ class LineProcess:
         finally:
             await self.kill()
 
+    def kill_at_once(self) -> None:
+        """Kill the process and all that it started, without waiting for the end."""
+        self._signal(signal.SIGKILL)
+
     async def kill(self) -> None:
         """Kill the process and all that it started; returns when they are gone."""
         try:
-            self._signal(signal.SIGKILL)
+            self.kill_at_once()
             self._pipes.stop_reading()
             await _within(END_S, self._pipes.closed)
         finally:
@@ -100,18 +119,15 @@ class LineProcess:
         if not self._pipes.exited.is_set():
             _signal_group(self.pid, number)
 
-    async def _how_it_ended(self) -> str:
+    async def how_it_ended(self) -> str:
+        """How a program ended whose stdout has ended: the code, or the signal."""
         if not await _within(END_S, self._pipes.exited):
-            how = "closed its stdout"
-        elif (code := self._transport.get_returncode()) is not None and code < 0:
-            how = f"was ended by signal {-code}"
-        else:
-            how = f"exited with code {code}"
-        return f"{how} instead of answering{self._pipes.half_a_line()}"
+            return "closed its stdout"
+        return self._pipes.how_it_ended()
 
 
-class _Pipes(asyncio.SubprocessProtocol):
-    """What came out of the process so far."""
+class Pipes(asyncio.SubprocessProtocol):
+    """What came out of the process so far; a subclass may take each line at once (`take_line`)."""
 
     def __init__(self) -> None:
         self.stderr = bytearray()
@@ -120,7 +136,7 @@ class _Pipes(asyncio.SubprocessProtocol):
         """Exited, and nobody holds its pipes any more."""
         self._lines: deque[bytes] = deque()
         self._partial = bytearray()
-        self._is_flooded = False
+        self.is_flooded = False
         self._has_ended = False
         self._news = asyncio.Event()
         self._transport: asyncio.SubprocessTransport | None = None
@@ -134,7 +150,7 @@ class _Pipes(asyncio.SubprocessProtocol):
         if fd == _STDERR:
             self.stderr += data
             del self.stderr[:-_STDERR_BYTES]
-        elif not self._is_flooded:
+        elif not self.is_flooded:
             self._take(data)
             self._news.set()
 
@@ -150,6 +166,13 @@ class _Pipes(asyncio.SubprocessProtocol):
             _signal_group(self._transport.get_pid(), signal.SIGKILL)
         self.exited.set()
 
+    def how_it_ended(self) -> str:
+        """How it ended, once it has: the code, or the signal."""
+        code = self._transport and self._transport.get_returncode()
+        if code is not None and code < 0:
+            return f"was ended by signal {-code}"
+        return f"exited with code {code}"
+
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - asyncio's
         """Called by asyncio after the exit and the end of all pipes."""
         self.closed.set()
@@ -157,7 +180,7 @@ class _Pipes(asyncio.SubprocessProtocol):
     async def next_line(self) -> bytes | None:
         """The next line of stdout, None at its end.  Raises LineProcessError for one too long."""
         while not self._lines:
-            if self._is_flooded:
+            if self.is_flooded:
                 start = shortened(bytes(self._partial[:1000]))
                 raise LineProcessError(f"wrote a line of more than {LINE_LIMIT} bytes: {start!r}")
             if self._has_ended:
@@ -185,8 +208,12 @@ class _Pipes(asyncio.SubprocessProtocol):
     def stop_reading(self) -> None:
         """Give up a stdout that is paused: its end would never be seen."""
         stdout = self._transport and self._transport.get_pipe_transport(_STDOUT)
-        if self._is_flooded and stdout is not None:
+        if self.is_flooded and stdout is not None:
             stdout.close()
+
+    def take_line(self, line: bytes) -> None:
+        """Keep a line until it is asked for."""
+        self._lines.append(line)
 
     def _take(self, data: bytes) -> None:
         first, *rest = data.split(b"\n")
@@ -194,11 +221,11 @@ class _Pipes(asyncio.SubprocessProtocol):
         for piece in rest:
             if len(self._partial) > LINE_LIMIT:
                 break
-            self._lines.append(bytes(self._partial))
+            self.take_line(bytes(self._partial))
             self._partial = bytearray(piece)
         # Nothing more is read of a program that writes on and on: memory stays bounded.
         if len(self._partial) > LINE_LIMIT or len(self._lines) > 1:
-            self._is_flooded = True
+            self.is_flooded = True
             stdout = self._transport and self._transport.get_pipe_transport(_STDOUT)
             if stdout is not None:
                 cast("asyncio.ReadTransport", stdout).pause_reading()

@@ -1,0 +1,336 @@
+"""A driver that runs: commands to it, its replies, and the events that its users saw.
+
+A reply that comes too late is put down to the library if the driver still answers `hello`, and is a
+value (`Late`) for whoever judges.  Whatever else is wrong (a line that the protocol doesn't have, a
+reply that nobody asked for, an exit) is the driver's fault: it is killed at once, and this and all
+later commands raise DriverError.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import shlex
+import time
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any, Self
+
+import msgspec
+
+from fencepost.conformance.clients.programs import Client
+from fencepost.conformance.clients.protocol import (
+    AnyCommand,
+    AnyEvent,
+    AnyReply,
+    Bye,
+    Close,
+    Commit,
+    ConsumerSettings,
+    Done,
+    Hello,
+    Introduction,
+    PollOn,
+    Refused,
+    Start,
+    StopPolling,
+    Subscribe,
+    Unsubscribe,
+    Unsupported,
+    event_of,
+    reply_of,
+)
+from fencepost.conformance.runtime.errors import TargetUnavailableError
+from fencepost.conformance.targets.stdio.json_lines import LineError, decode_line, shortened
+from fencepost.conformance.targets.stdio.line_process import LineProcess, Pipes
+from fencepost.traces.files.bounded import LINE_LIMIT
+
+REPLY_S = 10.0
+"""How long a driver may take to reply."""
+CLOSE_MORE_S = 5.0
+"""How much longer than its timeout a close may take."""
+START_S = 30.0
+"""How long a program may take until it says hello: a virtual machine starts in that time."""
+MOST_EVENTS = 500_000
+"""More are not kept: the driver is at fault then."""
+_WORDS = 3
+
+
+class DriverError(Exception):
+    """The driver failed, not its library.  `str()` says how; its stderr's end is with it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """An event, and when it came, in ms of this process's monotonic clock."""
+
+    event: AnyEvent
+    heard_ms: float
+
+
+@dataclass(frozen=True, slots=True)
+class Late:
+    """The library did not return in time, while its driver went on.
+
+    `command`: what it was asked; `after_ms`: how long was waited; `reply`: what came meanwhile.
+    """
+
+    command: str
+    after_ms: float
+    reply: AnyReply | None
+
+    def __str__(self) -> str:
+        """A sentence about the library."""
+        return f"the library had not returned from {self.command} after {self.after_ms:,.0f} ms"
+
+
+Reply = Done | Refused | Unsupported | Late
+
+
+class _Sent:
+    """A command, and its reply once there is one."""
+
+    def __init__(self, command: AnyCommand) -> None:
+        self.command = command
+        self.name = str(type(command).__struct_config__.tag)
+        self.reply: asyncio.Future[AnyReply] = asyncio.get_running_loop().create_future()
+
+    async def answer(self, within_s: float) -> AnyReply:
+        """Its reply.  Raises TimeoutError, DriverError."""
+        async with asyncio.timeout(within_s):
+            return await asyncio.shield(self.reply)
+
+
+class Driver:
+    """A running driver; made by `start`.
+
+    `events`: all so far, in the order in which they came.  `introduction`: what it said it is.
+    """
+
+    def __init__(self, name: str, clock: Callable[[], float]) -> None:
+        self.name = name
+        self.events: list[Heard] = []
+        self.fault: str | None = None
+        """What the driver did wrong, if anything."""
+        self._clock = clock
+        self._ids = itertools.count(1)
+        self._open: dict[int, _Sent] = {}
+        self._started: set[str] = set()
+        self._watchers: list[tuple[Callable[[Heard], bool], asyncio.Future[Heard]]] = []
+        self._is_ending = False
+        self._process: LineProcess
+        self.introduction: Introduction
+
+    @classmethod
+    @asynccontextmanager
+    async def start(
+        cls, client: Client, clock: Callable[[], float] = time.monotonic
+    ) -> AsyncIterator[Self]:
+        """Start a client's driver; it is killed at the end, with all that it started.
+
+        `clock`: seconds, for `heard_ms`.  Raises TargetUnavailableError where it can't be built or
+        started, or doesn't say hello in protocol 1.
+        """
+        program = await client.program()
+        driver = cls(client.name, clock)
+        try:
+            driver._process = await LineProcess.start(
+                program.argv, lambda: _EventPipes(driver), program.env
+            )
+        except OSError as error:
+            raise TargetUnavailableError(
+                f"can't start `{shlex.join(program.argv)}`: {error.strerror or error}"
+            ) from error
+        try:
+            try:
+                driver.introduction = await driver._hello(START_S)
+            except DriverError as error:
+                raise TargetUnavailableError(str(error)) from error
+            yield driver
+        finally:
+            await driver.crash()
+
+    async def start_consumer(self, consumer: str, settings: ConsumerSettings) -> Reply:
+        """Make a consumer that polls.  Raises DriverError, as all commands do."""
+        self._started.add(consumer)
+        fields = msgspec.structs.asdict(settings)
+        return await self._do(Start(id=next(self._ids), consumer=consumer, **fields))
+
+    async def stop_polling(self, consumer: str) -> Reply:
+        """Have its user stop polling."""
+        return await self._do(StopPolling(next(self._ids), consumer))
+
+    async def poll_on(self, consumer: str) -> Reply:
+        """Have its user poll on."""
+        return await self._do(PollOn(next(self._ids), consumer))
+
+    async def commit(self, consumer: str) -> Reply:
+        """Commit what was read."""
+        return await self._do(Commit(next(self._ids), consumer))
+
+    async def subscribe(self, consumer: str, topics: Sequence[str]) -> Reply:
+        """Subscribe to other topics."""
+        return await self._do(Subscribe(next(self._ids), consumer, tuple(topics)))
+
+    async def unsubscribe(self, consumer: str) -> Reply:
+        """Give up all topics."""
+        return await self._do(Unsubscribe(next(self._ids), consumer))
+
+    async def close(self, consumer: str, timeout_ms: int = 10_000) -> Reply:
+        """Close a consumer cleanly."""
+        command = Close(next(self._ids), consumer, timeout_ms)
+        return await self._do(command, timeout_ms / 1000 + CLOSE_MORE_S)
+
+    async def bye(self) -> None:
+        """Have the driver exit, and wait until it has."""
+        await self._do(Bye(next(self._ids)))
+        self._is_ending = True
+        how = await self._process.how_it_ended()
+        if how != "exited with code 0":
+            raise self.failed(f"{how} after `bye`, not with code 0")
+
+    async def crash(self) -> None:
+        """Kill the driver and all that it started; returns when they are gone."""
+        self._is_ending = True
+        await self._process.kill()
+
+    async def wait_for(
+        self, wanted: Callable[[Heard], bool], within_s: float, since: int = 0
+    ) -> Heard | None:
+        """The first event that is wanted, of those from index `since` on; None: it didn't come.
+
+        Raises DriverError.
+        """
+        if (had := next(filter(wanted, self.events[since:]), None)) is not None:
+            return had
+        self._refuse_broken()
+        coming: asyncio.Future[Heard] = asyncio.get_running_loop().create_future()
+        watcher = (wanted, coming)
+        self._watchers.append(watcher)
+        try:
+            async with asyncio.timeout(within_s):
+                return await coming
+        except TimeoutError:
+            return None
+        finally:
+            self._watchers.remove(watcher)
+
+    def last_words(self) -> list[str]:
+        """The last lines of its stderr."""
+        return self._process.last_words()
+
+    def take_line(self, line: bytes) -> None:
+        """Take a line of the driver's stdout."""
+        if self._is_ending or self.fault is not None:
+            return
+        try:
+            said = decode_line(line)
+            if "event" in said:
+                self._take_event(event_of(said))
+            else:
+                self._take_reply(said)
+        except LineError as error:
+            self.failed(f"wrote a line that {error}: {shortened(line)!r}")
+        except msgspec.ValidationError as error:
+            self.failed(f"wrote what the protocol doesn't have: {error}: {shortened(line)!r}")
+
+    def failed(self, how: str) -> DriverError:
+        """Put down to the driver what is wrong, and kill it; whoever waits for it is told."""
+        if self.fault is None:
+            words = self.last_words()[-_WORDS:]
+            said = f"; its stderr ends: {shortened(' / '.join(words))}" if words else ""
+            self.fault = f"the driver of {self.name} {how}{said}"
+            self._process.kill_at_once()
+            waiting: list[asyncio.Future[Any]] = [coming for _, coming in self._watchers]
+            for future in (*waiting, *(sent.reply for sent in self._open.values())):
+                if not future.done():
+                    future.set_exception(DriverError(self.fault))
+                    future.exception()  # whether anybody asks for it or not
+        return DriverError(self.fault)
+
+    def ended(self, how: str) -> None:
+        """Take note that the process is gone."""
+        if not self._is_ending:
+            self.failed(how)
+
+    async def _do(self, command: AnyCommand, within_s: float = REPLY_S) -> Reply:
+        begun = self._clock()
+        sent = self._send(command)
+        try:
+            reply = await sent.answer(within_s)
+        except TimeoutError:
+            await self._hello(REPLY_S)  # it answers: so it is the library that doesn't return
+            came = sent.reply.result() if sent.reply.done() else None
+            return Late(sent.name, (self._clock() - begun) * 1000, came)
+        if isinstance(reply, Introduction):
+            raise self.failed(f"introduced itself to `{sent.name}`")
+        return reply
+
+    async def _hello(self, within_s: float) -> Introduction:
+        sent = self._send(Hello(next(self._ids)))
+        try:
+            reply = await sent.answer(within_s)
+        except TimeoutError:
+            waiting = dict.fromkeys(f"`{one.name}`" for one in self._open.values())
+            raise self.failed(f"answered no {' nor '.join(waiting)} for {within_s:g} s") from None
+        if not isinstance(reply, Introduction):
+            raise self.failed(f"refused `hello`: {reply}")
+        return reply
+
+    def _send(self, command: AnyCommand) -> _Sent:
+        self._refuse_broken()
+        sent = self._open[command.id] = _Sent(command)
+        self._process.write(msgspec.json.encode(command))
+        return sent
+
+    def _refuse_broken(self) -> None:
+        if self.fault is not None:
+            raise DriverError(self.fault)
+        if self._is_ending:
+            raise DriverError(f"the driver of {self.name} was ended before")
+
+    def _take_event(self, event: AnyEvent) -> None:
+        if event.consumer is not None and event.consumer not in self._started:
+            self.failed(f"told of a consumer {event.consumer!r}, which was never started")
+        elif len(self.events) >= MOST_EVENTS:
+            self.failed(f"wrote more than {MOST_EVENTS:,} events")
+        else:
+            heard = Heard(event, self._clock() * 1000)
+            self.events.append(heard)
+            for wanted, coming in self._watchers:
+                if not coming.done() and wanted(heard):
+                    coming.set_result(heard)
+
+    def _take_reply(self, said: dict[str, Any]) -> None:
+        number = said.get("id")
+        sent = self._open.get(number) if isinstance(number, int) else None
+        if sent is None:
+            self.failed(f"answered what nobody asked: {shortened(said)}")
+        else:
+            reply = reply_of(said, type(sent.command))
+            del self._open[sent.command.id]
+            sent.reply.set_result(reply)
+
+
+class _EventPipes(Pipes):
+    """Gives each line to the driver at once."""
+
+    def __init__(self, driver: Driver) -> None:
+        super().__init__()
+        self._driver = driver
+
+    def take_line(self, line: bytes) -> None:
+        """Give it on."""
+        self._driver.take_line(line)
+
+    def pipe_data_received(self, fd: int, data: bytes) -> None:
+        """Called by asyncio with output."""
+        super().pipe_data_received(fd, data)
+        if self.is_flooded:
+            self._driver.failed(f"wrote a line of more than {LINE_LIMIT} bytes")
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Called by asyncio after the exit and the end of all pipes."""
+        super().connection_lost(exc)
+        self._driver.ended(self.how_it_ended())

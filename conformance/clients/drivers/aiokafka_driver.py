@@ -1,0 +1,89 @@
+"""The driver of aiokafka."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, ClassVar
+
+import aiokafka
+from aiokafka import AIOKafkaConsumer, ConsumerRebalanceListener, TopicPartition
+from aiokafka.coordinator.assignors.range import RangePartitionAssignor
+from aiokafka.coordinator.assignors.roundrobin import RoundRobinPartitionAssignor
+from aiokafka.coordinator.assignors.sticky.sticky_assignor import StickyPartitionAssignor
+
+from fencepost.conformance.clients.drivers.user import User, drive
+
+_POLL_MS = 100
+_ASSIGNORS = {
+    kind.name: kind
+    for kind in (RangePartitionAssignor, RoundRobinPartitionAssignor, StickyPartitionAssignor)
+}
+
+
+class AiokafkaUser(User):
+    """A user of aiokafka.AIOKafkaConsumer."""
+
+    introduction: ClassVar[dict[str, Any]] = {
+        "client": "aiokafka",
+        "version": aiokafka.__version__,
+        "features": ["static", "auto-commit", "manual-commit", "pause", "seek"],
+        "assignors": list(_ASSIGNORS),
+    }
+
+    async def start(self, told: dict[str, Any]) -> None:
+        """Make the consumer, subscribe and start it."""
+        config = {
+            "bootstrap_servers": told["bootstrap"],
+            "group_id": told["group"],
+            "group_instance_id": told["instance"],
+            "session_timeout_ms": told["session_timeout_ms"],
+            "heartbeat_interval_ms": told["heartbeat_interval_ms"],
+            "max_poll_interval_ms": told["max_poll_interval_ms"],
+            "partition_assignment_strategy": [_ASSIGNORS[told["assignor"]]],
+            "auto_offset_reset": told["auto_offset_reset"],
+            "client_id": told["client_id"],
+            "client_rack": told["rack"],
+            "enable_auto_commit": told["auto_commit_ms"] is not None,
+        }
+        if told["auto_commit_ms"] is not None:
+            config["auto_commit_interval_ms"] = told["auto_commit_ms"]
+        self._consumer = AIOKafkaConsumer(**config | told["settings"])
+        await self.subscribe(told["topics"])
+        await self._consumer.start()
+
+    async def subscribe(self, topics: list[str]) -> None:
+        """Subscribe, with a listener."""
+        self._consumer.subscribe(topics, listener=_Listener(self))
+
+    async def poll(self) -> None:
+        """Poll for records of some partitions."""
+        for partition, records in (await self._consumer.getmany(timeout_ms=_POLL_MS)).items():
+            offsets = [record.offset for record in records]
+            self.tell_records(partition.topic, partition.partition, offsets)
+
+    async def commit(self) -> None:
+        """Commit and wait."""
+        await self._consumer.commit()
+
+    async def unsubscribe(self) -> None:
+        """Give up all topics."""
+        self._consumer.unsubscribe()
+
+    async def close(self, timeout_ms: int) -> None:  # noqa: ARG002  (it has none)
+        """Close the consumer."""
+        await self._consumer.stop()
+
+
+class _Listener(ConsumerRebalanceListener):  # type: ignore[misc]  # it has no types
+    def __init__(self, user: User) -> None:
+        self._user = user
+
+    def on_partitions_assigned(self, assigned: Iterable[TopicPartition]) -> None:
+        self._user.tell_partitions("assigned", assigned)
+
+    def on_partitions_revoked(self, revoked: Iterable[TopicPartition]) -> None:
+        self._user.tell_partitions("revoked", revoked)
+
+
+if __name__ == "__main__":
+    drive(AiokafkaUser)

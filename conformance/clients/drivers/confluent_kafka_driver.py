@@ -1,0 +1,108 @@
+"""The driver of confluent-kafka (librdkafka), as its README's consumer polls."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any, ClassVar
+
+import confluent_kafka
+from confluent_kafka import Consumer, KafkaError, KafkaException
+
+from fencepost.conformance.clients.drivers.user import User, drive
+
+_POLL_S = 0.1
+
+
+class ConfluentUser(User):
+    """A user of confluent_kafka.Consumer."""
+
+    introduction: ClassVar[dict[str, Any]] = {
+        "client": "confluent-kafka",
+        "version": f"{confluent_kafka.__version__}, librdkafka {confluent_kafka.libversion()[0]}",
+        "features": [
+            "static",
+            "cooperative",
+            "auto-commit",
+            "manual-commit",
+            "pause",
+            "seek",
+            "next-generation",
+        ],
+        "assignors": ["range", "roundrobin", "cooperative-sticky"],
+    }
+
+    async def start(self, told: dict[str, Any]) -> None:
+        """Make the consumer and subscribe it."""
+        config = {
+            "bootstrap.servers": told["bootstrap"],
+            "group.id": told["group"],
+            "session.timeout.ms": told["session_timeout_ms"],
+            "heartbeat.interval.ms": told["heartbeat_interval_ms"],
+            "max.poll.interval.ms": told["max_poll_interval_ms"],
+            "partition.assignment.strategy": told["assignor"],
+            "auto.offset.reset": told["auto_offset_reset"],
+            "client.id": told["client_id"],
+            "enable.auto.commit": told["auto_commit_ms"] is not None,
+            "error_cb": partial(self._tell_error, "error_cb"),
+        }
+        if told["instance"] is not None:
+            config["group.instance.id"] = told["instance"]
+        if told["rack"] is not None:
+            config["client.rack"] = told["rack"]
+        if told["auto_commit_ms"] is not None:
+            config["auto.commit.interval.ms"] = told["auto_commit_ms"]
+        self._consumer = Consumer(config | told["settings"])
+        await self.subscribe(told["topics"])
+
+    async def subscribe(self, topics: list[str]) -> None:
+        """Subscribe, with callbacks."""
+        self._consumer.subscribe(
+            topics,
+            on_assign=lambda _, partitions: self.tell_partitions("assigned", partitions),
+            on_revoke=lambda _, partitions: self.tell_partitions("revoked", partitions),
+            on_lost=lambda _, partitions: self.tell_partitions("lost", partitions),
+        )
+
+    async def poll(self) -> None:
+        """Poll for one message, or an error in its place."""
+        message = self._consumer.poll(_POLL_S)
+        if message is None:
+            return
+        if (error := message.error()) is None:
+            self.tell_records(message.topic(), message.partition(), [message.offset()])
+        elif error.fatal():
+            raise KafkaException(error)
+        else:
+            self._tell_error("poll", error)
+
+    async def commit(self) -> None:
+        """Commit and wait."""
+        for partition in self._consumer.commit(asynchronous=False):
+            if partition.error is not None:
+                raise KafkaException(partition.error)
+
+    async def unsubscribe(self) -> None:
+        """Give up all topics."""
+        self._consumer.unsubscribe()
+
+    async def close(self, timeout_ms: int) -> None:  # noqa: ARG002  (it has none)
+        """Close the consumer."""
+        self._consumer.close()
+
+    def error(self, error: Exception) -> dict[str, Any]:
+        """What is in a KafkaException."""
+        if isinstance(error, KafkaException):
+            return _said(error.args[0])
+        return {"code": type(error).__name__, "fatal": True, "message": str(error)}
+
+    def _tell_error(self, where: str, error: KafkaError) -> None:
+        self.tell("error", where=where, **_said(error))
+
+
+def _said(error: KafkaError) -> dict[str, Any]:
+    fatal = error.fatal() or error.code() == KafkaError._FATAL  # noqa: SLF001  (a public code)
+    return {"code": error.name(), "fatal": fatal, "message": error.str()}
+
+
+if __name__ == "__main__":
+    drive(ConfluentUser)

@@ -1,0 +1,99 @@
+"""The driver of kafka-python."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, ClassVar
+
+import kafka
+from kafka import ConsumerRebalanceListener, KafkaConsumer, TopicPartition
+from kafka.coordinator.assignors.cooperative_sticky import CooperativeStickyAssignor
+from kafka.coordinator.assignors.range import RangePartitionAssignor
+from kafka.coordinator.assignors.roundrobin import RoundRobinPartitionAssignor
+from kafka.coordinator.assignors.sticky.sticky_assignor import StickyPartitionAssignor
+
+from fencepost.conformance.clients.drivers.user import User, drive
+
+_POLL_MS = 100
+_ASSIGNORS = {
+    kind.name: kind
+    for kind in (
+        RangePartitionAssignor,
+        RoundRobinPartitionAssignor,
+        StickyPartitionAssignor,
+        CooperativeStickyAssignor,
+    )
+}
+
+
+class KafkaPythonUser(User):
+    """A user of kafka.KafkaConsumer."""
+
+    introduction: ClassVar[dict[str, Any]] = {
+        "client": "kafka-python",
+        "version": kafka.__version__,
+        "features": ["static", "cooperative", "auto-commit", "manual-commit", "pause", "seek"],
+        "assignors": list(_ASSIGNORS),
+    }
+
+    async def start(self, told: dict[str, Any]) -> None:
+        """Make the consumer and subscribe it."""
+        config = {
+            "bootstrap_servers": told["bootstrap"],
+            "group_id": told["group"],
+            "session_timeout_ms": told["session_timeout_ms"],
+            "heartbeat_interval_ms": told["heartbeat_interval_ms"],
+            "max_poll_interval_ms": told["max_poll_interval_ms"],
+            "partition_assignment_strategy": [_ASSIGNORS[told["assignor"]]],
+            "auto_offset_reset": told["auto_offset_reset"],
+            "client_id": told["client_id"],
+            "enable_auto_commit": told["auto_commit_ms"] is not None,
+        }
+        if told["instance"] is not None:
+            config["group_instance_id"] = told["instance"]
+        if told["rack"] is not None:
+            config["client_rack"] = told["rack"]
+        if told["auto_commit_ms"] is not None:
+            config["auto_commit_interval_ms"] = told["auto_commit_ms"]
+        self._consumer = KafkaConsumer(**config | told["settings"])
+        await self.subscribe(told["topics"])
+
+    async def subscribe(self, topics: list[str]) -> None:
+        """Subscribe, with a listener."""
+        self._consumer.subscribe(topics, listener=_Listener(self))
+
+    async def poll(self) -> None:
+        """Poll for records of some partitions."""
+        for partition, records in self._consumer.poll(timeout_ms=_POLL_MS).items():
+            offsets = [record.offset for record in records]
+            self.tell_records(partition.topic, partition.partition, offsets)
+
+    async def commit(self) -> None:
+        """Commit and wait."""
+        self._consumer.commit()
+
+    async def unsubscribe(self) -> None:
+        """Give up all topics."""
+        self._consumer.unsubscribe()
+
+    async def close(self, timeout_ms: int) -> None:
+        """Close the consumer."""
+        self._consumer.close(timeout_ms=timeout_ms)
+
+
+class _Listener(ConsumerRebalanceListener):  # type: ignore[misc]  # it has no types
+    def __init__(self, user: User) -> None:
+        self._user = user
+
+    def on_partitions_assigned(self, assigned: Iterable[TopicPartition]) -> None:
+        self._user.tell_partitions("assigned", assigned)
+
+    def on_partitions_revoked(self, revoked: Iterable[TopicPartition]) -> None:
+        self._user.tell_partitions("revoked", revoked)
+
+    def on_partitions_lost(self, lost: Iterable[TopicPartition]) -> None:
+        self._user.tell_partitions("lost", lost)
+
+
+if __name__ == "__main__":
+    drive(KafkaPythonUser)

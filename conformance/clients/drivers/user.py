@@ -1,0 +1,177 @@
+"""What drivers in Python share: the lines of client driver protocol 1, and a consumer's user.
+
+A user has a thread with an event loop, in which it polls, and between two polls does what it is
+told.  So a library that blocks holds up its own consumer alone, and one for asyncio works on in the
+background while its user does not poll.
+
+This file is copied to where the library is; it needs nothing but the standard library.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+import threading
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from typing import Any, ClassVar
+
+
+class _Output:
+    """Where lines are written: the process's stdout, until `take_over`."""
+
+    def __init__(self) -> None:
+        self._file = sys.stdout.buffer
+        self._lock = threading.Lock()
+
+    def take_over(self) -> None:
+        """Keep stdout for the protocol; what a library prints goes to stderr."""
+        self._file = os.fdopen(os.dup(1), "wb")
+        os.dup2(2, 1)
+
+    def write(self, line: bytes) -> None:
+        """Write a line."""
+        with self._lock:
+            self._file.write(line + b"\n")
+            self._file.flush()
+
+
+_OUTPUT = _Output()
+
+
+def say(**fields: Any) -> None:
+    """Write an object."""
+    _OUTPUT.write(json.dumps(fields).encode())
+
+
+class User(ABC):
+    """A consumer and its user.  The methods are called in its thread, one at a time."""
+
+    introduction: ClassVar[dict[str, Any]]
+    """What the driver answers to `hello`."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self._polls = False
+        self._loop = asyncio.new_event_loop()
+        self._told: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
+        threading.Thread(target=self._loop.run_until_complete, args=(self._live(),)).start()
+
+    @abstractmethod
+    async def start(self, told: dict[str, Any]) -> None:
+        """Make the consumer and subscribe it."""
+
+    @abstractmethod
+    async def poll(self) -> None:
+        """Poll once, for a tenth of a second at most, and tell what came."""
+
+    @abstractmethod
+    async def commit(self) -> None:
+        """Commit what was read."""
+
+    @abstractmethod
+    async def subscribe(self, topics: list[str]) -> None:
+        """Subscribe to other topics."""
+
+    @abstractmethod
+    async def unsubscribe(self) -> None:
+        """Give up all topics."""
+
+    @abstractmethod
+    async def close(self, timeout_ms: int) -> None:
+        """Close the consumer."""
+
+    def error(self, error: Exception) -> dict[str, Any]:
+        """What the library says in an exception: code, fatal, message.
+
+        In kafka-python, and what began as a copy of it, classes know Kafka's name of their error.
+        """
+        code = getattr(error, "message", type(error).__name__)
+        fatal = not getattr(error, "retriable", False)
+        return {"code": str(code), "fatal": fatal, "message": str(error)}
+
+    def tell(self, event: str, **fields: Any) -> None:
+        """Write an event."""
+        say(event=event, consumer=self.name, at_ms=round(time.monotonic() * 1000, 1), **fields)
+
+    def tell_records(self, topic: str, partition: int, offsets: list[int]) -> None:
+        """Write that records of a partition came."""
+        self.tell("records", partition=[topic, partition], first=offsets[0], count=len(offsets))
+
+    def tell_partitions(self, event: str, partitions: Iterable[Any]) -> None:
+        """Write that partitions were assigned, revoked or lost."""
+        self.tell(event, partitions=sorted([one.topic, one.partition] for one in partitions))
+
+    def put(self, command: dict[str, Any]) -> None:
+        """Have the user do something; may be called from another thread."""
+        self._loop.call_soon_threadsafe(self._told.put_nowait, command)
+
+    async def _live(self) -> None:
+        command: dict[str, Any] = {}
+        while command.get("cmd") != "close":
+            if self._polls and self._told.empty():
+                await self._poll_once()
+                await asyncio.sleep(0)  # what was put meanwhile
+            else:
+                command = await self._told.get()
+                await self._obey(command)
+
+    async def _poll_once(self) -> None:
+        try:
+            await self.poll()
+        except Exception as error:  # noqa: BLE001  (whatever a user would see)
+            said = self.error(error)
+            self._polls = not said["fatal"]
+            self.tell("error", where="poll", **said)
+
+    async def _obey(self, command: dict[str, Any]) -> None:
+        begun = time.monotonic()
+        took = {}
+        try:
+            match command["cmd"]:
+                case "start":
+                    await self.start(command)
+                    self._polls = True
+                case "stop-polling" | "poll-on" as what:
+                    self._polls = what == "poll-on"
+                case "commit":
+                    await self.commit()
+                case "subscribe":
+                    await self.subscribe(command["topics"])
+                case "unsubscribe":
+                    await self.unsubscribe()
+                case "close":
+                    await self.close(command.get("timeout_ms", 10_000))
+                    took = {"took_ms": round((time.monotonic() - begun) * 1000, 1)}
+                case other:
+                    return say(id=command["id"], unsupported=f"there is no command {other}")
+        except Exception as error:  # noqa: BLE001  (as above)
+            return say(id=command["id"], error=self.error(error))
+        return say(id=command["id"], ok=True, **took)
+
+
+def drive(kind: type[User]) -> None:
+    """Read commands until `bye` or the end of stdin."""
+    _OUTPUT.take_over()
+    users: dict[str, User] = {}
+    for line in sys.stdin:
+        command = json.loads(line)
+        match command["cmd"], users.get(command.get("consumer", "")):
+            case "hello", _:
+                say(id=command["id"], protocol=1, language="python", **kind.introduction)
+            case "bye", _:
+                say(id=command["id"], ok=True)
+                break
+            case "start", _:
+                user = users[command["consumer"]] = kind(command["consumer"])
+                user.put(command)
+            case _, None:
+                say(id=command["id"], unsupported=f"there is no consumer for {command['cmd']}")
+            case "close", User() as user:
+                users.pop(user.name).put(command)
+            case _, User() as user:
+                user.put(command)
+    os._exit(0)  # consumers that are open are left as a crash would leave them
