@@ -55,8 +55,8 @@ class Life:
     """A consumer from a start to its end.
 
     `id`: its client id, used once; `consumer`: its name in the scenario; `number`: its how many-th
-    start, from 1.  `ended_ms`: when its end began (None: it lived on).  `how`: `closed`, `crashed` or
-    "".
+    start, from 1.  `ended_ms`: when its end began (None: it lived on).  `how`: `closed`, `crashed`,
+    or "".
     """
 
     id: str

@@ -212,8 +212,8 @@ def _went_on(evidence: Evidence, codes: Sequence[Code], *, looks: bool) -> Verdi
             if decided is None:
                 return violated(
                     f"does not go on after {code.name}",
-                    f"{said(life)} was answered {code.name} in {call.api}, and nothing that it sent "
-                    "afterwards was answered well",
+                    f"{said(life)} was answered {code.name} in {call.api}, and nothing that it "
+                    "sent afterwards was answered well",
                     since,
                     waited=(since, evidence.ended_ms),
                 )
