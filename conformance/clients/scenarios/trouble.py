@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from fencepost.conformance.clients.scenarios.acts import (
-    AnyAct,
     Answered,
+    AnyAct,
     Assigned,
     Await,
     Calls,
