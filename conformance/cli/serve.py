@@ -12,7 +12,7 @@ import click
 from fencepost.conformance.cli.options.common import REVISION, json_option
 from fencepost.conformance.runtime.signals import at_a_signal
 from fencepost.conformance.runtime.versions import own_version
-from fencepost.conformance.serve.apis import may_name_a_topic
+from fencepost.conformance.serve.apis import PARTITIONS, may_name_a_topic
 from fencepost.conformance.serve.broker import ModelBroker
 from fencepost.conformance.targets.registry import find_model
 from fencepost.model.coordinator import CONFIG_DEFAULTS
@@ -113,7 +113,7 @@ def serve_command(
         seed=chosen,
         port=port or 0,
         advertised_port=advertise,
-        topics=topics,
+        topics=dict.fromkeys(topics, PARTITIONS),
     )
     asyncio.run(_stay(broker, revision, chosen, as_json=as_json))
     return 0

@@ -6,8 +6,9 @@ which takes a fraction of the memory; of records only their number, size and off
 
 from __future__ import annotations
 
+import base64
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,10 +16,30 @@ import msgspec
 
 from fencepost.conformance.execution.latency_monitor import LagMeter
 from fencepost.conformance.serve.provocation import Provocation
+from fencepost.conformance.serve.records import summary
+from fencepost.conformance.targets.tcp.wire import RequestHeader
 from fencepost.model.messages.messages import APIS
 from fencepost.model.messages.shapes import Message
 
 Json = dict[str, Any]
+
+
+def as_json(body: Mapping[str, Any]) -> bytes:
+    """A body as it is kept: of records only what `summary` tells."""
+    return msgspec.json.encode(_without_records(body))
+
+
+def _without_records(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_without_records(row) for row in value]
+    if not isinstance(value, Mapping):
+        return value
+    return {
+        key: summary(base64.b64decode(inner))
+        if key == "records" and isinstance(inner, str)
+        else _without_records(inner)
+        for key, inner in value.items()
+    }
 
 
 @dataclass(slots=True)
@@ -36,7 +57,7 @@ class Exchange:
     version: int
     correlation_id: int
     received_ms: float
-    request_json: bytes | None
+    request_json: bytes | None = None
     """None where it can't be read."""
     answered_ms: float | None = None
     answer_json: bytes | None = None
@@ -70,7 +91,7 @@ class Exchange:
 
 @dataclass(frozen=True, slots=True)
 class Act:
-    """What an administrator did, or what befell the broker: `remove`, `move`, `restart` and so on."""
+    """What an administrator did or what befell the broker: `remove`, `restart` and so on."""
 
     at_ms: float
     name: str
@@ -101,6 +122,43 @@ class History:
     connections: dict[str, ConnectionSpan] = field(default_factory=dict)
     meters: dict[int, LagMeter] = field(default_factory=dict)
     sink: Callable[[Exchange | Act], None] | None = None
+
+    # What a broker notes.
+
+    def opened(self, connection: str, node: int) -> None:
+        """A connection was made."""
+        self.connections[connection] = ConnectionSpan(node, self.now_ms())
+
+    def closed(self, connection: str, *, by_client: bool) -> None:
+        """A connection is over."""
+        span = self.connections.get(connection)
+        if span is not None:
+            span.closed_ms, span.closed_by_client = self.now_ms(), by_client
+
+    def receive(self, node: int, connection: str, api: str, header: RequestHeader) -> Exchange:
+        """A request came; its body and its answer are added when they are known."""
+        exchange = Exchange(
+            node,
+            connection,
+            header.client_id,
+            api,
+            header.version,
+            header.correlation_id,
+            self.now_ms(),
+        )
+        self.exchanges.append(exchange)
+        return exchange
+
+    def answer(self, exchange: Exchange, body: Mapping[str, Any] | None) -> None:
+        """An answer was given; None: it can't be read."""
+        exchange.answered_ms = self.now_ms()
+        exchange.answer_json = None if body is None else as_json(body)
+
+    def act(self, name: str, **about: Any) -> None:
+        """Something was done to the broker, or to a group."""
+        self.acts.append(Act(self.now_ms(), name, about))
+
+    # What a judge reads.
 
     def now_ms(self) -> float:
         """The broker's time."""
