@@ -48,7 +48,7 @@ VERSIONS: Mapping[str, tuple[int, int]] = {
 }
 """All versions that the codec can write; older ones of Produce and Fetch have older records."""
 
-_MOST_PARTITIONS = 1000
+MOST_PARTITIONS = 1000
 _LONGEST_NAME = 249
 _GROUP, _TOPIC, _BROKER = 0, 2, 4
 _STATIC_CONFIG, _INT = 4, 3
@@ -235,7 +235,7 @@ class BrokerApis:
         code = _fault_of(name)
         if name in self.topics:
             code = Code.TOPIC_ALREADY_EXISTS
-        elif code is Code.NONE and not 0 < count <= _MOST_PARTITIONS:
+        elif code is Code.NONE and not 0 < count <= MOST_PARTITIONS:
             code = Code.INVALID_PARTITIONS
         elif code is Code.NONE and copies not in {-1, 1}:
             code = Code.INVALID_REPLICATION_FACTOR

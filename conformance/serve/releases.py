@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from kafka.protocol.broker_version_data import BROKER_API_VERSIONS
 
 from fencepost.conformance.targets.tcp.wire import API_KEYS
+from fencepost.traces.files.bad_input import BadInputError
 
 Versions = Mapping[str, tuple[int, int]]
 
@@ -20,7 +21,7 @@ _OLDEST = (1, 0)
 _TELLS_WHICH = (2, 4)
 
 
-class ReleaseError(ValueError):
+class ReleaseError(BadInputError):
     """No such release.  `str()` says which there are."""
 
 
