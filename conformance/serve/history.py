@@ -6,19 +6,43 @@ which takes a fraction of the memory; of records only their number, size and off
 
 from __future__ import annotations
 
+import base64
+import contextlib
 import time
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, fields
+from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from fencepost.conformance.execution.latency_monitor import LagMeter
 from fencepost.conformance.serve.provocation import Provocation
+from fencepost.conformance.serve.records import summary
+from fencepost.conformance.targets.tcp.wire import RequestHeader
 from fencepost.model.messages.messages import APIS
 from fencepost.model.messages.shapes import Message
+from fencepost.traces.files.bad_input import BadInputError
 
 Json = dict[str, Any]
+
+
+def as_json(body: Mapping[str, Any]) -> bytes:
+    """A body as it is kept: of records only what `summary` tells."""
+    return msgspec.json.encode(_without_records(body))
+
+
+def _without_records(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_without_records(row) for row in value]
+    if not isinstance(value, Mapping):
+        return value
+    return {
+        key: summary(base64.b64decode(inner))
+        if key == "records" and isinstance(inner, str)
+        else _without_records(inner)
+        for key, inner in value.items()
+    }
 
 
 @dataclass(slots=True)
@@ -36,11 +60,21 @@ class Exchange:
     version: int
     correlation_id: int
     received_ms: float
-    request_json: bytes | None
+    request_json: bytes | None = None
     """None where it can't be read."""
     answered_ms: float | None = None
     answer_json: bytes | None = None
     provocation: Provocation | None = None
+
+    def line(self) -> bytes:
+        """It as a line of JSON."""
+        plain = {name: getattr(self, name) for name in _PLAIN}
+        bodies = {
+            name: msgspec.Raw(text)
+            for name, text in (("request", self.request_json), ("answer", self.answer_json))
+            if text is not None
+        }
+        return msgspec.json.encode({**plain, **bodies}) + b"\n"
 
     @property
     def request(self) -> Json:
@@ -68,9 +102,12 @@ class Exchange:
         return APIS[self.api].response.from_body(answer, self.version)
 
 
+_PLAIN = tuple(f.name for f in fields(Exchange) if not f.name.endswith("_json"))
+
+
 @dataclass(frozen=True, slots=True)
 class Act:
-    """What an administrator did, or what befell the broker: `remove`, `move`, `restart` and so on."""
+    """What an administrator did or what befell the broker: `remove`, `restart` and so on."""
 
     at_ms: float
     name: str
@@ -92,7 +129,8 @@ class History:
     """All that happened, in order of receipt.
 
     `meters`: for each node, how quick it was, as a control client on a connection of its own saw
-    it; in seconds of the monotonic clock.  `sink`: is given what is over, instead of keeping it.
+    it; in seconds of the monotonic clock.  `sink`: takes what is over, a line of JSON each, and
+    nothing is kept.
     """
 
     began_s: float = field(default_factory=time.monotonic)
@@ -100,7 +138,59 @@ class History:
     acts: list[Act] = field(default_factory=list)
     connections: dict[str, ConnectionSpan] = field(default_factory=dict)
     meters: dict[int, LagMeter] = field(default_factory=dict)
-    sink: Callable[[Exchange | Act], None] | None = None
+    sink: Callable[[bytes], object] | None = None
+    _open: dict[str, Exchange] = field(default_factory=dict)
+    """For a sink: the last request of each connection, until it is over."""
+
+    # What a broker notes.
+
+    def opened(self, connection: str, node: int) -> None:
+        """A connection was made."""
+        self.connections[connection] = ConnectionSpan(node, self.now_ms())
+
+    def closed(self, connection: str, *, by_client: bool) -> None:
+        """A connection is over."""
+        span = self.connections.get(connection)
+        if span is not None:
+            span.closed_ms, span.closed_by_client = self.now_ms(), by_client
+        if self.sink is not None:
+            self.connections.pop(connection, None)
+            self._pass_on(connection)
+
+    def receive(self, node: int, connection: str, api: str, header: RequestHeader) -> Exchange:
+        """A request came; its body and its answer are added when they are known."""
+        exchange = Exchange(
+            node,
+            connection,
+            header.client_id,
+            api,
+            header.version,
+            header.correlation_id,
+            self.now_ms(),
+        )
+        if self.sink is None:
+            self.exchanges.append(exchange)
+        else:
+            self._pass_on(connection)  # one that got no answer
+            self._open[connection] = exchange
+        return exchange
+
+    def answer(self, exchange: Exchange, body: Mapping[str, Any] | None) -> None:
+        """An answer was given; None: it can't be read."""
+        exchange.answered_ms = self.now_ms()
+        exchange.answer_json = None if body is None else as_json(body)
+        self._pass_on(exchange.connection)
+
+    def act(self, name: str, **about: Any) -> None:
+        """Something was done to the broker, or to a group."""
+        self.acts.append(Act(self.now_ms(), name, about))
+
+    def _pass_on(self, connection: str) -> None:
+        exchange = self._open.pop(connection, None)
+        if exchange is not None and self.sink is not None:
+            self.sink(exchange.line())
+
+    # What a judge reads.
 
     def now_ms(self) -> float:
         """The broker's time."""
@@ -118,3 +208,18 @@ class History:
 
     def _seconds(self, ms: float) -> float:
         return self.began_s + ms / 1000
+
+
+class HistoryFileError(BadInputError):
+    """A file can't be written.  `str()` says why."""
+
+
+@contextlib.contextmanager
+def appending(path: Path) -> Iterator[Callable[[bytes], object]]:
+    """A sink that appends to a file, each line at once.  Raises HistoryFileError."""
+    try:
+        file = path.open("ab", buffering=0)
+    except OSError as error:
+        raise HistoryFileError(f"{path}: can't be written ({error.strerror})") from None
+    with file:
+        yield file.write

@@ -10,12 +10,20 @@ The JSON form is an object with the fields' names: `{"api": "JoinGroup", "who": 
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
+from pathlib import Path
 from typing import Any
 
 import msgspec
 from kafka import errors
+
+from fencepost.conformance.serve.refusal import REFUSABLE
+from fencepost.conformance.targets.tcp.wire import API_KEYS
+from fencepost.model.messages.messages import APIS
+from fencepost.traces.files.bad_input import BadInputError
+from fencepost.traces.files.bounded import read_json
 
 ANYBODY = "*"
 
@@ -64,6 +72,10 @@ class Provocation(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_
 
     def __post_init__(self) -> None:
         """Check what the types can't say."""
+        if self.api not in API_KEYS:
+            raise ValueError(
+                f"`api` {self.api!r} is no API that is served{_meant(self.api, API_KEYS)}"
+            )
         if self.first < 1 or (self.last is not None and self.last < self.first):
             raise ValueError(f"`first` {self.first}, `last` {self.last}: count from 1, upwards")
         if self.ms < 0 or (self.ms and self.action not in _TIMED):
@@ -71,11 +83,35 @@ class Provocation(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_
         if bool(self.code) != (self.action is Action.ERROR):
             raise ValueError(f"`code` {self.code!r} is not for the action {self.action.value!r}")
         if self.code and self.code not in CODES:
-            raise ValueError(f"`code` {self.code!r} is no error of Kafka's")
+            raise ValueError(
+                f"`code` {self.code!r} is no error of Kafka's{_meant(self.code, CODES)}"
+            )
+        if self.code and self.api not in {*APIS, *REFUSABLE}:
+            raise ValueError(f"`api` {self.api!r} can't be answered with an error here")
 
     def is_about(self, api: str, names: Iterable[str]) -> bool:
         """Whether a request of this API, which bears these names, is counted."""
         return self.api == api and (self.who == ANYBODY or self.who in names)
+
+
+class ProvocationsError(BadInputError):
+    """A file holds no list of provocations.  `str()` names the place and the remedy."""
+
+
+def read_provocations(path: Path) -> list[Provocation]:
+    """Read a file of provocations.  Raises ProvocationsError, DocumentError."""
+    try:
+        return msgspec.convert(read_json(path), list[Provocation])
+    except msgspec.ValidationError as error:
+        raise ProvocationsError(
+            f"{path}: {error}; it holds a list such as "
+            '[{"api": "JoinGroup", "who": "i1", "action": "lose"}]'
+        ) from None
+
+
+def _meant(given: str, known: Iterable[str]) -> str:
+    near = difflib.get_close_matches(given, known, 1)
+    return f"; did you mean {near[0]}?" if near else ""
 
 
 class Provocations:

@@ -47,11 +47,11 @@ class OffsetRow(NamedTuple):
 
 
 class Batch(NamedTuple):
-    """A record batch without its records: the first and last offset, and how many records."""
+    """A record batch without its records: the first and last offset, and how many they are."""
 
     first: int
     last: int
-    count: int
+    records: int
 
 
 class FetchedLog(NamedTuple):

@@ -96,7 +96,9 @@ REACTIONS: tuple[Duty, ...] = (
 )
 """Every error that the protocol knows a reaction to; of any other the user is told."""
 
-_BY_ERROR = {(row.api, row.error.value): row.reaction for row in REACTIONS}
+_BY_ERROR: dict[tuple[str, int | str], Reaction] = {
+    (row.api, row.error.value): row.reaction for row in REACTIONS
+}
 
 
 class Occasion(Enum):
@@ -145,7 +147,6 @@ class Conduct:
     forgets_unknown_id: bool = True
     keeps_instance: bool = True
     repeats_lost_join: bool = True
-    hangs_up_before_rejoin: bool = True
     backs_off: bool = True
     rejoins_after_start: bool = False
     leading: Leading = Leading.RIGHT
@@ -165,7 +166,7 @@ class Conduct:
         for changed, error, reaction in self.reactions:
             if changed == api and error.value == code:
                 return reaction
-        return _BY_ERROR.get((api, int(code)), Reaction.TELL)
+        return _BY_ERROR.get((api, code), Reaction.TELL)
 
 
 RIGHT = Conduct()

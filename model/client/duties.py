@@ -42,7 +42,7 @@ DUTIES: Mapping[str, str] = {
         "after NOT_COORDINATOR or COORDINATOR_NOT_AVAILABLE the coordinator is looked up again; "
         "while it loads, the same one is asked again"
     ),
-    "CLIENT-JOIN-BACKOFF": "what fails is asked again after a pause that grows, never in a hot loop",
+    "CLIENT-JOIN-BACKOFF": "what fails is asked again after a pause that grows: no hot loop",
     "CLIENT-FENCED-TOLD": (
         "FENCED_INSTANCE_ID is fatal, and the user is told, whichever API was answered so"
     ),

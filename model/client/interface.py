@@ -164,21 +164,21 @@ class Records:
 
 @dataclass(frozen=True, slots=True)
 class ErrorTold:
-    """The user is told an error.  `code`: Kafka's; `where`: the API that was answered so.
+    """The user is told an error.  `code`: Kafka's name; `where`: the API that was answered so.
 
     After a `fatal` one the client does nothing by itself; each poll tells it again.
     """
 
-    code: int | str
+    code: str
     fatal: bool
     where: str
 
 
 @dataclass(frozen=True, slots=True)
 class Committed:
-    """The user's commit ended; `error` 0: well."""
+    """The user's commit ended; `error` is a name of Kafka's, `NONE` if all is well."""
 
-    error: int | str
+    error: str
 
 
 @dataclass(frozen=True, slots=True)

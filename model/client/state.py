@@ -50,14 +50,15 @@ class Backoff:
 
 @dataclass(frozen=True, slots=True)
 class Flight:
-    """A request whose answer is awaited until `deadline_ms` (None: for ever)."""
+    """A request whose answer is awaited until `deadline_ms`."""
 
     correlation_id: int
+    endpoint: Endpoint
     api: str
     version: int
     message: Message | ClusterRequest
     sent_ms: int
-    deadline_ms: int | None
+    deadline_ms: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,9 +80,11 @@ class Membership:
     """What a client knows of itself as a member.
 
     `generation_id` -1: it is nobody's member, and what it owned is lost.  `needs_join`: it is a
-    member, but shall join again.  `to_lead`: the members that it has to assign to, until the sync
-    is sent.  `seen`: partitions of the topics by which it assigned, as a leader.  `target`: its
-    assignment; the user has been given `Reading.owned`.
+    member, but shall join again; `prepared`: what was read before is committed.  `to_lead`: the
+    members that it has to assign to, until the sync is answered; `skips`: the coordinator has their
+    assignment.  `seen`: how many partitions topics had when it assigned, as a leader.  `target`:
+    its assignment of the generation `assigned_in`; `is_handed_out`: the user was told.
+    `was_stable`, `was_removed`: ever, as a member of this group.
     """
 
     phase: Phase = Phase.OUT
@@ -89,14 +92,17 @@ class Membership:
     generation_id: int = -1
     protocol_name: str | None = None
     needs_join: bool = False
-    joined_before: bool = False
+    prepared: bool = False
     leads: bool = False
+    skips: bool = False
     to_lead: tuple[JoinMember, ...] | None = None
     seen: tuple[tuple[str, int], ...] | None = None
     target: tuple[TopicPartition, ...] = ()
     assigned_in: int = -1
+    is_handed_out: bool = False
+    was_stable: bool = False
+    was_removed: bool = False
     heartbeat_ms: int = 0
-    prepared: bool = False
     backoff: Backoff = Backoff()
 
 
@@ -142,11 +148,15 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class Committing:
-    """A commit under way: what of, until when, and whether the user waits for it."""
+    """A commit under way: what of, until when, and how often the user waits for it.
+
+    `request_id`: the correlation id of the request that was sent for it last.
+    """
 
     offsets: tuple[tuple[TopicPartition, int], ...]
     deadline_ms: int
-    for_user: bool
+    waiting: int = 0
+    request_id: int | None = None
     backoff: Backoff = Backoff()
 
 

@@ -241,7 +241,7 @@ class Reader:
             case "string":
                 size = self._length("int16", flexible=flexible, path=path)
                 return None if size is None else self._text(size, path)
-            case "bytes":
+            case "bytes" | "records":
                 size = self._length("int32", flexible=flexible, path=path)
                 return None if size is None else base64.b64encode(self._take(size, path)).decode()
             case "uuid":

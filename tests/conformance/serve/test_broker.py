@@ -13,8 +13,9 @@ import pytest
 from support.served import PATIENCE_S, QUICK
 
 from fencepost.conformance.runtime.errors import TargetUnavailableError
-from fencepost.conformance.serve.apis import PARTITIONS, VERSIONS, Code
+from fencepost.conformance.serve.apis import PARTITIONS, VERSIONS
 from fencepost.conformance.serve.broker import ModelBroker
+from fencepost.conformance.serve.codes import Code
 from fencepost.conformance.targets.tcp.tcp import TcpTarget
 from fencepost.conformance.targets.tcp.wire import API_KEYS, Decoded, decode_message, encode_message
 from fencepost.model.messages.messages import APIS
@@ -304,9 +305,9 @@ async def test_a_client_that_goes_away_is_not_noticed_by_its_group(broker: Model
         member = (await one.joined())["memberId"]
         async with client(broker) as two:
             await two.join(instance="B")
-            while len(broker._running.open) == 0:  # until it is parked
+            while len(broker.groups.running.open) == 0:  # until it is parked
                 await one.ask("ListGroups", 0, {})
-        while broker._running.open:  # until the broker has seen the end
+        while broker.groups.running.open:  # until the broker has seen the end
             await one.ask("ListGroups", 0, {})
         await one.join(member, "A")
         assert len((await one.joined())["members"]) == 2
@@ -344,7 +345,7 @@ async def test_the_seed_decides_ids_and_nothing_is_used_twice() -> None:
 
 
 async def test_what_is_open_is_chosen_by_the_seed() -> None:
-    choices = [ModelBroker(KAFKA_4, seed=seed)._choose("ab") for seed in range(20)]
+    choices = [ModelBroker(KAFKA_4, seed=seed).groups.choose("ab") for seed in range(20)]
     assert set(choices) == {"a", "b"}
 
 
@@ -417,7 +418,7 @@ async def test_a_fault_of_ours_is_told_to_who_serves(
     def fall_over(*_: object) -> None:
         raise ZeroDivisionError
 
-    monkeypatch.setattr(broker._running, "handle", fall_over)
+    monkeypatch.setattr(broker.groups.running, "handle", fall_over)
     async with client(broker) as one:
         await one.join()
         assert await one.is_closed()

@@ -71,7 +71,7 @@ def two_clients_share(address: str) -> tuple[set[int], set[int], set[int]]:
 
 
 async def test_a_static_consumer_gets_back_what_it_had() -> None:
-    async with ModelBroker(revisions.find("kafka-4"), QUICK, topics=[TOPIC]) as broker:
+    async with ModelBroker(revisions.find("kafka-4"), QUICK, topics={TOPIC: 4}) as broker:
         serving = asyncio.create_task(broker.serve())
         before, theirs, after = await asyncio.to_thread(two_clients_share, str(broker.address))
         assert not serving.done()
@@ -81,7 +81,7 @@ async def test_a_static_consumer_gets_back_what_it_had() -> None:
 
 
 async def test_what_nobody_speaks_ends_the_connection_and_nothing_else() -> None:
-    async with ModelBroker(revisions.find("kafka-4"), QUICK, topics=[TOPIC]) as broker:
+    async with ModelBroker(revisions.find("kafka-4"), QUICK, topics={TOPIC: 4}) as broker:
         address = str(broker.address)
 
         def produce() -> int:

@@ -1,0 +1,1 @@
+"""Whole groups on a virtual clock: model clients against the model coordinator, reproducibly."""

@@ -1,0 +1,181 @@
+"""Commits: of the user, by time, before partitions are given back, and at the end.
+
+Nothing is committed by a client that is nobody's member: without a generation the coordinator could
+not tell a zombie from a tool.
+
+Source: KIP-345 (the instance id in OffsetCommit); Kafka's ConsumerCoordinator: what a rebalance
+interrupts is not tried again, what a moving coordinator interrupts is.
+"""
+
+from __future__ import annotations
+
+from itertools import groupby
+
+from fencepost.model.assignors.subscription import TopicPartition
+from fencepost.model.client import links
+from fencepost.model.client.conduct import Reaction
+from fencepost.model.client.identity import sent_instance
+from fencepost.model.client.interface import Committed
+from fencepost.model.client.state import Committing, Flight, Life, Membership, Phase
+from fencepost.model.client.work import ClientWork, is_fenced
+from fencepost.model.messages.messages import (
+    CommitPartition,
+    CommitTopic,
+    OffsetCommitRequest,
+    OffsetCommitResponse,
+)
+from fencepost.model.state.fast_replace import replace
+from fencepost.model.table.errors import Error, error_name
+
+_API = "OffsetCommit"
+_NONE = Error.NONE.value
+
+
+def commit_for_user(work: ClientWork) -> None:
+    """The user commits what it has read; it is told at once where that can't be."""
+    state = work.state
+    if (refusal := _refusal(work)) is not None:
+        work.tell(Committed(refusal))
+        return
+    offsets = _offsets(work, only_new=False)
+    waiting = 1 + (0 if state.committing is None else state.committing.waiting)
+    if not offsets:
+        work.tell(Committed(Error.NONE.name))
+        return
+    deadline = work.now_ms + work.settings.commit_timeout_ms
+    work.change(committing=Committing(offsets, deadline, waiting))
+
+
+def _refusal(work: ClientWork) -> str | None:
+    """Why the user can't commit now; None: it can."""
+    state, member = work.state, work.state.membership
+    if is_fenced(state) and work.conduct.commits_when_fenced:
+        return None
+    if state.failure is not None:
+        return state.failure.code
+    if state.life is not Life.RUNNING:
+        return Error.UNKNOWN_MEMBER_ID.name
+    return _not_a_member(work, member)
+
+
+def _not_a_member(work: ClientWork, member: Membership) -> str | None:
+    """The error of whoever isn't a member of the current generation; None: it is one."""
+    if member.generation_id < 0:
+        return None if work.conduct.commits_as_nobody else Error.UNKNOWN_MEMBER_ID.name
+    return None if member.phase is Phase.STABLE else Error.REBALANCE_IN_PROGRESS.name
+
+
+def start(work: ClientWork, deadline_ms: int) -> None:
+    """Commit what is new, if a member may, and nothing is being committed."""
+    member = work.state.membership
+    if member.phase is not Phase.STABLE or work.state.committing is not None:
+        return
+    if offsets := _offsets(work, only_new=True):
+        work.change(committing=Committing(offsets, deadline_ms))
+
+
+def pursue(work: ClientWork) -> None:
+    """Commit when it is time, and send what is to be committed."""
+    state = work.state
+    goes_on = is_fenced(state) and work.conduct.commits_when_fenced
+    if state.life not in {Life.RUNNING, Life.CLOSING} and not goes_on:
+        return
+    every = work.settings.auto_commit_ms
+    if every is not None and work.now_ms >= (state.auto_commit_ms or 0):
+        if state.life is not Life.CLOSING:
+            start(work, work.now_ms + work.settings.request_timeout_ms)
+        work.change(auto_commit_ms=work.now_ms + every)
+    current = work.state.committing
+    if current is None:
+        return
+    if (ended := _interrupted(work, current)) is not None:
+        work.end_commit(ended)
+        return
+    coordinator = work.state.cluster.coordinator
+    if coordinator is None or work.now_ms < current.backoff.not_before_ms:
+        return
+    if link := links.idle(work, coordinator):
+        request_id = work.state.next_id
+        if links.ask(work, link, _API, lambda version: _request(work, version)):
+            work.change(committing=replace(current, request_id=request_id))
+
+
+def _interrupted(work: ClientWork, current: Committing) -> str | None:
+    """Why a commit can't be done any more."""
+    if work.now_ms >= current.deadline_ms:
+        return "REQUEST_TIMED_OUT"
+    return _not_a_member(work, work.state.membership)
+
+
+def _request(work: ClientWork, version: int) -> OffsetCommitRequest:
+    member, current = work.state.membership, work.state.committing
+    assert current is not None
+    is_member = member.generation_id >= 0
+    by_topic = groupby(current.offsets, lambda row: row[0].topic)
+    return OffsetCommitRequest(
+        group_id=work.settings.group_id,
+        generation_id=member.generation_id if version >= 1 else -1,
+        member_id=member.member_id if version >= 1 and is_member else "",
+        group_instance_id=sent_instance(work, _API, version) if is_member else None,
+        topics=tuple(
+            CommitTopic(
+                name=topic,
+                partitions=tuple(
+                    CommitPartition(partition_index=partition.partition, committed_offset=offset)
+                    for partition, offset in rows
+                ),
+            )
+            for topic, rows in by_topic
+        ),
+    )
+
+
+def _offsets(work: ClientWork, *, only_new: bool) -> tuple[tuple[TopicPartition, int], ...]:
+    """The user's positions, in order; those that differ from what was committed, if `only_new`."""
+    return tuple(
+        (p.partition, p.offset)
+        for p in sorted(work.state.reading.positions, key=lambda p: p.partition)
+        if p.offset is not None and not (only_new and p.offset == p.committed)
+    )
+
+
+def read(work: ClientWork, flight: Flight, answer: OffsetCommitResponse) -> int | str | None:
+    """Take the answer to a commit: the first error of any partition counts.
+
+    Returns the error if it says something of the membership, else None.
+    """
+    codes = [row.error_code for topic in answer.topics for row in topic.partitions]
+    code = next((each for each in codes if each != _NONE), _NONE)
+    reaction = work.conduct.reaction(_API, code)
+    current = work.state.committing
+    if current is not None and current.request_id == flight.correlation_id:
+        if reaction in {Reaction.RETRY, Reaction.FIND_COORDINATOR}:
+            lost(work)
+        else:
+            if code == _NONE:
+                _note(work, current)
+            work.end_commit(error_name(code))
+            if reaction is Reaction.TELL and not current.waiting:
+                work.tell_error(code, _API)
+    if reaction in {Reaction.GO_ON, Reaction.RETRY, Reaction.TELL}:
+        return None
+    is_stable = work.state.membership.phase is Phase.STABLE
+    return code if is_stable or reaction is Reaction.FAIL else None
+
+
+def lost(work: ClientWork) -> None:
+    """A commit was not done, and nothing says that it can't be: try again after a pause."""
+    current = work.state.committing
+    if current is not None:
+        backoff = work.failed(current.backoff)
+        work.change(committing=replace(current, backoff=backoff, request_id=None))
+
+
+def _note(work: ClientWork, current: Committing) -> None:
+    done = dict(current.offsets)
+    work.change_reading(
+        positions=tuple(
+            replace(p, committed=done.get(p.partition, p.committed))
+            for p in work.state.reading.positions
+        )
+    )

@@ -1,0 +1,21 @@
+"""Which instance id a client sends: the one that the user set, wherever there is room for it.
+
+Source: KIP-345, "Public Interfaces".
+"""
+
+from __future__ import annotations
+
+from fencepost.model.client.links import INSTANCE_SINCE
+from fencepost.model.client.work import ClientWork
+
+
+def sent_instance(work: ClientWork, api: str, version: int) -> str | None:
+    """The instance id for a request of this API and version."""
+    instance, conduct = work.settings.group_instance_id, work.conduct
+    if instance is None or api not in conduct.identified or version < INSTANCE_SINCE[api]:
+        return None
+    if not conduct.keeps_instance and work.state.membership.was_removed:
+        return None
+    if conduct.cuts_instance:
+        instance = instance.rpartition("-")[0] or instance
+    return instance + conduct.instance_suffix

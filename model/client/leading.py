@@ -1,0 +1,87 @@
+"""A leader's work: from the members of its join's answer to what each is assigned.
+
+Source: Kafka's protocol guide, "Consumer embedded protocol"; KIP-429.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from fencepost.model.assignors.assignors import (
+    ASSIGNORS,
+    Applicant,
+    Assignment,
+    assign_sticky,
+)
+from fencepost.model.assignors.subscription import (
+    Subscription,
+    TopicPartition,
+    decode_subscription,
+    encode_assignment,
+)
+from fencepost.model.client.conduct import Leading
+from fencepost.model.client.state import ClientState
+from fencepost.model.client.work import ClientWork
+from fencepost.model.messages.messages import JoinMember, SyncAssignment
+
+_STRANGER = "nobody"
+
+
+def group_topics(members: Iterable[JoinMember]) -> frozenset[str]:
+    """The topics that any member subscribes to."""
+    return frozenset(topic for member in members for topic in _subscription(member).topics)
+
+
+def partition_counts(state: ClientState, topics: Iterable[str]) -> tuple[tuple[str, int], ...]:
+    """How many partitions these topics have, as far as this client knows."""
+    known = {row.topic: len(row.leaders) for row in state.cluster.topics}
+    return tuple((topic, known.get(topic, 0)) for topic in sorted(topics))
+
+
+def assignments(work: ClientWork, members: tuple[JoinMember, ...]) -> tuple[SyncAssignment, ...]:
+    """What the leader sends: each member's assignment, in the order of the members."""
+    applicants = tuple(
+        Applicant(member.member_id, member.group_instance_id, _subscription(member))
+        for member in members
+    )
+    assignor = ASSIGNORS[work.state.membership.protocol_name or work.settings.assignors[0]]
+    counts = dict(partition_counts(work.state, group_topics(members)))
+    leading = work.conduct.leading
+    if leading is Leading.HANDS_OVER_EARLY and assignor.is_cooperative:
+        found = assign_sticky(applicants, counts)
+    else:
+        found = _departed(leading, assignor.assign(applicants, counts))
+    return tuple(
+        SyncAssignment(member_id=member_id, assignment=encode_assignment(partitions))
+        for member_id, partitions in found.items()
+    )
+
+
+def _departed(leading: Leading, found: Assignment) -> Assignment:
+    """What a lying leader makes of an assignment."""
+    first, *others = sorted(found)
+    match leading:
+        case Leading.FORGETS_MEMBER if others:
+            return {m: partitions for m, partitions in found.items() if m != others[-1]}
+        case Leading.NAMES_STRANGER:
+            return {**found, _STRANGER: ()}
+        case Leading.ASSIGNS_TWICE if others:
+            everything = (*found[others[0]], *found[first][:1])
+            return {**found, others[0]: everything}
+        case Leading.LEAVES_OUT:
+            return _without_last(found)
+        case _:
+            return found
+
+
+def _without_last(found: Mapping[str, tuple[TopicPartition, ...]]) -> Assignment:
+    last = max((p for partitions in found.values() for p in partitions), default=None)
+    return {m: tuple(p for p in partitions if p != last) for m, partitions in found.items()}
+
+
+def _subscription(member: JoinMember) -> Subscription:
+    """What a member wants; nothing, if nobody can read it."""
+    try:
+        return decode_subscription(member.metadata)
+    except ValueError:
+        return Subscription(())

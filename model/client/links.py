@@ -1,0 +1,191 @@
+"""Connections: which versions the broker behind one has, and the one request that is open on it.
+
+A connection is made when somebody wants to ask on it.  ApiVersions comes first on each, since a
+broker may be another one after a restart.  A request whose answer doesn't come in time ends its
+connection: what would be answered late must not be taken for something else.
+
+Source: Kafka's protocol guide, "Network"; KIP-35 and KIP-511 (ApiVersions, and its refusal).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from fencepost.model.client.cluster_messages import (
+    CLUSTER_VERSIONS,
+    ApiVersionsRequest,
+    ApiVersionsResponse,
+    ClusterRequest,
+)
+from fencepost.model.client.interface import Asked, Endpoint, HangUp, Role
+from fencepost.model.client.state import Backoff, ClientState, Flight, Link
+from fencepost.model.client.work import ClientWork
+from fencepost.model.messages.messages import APIS
+from fencepost.model.messages.shapes import Message
+from fencepost.model.state.fast_replace import replace
+from fencepost.model.table.errors import Error
+
+_API_VERSIONS = "ApiVersions"
+
+INSTANCE_SINCE = {"JoinGroup": 5, "SyncGroup": 3, "Heartbeat": 3, "OffsetCommit": 7}
+"""The first version of each API that carries an instance id."""
+
+
+def find(state: ClientState, endpoint: Endpoint) -> Link | None:
+    """The connection to an endpoint, if one was made or tried."""
+    return next((link for link in state.links if link.endpoint == endpoint), None)
+
+
+def idle(work: ClientWork, endpoint: Endpoint) -> Link | None:
+    """A connection on which can be asked now; otherwise one is made as soon as that may be."""
+    link = find(work.state, endpoint)
+    if link is None:
+        link = Link(endpoint)
+    elif not link.is_up:
+        if work.now_ms < link.backoff.not_before_ms:
+            return None
+        link = Link(endpoint, backoff=link.backoff)
+    elif link.flight is not None:
+        return None
+    if link.versions is None:
+        highest = CLUSTER_VERSIONS[_API_VERSIONS][1]
+        _send(work, link, _API_VERSIONS, highest, ApiVersionsRequest(), _request_timeout(work))
+        return None
+    return link
+
+
+def highest_version(work: ClientWork, link: Link, api: str) -> int | None:
+    """The newest version of an API that both sides know; None: there is none."""
+    low, high = CLUSTER_VERSIONS.get(api) or (APIS[api].lowest, APIS[api].highest)
+    high = dict(work.conduct.highest).get(api, high)
+    theirs = next((row for row in link.versions or () if row.api == api), None)
+    if theirs is None or theirs.lowest > high or theirs.highest < low:
+        return None
+    return min(high, theirs.highest)
+
+
+def lacks_instances(work: ClientWork, link: Link, api: str) -> bool:
+    """Whether the broker's newest version of an API has no room for an instance id."""
+    if not work.is_static or work.conduct.downgrades_silently:
+        return False
+    theirs = next((row.highest for row in link.versions or () if row.api == api), -1)
+    return theirs < INSTANCE_SINCE[api]
+
+
+def ask(
+    work: ClientWork,
+    link: Link,
+    api: str,
+    make: Callable[[int], Message | ClusterRequest],
+    timeout_ms: int | None = None,
+) -> bool:
+    """Ask in the newest version that both know; `make` makes the message for it.
+
+    Returns False where there is no such version: a fatal error, of which the user is told.
+    """
+    version = highest_version(work, link, api)
+    too_old = api in INSTANCE_SINCE and lacks_instances(work, link, api)
+    if version is None or too_old:
+        work.fail(Error.UNSUPPORTED_VERSION.value, api)
+        return False
+    timeout = timeout_ms or _request_timeout(work, link.endpoint.role)
+    _send(work, link, api, version, make(version), timeout)
+    return True
+
+
+def answered(work: ClientWork, correlation_id: int) -> Flight | None:
+    """The request that an answer belongs to; None: it was given up."""
+    for link in work.state.links:
+        if link.flight is not None and link.flight.correlation_id == correlation_id:
+            _put(work, replace(link, flight=None))
+            return link.flight
+    return None
+
+
+def versions_read(work: ClientWork, flight: Flight, answer: ApiVersionsResponse) -> bool:
+    """A broker told its versions, or that it doesn't know this version of the question.
+
+    Returns False where it told neither.
+    """
+    link = find(work.state, flight.endpoint)
+    assert link is not None
+    if answer.error_code == Error.NONE.value:
+        _put(work, replace(link, versions=answer.versions, backoff=Backoff()))
+        return True
+    if answer.error_code != Error.UNSUPPORTED_VERSION.value or flight.version == 0:
+        return False
+    told = next((row.highest for row in answer.versions if row.api == _API_VERSIONS), 0)
+    version = min(told, flight.version - 1)
+    _send(work, link, _API_VERSIONS, version, flight.message, _request_timeout(work))
+    return True
+
+
+def lost(work: ClientWork, endpoint: Endpoint) -> Flight | None:
+    """A connection was lost; returns what was open on it."""
+    link = find(work.state, endpoint)
+    if link is None or not link.is_up:
+        return None
+    _put(work, Link(endpoint, is_up=False, backoff=work.failed(link.backoff)))
+    return link.flight
+
+
+def give_up(work: ClientWork, endpoint: Endpoint) -> Flight | None:
+    """Hang up, as if the connection was lost; returns what was open on it."""
+    link = find(work.state, endpoint)
+    if link is None or not link.is_up:
+        return None
+    work.requests.append(HangUp(endpoint))
+    return lost(work, endpoint)
+
+
+def hang_up(work: ClientWork, endpoint: Endpoint) -> None:
+    """End a connection that isn't needed, or whose open answer nobody wants any more."""
+    link = find(work.state, endpoint)
+    if link is not None and link.is_up:
+        work.requests.append(HangUp(endpoint))
+    work.change(links=tuple(each for each in work.state.links if each.endpoint != endpoint))
+
+
+def overdue(work: ClientWork) -> Endpoint | None:
+    """A connection whose open request has waited too long."""
+    for link in work.state.links:
+        if link.flight is not None and link.flight.deadline_ms <= work.now_ms:
+            return link.endpoint
+    return None
+
+
+def _request_timeout(work: ClientWork, role: Role = Role.BOOTSTRAP) -> int:
+    """How long to wait for an answer, in ms.
+
+    A coordinator that doesn't answer is given up while there is time to tell it of us elsewhere:
+    a third of the session is left then.
+    """
+    settings = work.settings
+    if role is Role.COORDINATOR:
+        return min(settings.request_timeout_ms, settings.session_timeout_ms * 2 // 3)
+    return settings.request_timeout_ms
+
+
+def _send(
+    work: ClientWork,
+    link: Link,
+    api: str,
+    version: int,
+    message: Message | ClusterRequest,
+    timeout_ms: int,
+) -> None:
+    number = work.state.next_id
+    deadline = work.now_ms + timeout_ms
+    flight = Flight(number, link.endpoint, api, version, message, work.now_ms, deadline)
+    work.requests.append(Asked(number, link.endpoint, api, version, message))
+    work.change(next_id=number + 1)
+    _put(work, replace(link, flight=flight))
+
+
+def _put(work: ClientWork, link: Link) -> None:
+    links = work.state.links
+    if any(each.endpoint == link.endpoint for each in links):
+        links = tuple(link if each.endpoint == link.endpoint else each for each in links)
+    else:
+        links = (*links, link)
+    work.change(links=links)

@@ -1,0 +1,361 @@
+"""Membership: joining, syncing, heartbeats, and what each error answer does to them.
+
+The user's callbacks happen while it polls: partitions are given back before a join and handed out
+after a sync only then; heartbeats go on meanwhile, until the poll interval is exceeded.
+
+Source: KIP-345; KIP-62 (heartbeats beside processing, max.poll.interval.ms), KIP-394
+(MEMBER_ID_REQUIRED), KIP-429 (cooperative rebalancing), KIP-814 (skipAssignment); Kafka's
+AbstractCoordinator, where these leave a choice.
+"""
+
+from __future__ import annotations
+
+from fencepost.model.assignors.assignors import ASSIGNORS
+from fencepost.model.assignors.subscription import (
+    PROTOCOL_TYPE,
+    Subscription,
+    TopicPartition,
+    decode_assignment,
+    encode_subscription,
+)
+from fencepost.model.client import committing, links, lookup
+from fencepost.model.client.conduct import MEMBER_APIS, Occasion, Reaction
+from fencepost.model.client.identity import sent_instance
+from fencepost.model.client.interface import Assigned, Revoked
+from fencepost.model.client.leading import assignments, group_topics, partition_counts
+from fencepost.model.client.settings import ClientSettings
+from fencepost.model.client.state import Backoff, Life, Link, Membership, Phase, Position, Reading
+from fencepost.model.client.work import ClientWork
+from fencepost.model.messages.messages import (
+    HeartbeatRequest,
+    HeartbeatResponse,
+    JoinGroupRequest,
+    JoinGroupResponse,
+    JoinProtocol,
+    SyncGroupRequest,
+    SyncGroupResponse,
+)
+from fencepost.model.table.errors import Error
+
+_JOIN, _SYNC, _HEARTBEAT = "JoinGroup", "SyncGroup", "Heartbeat"
+
+
+def is_cooperative(settings: ClientSettings) -> bool:
+    """Whether members keep what they own while they join again: if each assignor allows it."""
+    return all(ASSIGNORS[name].is_cooperative for name in settings.assignors)
+
+
+def pursue(work: ClientWork) -> None:
+    """Do what is due: leave at the poll interval, join, sync, hand out, beat."""
+    if work.state.life is not Life.RUNNING:
+        return
+    exceeded = work.state.poll_by_ms
+    if exceeded is not None and work.now_ms >= exceeded and work.conduct.ends_at_poll_interval:
+        work.change(poll_by_ms=None)
+        step_out(work, Occasion.POLL_INTERVAL)
+    if work.state.is_polling and work.state.membership.generation_id < 0:
+        work.tell_lost()
+    if work.state.membership.phase is Phase.STABLE:
+        _note_new_partitions(work)
+        _hand_out(work)
+    if _wants_join(work):
+        _join(work)
+    if work.state.membership.phase is Phase.SYNCING:
+        _sync(work)
+    if work.state.membership.phase is Phase.STABLE:
+        _beat(work)
+
+
+def step_out(work: ClientWork, occasion: Occasion) -> None:
+    """Be nobody's member from now on; whether LeaveGroup is sent depends on the occasion."""
+    member = work.state.membership
+    conduct = work.conduct
+    leaves = conduct.leaves_when_static if work.is_static else conduct.leaves_when_dynamic
+    if member.phase in {Phase.JOINING, Phase.SYNCING} and work.state.cluster.coordinator:
+        links.hang_up(work, work.state.cluster.coordinator)
+    if member.member_id and occasion in leaves:
+        work.change(leaving=member.member_id)
+    work.end_commit(Error.UNKNOWN_MEMBER_ID.name)
+    work.change(membership=Membership(backoff=member.backoff))
+
+
+# Joining.
+
+
+def _wants_join(work: ClientWork) -> bool:
+    state, member = work.state, work.state.membership
+    is_out = member.phase is Phase.OUT
+    return (
+        (is_out or (member.phase is Phase.STABLE and member.needs_join))
+        and bool(state.topics)
+        and state.is_polling
+        and state.leaving is None
+        and lookup.knows_topics(state)
+        and work.now_ms >= member.backoff.not_before_ms
+    )
+
+
+def _join(work: ClientWork) -> None:
+    """Join, once what was read is committed and given back."""
+    coordinator = work.state.cluster.coordinator
+    if coordinator is None:
+        return
+    if not work.state.membership.prepared:
+        work.change_member(prepared=True)
+        if work.settings.auto_commit_ms is not None:
+            committing.start(work, work.now_ms + work.settings.max_poll_interval_ms // 2)
+    if work.state.committing is not None or (link := links.idle(work, coordinator)) is None:
+        return
+    for api in MEMBER_APIS:
+        if links.lacks_instances(work, link, api):
+            work.fail(Error.UNSUPPORTED_VERSION.value, api)
+            return
+    _give_back(work)
+    settings = work.settings
+    timeout = settings.max_poll_interval_ms + settings.join_slack_ms
+    if links.ask(work, link, _JOIN, lambda version: _join_request(work, version), timeout):
+        work.change_member(phase=Phase.JOINING, needs_join=False, prepared=False)
+
+
+def _give_back(work: ClientWork) -> None:
+    """The user gives everything back; if cooperative, only what it unsubscribed from."""
+    positions = work.state.reading.positions
+    kept: tuple[Position, ...] = ()
+    if is_cooperative(work.settings):
+        kept = tuple(p for p in positions if p.partition.topic in work.state.topics)
+    if gone := tuple(p.partition for p in positions if p not in kept):
+        work.tell(Revoked(gone))
+        work.change_reading(positions=kept)
+
+
+def _join_request(work: ClientWork, version: int) -> JoinGroupRequest:
+    settings, state = work.settings, work.state
+    session = work.conduct.session_timeout_ms or settings.session_timeout_ms
+    return JoinGroupRequest(
+        group_id=settings.group_id,
+        session_timeout_ms=session,
+        rebalance_timeout_ms=settings.max_poll_interval_ms if version >= 1 else -1,
+        member_id=state.membership.member_id,
+        group_instance_id=sent_instance(work, _JOIN, version),
+        protocol_type=PROTOCOL_TYPE,
+        protocols=tuple(
+            JoinProtocol(name=name, metadata=_subscription(work, name))
+            for name in settings.assignors
+        ),
+    )
+
+
+def _subscription(work: ClientWork, assignor: str) -> bytes:
+    state = work.state
+    owned: tuple[TopicPartition, ...] = ()
+    generation = -1
+    if ASSIGNORS[assignor].is_cooperative:
+        owned, generation = state.reading.owned, state.membership.assigned_in
+    rack = work.settings.rack_id
+    return encode_subscription(Subscription(state.topics, owned, generation, rack))
+
+
+def join_read(work: ClientWork, answer: JoinGroupResponse) -> None:
+    """Take the answer to a join."""
+    if work.state.membership.phase is not Phase.JOINING:
+        return
+    code = answer.error_code
+    if code == Error.NONE.value and answer.protocol_type not in {None, PROTOCOL_TYPE}:
+        code = Error.INCONSISTENT_GROUP_PROTOCOL.value
+    if code != Error.NONE.value:
+        react(work, _JOIN, code, answer.member_id)
+        return
+    leads = answer.leader == answer.member_id
+    work.change_member(
+        phase=Phase.SYNCING,
+        member_id=answer.member_id,
+        generation_id=answer.generation_id,
+        protocol_name=answer.protocol_name,
+        leads=leads,
+        to_lead=answer.members if leads else None,
+        skips=answer.skip_assignment,
+    )
+
+
+def join_lost(work: ClientWork) -> None:
+    """A join or sync gets no answer any more: join again, as the same member."""
+    if work.conduct.repeats_lost_join:
+        member = work.state.membership
+        work.change_member(phase=Phase.OUT, backoff=work.failed(member.backoff, at_once=True))
+
+
+# Syncing.
+
+
+def _sync(work: ClientWork) -> None:
+    member, coordinator = work.state.membership, work.state.cluster.coordinator
+    if coordinator is None or work.now_ms < member.backoff.not_before_ms:
+        return
+    if not lookup.knows_topics(work.state) or (link := links.idle(work, coordinator)) is None:
+        return
+    if member.to_lead is not None:
+        topics = group_topics(member.to_lead) | set(work.state.topics)
+        work.change_member(seen=partition_counts(work.state, topics))
+    settings = work.settings
+    timeout = settings.max_poll_interval_ms + settings.join_slack_ms
+    links.ask(work, link, _SYNC, lambda version: _sync_request(work, version), timeout)
+
+
+def _sync_request(work: ClientWork, version: int) -> SyncGroupRequest:
+    member = work.state.membership
+    names_protocol = version >= 5
+    members = () if member.skips else member.to_lead
+    return SyncGroupRequest(
+        group_id=work.settings.group_id,
+        generation_id=member.generation_id,
+        member_id=member.member_id,
+        group_instance_id=sent_instance(work, _SYNC, version),
+        protocol_type=PROTOCOL_TYPE if names_protocol else None,
+        protocol_name=member.protocol_name if names_protocol else None,
+        assignments=assignments(work, members) if members else (),
+    )
+
+
+def sync_read(work: ClientWork, answer: SyncGroupResponse) -> None:
+    """Take the answer to a sync: the assignment, or an error."""
+    member = work.state.membership
+    if member.phase is not Phase.SYNCING:
+        return
+    if answer.error_code != Error.NONE.value:
+        react(work, _SYNC, answer.error_code)
+        return
+    try:
+        target = decode_assignment(answer.assignment)
+    except ValueError:
+        work.tell_error(Error.UNKNOWN_SERVER_ERROR.value, _SYNC)
+        target = ()
+    again = work.conduct.rejoins_after_start and not member.was_stable
+    work.change_member(
+        phase=Phase.STABLE,
+        target=target,
+        is_handed_out=False,
+        assigned_in=member.generation_id,
+        was_stable=True,
+        needs_join=member.needs_join or again,
+        to_lead=None,
+        heartbeat_ms=work.now_ms + work.settings.heartbeat_interval_ms,
+        backoff=Backoff(),
+    )
+
+
+def _hand_out(work: ClientWork) -> None:
+    """Tell the user what it is assigned, when it polls."""
+    member = work.state.membership
+    if member.is_handed_out or member.needs_join or not work.state.is_polling:
+        return
+    before = {p.partition: p for p in work.state.reading.positions}
+    gone = tuple(p for p in before if p not in member.target)
+    added = tuple(p for p in member.target if p not in before)
+    if gone:
+        work.tell(Revoked(gone))
+    work.tell(Assigned(added))
+    positions = tuple(before.get(p) or Position(p) for p in member.target)
+    work.change(reading=Reading(positions))
+    again = bool(gone) and work.conduct.rejoins_after_revoking
+    work.change_member(is_handed_out=True, needs_join=again)
+
+
+def _note_new_partitions(work: ClientWork) -> None:
+    """A leader joins again when a topic has other partitions than those by which it assigned."""
+    member = work.state.membership
+    if member.leads and member.seen is not None and not member.needs_join:
+        topics = [topic for topic, _ in member.seen]
+        known = {row.topic for row in work.state.cluster.topics}
+        if known.issuperset(topics) and partition_counts(work.state, topics) != member.seen:
+            work.change_member(needs_join=True)
+
+
+# Heartbeats.
+
+
+def _beat(work: ClientWork) -> None:
+    member, coordinator = work.state.membership, work.state.cluster.coordinator
+    if coordinator is None or work.now_ms < member.heartbeat_ms:
+        return
+    if not work.state.is_polling and not work.conduct.beats_while_busy:
+        return
+    link: Link | None = links.idle(work, coordinator)
+    if link is not None and links.ask(work, link, _HEARTBEAT, lambda v: _heartbeat(work, v)):
+        work.change_member(heartbeat_ms=work.now_ms + work.settings.heartbeat_interval_ms)
+
+
+def _heartbeat(work: ClientWork, version: int) -> HeartbeatRequest:
+    member = work.state.membership
+    return HeartbeatRequest(
+        group_id=work.settings.group_id,
+        generation_id=member.generation_id,
+        member_id=member.member_id,
+        group_instance_id=sent_instance(work, _HEARTBEAT, version),
+    )
+
+
+def heartbeat_read(work: ClientWork, answer: HeartbeatResponse) -> None:
+    """Take the answer to a heartbeat."""
+    if work.state.membership.phase is not Phase.STABLE:
+        return
+    if answer.error_code == Error.NONE.value:
+        work.change_member(backoff=Backoff())
+    else:
+        react(work, _HEARTBEAT, answer.error_code)
+
+
+# Errors.
+
+
+def react(work: ClientWork, api: str, code: int | str, given_id: str = "") -> None:
+    """Do what the table of reactions says of an error answer; `given_id`: a join's member id."""
+    member = work.state.membership
+    soon = work.failed(member.backoff, at_once=True)
+    match work.conduct.reaction(api, code):
+        case Reaction.GO_ON:
+            if member.phase is not Phase.STABLE:
+                work.change_member(phase=Phase.OUT, backoff=work.failed(member.backoff))
+        case Reaction.TAKE_ID:
+            work.change_member(phase=Phase.OUT, member_id=given_id, backoff=soon)
+        case Reaction.REJOIN if member.phase is Phase.STABLE:
+            work.change_member(needs_join=True)
+        case Reaction.REJOIN:
+            work.change_member(phase=Phase.OUT, backoff=soon)
+        case Reaction.REJOIN_WITHOUT_GENERATION:
+            work.change_member(phase=Phase.OUT, generation_id=-1, assigned_in=-1, backoff=soon)
+        case Reaction.BEGIN_ANEW:
+            begin_anew(work)
+        case Reaction.FIND_COORDINATOR:
+            lookup.forget_coordinator(work)
+            _pause(work, stays=member.phase is Phase.STABLE)
+        case Reaction.RETRY:
+            _pause(work, stays=member.phase is not Phase.JOINING)
+        case Reaction.TELL:
+            work.tell_error(code, api)
+            _pause(work, stays=member.phase is not Phase.JOINING)
+        case Reaction.FAIL:
+            work.fail(code, api)
+
+
+def begin_anew(work: ClientWork) -> None:
+    """The member was removed: its partitions are lost, and it joins like a new process."""
+    member = work.state.membership
+    if work.conduct.commits_as_nobody:
+        committing.start(work, work.now_ms + work.settings.request_timeout_ms)
+    work.change(
+        membership=Membership(
+            member_id="" if work.conduct.forgets_unknown_id else member.member_id,
+            was_stable=member.was_stable,
+            was_removed=True,
+            prepared=True,
+            backoff=work.failed(member.backoff, at_once=True),
+        )
+    )
+
+
+def _pause(work: ClientWork, *, stays: bool) -> None:
+    """Ask the same again after a pause; where the phase doesn't stay, that is a join."""
+    backoff = work.failed(work.state.membership.backoff)
+    if not stays:
+        work.change_member(phase=Phase.OUT)
+    work.change_member(backoff=backoff, heartbeat_ms=backoff.not_before_ms)

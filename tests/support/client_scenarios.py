@@ -1,0 +1,539 @@
+"""What a client owes, duty by duty, as runs of the simulation that a lying client fails.
+
+Each scenario takes the conduct of the client that is looked at, runs, and asserts what the duty
+says.  The other clients are right ones.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable
+from typing import Any
+
+from fencepost.conformance.simulator.simulation import (
+    Exchange,
+    Fault,
+    Interference,
+    Interfere,
+    Simulation,
+)
+from fencepost.model.assignors.subscription import TopicPartition, decode_assignment
+from fencepost.model.client.conduct import MEMBER_APIS, Conduct
+from fencepost.model.client.interface import (
+    Assigned,
+    Closed,
+    Commit,
+    Committed,
+    ErrorTold,
+    Lost,
+    PollOn,
+    Records,
+    Revoked,
+    StopPolling,
+    Unsubscribe,
+)
+from fencepost.model.client.settings import ClientSettings
+from fencepost.model.messages.messages import (
+    JoinGroupRequest,
+    JoinGroupResponse,
+    SyncGroupRequest,
+)
+from fencepost.model.table.errors import Error
+
+GROUP, TOPIC, PARTITIONS = "g", "t", 6
+SESSION_MS, BEAT_MS, POLL_MS = 10_000, 1000, 20_000
+FENCED = Error.FENCED_INSTANCE_ID
+
+Scenario = Callable[[Conduct], None]
+SCENARIOS: dict[str, list[Scenario]] = defaultdict(list)
+"""The scenarios of each duty."""
+
+
+def scenario(*duties: str) -> Callable[[Scenario], Scenario]:
+    """Note that a run shows these duties."""
+
+    def note(run: Scenario) -> Scenario:
+        for duty in duties:
+            SCENARIOS[duty].append(run)
+        return run
+
+    return note
+
+
+def settings(instance: str | None, conduct: Conduct | None = None, **more: Any) -> ClientSettings:
+    """A consumer with short timeouts that begins at the first record."""
+    return ClientSettings(
+        **{
+            "group_id": GROUP,
+            "topics": (TOPIC,),
+            "client_id": instance or "dynamic",
+            "group_instance_id": instance,
+            "session_timeout_ms": SESSION_MS,
+            "heartbeat_interval_ms": BEAT_MS,
+            "max_poll_interval_ms": POLL_MS,
+            "auto_offset_reset": "earliest",
+            "auto_commit_ms": 1000,
+            "conduct": conduct or Conduct(),
+            **more,
+        }
+    )
+
+
+def simulation(interfere: Interfere | None = None, **more: Any) -> Simulation:
+    """A cluster with one topic, ten records in each partition."""
+    sim = Simulation({TOPIC: PARTITIONS}, interfere=interfere, **more)
+    produce(sim)
+    return sim
+
+
+def produce(sim: Simulation) -> None:
+    for number in range(PARTITIONS):
+        sim.cluster.produce(TopicPartition(TOPIC, number), 10)
+
+
+def group_of(sim: Simulation, conduct: Conduct, *others: str, **more: Any) -> None:
+    """Start `a`, which is looked at and leads, and right clients; wait until all have settled."""
+    sim.start("a", settings("a", conduct, **more))
+    sim.run_for(100)
+    for name in others:
+        sim.start(name, settings(name, **more))
+    sim.run_for(12_000)
+
+
+def joins(sim: Simulation, name: str) -> list[JoinGroupRequest]:
+    asked = [each.request for each in sim.asked_by(name, "JoinGroup")]
+    assert all(isinstance(request, JoinGroupRequest) for request in asked)
+    return asked  # type: ignore[return-value]
+
+
+def seen(sim: Simulation, name: str, kind: type) -> list[Any]:
+    return [event for event in sim.events_of(name) if isinstance(event, kind)]
+
+
+def owned(sim: Simulation, name: str) -> set[TopicPartition]:
+    """What a user has, by the events it saw."""
+    found: set[TopicPartition] = set()
+    for event in sim.events_of(name):
+        match event:
+            case Assigned(partitions):
+                found |= set(partitions)
+            case Revoked(partitions) | Lost(partitions):
+                found -= set(partitions)
+            case _:
+                pass
+    return found
+
+
+def all_partitions() -> set[TopicPartition]:
+    return {TopicPartition(TOPIC, number) for number in range(PARTITIONS)}
+
+
+def shared(sim: Simulation, *names: str) -> None:
+    """Each partition is owned once."""
+    sets = [owned(sim, name) for name in names]
+    assert set().union(*sets) == all_partitions()
+    assert sum(map(len, sets)) == PARTITIONS
+
+
+def nth(api: str, fault: Interference, *numbers: int, client: str = "a") -> Interfere:
+    """Interfere with a client's n-th requests of an API, from 1; with all, if none is named."""
+    count = 0
+
+    def interfere(exchange: Exchange) -> Interference | None:
+        nonlocal count
+        if (exchange.api, exchange.client) != (api, client):
+            return None
+        count += 1
+        return fault if count in numbers or not numbers else None
+
+    return interfere
+
+
+def refused(error: Error) -> Interference:
+    code = error.value
+    assert isinstance(code, int)
+    return Interference(Fault.REFUSE, code)
+
+
+# Identity.
+
+
+@scenario("CLIENT-IDENTITY-AS-SET", "CLIENT-STREAMS-OWN-IDS")
+def several_instances_of_one_process(conduct: Conduct) -> None:
+    sim = simulation()
+    names = ["app-1", "app-2", "app-3"]
+    for name in names:
+        sim.start(name, settings(name, conduct))
+    sim.run_for(15_000)
+    for name in names:
+        assert {join.group_instance_id for join in joins(sim, name)} == {name}
+        assert not seen(sim, name, ErrorTold)
+    shared(sim, *names)
+
+
+@scenario("CLIENT-IDENTITY-EVERY-REQUEST", "CLIENT-IDENTITY-VERSIONS")
+def every_request_says_who(conduct: Conduct) -> None:
+    sim = simulation()
+    group_of(sim, conduct)
+    produce(sim)
+    sim.run_for(5000)
+    for api in MEMBER_APIS:
+        asked = sim.asked_by("a", api)
+        assert asked, api
+        instances = {each.request.group_instance_id for each in asked}  # type: ignore[union-attr]
+        assert instances == {"a"}, api
+        highest = sim.cluster.model.machine.revision.apis[api][1]
+        assert {each.version for each in asked} == {highest}, api
+
+
+# The end.
+
+
+@scenario("CLIENT-CLOSE-STATIC-STAYS")
+def a_static_member_says_nothing_at_the_end(conduct: Conduct) -> None:
+    sim = simulation()
+    group_of(sim, conduct, "b")
+    sim.close("a")
+    sim.run_for(1000)
+    assert isinstance(sim.events_of("a")[-1], Closed)
+    assert not sim.asked_by("a", "LeaveGroup")
+
+
+@scenario("CLIENT-CLOSE-STATIC-STAYS")
+def a_static_member_unsubscribes(conduct: Conduct) -> None:
+    sim = simulation()
+    group_of(sim, conduct)
+    sim.give("a", Unsubscribe())
+    sim.run_for(1000)
+    assert not sim.asked_by("a", "LeaveGroup")
+    assert owned(sim, "a") == set()
+
+
+@scenario("CLIENT-CLOSE-DYNAMIC-LEAVES")
+def a_dynamic_member_leaves(conduct: Conduct) -> None:
+    sim = simulation()
+    sim.start("a", settings(None, conduct))
+    sim.run_for(5000)
+    sim.close("a")
+    sim.run_for(1000)
+    assert len(sim.asked_by("a", "LeaveGroup")) == 1
+    assert isinstance(sim.events_of("a")[-1], Closed)
+
+
+@scenario("CLIENT-CLOSE-IN-TIME")
+def nobody_answers_the_end(conduct: Conduct) -> None:
+    sim = simulation(nth("LeaveGroup", Interference(Fault.LOSE_ANSWER)))
+    sim.start("a", settings(None, conduct))
+    sim.run_for(5000)
+    sim.close("a", timeout_ms=3000)
+    sim.run_for(3000)
+    assert isinstance(sim.events_of("a")[-1], Closed)
+
+
+# Joining.
+
+
+@scenario("CLIENT-JOIN-ID-REQUIRED")
+def a_member_id_is_required(conduct: Conduct) -> None:
+    sim = simulation()
+    sim.start("a", settings(None, conduct))
+    sim.run_for(5000)
+    first, second = sim.asked_by("a", "JoinGroup")[:2]
+    assert isinstance(first.answer, JoinGroupResponse)
+    assert isinstance(second.request, JoinGroupRequest)
+    assert first.answer.error_code == Error.MEMBER_ID_REQUIRED.value
+    assert second.request.member_id == first.answer.member_id != ""
+    assert len(sim.asked_by("a", "JoinGroup")) == 2
+
+
+@scenario("CLIENT-JOIN-LOST-ANSWER")
+def a_joins_answer_is_lost(conduct: Conduct) -> None:
+    sim = simulation(nth("JoinGroup", Interference(Fault.LOSE_ANSWER), 1))
+    sim.start("a", settings("a", conduct))
+    sim.run_for(2 * POLL_MS)
+    assert len(joins(sim, "a")) == 2
+    assert not seen(sim, "a", ErrorTold)
+    shared(sim, "a")
+
+
+@scenario("CLIENT-JOIN-UNKNOWN-MEMBER", "CLIENT-REMOVED-COMES-BACK")
+def an_administrator_removes_a_member(conduct: Conduct) -> None:
+    sim = simulation()
+    group_of(sim, conduct, "b")
+    before = len(joins(sim, "a"))
+    sim.remove(GROUP, "a")
+    sim.run_for(10_000)
+    again = joins(sim, "a")[before:]
+    assert again
+    assert again[0].member_id == ""
+    assert {join.group_instance_id for join in again} == {"a"}
+    assert len(again) <= 3
+    assert seen(sim, "a", Lost)
+    shared(sim, "a", "b")
+
+
+@scenario("CLIENT-JOIN-ILLEGAL-GENERATION")
+def a_generation_is_over(conduct: Conduct) -> None:
+    sim = simulation(nth("Heartbeat", refused(Error.ILLEGAL_GENERATION), 3))
+    group_of(sim, conduct)
+    first, *again = joins(sim, "a")
+    assert first.member_id == ""
+    assert len(again) == 1
+    assert again[0].member_id != ""
+    assert seen(sim, "a", Lost)
+    shared(sim, "a")
+
+
+@scenario("CLIENT-JOIN-REBALANCE")
+def another_member_comes(conduct: Conduct) -> None:
+    sim = simulation()
+    group_of(sim, conduct)
+    sim.start("b", settings("b"))
+    sim.run_for(3 * BEAT_MS)
+    shared(sim, "a", "b")
+    assert not seen(sim, "a", Lost)
+
+
+@scenario("CLIENT-JOIN-COORDINATOR")
+def the_coordinator_moves(conduct: Conduct) -> None:
+    sim = simulation(nodes=2)
+    group_of(sim, conduct)
+    before = len(joins(sim, "a"))
+    sim.move_coordinator(GROUP, 2)
+    moved_ms = sim.now_ms
+    sim.run_for(5000)
+    last = sim.asked_by("a", "Heartbeat")[-1]
+    assert last.to.node == 2
+    assert last.at_ms - moved_ms > 3000
+    assert len(joins(sim, "a")) == before
+    assert not seen(sim, "a", ErrorTold)
+    shared(sim, "a")
+
+
+@scenario("CLIENT-JOIN-BACKOFF")
+def a_coordinator_loads_for_long(conduct: Conduct) -> None:
+    for api in ("JoinGroup", "SyncGroup"):
+        sim = simulation(nth(api, refused(Error.COORDINATOR_LOAD_IN_PROGRESS)))
+        sim.start("a", settings("a", conduct))
+        sim.run_for(10_000)
+        assert 5 < len(sim.asked_by("a", api)) < 20
+
+
+@scenario("CLIENT-JOIN-BACKOFF")
+def a_rebalance_without_end(conduct: Conduct) -> None:
+    sim = simulation(nth("SyncGroup", refused(Error.REBALANCE_IN_PROGRESS)))
+    sim.start("a", settings("a", conduct))
+    sim.run_for(10_000)
+    assert 5 < len(joins(sim, "a")) < 20
+
+
+# Fenced.
+
+
+def _fence(sim: Simulation, conduct: Conduct) -> int:
+    """Let another process take `a`'s instance; returns when it was let in."""
+    group_of(sim, conduct)
+    sim.start("thief", settings("a"))
+    sim.run_for(3000)
+    return sim.now_ms
+
+
+@scenario("CLIENT-FENCED-TOLD")
+def each_api_tells_of_the_fence(conduct: Conduct) -> None:
+    for api in MEMBER_APIS:
+        sim = simulation(nth(api, refused(FENCED)))
+        sim.start("a", settings("a", conduct))
+        sim.run_for(8000)
+        told = ErrorTold(FENCED.name, fatal=True, where=api)
+        assert seen(sim, "a", ErrorTold) == [told]
+        assert len(sim.asked_by("a", api)) == 1
+
+
+@scenario("CLIENT-FENCED-TOLD")
+def who_polls_on_is_told_again(conduct: Conduct) -> None:
+    sim = simulation()
+    _fence(sim, conduct)
+    asked = len(sim.asked_by("a"))
+    for count in (1, 2, 3):
+        assert [told.code for told in seen(sim, "a", ErrorTold)] == [FENCED.name] * count
+        sim.give("a", PollOn())
+        sim.run_for(1000)
+    assert len(sim.asked_by("a")) == asked
+
+
+@scenario("CLIENT-FENCED-NO-JOIN")
+def two_processes_on_one_instance(conduct: Conduct) -> None:
+    sim = simulation()
+    fenced_ms = _fence(sim, conduct)
+    sim.run_for(60_000)
+    assert not [each for each in sim.asked_by("a", "JoinGroup") if each.at_ms > fenced_ms]
+    assert not seen(sim, "thief", ErrorTold)
+    assert owned(sim, "a") == set()
+    shared(sim, "thief")
+
+
+@scenario("CLIENT-FENCED-NO-RECORDS")
+def no_records_for_the_fenced(conduct: Conduct) -> None:
+    sim = simulation()
+    _fence(sim, conduct)
+    before = len(seen(sim, "a", Records))
+    produce(sim)
+    sim.run_for(5000)
+    assert len(seen(sim, "a", Records)) == before
+    assert seen(sim, "thief", Records)
+
+
+@scenario("CLIENT-FENCED-NO-COMMITS")
+def no_commits_of_the_fenced(conduct: Conduct) -> None:
+    sim = simulation()
+    fenced_ms = _fence(sim, conduct)
+    sim.give("a", Commit())
+    sim.run_for(5000)
+    assert not [each for each in sim.asked_by("a", "OffsetCommit") if each.at_ms > fenced_ms]
+    assert seen(sim, "a", Committed) == [Committed(FENCED.name)]
+
+
+# Removed, restarted.
+
+
+@scenario("CLIENT-REMOVED-NO-COMMITS")
+def nobody_commits_nothing(conduct: Conduct) -> None:
+    sim = simulation()
+    group_of(sim, conduct, auto_commit_ms=None)
+    produce(sim)
+    sim.run_for(1000)
+    sim.remove(GROUP, "a")
+    sim.run_for(5000)
+    assert not sim.asked_by("a", "OffsetCommit")
+
+
+@scenario("CLIENT-RESTART-SAME-PLACE")
+def a_rolling_bounce(conduct: Conduct) -> None:
+    for assignor in ("range", "roundrobin", "cooperative-sticky"):
+        for highest in (9, 8):
+            sim = simulation()
+            sim.cluster.highest["JoinGroup"] = highest
+            names = ("a", "b", "c")
+            group_of(sim, conduct, "b", "c", assignors=(assignor,))
+            generation = sim.cluster.model.groups[GROUP].generation_id
+            before = {name: owned(sim, name) for name in names}
+            asked = {name: len(joins(sim, name)) for name in names}
+            for name in names:
+                sim.close(name)
+                sim.run_for(2000)
+                right = settings(name, assignors=(assignor,))
+                lying = settings(name, conduct, assignors=(assignor,))
+                sim.start(name, lying if name == "a" else right)
+                sim.run_for(2000)
+                assert {one: owned(sim, one) for one in names} == before
+            assert sim.cluster.model.groups[GROUP].generation_id == generation
+            assert {name: len(joins(sim, name)) for name in names} == {
+                name: count + 1 for name, count in asked.items()
+            }
+
+
+# The leader.
+
+
+@scenario("CLIENT-LEADER-MEMBERS", "CLIENT-LEADER-PARTITIONS")
+def a_leader_assigns_to_all(conduct: Conduct) -> None:
+    sim = simulation()
+    group_of(sim, conduct, "b", "c")
+    told = [each for each in sim.asked_by("a", "JoinGroup") if _leads(each)]
+    asked = [each.request for each in sim.asked_by("a", "SyncGroup")]
+    assert told
+    assert len(told) == len(asked)
+    for join, sync in zip(told, asked, strict=True):
+        assert isinstance(join.answer, JoinGroupResponse)
+        assert isinstance(sync, SyncGroupRequest)
+        given = {row.member_id: decode_assignment(row.assignment) for row in sync.assignments}
+        assert set(given) == {member.member_id for member in join.answer.members}
+        assert sorted(p for rows in given.values() for p in rows) == sorted(all_partitions())
+
+
+def _leads(exchange: Exchange) -> bool:
+    answer = exchange.answer
+    return (
+        isinstance(answer, JoinGroupResponse)
+        and answer.error_code == Error.NONE.value
+        and answer.leader == answer.member_id
+    )
+
+
+@scenario("CLIENT-LEADER-COOPERATIVE")
+def a_partition_is_handed_over(conduct: Conduct) -> None:
+    sim = simulation()
+    group_of(sim, conduct, assignors=("cooperative-sticky",))
+    kept = owned(sim, "a")
+    for name in ("b", "c"):
+        sim.start(name, settings(name, assignors=("cooperative-sticky",)))
+        sim.run_for(8000)
+    owners: dict[TopicPartition, str] = {}
+    for told in sim.told:
+        match told.event:
+            case Assigned(partitions):
+                for partition in partitions:
+                    assert partition not in owners, f"{owners[partition]} still has it"
+                    owners[partition] = told.client
+            case Revoked(partitions) | Lost(partitions):
+                for partition in partitions:
+                    del owners[partition]
+            case _:
+                pass
+    shared(sim, "a", "b", "c")
+    assert owned(sim, "a") < kept
+    assert {len(owned(sim, name)) for name in "abc"} == {2}
+
+
+# The session.
+
+
+@scenario("CLIENT-SESSION-HEARTBEATS")
+def the_user_is_busy(conduct: Conduct) -> None:
+    sim = simulation()
+    group_of(sim, conduct)
+    sim.give("a", StopPolling())
+    before = len(sim.asked_by("a", "Heartbeat"))
+    sim.run_for(POLL_MS - 5 * BEAT_MS)
+    assert len(sim.asked_by("a", "Heartbeat")) - before >= 14
+    sim.give("a", PollOn())
+    sim.run_for(2000)
+    assert len(joins(sim, "a")) == 1
+
+
+@scenario("CLIENT-SESSION-POLL-INTERVAL", "CLIENT-SESSION-STATIC-SILENT")
+def the_user_is_busy_for_too_long(conduct: Conduct) -> None:
+    sim = simulation()
+    group_of(sim, conduct, "b")
+    sim.give("a", StopPolling())
+    sim.run_for(POLL_MS + 2 * BEAT_MS)
+    beats = len(sim.asked_by("a", "Heartbeat"))
+    assert len(owned(sim, "b")) == PARTITIONS / 2
+    sim.run_for(SESSION_MS + 2 * BEAT_MS)
+    assert len(sim.asked_by("a", "Heartbeat")) == beats
+    assert not sim.asked_by("a", "LeaveGroup")
+    assert owned(sim, "b") == all_partitions()
+    sim.give("a", PollOn())
+    sim.run_for(5000)
+    assert seen(sim, "a", Lost)
+    shared(sim, "a", "b")
+
+
+@scenario("CLIENT-SESSION-AS-SET")
+def timeouts_as_they_were_set(conduct: Conduct) -> None:
+    sim = simulation()
+    group_of(sim, conduct)
+    assert {(j.session_timeout_ms, j.rebalance_timeout_ms) for j in joins(sim, "a")} == {
+        (SESSION_MS, POLL_MS)
+    }
+
+
+@scenario("CLIENT-OLD-BROKER-TOLD")
+def an_old_broker(conduct: Conduct) -> None:
+    sim = simulation()
+    sim.cluster.highest |= {"JoinGroup": 4, "SyncGroup": 2, "Heartbeat": 2, "OffsetCommit": 6}
+    sim.start("a", settings("a", conduct))
+    sim.run_for(10_000)
+    told = ErrorTold(Error.UNSUPPORTED_VERSION.name, fatal=True, where="JoinGroup")
+    assert seen(sim, "a", ErrorTold) == [told]
+    assert not joins(sim, "a")
