@@ -290,6 +290,7 @@ def another_member_comes(conduct: Conduct) -> None:
     group_of(sim, conduct)
     sim.start("b", settings("b"))
     sim.run_for(3 * BEAT_MS)
+    assert len(owned(sim, "b")) == PARTITIONS / 2
     shared(sim, "a", "b")
     assert not seen(sim, "a", Lost)
 
