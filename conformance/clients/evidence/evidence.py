@@ -198,7 +198,7 @@ class Evidence:
     `calls` and `seen` are in order of time.  `partitions`: of each topic.  `versions`: the ranges
     that the broker advertised, from when on.  `stalls`: when the control client had to wait, and
     how long.  `broken`: why the run did not come to its end, or "".  `unmet`: what was waited for
-    in vain, and from when.
+    in vain, and from when.  `unsupported`: what the library said that it can't do, or "".
     """
 
     lives: tuple[Life, ...]
@@ -211,6 +211,7 @@ class Evidence:
     ended_ms: float = 0.0
     broken: str = ""
     unmet: tuple[tuple[float, str], ...] = ()
+    unsupported: str = ""
 
     def life(self, consumer: str, number: int | None = None) -> Life | None:
         """The how many-th life of a consumer, or its last one; None: it never came to it."""

@@ -77,6 +77,8 @@ def weighed(verdict: Verdict, evidence: Evidence) -> Verdict:
         if worst > _SLOW_MS:
             said = f"{verdict.sentence}; but the control client had to wait {worst:.0f} ms then"
             return replace(verdict, finding=Finding.UNKNOWN, sentence=said, observed="")
-    if evidence.broken and verdict.finding is Finding.HOLDS:
+    if verdict.finding is Finding.UNKNOWN and evidence.unsupported:
+        return unsupported(evidence.unsupported)
+    if evidence.broken and verdict.finding in {Finding.HOLDS, Finding.UNKNOWN}:
         return unknown(evidence.broken)
     return verdict
