@@ -41,6 +41,7 @@ JOIN, SYNC, HEARTBEAT, LEAVE, COMMIT = (
     "LeaveGroup",
     "OffsetCommit",
 )
+FIND = "FindCoordinator"
 MEMBER_APIS = (JOIN, SYNC, HEARTBEAT, COMMIT)
 """The APIs that a member shows its instance id with."""
 
@@ -84,7 +85,8 @@ class Call:
     """A request of a life, and its answer.
 
     `answered_ms` None: it got no answer.  `request` None: the model has no such message, or it
-    can't be read.  `provoked`: what the broker did to it on purpose: an action, or "".
+    can't be read.  `provoked`: what the broker did to it on purpose: an action, or "".  `code`: the
+    error in an answer that the model doesn't have.
     """
 
     life: str
@@ -96,6 +98,7 @@ class Call:
     answer: Message | None = None
     provoked: str = ""
     connection: str = ""
+    code: int | None = None
 
     @property
     def member_id(self) -> str:
@@ -139,7 +142,7 @@ class Call:
         """The error code of the answer, the first one that is not 0; None without an answer."""
         match self.answer:
             case None:
-                return None
+                return self.code
             case OffsetCommitResponse(topics=topics):
                 rows = chain.from_iterable(topic.partitions for topic in topics)
             case LeaveGroupResponse(members=members) if members:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from fencepost.conformance.clients.driver import Driver
 from fencepost.conformance.clients.evidence.evidence import (
+    FIND,
     LEAVE,
     MEMBER_APIS,
     Call,
@@ -143,7 +144,16 @@ def _answered(exchange: Exchange, call: Call) -> Call:
         answered_ms=exchange.answered_ms,
         answer=None if exchange.answered_ms is None else _message(exchange, answer=True),
         provoked=provoked,
+        code=_code(exchange),
     )
+
+
+def _code(exchange: Exchange) -> int | None:
+    """The error of an answer to who looks for the coordinator."""
+    if exchange.api != FIND or (answer := exchange.answer) is None:
+        return None
+    rows = [answer, *answer.get("coordinators", ())]
+    return next((row["errorCode"] for row in rows if row.get("errorCode")), 0)
 
 
 def _message(exchange: Exchange, *, answer: bool) -> Message | None:

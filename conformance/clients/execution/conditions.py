@@ -25,13 +25,13 @@ from fencepost.conformance.clients.scenarios.acts import (
 from fencepost.model.table.errors import Error as Code
 
 
-def is_met(condition: AnyCondition, evidence: Evidence, since: float) -> bool:
-    """Whether it has come; `since`: when the act before it began."""
+def is_met(condition: AnyCondition, evidence: Evidence, since: float, began: float) -> bool:
+    """Whether it has come; `since`: when the act before began, `began`: when the wait did."""
     match condition:
         case Passed(ms=ms):
             return evidence.ended_ms >= since + ms
         case Settled(consumers=consumers):
-            return _settled(evidence, consumers)
+            return _settled(evidence, consumers, began)
     life = evidence.life(condition.consumer)
     if life is None:
         return False
@@ -52,10 +52,10 @@ def is_met(condition: AnyCondition, evidence: Evidence, since: float) -> bool:
             return next(evidence.records_of(life, since), None) is not None
 
 
-def _settled(evidence: Evidence, consumers: tuple[str, ...]) -> bool:
+def _settled(evidence: Evidence, consumers: tuple[str, ...], began: float) -> bool:
     """Whether they are in one generation, and have each partition once among them."""
     lives = [evidence.life(name) for name in consumers]
-    generations = {_generation(evidence, life) for life in lives if life is not None}
+    generations = {_generation(evidence, life, began) for life in lives if life is not None}
     if None in lives or len(generations) != 1 or None in generations:
         return False
     owned = sorted(chain.from_iterable(evidence.owned(life) for life in lives if life is not None))
@@ -64,7 +64,7 @@ def _settled(evidence: Evidence, consumers: tuple[str, ...]) -> bool:
     )
 
 
-def _generation(evidence: Evidence, life: Life) -> int | None:
+def _generation(evidence: Evidence, life: Life, began: float) -> int | None:
     """The generation that a life has synced and sent a heartbeat in; None: it is on its way."""
     synced = [call for call in evidence.of(life, SYNC) if call.went_well]
     if not synced:
@@ -72,5 +72,5 @@ def _generation(evidence: Evidence, life: Life) -> int | None:
     last = synced[-1]
     if evidence.of(life, JOIN, since=last.at_ms):
         return None
-    beats = evidence.of(life, HEARTBEAT, since=last.at_ms)
+    beats = evidence.of(life, HEARTBEAT, since=max(last.at_ms, began))
     return last.generation if any(call.went_well for call in beats) else None

@@ -225,7 +225,7 @@ class ScenarioRun:
 
     async def _await(self, act: Await) -> None:
         began = self.timeline.now_ms()
-        while not is_met(act.until, self.timeline.evidence(), self._since):
+        while not is_met(act.until, self.timeline.evidence(), self._since, began):
             if self.timeline.now_ms() - began > act.within_ms:
                 said = f"{_words(act)} was not seen within {act.within_ms / 1000:g} s"
                 self.timeline.unmet.append((began, said))

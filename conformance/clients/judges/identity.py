@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator
 
 from fencepost.conformance.clients.evidence.evidence import (
@@ -95,6 +96,7 @@ def versions(evidence: Evidence) -> Verdict:
 def newest(evidence: Evidence) -> Verdict:
     """Judge CLIENT-IDENTITY-NEWEST."""
     usual: dict[tuple[str, str], int] = {}
+    changed_ms = evidence.versions[-1][0] if len(evidence.versions) > 1 else math.inf
     compared = False
     for life in evidence.lives:
         for call in evidence.of(life, *MEMBER_APIS):
@@ -102,8 +104,7 @@ def newest(evidence: Evidence) -> Verdict:
             if known is None:
                 continue
             before = usual.setdefault((life.id, call.api), call.version)
-            if known[1] < before:
-                compared = True
+            compared = compared or call.at_ms > changed_ms
             if call.version != min(before, known[1]) and call.error is not None:
                 return violated(
                     f"{call.api} not in the newest version that both know",

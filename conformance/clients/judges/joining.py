@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 from fencepost.conformance.clients.evidence.evidence import (
     COMMIT,
+    FIND,
     HEARTBEAT,
     JOIN,
     MEMBER_APIS,
@@ -29,7 +30,6 @@ from fencepost.model.messages.messages import JoinGroupResponse
 from fencepost.model.table.errors import MOVING
 from fencepost.model.table.errors import Error as Code
 
-_FIND = "FindCoordinator"
 _WINDOW_MS = 1000
 _MOST = 25
 """More requests of one kind in a second are a hot loop: the Java client's first pause is 100 ms."""
@@ -197,7 +197,7 @@ def _went_on(evidence: Evidence, codes: Sequence[Code], *, looks: bool) -> Verdi
     for code in codes:
         for life, call in refused(evidence, code):
             since = answered(call)
-            if looks and first_after(evidence, life, call.at_ms, _FIND) is None:
+            if looks and first_after(evidence, life, call.at_ms, FIND) is None:
                 return violated(
                     f"no FindCoordinator after {code.name}",
                     f"{said(life)} was answered {code.name} in {call.api}, and didn't look for the "
@@ -233,9 +233,9 @@ def backoff(evidence: Evidence) -> Verdict:
     """Judge CLIENT-JOIN-BACKOFF."""
     shown = False
     for life in evidence.lives:
-        for api in (*MEMBER_APIS, _FIND):
+        for api in (*MEMBER_APIS, FIND):
             calls = evidence.of(life, api)
-            refusals = [c for c in calls if c.error in MOVING or _is_refused_lookup(c)]
+            refusals = [call for call in calls if call.error in MOVING]
             shown = shown or bool(refusals)
             for index, first in enumerate(refusals):
                 within = [c for c in refusals[index:] if c.at_ms < first.at_ms + _WINDOW_MS]
@@ -247,10 +247,6 @@ def backoff(evidence: Evidence) -> Verdict:
                         first.at_ms,
                     )
     return HOLDS if shown else unknown("no error was answered that can be tried again")
-
-
-def _is_refused_lookup(call: Call) -> bool:
-    return call.api == _FIND and call.provoked == "error"
 
 
 def silent(evidence: Evidence) -> Verdict:

@@ -30,6 +30,9 @@ from fencepost.model.assignors.subscription import (
 )
 from fencepost.model.messages.messages import JoinGroupResponse, SyncGroupRequest
 
+_SOON_MS = 2000
+"""An assignment that another follows so soon was made before the leader knew its topics."""
+
 _MARGIN_MS = 100
 """What two processes saw within that time is in no certain order."""
 
@@ -124,8 +127,8 @@ def once(evidence: Evidence) -> Verdict:
 def whole(evidence: Evidence) -> Verdict:
     """Judge CLIENT-LEADER-WHOLE."""
     found = list(assignments(evidence))
-    for index, one in enumerate(found):
-        if one.is_cooperative and index < len(found) - 1:
+    for one, after in zip(found, [*found[1:], None], strict=True):
+        if after is not None and (one.is_cooperative or after.at_ms < one.at_ms + _SOON_MS):
             continue
         topics = {topic for wanted in one.members.values() for topic in wanted.topics}
         wanted = {
@@ -149,9 +152,9 @@ def instances(evidence: Evidence) -> Verdict:
     """Judge CLIENT-LEADER-INSTANCES."""
     again = [life for _, life in restarts(evidence)]
     later = [a for a in assignments(evidence) if any(a.at_ms > one.began_ms for one in again)]
-    last = max(later, key=lambda one: one.at_ms, default=None)
-    if last is None:
+    if not later:
         return unknown("no rebalance came after a restart")
+    last = min(later, key=lambda one: one.at_ms)
     for life in evidence.lives:
         if life.ended_ms is not None or life.instance is None:
             continue

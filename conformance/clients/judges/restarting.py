@@ -20,9 +20,18 @@ from fencepost.conformance.clients.judges.reading import (
     said,
     synced,
 )
-from fencepost.conformance.clients.judges.verdict import HOLDS, Verdict, unknown, violated
+from fencepost.conformance.clients.judges.verdict import (
+    HOLDS,
+    Verdict,
+    unknown,
+    unsupported,
+    violated,
+)
 from fencepost.conformance.clients.protocol import Assigned, Lost, Partition, Revoked
 from fencepost.model.messages.messages import JoinGroupResponse, SyncGroupRequest
+
+_SKIPS = 9
+"""The first version of JoinGroup with skipAssignment."""
 
 _ALL = 3
 """So many restarts are all members, one after the other."""
@@ -146,7 +155,18 @@ def skipped(evidence: Evidence) -> Verdict:
                 shown = True
                 if (wrong := _assigns(evidence, life, answered(call))) is not None:
                     return wrong
+    if not shown and (version := _lead_again_in(evidence)) is not None and version < _SKIPS:
+        return unsupported(f"it joins with JoinGroup v{version}, without skipAssignment")
     return HOLDS if shown else unknown("no leader was told to skip the assignment")
+
+
+def _lead_again_in(evidence: Evidence) -> int | None:
+    """The version in which a leader that was restarted joined."""
+    for before, life in restarts(evidence):
+        calls = joined(evidence, life)
+        if led(evidence, before) and calls:
+            return calls[0].version
+    return None
 
 
 def leader_old(evidence: Evidence) -> Verdict:
@@ -156,7 +176,7 @@ def leader_old(evidence: Evidence) -> Verdict:
         return verdict
     for before, life in restarts(evidence):
         calls = joined(evidence, life)
-        if not led(evidence, before) or not calls or calls[0].version >= 9:
+        if not led(evidence, before) or not calls or calls[0].version >= _SKIPS:
             continue
         return _assigns(evidence, life, answered(calls[0])) or HOLDS
     return unknown("no leader came back below JoinGroup v9")

@@ -245,7 +245,7 @@ REMOVED = (
 OLD_BROKER = (
     Obligation(
         "CLIENT-OLD-BROKER-NOT-TWICE",
-        Level.MUST,
+        Level.SHOULD,
         "At a broker without JoinGroup 5 two processes with one instance id never both work in "
         "silence: they are refused, or join as dynamic members and their users are told.",
         "KIP-345, Join Group Logic Change, on versions below",

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from fencepost.conformance.clients.scenarios.acts import (
     AnyAct,
+    Await,
     Calls,
     Close,
     Crash,
-    Remove,
+    Provoke,
     Start,
 )
-from fencepost.conformance.clients.scenarios.acts import Await as _Await
 from fencepost.conformance.clients.scenarios.ordinary import passed, settled
 from fencepost.conformance.clients.scenarios.scenario import Scenario, Setting
+from fencepost.conformance.serve.provocation import Action, Provocation
 
 ASSIGNORS = ("range", "roundrobin", "sticky", "cooperative")
 """What restarts are tried with; `cooperative` is whichever cooperative one a library has."""
@@ -55,23 +56,36 @@ def _follower(assignor: str) -> Scenario:
 
 
 def _rolled(assignor: str) -> Scenario:
-    judged = ("CLIENT-RESTART-ALL", *_LEADER, "CLIENT-LEADER-INSTANCES")
+    judged = ("CLIENT-RESTART-ALL", *_LEADER)
     if assignor == "cooperative":
         judged += ("CLIENT-LEADER-COOPERATIVE",)
     acts = [act for member in (_B, _A, _C) for act in _restarted(*member, _A, _B, _C)]
     return Scenario(
         _named("all-restart", assignor),
-        "Three members are restarted one after the other; then one is removed and comes back, with "
-        f"the assignor {assignor}.",
+        f"Three members are restarted one after the other, with the assignor {assignor}.",
         judged,
         (
             *_group(_A, _B, _C),
             *acts,
             passed(500),
-            Remove("c"),
-            _Await(Calls("c", "JoinGroup")),
+        ),
+        assignor=assignor,
+    )
+
+
+def _rebalanced(assignor: str) -> Scenario:
+    again = Provocation("Heartbeat", Action.ERROR, _A[1], code="REBALANCE_IN_PROGRESS")
+    return Scenario(
+        _named("rebalance-after-restart", assignor),
+        "A follower is restarted; then the leader is made to join again, with the assignor "
+        f"{assignor}.",
+        (*_LEADER, "CLIENT-LEADER-INSTANCES"),
+        (
+            *_group(_A, _B, _C),
+            *_restarted(*_B, _A, _B, _C),
+            Provoke((again,)),
+            Await(Calls("a", "JoinGroup"), needed=True),
             settled("a", "b", "c", needed=False),
-            passed(500),
         ),
         assignor=assignor,
     )
@@ -99,4 +113,5 @@ RESTARTS = (
         broker=Setting(as_of="3.1"),
     ),
     *(_rolled(assignor) for assignor in ASSIGNORS),
+    *(_rebalanced(assignor) for assignor in ASSIGNORS),
 )

@@ -44,7 +44,6 @@ _FENCED, _UNKNOWN, _GENERATION, _REBALANCE = (
 _OUTAGE = ("CLIENT-JOIN-BACKOFF", "CLIENT-JOIN-SILENT")
 _OUTAGE_MS = 2500
 _COMMITTING = Settings(auto_commit_ms=300)
-_OUT = ("CLIENT-FENCED-NO-JOIN", "CLIENT-FENCED-NO-COMMITS")
 
 
 def _error(api: str, code: str, last: int | None = 1) -> Provocation:
@@ -106,17 +105,17 @@ TROUBLE = (
         "A second process is started with the instance id of a running one.",
         (
             "CLIENT-FENCED-HEARTBEAT",
-            *_OUT,
+            "CLIENT-FENCED-NO-JOIN",
             "CLIENT-FENCED-NO-RECORDS",
             "CLIENT-FENCED-POLLED-ON",
             "CLIENT-FENCED-TAKEOVERS",
             "CLIENT-CLOSE-FENCED",
         ),
         (
-            *begun(_COMMITTING),
+            *begun(),
             Produce(),
             Await(Read(A)),
-            Start("b", I1, settings=_COMMITTING),
+            Start("b", I1),
             Await(Assigned("b"), needed=True),
             Await(Told(A, "FENCED"), within_ms=6000),
             passed(500),
@@ -125,6 +124,25 @@ TROUBLE = (
             PollOn(A),
             passed(500),
             Produce(),
+            passed(SILENCE_MS),
+            Close(A),
+            passed(500),
+        ),
+    ),
+    Scenario(
+        "two-processes-commit",
+        "A second process is started with the instance id of one that reads and commits.",
+        ("CLIENT-FENCED-NO-COMMITS", "CLIENT-FENCED-TAKEOVERS"),
+        (
+            *begun(_COMMITTING),
+            Produce(),
+            Await(Read(A)),
+            Start("b", I1, settings=_COMMITTING),
+            Produce(),
+            Await(Told(A, "FENCED"), within_ms=6000),
+            Produce(),
+            passed(SILENCE_MS),
+            PollOn(A),
             passed(SILENCE_MS),
             Close(A),
             passed(500),
