@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from fencepost.conformance.serve.codes import Code
@@ -81,7 +82,7 @@ class BrokerApis:
         self._settings = settings
         self._groups = groups
         self._data = DataApis(topics, self.leads)
-        self.fetches = {n: Fetches(topics, lambda p, n=n: self.leads(p, n)) for n in nodes}
+        self.fetches = {n: Fetches(topics, partial(self.leads, node=n)) for n in nodes}
         self.pass_for(release)
 
     def pass_for(self, release: tuple[int, int] | None) -> None:

@@ -114,7 +114,8 @@ class ModelBroker:
         self._servers: dict[int, asyncio.Server] = {}
         self._cluster: BrokerApis | None = None
         self._clients: set[ClientConnection] = set()
-        self._numbers = itertools.count(1)
+        self._connections = itertools.count(1)
+        self._requests = itertools.count(1)
         self._failed: asyncio.Future[None] | None = None
         self._is_down = False
 
@@ -208,14 +209,14 @@ class ModelBroker:
 
     def next_id(self) -> str:
         """A name for a request that no request had."""
-        return f"request-{next(self._numbers)}"
+        return f"request-{next(self._requests)}"
 
     # What a connection calls.
 
     def came(self, client: ClientConnection) -> str:
         """A connection was made; its name."""
         self._clients.add(client)
-        name = f"connection-{next(self._numbers)}"
+        name = f"connection-{next(self._connections)}"
         if self._is_down:
             asyncio.get_running_loop().call_soon(client.abort)
         elif self._history is not None:

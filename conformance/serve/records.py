@@ -87,14 +87,14 @@ def _batch_at(data: bytes, position: int) -> Batch:
         raise RecordsError(Code.UNSUPPORTED_FOR_MESSAGE_FORMAT)
     if len(data) - position < _HEADER.size:
         raise RecordsError(Code.CORRUPT_MESSAGE)
-    base, length, _, magic, _, _, last, first_ms, last_ms, *producer, count = _HEADER.unpack_from(
-        data, position
+    base, length, _, magic, _, _, last, first_ms, last_ms, producer, epoch, sequence, count = (
+        _HEADER.unpack_from(data, position)
     )
     size = _BASE.size + length
     if magic != _MAGIC or not _HEADER.size <= size <= len(data) - position or last + 1 < count:
         raise RecordsError(Code.CORRUPT_MESSAGE)
     inside = data[position : position + size]
-    return Batch(base, base + last + 1, count, first_ms, last_ms, *producer, inside)
+    return Batch(base, base + last + 1, count, first_ms, last_ms, producer, epoch, sequence, inside)
 
 
 def batch_of(values: list[bytes]) -> bytes:

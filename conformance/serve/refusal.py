@@ -18,10 +18,10 @@ class Rows(NamedTuple):
 
     topics: str
     partitions: str
-    index: str
+    number: str
     answered_topics: str
     answered_partitions: str
-    answered_index: str
+    answered_number: str
 
 
 _ROWS = {
@@ -59,7 +59,7 @@ def refused_rows(request: RequestFrame, code: int) -> Json | None:
     def topic(row: Mapping[str, Any]) -> Json:
         named = {key: row[key] for key in _NAMES if key in row}
         parts = [
-            {rows.answered_index: part[rows.index], "errorCode": code, **default}
+            {rows.answered_number: part[rows.number], "errorCode": code, **default}
             for part in row[rows.partitions]
         ]
         return {**named, rows.answered_partitions: parts}

@@ -242,6 +242,9 @@ def _argument(theirs: Any, field: Field, version: int, value: Any) -> Any:
         return [
             row(version=version, **_arguments(row, field.fields, version, item)) for item in value
         ]
+    if field.fields:
+        row = theirs.data_class
+        return row(version=version, **_arguments(row, field.fields, version, value))
     if field.kind in {"bytes", "records"}:
         return base64.b64decode(value)
     if field.name == "authorizedOperations":  # kafka-python takes the set of its bits
