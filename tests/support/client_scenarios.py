@@ -13,8 +13,8 @@ from typing import Any
 from fencepost.conformance.simulator.simulation import (
     Exchange,
     Fault,
-    Interference,
     Interfere,
+    Interference,
     Simulation,
 )
 from fencepost.model.assignors.subscription import TopicPartition, decode_assignment

@@ -1,4 +1,4 @@
-"""What a client owes holds for the reference client, and each lying client fails at its own duty."""
+"""The reference client does what a client owes; each lying client fails at its own duty."""
 
 from __future__ import annotations
 

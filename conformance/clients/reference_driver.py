@@ -1,0 +1,271 @@
+"""The reference client, or a lying one, as a driver: `python -m ...reference_driver`.
+
+It speaks client driver protocol 1 on stdin and stdout.  All its consumers live in one event loop,
+which never blocks.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Callable
+
+import click
+import msgspec
+
+from fencepost.conformance.clients import protocol
+from fencepost.conformance.clients.reference_consumer import ReferenceConsumer, now_ms
+from fencepost.conformance.runtime.versions import own_version
+from fencepost.conformance.targets.tcp.address import AddressError, parse_address
+from fencepost.model.assignors.assignors import ASSIGNORS
+from fencepost.model.client.conduct import RIGHT, Conduct
+from fencepost.model.client.interface import (
+    Assigned,
+    Close,
+    Closed,
+    Commit,
+    Committed,
+    ErrorTold,
+    Lost,
+    PollOn,
+    Records,
+    Revoked,
+    Start,
+    StopPolling,
+    Subscribe,
+    Unsubscribe,
+    UserEvent,
+)
+from fencepost.model.client.settings import ClientSettings
+from fencepost.properties.mutants.clients import find_client_mutant
+
+_FEATURES = ("static", "cooperative", "auto-commit", "manual-commit")
+_LONGEST_LINE = 2**20
+_NONE = "NONE"
+
+Say = Callable[[protocol.Message], None]
+
+
+class _User:
+    """A consumer and who waits for what of it."""
+
+    def __init__(self, name: str, told: protocol.Start, conduct: Conduct, say: Say) -> None:
+        self.name = name
+        self._say = say
+        self._commits: list[int] = []
+        self._close: tuple[int, int] | None = None
+        self.is_closed = False
+        settings = _settings(told, conduct)
+        self.consumer = ReferenceConsumer(settings, parse_address(told.bootstrap), self._see)
+        self.consumer.give(Start())
+
+    def commit(self, command: protocol.Commit) -> None:
+        self._commits.append(command.id)
+        self.consumer.give(Commit())
+
+    def close(self, command: protocol.Close) -> None:
+        self._close = command.id, now_ms()
+        self.consumer.give(Close(command.timeout_ms))
+
+    def _see(self, event: UserEvent) -> None:
+        here = {"consumer": self.name, "at_ms": now_ms()}
+        match event:
+            case Assigned(partitions):
+                self._say(protocol.Assigned(partitions=partitions, **here))
+            case Revoked(partitions):
+                self._say(protocol.Revoked(partitions=partitions, **here))
+            case Lost(partitions):
+                self._say(protocol.Lost(partitions=partitions, **here))
+            case Records(partition, first, count):
+                self._say(protocol.Records(partition=partition, first=first, count=count, **here))
+            case ErrorTold(code, fatal, where):
+                message = f"{where} was answered {code}"
+                error = {"where": "poll", "code": code, "fatal": fatal, "message": message}
+                self._say(protocol.Error(**here, **error))
+            case Committed(error):
+                for number in self._commits[:1]:
+                    self._say(_commit_reply(number, error))
+                del self._commits[:1]
+            case Closed():
+                self.is_closed = True
+                if self._close is not None:
+                    number, begun_ms = self._close
+                    took = float(now_ms() - begun_ms)
+                    self._say(protocol.Done(id=number, ok=True, took_ms=took))
+
+
+def _commit_reply(number: int, error: str) -> protocol.Done | protocol.Refused:
+    if error == _NONE:
+        return protocol.Done(id=number, ok=True)
+    told = protocol.ClientError(
+        code=error, fatal=error == "FENCED_INSTANCE_ID", message=f"the commit failed: {error}"
+    )
+    return protocol.Refused(id=number, error=told)
+
+
+def _settings(told: protocol.Start, conduct: Conduct) -> ClientSettings:
+    """The client's settings; `settings` of the command may name any of its numbers."""
+    own = {name: value for name, value in told.settings.items() if name in _OWN_NAMES}
+    return ClientSettings(
+        **{
+            "group_id": told.group,
+            "topics": told.topics,
+            "client_id": told.client_id,
+            "group_instance_id": told.instance,
+            "assignors": (told.assignor,),
+            "rack_id": told.rack,
+            "session_timeout_ms": told.session_timeout_ms,
+            "heartbeat_interval_ms": told.heartbeat_interval_ms,
+            "max_poll_interval_ms": told.max_poll_interval_ms,
+            "auto_offset_reset": told.auto_offset_reset,
+            "auto_commit_ms": told.auto_commit_ms,
+            "conduct": conduct,
+            **own,
+        }
+    )
+
+
+_OWN_NAMES = frozenset(
+    {
+        "retry_backoff_ms",
+        "retry_backoff_max_ms",
+        "request_timeout_ms",
+        "join_slack_ms",
+        "commit_timeout_ms",
+        "fetch_max_wait_ms",
+        "metadata_max_age_ms",
+    }
+)
+
+
+class ReferenceDriver:
+    """Obeys commands; `say` writes replies and events."""
+
+    def __init__(self, name: str, conduct: Conduct, say: Say) -> None:
+        self._name = name
+        self._conduct = conduct
+        self._say = say
+        self._users: dict[str, _User] = {}
+
+    def obey(self, line: bytes) -> bool:
+        """Do what a line says; returns False after `bye`."""
+        try:
+            command = msgspec.json.decode(line, type=protocol.AnyCommand)
+        except msgspec.ValidationError as error:
+            self._refuse_line(line, str(error))
+            return True
+        except msgspec.DecodeError as error:
+            self._say(protocol.Log(level="error", message=f"a line is no JSON: {error}"))
+            return True
+        match command:
+            case protocol.Hello():
+                self._introduce(command.id)
+            case protocol.Bye():
+                for user in self._users.values():
+                    user.consumer.kill()
+                self._say(protocol.Done(id=command.id, ok=True))
+                return False
+            case protocol.Start():
+                self._start(command)
+            case _:
+                self._tell_user(command)
+        return True
+
+    def _introduce(self, number: int) -> None:
+        self._say(
+            protocol.Introduction(
+                id=number,
+                protocol=1,
+                client=self._name,
+                version=own_version(),
+                language="python",
+                features=_FEATURES,
+                assignors=tuple(ASSIGNORS),
+            )
+        )
+
+    def _start(self, command: protocol.Start) -> None:
+        user = self._users.get(command.consumer)
+        if user is not None and not user.is_closed:
+            self._unsupported(command.id, f"{command.consumer} runs; close it first")
+        elif command.assignor not in ASSIGNORS:
+            known = ", ".join(ASSIGNORS)
+            self._unsupported(command.id, f"no assignor {command.assignor}; there are {known}")
+        else:
+            try:
+                user = _User(command.consumer, command, self._conduct, self._say)
+            except AddressError as error:
+                self._unsupported(command.id, str(error))
+                return
+            self._users[command.consumer] = user
+            self._say(protocol.Done(id=command.id, ok=True))
+
+    def _tell_user(self, command: protocol.ConsumerCommand) -> None:
+        user = self._users.get(command.consumer)
+        if user is None or user.is_closed:
+            self._unsupported(command.id, f"there is no consumer {command.consumer}; start it")
+            return
+        match command:
+            case protocol.Commit():
+                user.commit(command)
+                return
+            case protocol.Close():
+                user.close(command)
+                return
+            case protocol.StopPolling():
+                user.consumer.give(StopPolling())
+            case protocol.PollOn():
+                user.consumer.give(PollOn())
+            case protocol.Subscribe(topics=topics):
+                user.consumer.give(Subscribe(topics))
+            case protocol.Unsubscribe():
+                user.consumer.give(Unsubscribe())
+            case _:
+                pass
+        self._say(protocol.Done(id=command.id, ok=True))
+
+    def _refuse_line(self, line: bytes, why: str) -> None:
+        """A command that isn't one: answered, if it says to whom."""
+        said = msgspec.json.decode(line)
+        number = said.get("id") if isinstance(said, dict) else None
+        if isinstance(number, int):
+            self._unsupported(number, why)
+        else:
+            self._say(protocol.Log(level="error", message=f"a line is no command: {why}"))
+
+    def _unsupported(self, number: int, why: str) -> None:
+        self._say(protocol.Unsupported(id=number, unsupported=why))
+
+
+def _write(message: protocol.Message) -> None:
+    sys.stdout.buffer.write(msgspec.json.encode(message) + b"\n")
+    sys.stdout.buffer.flush()
+
+
+async def drive(name: str, conduct: Conduct) -> None:
+    """Obey the lines of stdin until `bye`, or its end."""
+    driver = ReferenceDriver(name, conduct, _write)
+    reader = asyncio.StreamReader(limit=_LONGEST_LINE)
+    loop = asyncio.get_running_loop()
+    await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
+    while line := await reader.readline():
+        if line.strip() and not driver.obey(line):
+            return
+
+
+@click.command()
+@click.option("--mutant", metavar="NAME", help="A lying client instead of the right one.")
+def main(mutant: str | None) -> None:
+    """Drive the reference client by client driver protocol 1."""
+    name, conduct = "reference", RIGHT
+    if mutant is not None:
+        try:
+            found = find_client_mutant(mutant)
+        except KeyError as error:
+            raise click.UsageError(str(error.args[0])) from error
+        name, conduct = f"mutant:{found.name}", found.conduct
+    asyncio.run(drive(name, conduct))
+
+
+if __name__ == "__main__":
+    main()
