@@ -27,7 +27,7 @@ SOURCES = Path(__file__).with_name("drivers")
 _PACKAGE = "fencepost.conformance.clients.drivers"
 _BUILD_S = 600.0
 _JAVA_NEEDS = (
-    "com.fasterxml.jackson.core:jackson-databind:2.19.2",
+    "com.fasterxml.jackson.core:jackson-databind:2.19.0",
     "org.slf4j:slf4j-simple:1.7.36",
 )
 """JSON, and a log on stderr."""

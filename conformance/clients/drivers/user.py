@@ -1,7 +1,7 @@
 """What drivers in Python share: the lines of client driver protocol 1, and a consumer's user.
 
-A user has a thread with an event loop, in which it polls, and between two polls does what it is
-told.  So a library that blocks holds up its own consumer alone, and one for asyncio works on in the
+A user has a thread with an event loop, with one task that polls and one that does what it is told.
+So a library that blocks holds up its own consumer alone, and one for asyncio works on in the
 background while its user does not poll.
 
 This file is copied to where the library is; it needs nothing but the standard library.
@@ -55,7 +55,7 @@ class User(ABC):
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self._polls = False
+        self._polling: asyncio.Task[None] | None = None
         self._loop = asyncio.new_event_loop()
         self._told: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
         threading.Thread(target=self._loop.run_until_complete, args=(self._live(),)).start()
@@ -112,20 +112,29 @@ class User(ABC):
     async def _live(self) -> None:
         command: dict[str, Any] = {}
         while command.get("cmd") != "close":
-            if self._polls and self._told.empty():
-                await self._poll_once()
-                await asyncio.sleep(0)  # what was put meanwhile
-            else:
-                command = await self._told.get()
-                await self._obey(command)
+            command = await self._told.get()
+            await self._obey(command)
 
-    async def _poll_once(self) -> None:
-        try:
-            await self.poll()
-        except Exception as error:  # noqa: BLE001  (whatever a user would see)
-            said = self.error(error)
-            self._polls = not said["fatal"]
-            self.tell("error", where="poll", **said)
+    def _poll_on(self) -> None:
+        if self._polling is None or self._polling.done():
+            self._polling = asyncio.create_task(self._poll())
+
+    async def _stop_polling(self) -> None:
+        if self._polling is not None:
+            self._polling.cancel()
+            await asyncio.wait({self._polling})
+
+    async def _poll(self) -> None:
+        fatal = False
+        while not fatal:
+            try:
+                await self.poll()
+            except Exception as error:  # noqa: BLE001  (whatever a user would see)
+                said = self.error(error)
+                fatal = said["fatal"]
+                self.tell("error", where="poll", **said)
+            for _ in range(2):  # what it was told meanwhile is done first
+                await asyncio.sleep(0)
 
     async def _obey(self, command: dict[str, Any]) -> None:
         begun = time.monotonic()
@@ -134,9 +143,11 @@ class User(ABC):
             match command["cmd"]:
                 case "start":
                     await self.start(command)
-                    self._polls = True
-                case "stop-polling" | "poll-on" as what:
-                    self._polls = what == "poll-on"
+                    self._poll_on()
+                case "stop-polling":
+                    await self._stop_polling()
+                case "poll-on":
+                    self._poll_on()
                 case "commit":
                     await self.commit()
                 case "subscribe":
@@ -144,6 +155,7 @@ class User(ABC):
                 case "unsubscribe":
                     await self.unsubscribe()
                 case "close":
+                    await self._stop_polling()
                     await self.close(command.get("timeout_ms", 10_000))
                     took = {"took_ms": round((time.monotonic() - begun) * 1000, 1)}
                 case other:

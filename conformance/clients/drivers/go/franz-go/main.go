@@ -1,0 +1,157 @@
+// The driver of franz-go (kgo), as its README's consumer polls.
+package main
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+var balancers = map[string]func() kgo.GroupBalancer{
+	"range":              kgo.RangeBalancer,
+	"roundrobin":         kgo.RoundRobinBalancer,
+	"sticky":             kgo.StickyBalancer,
+	"cooperative-sticky": kgo.CooperativeStickyBalancer,
+}
+
+type franz struct {
+	user
+	client *kgo.Client
+	gate   *gate
+	ended  chan struct{}
+}
+
+func (f *franz) start(c command) (err error) {
+	balancer, known := balancers[c.Assignor]
+	if !known {
+		return unsupported("there is no balancer " + c.Assignor)
+	}
+	opts := []kgo.Opt{
+		kgo.SeedBrokers(strings.Split(c.Bootstrap, ",")...),
+		kgo.ConsumerGroup(c.Group),
+		kgo.ConsumeTopics(c.Topics...),
+		kgo.SessionTimeout(milliseconds(c.Session)),
+		kgo.HeartbeatInterval(milliseconds(c.Heartbeat)),
+		kgo.RebalanceTimeout(milliseconds(c.MaxPoll)),
+		kgo.Balancers(balancer()),
+		kgo.ClientID(c.ClientID),
+		kgo.WithHooks(f),
+		kgo.OnPartitionsAssigned(f.told("assigned")),
+		kgo.OnPartitionsRevoked(f.told("revoked")),
+		kgo.OnPartitionsLost(f.told("lost")),
+	}
+	if c.Reset == "earliest" {
+		opts = append(opts, kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()))
+	} else {
+		opts = append(opts, kgo.ConsumeResetOffset(kgo.NewOffset().AtEnd()))
+	}
+	if c.Instance != nil {
+		opts = append(opts, kgo.InstanceID(*c.Instance))
+	}
+	if c.Rack != nil {
+		opts = append(opts, kgo.Rack(*c.Rack))
+	}
+	if c.Commits != nil {
+		opts = append(opts, kgo.AutoCommitInterval(milliseconds(*c.Commits)))
+	} else {
+		opts = append(opts, kgo.DisableAutoCommit())
+	}
+	if f.client, err = kgo.NewClient(opts...); err == nil {
+		go f.poll()
+	}
+	return err
+}
+
+func (f *franz) told(event string) func(context.Context, *kgo.Client, map[string][]int32) {
+	return func(_ context.Context, _ *kgo.Client, partitions map[string][]int32) {
+		f.tellPartitions(event, partitions)
+	}
+}
+
+// OnGroupManageError is a hook of the library.
+func (f *franz) OnGroupManageError(err error) { f.tellError("OnGroupManageError", said(err)) }
+
+func (f *franz) poll() {
+	defer close(f.ended)
+	for {
+		ctx, cancel := f.gate.whileOpen()
+		for ctx.Err() == nil {
+			fetches := f.client.PollFetches(ctx)
+			if fetches.IsClientClosed() {
+				cancel()
+				return
+			}
+			f.take(fetches)
+		}
+		cancel()
+	}
+}
+
+func (f *franz) take(fetches kgo.Fetches) {
+	fetches.EachError(func(_ string, _ int32, err error) {
+		if !errors.Is(err, context.Canceled) {
+			f.tellError("PollFetches", said(err))
+			f.gate.set(false) // the README panics here
+		}
+	})
+	fetches.EachPartition(func(p kgo.FetchTopicPartition) {
+		if count := len(p.Records); count > 0 {
+			f.tellRecords(p.Topic, p.Partition, p.Records[0].Offset, count)
+		}
+	})
+}
+
+func (f *franz) stopPolling() { f.gate.set(false) }
+
+func (f *franz) pollOn() { f.gate.set(true) }
+
+func (f *franz) commit() error { return f.client.CommitUncommittedOffsets(context.Background()) }
+
+func (f *franz) subscribe(topics []string) error {
+	var others []string
+	for _, topic := range f.client.GetConsumeTopics() {
+		if !slices.Contains(topics, topic) {
+			others = append(others, topic)
+		}
+	}
+	f.client.PurgeTopicsFromConsuming(others...)
+	f.client.AddConsumeTopics(topics...)
+	return nil
+}
+
+func (f *franz) unsubscribe() error {
+	f.client.PurgeTopicsFromConsuming(f.client.GetConsumeTopics()...)
+	return nil
+}
+
+func (f *franz) close(command) error {
+	f.client.Close()
+	f.gate.set(true)
+	<-f.ended
+	return nil
+}
+
+func said(err error) clientError {
+	var known *kerr.Error
+	if errors.As(err, &known) {
+		return clientError{known.Message, !known.Retriable, err.Error()}
+	}
+	return clientError{"UNKNOWN", true, err.Error()}
+}
+
+func main() {
+	drive(fields{
+		"client":  "franz-go",
+		"version": versionOf("github.com/twmb/franz-go"),
+		"features": []string{
+			"static", "cooperative", "auto-commit", "manual-commit", "pause", "seek",
+		},
+		"assignors": []string{"range", "roundrobin", "sticky", "cooperative-sticky"},
+	}, func(u user) consumer {
+		return &franz{user: u, gate: newGate(), ended: make(chan struct{})}
+	}, said)
+}

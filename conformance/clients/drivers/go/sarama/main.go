@@ -1,0 +1,247 @@
+// The driver of sarama, as its example of a consumer group consumes.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/IBM/sarama"
+)
+
+var strategies = map[string]func() sarama.BalanceStrategy{
+	"range":              sarama.NewBalanceStrategyRange,
+	"roundrobin":         sarama.NewBalanceStrategyRoundRobin,
+	"sticky":             sarama.NewBalanceStrategySticky,
+	"cooperative-sticky": sarama.NewBalanceStrategyCooperativeSticky,
+}
+
+// The library has no names for codes; these are Kafka's, of what a group may answer.
+var names = map[sarama.KError]string{
+	sarama.ErrOffsetOutOfRange:                "OFFSET_OUT_OF_RANGE",
+	sarama.ErrUnknownTopicOrPartition:         "UNKNOWN_TOPIC_OR_PARTITION",
+	sarama.ErrLeaderNotAvailable:              "LEADER_NOT_AVAILABLE",
+	sarama.ErrNotLeaderForPartition:           "NOT_LEADER_OR_FOLLOWER",
+	sarama.ErrRequestTimedOut:                 "REQUEST_TIMED_OUT",
+	sarama.ErrOffsetsLoadInProgress:           "COORDINATOR_LOAD_IN_PROGRESS",
+	sarama.ErrConsumerCoordinatorNotAvailable: "COORDINATOR_NOT_AVAILABLE",
+	sarama.ErrNotCoordinatorForConsumer:       "NOT_COORDINATOR",
+	sarama.ErrIllegalGeneration:               "ILLEGAL_GENERATION",
+	sarama.ErrInconsistentGroupProtocol:       "INCONSISTENT_GROUP_PROTOCOL",
+	sarama.ErrInvalidGroupId:                  "INVALID_GROUP_ID",
+	sarama.ErrUnknownMemberId:                 "UNKNOWN_MEMBER_ID",
+	sarama.ErrInvalidSessionTimeout:           "INVALID_SESSION_TIMEOUT",
+	sarama.ErrRebalanceInProgress:             "REBALANCE_IN_PROGRESS",
+	sarama.ErrGroupAuthorizationFailed:        "GROUP_AUTHORIZATION_FAILED",
+	sarama.ErrUnsupportedVersion:              "UNSUPPORTED_VERSION",
+	sarama.ErrMemberIdRequired:                "MEMBER_ID_REQUIRED",
+	sarama.ErrGroupMaxSizeReached:             "GROUP_MAX_SIZE_REACHED",
+	sarama.ErrFencedInstancedId:               "FENCED_INSTANCE_ID",
+}
+
+type member struct {
+	user
+	group   sarama.ConsumerGroup
+	gate    *gate
+	ended   chan struct{}
+	mu      sync.Mutex
+	topics  []string
+	cancel  context.CancelFunc
+	session sarama.ConsumerGroupSession
+	owned   map[string]map[int32]bool
+}
+
+func (m *member) start(c command) (err error) {
+	strategy, known := strategies[c.Assignor]
+	if !known {
+		return unsupported("there is no strategy " + c.Assignor)
+	}
+	config := sarama.NewConfig()
+	config.ClientID = c.ClientID
+	config.Consumer.Return.Errors = true
+	config.Consumer.Group.Session.Timeout = milliseconds(c.Session)
+	config.Consumer.Group.Heartbeat.Interval = milliseconds(c.Heartbeat)
+	config.Consumer.Group.Rebalance.Timeout = milliseconds(c.MaxPoll)
+	config.Consumer.Group.Rebalance.GroupStrategies = []sarama.BalanceStrategy{strategy()}
+	config.Consumer.Offsets.AutoCommit.Enable = c.Commits != nil
+	if c.Commits != nil {
+		config.Consumer.Offsets.AutoCommit.Interval = milliseconds(*c.Commits)
+	}
+	if c.Reset == "earliest" {
+		config.Consumer.Offsets.Initial = sarama.OffsetOldest
+	}
+	if c.Instance != nil {
+		config.Consumer.Group.InstanceId = *c.Instance
+	}
+	if c.Rack != nil {
+		config.RackID = *c.Rack
+	}
+	m.group, err = sarama.NewConsumerGroup(strings.Split(c.Bootstrap, ","), c.Group, config)
+	if err != nil {
+		return err
+	}
+	m.topics = c.Topics
+	go m.tellErrors()
+	go m.consume()
+	return nil
+}
+
+func (m *member) tellErrors() {
+	for err := range m.group.Errors() {
+		told := said(err)
+		told.Fatal = false // the group goes on
+		m.tellError("Errors", told)
+	}
+}
+
+func (m *member) consume() {
+	defer close(m.ended)
+	for {
+		m.gate.wait()
+		ctx, cancel := context.WithCancel(context.Background())
+		m.mu.Lock()
+		topics := m.topics
+		m.cancel = cancel
+		m.mu.Unlock()
+		err := m.group.Consume(ctx, topics, m)
+		cancel()
+		if errors.Is(err, sarama.ErrClosedConsumerGroup) {
+			return
+		}
+		if err != nil {
+			m.tellError("Consume", said(err))
+			m.gate.set(false) // the example panics here
+		}
+	}
+}
+
+// Setup is called at the start of a session.
+func (m *member) Setup(session sarama.ConsumerGroupSession) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.session, m.owned = session, map[string]map[int32]bool{}
+	for topic, partitions := range session.Claims() {
+		m.owned[topic] = map[int32]bool{}
+		for _, partition := range partitions {
+			m.owned[topic][partition] = true
+		}
+	}
+	m.tellPartitions("assigned", session.Claims())
+	return nil
+}
+
+// Cleanup is called at the end of a session.
+func (m *member) Cleanup(sarama.ConsumerGroupSession) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	left := map[string][]int32{}
+	for topic, partitions := range m.owned {
+		for partition := range partitions {
+			left[topic] = append(left[topic], partition)
+		}
+	}
+	m.session, m.owned = nil, nil
+	m.tellPartitions("revoked", left)
+	return nil
+}
+
+// own tells of a partition that came or went in a session, as with a cooperative strategy.
+func (m *member) own(event, topic string, partition int32) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	owns := event == "assigned"
+	if m.owned == nil || m.owned[topic][partition] == owns {
+		return
+	}
+	if m.owned[topic] == nil {
+		m.owned[topic] = map[int32]bool{}
+	}
+	if owns {
+		m.owned[topic][partition] = true
+	} else {
+		delete(m.owned[topic], partition)
+	}
+	m.tellPartitions(event, map[string][]int32{topic: {partition}})
+}
+
+// ConsumeClaim gets the messages of a partition.
+func (m *member) ConsumeClaim(session sarama.ConsumerGroupSession, claim sarama.ConsumerGroupClaim) error {
+	m.own("assigned", claim.Topic(), claim.Partition())
+	for {
+		select {
+		case <-m.gate.whenClosed():
+			m.gate.wait()
+		case message, ok := <-claim.Messages():
+			if !ok {
+				if session.Context().Err() == nil {
+					m.own("revoked", claim.Topic(), claim.Partition())
+				}
+				return nil
+			}
+			m.tellRecords(message.Topic, message.Partition, message.Offset, 1)
+			session.MarkMessage(message, "")
+		case <-session.Context().Done():
+			return nil
+		}
+	}
+}
+
+func (m *member) stopPolling() { m.gate.set(false) }
+
+func (m *member) pollOn() { m.gate.set(true) }
+
+func (m *member) commit() error {
+	m.mu.Lock()
+	session := m.session
+	m.mu.Unlock()
+	if session == nil {
+		return errors.New("there is no session")
+	}
+	session.Commit()
+	return nil
+}
+
+func (m *member) subscribe(topics []string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.topics = topics
+	m.cancel()
+	return nil
+}
+
+func (m *member) unsubscribe() error {
+	return unsupported("a ConsumerGroup can't unsubscribe; it is given topics, or closed")
+}
+
+func (m *member) close(command) error {
+	err := m.group.Close()
+	m.gate.set(true)
+	<-m.ended
+	return err
+}
+
+func said(err error) clientError {
+	var code sarama.KError
+	if !errors.As(err, &code) {
+		return clientError{"UNKNOWN", true, err.Error()}
+	}
+	if name, known := names[code]; known {
+		return clientError{name, true, err.Error()}
+	}
+	return clientError{fmt.Sprintf("KError(%d)", int16(code)), true, err.Error()}
+}
+
+func main() {
+	drive(fields{
+		"client":  "sarama",
+		"version": versionOf("github.com/IBM/sarama"),
+		"features": []string{
+			"static", "cooperative", "auto-commit", "manual-commit", "pause", "seek",
+		},
+		"assignors": []string{"range", "roundrobin", "sticky", "cooperative-sticky"},
+	}, func(u user) consumer {
+		return &member{user: u, gate: newGate(), ended: make(chan struct{})}
+	}, said)
+}
