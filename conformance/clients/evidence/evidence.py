@@ -2,7 +2,7 @@
 
 A *life* is a consumer from its start to its end; a restart begins another one.  All times are ms on
 the broker's clock.  A driver's clock is mapped to it: an event is never placed before it happened,
-and rarely more than a few ms after.
+and rarely more than a few ms after, give or take `CLOCK_MS`.
 """
 
 from __future__ import annotations
@@ -49,6 +49,9 @@ FIRST_WITH_INSTANCE = {JOIN: 5, SYNC: 3, HEARTBEAT: 3, COMMIT: 7}
 """The first version of each that has room for one."""
 
 COOPERATIVE = "cooperative"
+
+CLOCK_MS = 5.0
+"""What two clocks say of the same moment is apart by less: a driver may round to whole ms."""
 
 
 @dataclass(frozen=True, slots=True)

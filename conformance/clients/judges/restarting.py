@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from fencepost.conformance.clients.evidence.evidence import (
+    CLOCK_MS,
     FIRST_WITH_INSTANCE,
     JOIN,
     SYNC,
@@ -78,7 +79,8 @@ def disturbance(evidence: Evidence, before: Life, life: Life) -> Verdict | None:
             f"{old[-1].generation}",
             new[0].at_ms,
         )
-    had, has = evidence.owned(before, before.ended_ms), _first_owned(evidence, life)
+    ended = (before.ended_ms or 0.0) - CLOCK_MS
+    had, has = evidence.owned(before, ended), _first_owned(evidence, life)
     if had != has:
         return violated(
             "other partitions after a restart",
