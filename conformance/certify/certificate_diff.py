@@ -6,7 +6,7 @@ what passes.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -76,14 +76,20 @@ class CertificateDiff:
         return asdict(self)
 
 
-def read_old(path: Path) -> dict[str, Any]:
-    """Read a certificate to compare with.  Raises OldCertificateError."""
-    remedy = "give a certificate.json that `certify --report` wrote"
+def read_old(
+    path: Path, *, command: str = "certify", is_one: Callable[[Any], bool] = is_certificate
+) -> dict[str, Any]:
+    """Read a certificate to compare with.
+
+    `command`: that wrote it; `is_one`: whether a document is such a certificate.  Raises
+    OldCertificateError.
+    """
+    remedy = f"give a certificate.json that `{command} --report` wrote"
     try:
         document = read_json(path)
     except DocumentError as error:
         raise OldCertificateError(f"{path}: {error.problem}; {remedy}") from error
-    if not is_certificate(document):
+    if not is_one(document):
         raise OldCertificateError(f"{path}: this is no certificate; {remedy}")
     return dict(document)
 

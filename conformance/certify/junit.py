@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import re
 import xml.etree.ElementTree as ET
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from fencepost.conformance.certify.known_failures import STALE
 from fencepost.conformance.certify.summary import FAILED, subject
@@ -21,25 +23,46 @@ from fencepost.properties.mutants import catalogue
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
+@dataclass(frozen=True, slots=True)
+class JUnitCase:
+    """A case as JUnit shows it.
+
+    `suite`: its suite's name; `group`: of its class; `text`: behind the message, where it failed or
+    is undecided; `seconds` None: nothing says how long it took.
+    """
+
+    suite: str
+    group: str
+    name: str
+    outcome: Outcome
+    message: str
+    text: str = ""
+    seconds: float | None = None
+
+
 def junit_xml(certificate: Certificate) -> str:
     """The document.  With a virtual clock it holds no times."""
     revision = catalogue.find_revision(certificate.revision)
-    suites: dict[tuple[str, int], list[CaseResult]] = {}
-    for result in certificate.results:
-        key = area(result.case.id), LEVELS.index(result.level)
-        suites.setdefault(key, []).append(result)
-    root = ET.Element("testsuites", name=_clean(subject(certificate)))
-    _count(root, certificate.results)
     real = certificate.clock == "real"
-    if real:
-        root.set("time", f"{certificate.seconds:.3f}")
-    for (name, level), results in sorted(suites.items()):
-        suite = ET.SubElement(root, "testsuite", name=f"{name} {LEVELS[level].value}")
-        _count(suite, results)
-        if real:
-            suite.set("time", f"{sum(r.seconds for r in results):.3f}")
-        for result in results:
-            _case(suite, result, revision, real=real)
+    results = sorted(certificate.results, key=lambda r: (area(r.case.id), LEVELS.index(r.level)))
+    cases = [_case(result, revision, real=real) for result in results]
+    return junit_document(subject(certificate), cases, certificate.seconds if real else None)
+
+
+def junit_document(name: str, cases: Sequence[JUnitCase], seconds: float | None) -> str:
+    """The document of these cases, in suites in their order; `seconds`: of the whole."""
+    root = ET.Element("testsuites", name=_clean(name))
+    _count(root, cases)
+    if seconds is not None:
+        root.set("time", f"{seconds:.3f}")
+    for title in dict.fromkeys(case.suite for case in cases):
+        own = [case for case in cases if case.suite == title]
+        suite = ET.SubElement(root, "testsuite", name=_clean(title))
+        _count(suite, own)
+        if seconds is not None:
+            suite.set("time", f"{sum(case.seconds or 0.0 for case in own):.3f}")
+        for case in own:
+            _add(suite, case)
     ET.indent(root, " ")
     return '<?xml version="1.0" encoding="utf-8"?>\n' + ET.tostring(root, encoding="unicode") + "\n"
 
@@ -49,8 +72,8 @@ def area(case_id: str) -> str:
     return case_id.partition("/")[0].partition("-")[0]
 
 
-def _count(element: ET.Element, results: tuple[CaseResult, ...] | list[CaseResult]) -> None:
-    outcomes = [result.outcome for result in results]
+def _count(element: ET.Element, cases: Sequence[JUnitCase]) -> None:
+    outcomes = [case.outcome for case in cases]
     skipped = (Outcome.KNOWN_FAILURE, Outcome.UNSUPPORTED, Outcome.SKIPPED)
     element.set("tests", str(len(outcomes)))
     element.set("failures", str(sum(o in FAILED for o in outcomes)))
@@ -58,13 +81,33 @@ def _count(element: ET.Element, results: tuple[CaseResult, ...] | list[CaseResul
     element.set("skipped", str(sum(o in skipped for o in outcomes)))
 
 
-def _case(suite: ET.Element, result: CaseResult, revision: Revision, *, real: bool) -> None:
-    name = _clean(result.case.id)
-    case = ET.SubElement(suite, "testcase", classname=f"fencepost.{area(name)}", name=name)
-    if real:
-        case.set("time", f"{result.seconds:.3f}")
-    outcome, message = result.outcome, result.message
-    match outcome:
+def _case(result: CaseResult, revision: Revision, *, real: bool) -> JUnitCase:
+    message, text = result.message, ""
+    if result.outcome is Outcome.KNOWN_FAILURE:
+        message = "; ".join([*result.notes[-1:], result.observed])
+    message = "\n".join([message, *(n for n in result.notes if n.startswith(STALE))])
+    if result.outcome in {*FAILED, Outcome.UNKNOWN}:
+        explanation = explained(result, revision)
+        steps = explanation.steps if explanation is not None else ()
+        text = "\n".join([result.case.about, "", message, "", *steps]).strip("\n")
+    of = area(result.case.id)
+    return JUnitCase(
+        suite=f"{of} {result.level.value}",
+        group=of,
+        name=result.case.id,
+        outcome=result.outcome,
+        message=message,
+        text=text,
+        seconds=result.seconds if real else None,
+    )
+
+
+def _add(suite: ET.Element, case: JUnitCase) -> None:
+    name = _clean(case.name)
+    element = ET.SubElement(suite, "testcase", classname=f"fencepost.{case.group}", name=name)
+    if case.seconds is not None:
+        element.set("time", f"{case.seconds:.3f}")
+    match case.outcome:
         case Outcome.PASS:
             return
         case Outcome.FAIL | Outcome.STALE_KNOWN_FAILURE:
@@ -73,15 +116,10 @@ def _case(suite: ET.Element, result: CaseResult, revision: Revision, *, real: bo
             tag = "error"
         case _:
             tag = "skipped"
-    if outcome is Outcome.KNOWN_FAILURE:
-        message = "; ".join([*result.notes[-1:], result.observed])
-    message = "\n".join([message, *(n for n in result.notes if n.startswith(STALE))])
-    element = ET.SubElement(case, tag, message=_clean(message))
+    inner = ET.SubElement(element, tag, message=_clean(case.message))
     if tag != "skipped":
-        element.set("type", outcome.value)
-        explanation = explained(result, revision)
-        steps = explanation.steps if explanation is not None else ()
-        element.text = _clean("\n".join([result.case.about, "", message, "", *steps]).strip("\n"))
+        inner.set("type", case.outcome.value)
+        inner.text = _clean(case.text)
 
 
 def _clean(text: str) -> str:

@@ -48,7 +48,8 @@ _UNLISTED = {Outcome.FAIL, Outcome.STALE_KNOWN_FAILURE}
 _PLACES = {"tcp", "exec"}
 """Targets whose name is an address or a command, which may change: a list names the kind alone."""
 
-_UNEXPLAINED, _NO_LINK = "not explained yet", "no link yet"
+UNEXPLAINED, NO_LINK = "not explained yet", "no link yet"
+"""What stands in a list that was just written, where somebody is to say why."""
 
 _NUMBER = r"(?: #\d+)?"
 _GENERATION = re.compile(r"generation \d+")
@@ -128,14 +129,16 @@ def load(
     version: str,
     extra_files: Iterable[Path] = (),
     aliases: frozenset[str] = frozenset(),
+    folder: Path = FOLDER,
 ) -> list[KnownFailure]:
     """Load the entries for a target at a version: from the shipped list, then from the files.
 
-    `aliases`: other names of the target in the lists.  Raises KnownFailuresError.
+    `aliases`: other names of the target in the lists; `folder`: of the shipped lists.  Raises
+    KnownFailuresError.
     """
     kind = target_name.partition(":")[0]
     names = aliases | {kind, target_name}
-    shipped = FOLDER / f"{kind}.json"
+    shipped = folder / f"{kind}.json"
     files = [shipped] if re.fullmatch(r"[\w-]+", kind) and shipped.is_file() else []
     return [
         entry
@@ -209,7 +212,7 @@ def entries_from(certificate: Mapping[str, Any]) -> list[dict[str, str]]:
 
     A list with empty ones can't be read, so that nobody forgets to fill them in.
     """
-    versions = _range_of(str(certificate["version"]))
+    versions = range_of(str(certificate["version"]))
     return [
         {
             "target": str(certificate["target"]),
@@ -242,19 +245,24 @@ def list_text(certificate: Certificate, target: str) -> str:
         entries.append(
             {
                 "target": kind if kind in _PLACES else target,
-                "versions": _range_of(version),
+                "versions": range_of(version),
                 "case": result.case.id,
                 "rule": broken.id if broken else result.case.id.partition("/")[0],
                 "observed": result.observed,
-                "why": f"{_UNEXPLAINED}: {result.message or result.observed}",
-                "link": _NO_LINK,
+                "why": f"{UNEXPLAINED}: {result.message or result.observed}",
+                "link": NO_LINK,
             }
         )
+    return entries_text(entries)
+
+
+def entries_text(entries: Sequence[Mapping[str, Any]]) -> str:
+    """The text of a list with these entries."""
     document = {"format": FORMAT, "version": VERSION, "entries": entries}
     return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
 
 
-def _range_of(version: str) -> str:
+def range_of(version: str) -> str:
     """The versions that differ from this one in the last number alone, or `*`."""
     numbers = _numbers(version)
     if not numbers:
