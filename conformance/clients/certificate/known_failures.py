@@ -27,8 +27,8 @@ from fencepost.conformance.execution.outcome import Outcome
 FOLDER = Path(__file__).with_name("known-failures")
 """The shipped lists: a file for each client."""
 
-_PLACES = {"exec"}
-"""Clients whose name is a command, which may change: a list names the kind alone."""
+_WHOLE = {"mutant"}
+"""Clients that a list names whole; of all others the kind, beside their versions."""
 
 
 def load_known(client: str, version: str, files: Iterable[Path] = ()) -> list[KnownFailure]:
@@ -68,9 +68,9 @@ def _applied(result: ClientResult, entries: Sequence[KnownFailure]) -> ClientRes
 def _intermittent(result: ClientResult, entries: Sequence[KnownFailure]) -> ClientResult:
     """One that comes now and then may stay undecided."""
     entry = next((entry for entry in entries if entry.intermittent), None)
-    return (
-        result if entry is None or result.outcome is not Outcome.UNKNOWN else _known(result, entry)
-    )
+    if entry is None or result.outcome is not Outcome.UNKNOWN:
+        return result
+    return _known(result, entry)
 
 
 def _known(result: ClientResult, entry: KnownFailure) -> ClientResult:
@@ -85,7 +85,7 @@ def list_text(certificate: ClientCertificate) -> str:
     return entries_text(
         [
             {
-                "target": kind if kind in _PLACES else client,
+                "target": client if kind in _WHOLE else kind,
                 "versions": range_of(version),
                 "case": result.id,
                 "rule": result.obligation,

@@ -36,8 +36,8 @@ async def certificate_of(
 ) -> ClientCertificate:
     """Hold a client to its obligations.
 
-    `broker`: `serve`, or a target.  `patterns`: of cases, obligations or scenarios: only these.  `known_failures`: lists beside the
-    shipped one; None: no list at all.  Raises NoScenarioError, KnownFailuresError,
+    `broker`: `serve`, or a target.  `patterns`: of cases, obligations or scenarios: only these.
+    `known_failures`: lists beside the shipped one; None: no list at all.  Raises NoScenarioError, KnownFailuresError,
     UnknownTargetError and TargetUnavailableError.
     """
     began = time.monotonic()

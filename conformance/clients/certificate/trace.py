@@ -33,6 +33,7 @@ from fencepost.model.messages.messages import (
     SyncGroupRequest,
 )
 from fencepost.model.table.errors import error_name
+from fencepost.traces.text.words import plural
 
 FORMAT = "fencepost-client-trace"
 VERSION = 1
@@ -87,11 +88,11 @@ def _sent(call: Call) -> str:
     told = [f"{call.api} v{call.version}"]
     if call.api != FIND:
         told.append(f"member {_short(call.member_id)}")
-        told.append(f"instance {'–' if call.instance is None else call.instance}")
+        told.append("dynamic" if call.instance is None else f"instance {call.instance}")
     if call.generation >= 0:
         told.append(f"generation {call.generation}")
     if isinstance(call.request, SyncGroupRequest) and call.request.assignments:
-        told.append(f"{len(call.request.assignments)} assignments")
+        told.append(plural(len(call.request.assignments), "assignment"))
     return ", ".join(told)
 
 
@@ -153,8 +154,7 @@ def _seen(evidence: Evidence) -> Iterator[dict[str, Any]]:
 
 def _records(row: dict[str, Any]) -> dict[str, Any]:
     topic, number = row["partition"]
-    count = row["count"]
-    said = f"{count} record{'' if count == 1 else 's'} of {topic}-{number} from {row['first']}"
+    said = f"{plural(row['count'], 'record')} of {topic}-{number} from {row['first']}"
     return _row(row["at_ms"], row["life"], "delivered", said)
 
 
