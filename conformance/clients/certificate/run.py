@@ -37,8 +37,9 @@ async def certificate_of(
     """Hold a client to its obligations.
 
     `broker`: `serve`, or a target.  `patterns`: of cases, obligations or scenarios: only these.
-    `known_failures`: lists beside the shipped one; None: no list at all.  Raises NoScenarioError, KnownFailuresError,
-    UnknownTargetError and TargetUnavailableError.
+    `known_failures`: lists beside the shipped one; None: no list at all.
+
+    Raises NoScenarioError, KnownFailuresError, UnknownTargetError and TargetUnavailableError.
     """
     began = time.monotonic()
     scenarios = chosen(patterns)

@@ -45,12 +45,14 @@ from fencepost.conformance.clients.scenarios.acts import (
 )
 from fencepost.conformance.clients.scenarios.scenario import PARTITIONS, Scenario, process_of
 from fencepost.conformance.serve.application_broker import ApplicationBroker
+from fencepost.conformance.targets.tcp.admin import AdminError
 
 SESSION_MS, HEARTBEAT_MS, POLL_INTERVAL_MS = 8000, 400, 30_000
 """What consumers are set where a scenario doesn't say otherwise; a virtual machine restarts in less
 than a session."""
 
 _POLL_S = 0.05
+_LEADER_MS = 5000
 _AFTER_MS = 300
 """What is under way when a scenario ends has so much time to arrive."""
 
@@ -127,7 +129,7 @@ class ScenarioRun:
                 await self._crash(process)
             case Produce(count=count):
                 for partition in range(PARTITIONS):
-                    await self._place.broker.produce(self._place.topic, partition, count)
+                    await self._produce(partition, count)
                 self._note("produce")
             case Remove(consumer=consumer):
                 life = self._life(consumer)
@@ -137,6 +139,20 @@ class ScenarioRun:
                 await self._tell(act)
             case _:
                 await self._provoke(act)
+
+    async def _produce(self, partition: int, count: int) -> None:
+        """Append records; a topic that was just made may have no leader yet."""
+        broker, topic = self._place.broker, self._place.topic
+        deadline = self.timeline.now_ms() + _LEADER_MS
+        while True:
+            try:
+                await broker.produce(topic, partition, count)
+            except AdminError as error:
+                if self.timeline.now_ms() > deadline:
+                    raise _BrokeOffError(str(error)) from error
+                await asyncio.sleep(_POLL_S)
+            else:
+                return
 
     async def _start(self, act: Start) -> None:
         process = process_of(act)
