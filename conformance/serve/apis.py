@@ -127,7 +127,7 @@ class BrokerApis:
                 rows = [self._create(row, body["validateOnly"]) for row in body["topics"]]
                 return {"topics": rows}
             case "DeleteTopics":
-                rows = body.get("topics") or [{"name": name} for name in body["topicNames"]]
+                rows = body.get("topics", [{"name": n} for n in body.get("topicNames", ())])
                 return {"responses": [self._delete(row) for row in rows]}
             case "DescribeConfigs":
                 return {"results": [self._describe(row) for row in body["resources"]]}

@@ -237,7 +237,7 @@ class ModelBroker:
         try:
             header = decode_header(frame)
             api = _NAMES.get(header.key, f"key {header.key}")
-            if self._history is not None and header.client_id != CONTROL:
+            if self._history is not None:
                 exchange = self._history.receive(client.node, client.name, api, header)
             if not cluster.speaks(api, header.version):
                 if api == "ApiVersions":

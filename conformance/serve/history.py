@@ -17,6 +17,7 @@ from typing import Any
 import msgspec
 
 from fencepost.conformance.execution.latency_monitor import LagMeter
+from fencepost.conformance.serve.control import CONTROL
 from fencepost.conformance.serve.provocation import Provocation
 from fencepost.conformance.serve.records import summary
 from fencepost.conformance.targets.tcp.wire import RequestHeader
@@ -157,8 +158,16 @@ class History:
             self.connections.pop(connection, None)
             self._pass_on(connection)
 
-    def receive(self, node: int, connection: str, api: str, header: RequestHeader) -> Exchange:
-        """A request came; its body and its answer are added when they are known."""
+    def receive(
+        self, node: int, connection: str, api: str, header: RequestHeader
+    ) -> Exchange | None:
+        """A request came; its body and its answer are added when they are known.
+
+        None for the control's: neither it nor its connection is part of the history.
+        """
+        if header.client_id == CONTROL:
+            self.connections.pop(connection, None)
+            return None
         exchange = Exchange(
             node,
             connection,

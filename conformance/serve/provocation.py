@@ -29,7 +29,9 @@ ANYBODY = "*"
 
 
 CODES: Mapping[str, int] = {
-    kind.message: kind.errno for kind in vars(errors).values() if hasattr(kind, "errno")
+    kind.message: kind.errno
+    for kind in vars(errors).values()
+    if isinstance(getattr(kind, "errno", None), int) and kind.errno
 }
 """Kafka's error codes by name."""
 
@@ -143,6 +145,6 @@ class Provocations:
 
 def names_in(client_id: str | None, body: Mapping[str, Any]) -> set[str]:
     """The names that a request bears: its client, its member and its instance."""
-    rows = [body, *body.get("members", ())]
+    rows = [body, *(body.get("members") or ())]
     found = {row.get(key) for row in rows for key in ("memberId", "groupInstanceId")}
     return {name for name in (client_id, *found) if name}

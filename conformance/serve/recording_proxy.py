@@ -19,7 +19,7 @@ from typing import Any, Self
 
 from fencepost.conformance.execution.latency_monitor import LagMeter
 from fencepost.conformance.serve.apis import VERSIONS
-from fencepost.conformance.serve.control import CONTROL, controls
+from fencepost.conformance.serve.control import controls
 from fencepost.conformance.serve.history import Exchange, History, as_json
 from fencepost.conformance.serve.records import batch_of
 from fencepost.conformance.targets.tcp.address import Address
@@ -67,6 +67,7 @@ class RecordedKafka:
         self._brokers: dict[int, Address] = {}
         self._servers: dict[int, asyncio.Server] = {}
         self._tasks: set[asyncio.Task[None]] = set()
+        self._failed: asyncio.Future[None] | None = None
         self._first = -1
         self._numbers = 0
         self._stack = contextlib.AsyncExitStack()
@@ -78,6 +79,7 @@ class RecordedKafka:
 
     async def __aenter__(self) -> Self:
         """Find the brokers, and listen for each."""
+        self._failed = asyncio.get_running_loop().create_future()
         await self._admin.open()
         for node, address in (await self._admin.brokers()).items():
             if node >= 0:
@@ -92,6 +94,8 @@ class RecordedKafka:
     async def __aexit__(self, *_: object) -> None:
         """Close all ports and connections."""
         await self._stack.aclose()
+        if self._failed is not None:
+            self._failed.cancel()
         for server in self._servers.values():
             server.close()
         for task in self._tasks:
@@ -99,6 +103,12 @@ class RecordedKafka:
         await asyncio.gather(*self._tasks, return_exceptions=True)
         for server in self._servers.values():
             await server.wait_closed()
+
+    async def serve(self) -> None:
+        """Stay until cancelled.  Raises whatever goes wrong in the proxy: our own fault."""
+        if self._failed is None:
+            raise RuntimeError("the proxy is not open: use it in `async with`")
+        await self._failed
 
     async def create_topics(self, topics: Mapping[str, int]) -> None:
         """Make topics, by name and number of partitions; those that exist stay as they are."""
@@ -147,9 +157,16 @@ class RecordedKafka:
             task = asyncio.current_task()
             assert task is not None  # noqa: S101  (told to the type checker)
             self._tasks.add(task)
-            with contextlib.suppress(asyncio.CancelledError):
+            try:
                 await self._connection(node, reader, writer)
-            self._tasks.discard(task)
+            except asyncio.CancelledError:
+                pass
+            except Exception as error:  # noqa: BLE001 - whoever serves is told, see `serve`
+                if self._failed is not None and not self._failed.done():
+                    self._failed.set_exception(error)
+            finally:
+                self._tasks.discard(task)
+                writer.transport.abort()
 
         if node not in self._servers:
             self._servers[node] = await asyncio.start_server(serve, HOST, 0, limit=1 << 20)
@@ -162,21 +179,25 @@ class RecordedKafka:
         name, by_client = f"connection-{self._numbers}", False
         self.history.opened(name, node)
         broker = self._brokers[node]
-        with contextlib.suppress(OSError):
+        try:
             upstream, onward = await asyncio.open_connection(broker.host, broker.port)
             waiting: deque[_Waiting] = deque()
             asks = asyncio.create_task(self._requests(node, name, reader, onward, waiting))
             answers = asyncio.create_task(self._answers(upstream, writer, waiting))
             try:
-                await asyncio.wait({asks, answers}, return_when=asyncio.FIRST_COMPLETED)
-                by_client = not answers.done()
+                done, _ = await asyncio.wait({asks, answers}, return_when=asyncio.FIRST_COMPLETED)
+                by_client = answers not in done
+                for task in done:
+                    task.result()
             finally:
                 asks.cancel()
                 answers.cancel()
                 await asyncio.gather(asks, answers, return_exceptions=True)
                 onward.transport.abort()
-        writer.transport.abort()
-        self.history.closed(name, by_client=by_client)
+        except (OSError, ShapeError):  # the broker is gone, or the client sent what is no request
+            by_client = False
+        finally:
+            self.history.closed(name, by_client=by_client)
 
     async def _requests(
         self,
@@ -189,9 +210,7 @@ class RecordedKafka:
         while (frame := await _frame(reader)) is not None:
             header = decode_header(frame)
             api = _NAMES.get(header.key, f"key {header.key}")
-            exchange: Exchange | None = None
-            if header.client_id != CONTROL:
-                exchange = self.history.receive(node, name, api, header)
+            exchange = self.history.receive(node, name, api, header)
             body = _body_of(frame)
             if exchange is not None and body is not None:
                 exchange.request_json = as_json(body)
@@ -216,7 +235,7 @@ class RecordedKafka:
             if told is not None and told != body:
                 version = asked.header.version
                 number = asked.header.correlation_id
-                framed = encode_message(asked.api, "Response", version, number, told)
+                framed = _written(asked.api, version, number, told)
             if asked.exchange is not None:
                 self.history.answer(asked.exchange, told)
             writer.write(framed)
@@ -236,7 +255,7 @@ class RecordedKafka:
 
     async def _here(self, row: Json) -> Json:
         """A broker's row, with the proxy's address; a broker that is new gets a port."""
-        node = row.get("nodeId", row.get("brokerId", -1))
+        node = int(row.get("nodeId", row.get("brokerId", -1)))
         if node < 0:
             return row
         await self._listen(node, Address(row["host"], row["port"]))
@@ -264,6 +283,14 @@ def _body_of(frame: bytes) -> Json | None:
         if _speaks(request.api, request.version):
             return request.body
     return None
+
+
+def _written(api: str, version: int, number: int, body: Json) -> bytes:
+    """Raises ValueError for what was read and can't be written: a fault of the codec."""
+    try:
+        return encode_message(api, "Response", version, number, body)
+    except ShapeError as error:
+        raise ValueError(f"{api} version {version}: {error}") from error
 
 
 async def _frame(reader: asyncio.StreamReader) -> bytes | None:

@@ -247,6 +247,8 @@ def _argument(theirs: Any, field: Field, version: int, value: Any) -> Any:
         return row(version=version, **_arguments(row, field.fields, version, value))
     if field.kind in {"bytes", "records"}:
         return base64.b64decode(value)
-    if field.name == "authorizedOperations":  # kafka-python takes the set of its bits
+    if field.name.lower().endswith(
+        "authorizedoperations"
+    ):  # kafka-python takes the set of its bits
         return {bit for bit in range(32) if value >> bit & 1}
     return value
