@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 
 import click
 import msgspec
@@ -68,20 +69,19 @@ class _User:
         self.consumer.give(Close(command.timeout_ms))
 
     def _see(self, event: UserEvent) -> None:
-        here = {"consumer": self.name, "at_ms": now_ms()}
+        name, at_ms = self.name, now_ms()
         match event:
             case Assigned(partitions):
-                self._say(protocol.Assigned(partitions=partitions, **here))
+                self._say(protocol.Assigned(name, at_ms, partitions))
             case Revoked(partitions):
-                self._say(protocol.Revoked(partitions=partitions, **here))
+                self._say(protocol.Revoked(name, at_ms, partitions))
             case Lost(partitions):
-                self._say(protocol.Lost(partitions=partitions, **here))
+                self._say(protocol.Lost(name, at_ms, partitions))
             case Records(partition, first, count):
-                self._say(protocol.Records(partition=partition, first=first, count=count, **here))
+                self._say(protocol.Records(name, at_ms, partition, first, count))
             case ErrorTold(code, fatal, where):
-                message = f"{where} was answered {code}"
-                error = {"where": "poll", "code": code, "fatal": fatal, "message": message}
-                self._say(protocol.Error(**here, **error))
+                why = f"{where} was answered {code}"
+                self._say(protocol.Error(name, at_ms, "poll", code, fatal, why))
             case Committed(error):
                 for number in self._commits[:1]:
                     self._say(_commit_reply(number, error))
@@ -103,39 +103,35 @@ def _commit_reply(number: int, error: str) -> protocol.Done | protocol.Refused:
     return protocol.Refused(id=number, error=told)
 
 
-def _settings(told: protocol.Start, conduct: Conduct) -> ClientSettings:
-    """The client's settings; `settings` of the command may name any of its numbers."""
-    own = {name: value for name, value in told.settings.items() if name in _OWN_NAMES}
-    return ClientSettings(
-        **{
-            "group_id": told.group,
-            "topics": told.topics,
-            "client_id": told.client_id,
-            "group_instance_id": told.instance,
-            "assignors": (told.assignor,),
-            "rack_id": told.rack,
-            "session_timeout_ms": told.session_timeout_ms,
-            "heartbeat_interval_ms": told.heartbeat_interval_ms,
-            "max_poll_interval_ms": told.max_poll_interval_ms,
-            "auto_offset_reset": told.auto_offset_reset,
-            "auto_commit_ms": told.auto_commit_ms,
-            "conduct": conduct,
-            **own,
-        }
-    )
-
-
-_OWN_NAMES = frozenset(
-    {
-        "retry_backoff_ms",
-        "retry_backoff_max_ms",
-        "request_timeout_ms",
-        "join_slack_ms",
-        "commit_timeout_ms",
-        "fetch_max_wait_ms",
-        "metadata_max_age_ms",
-    }
+_OWN_NAMES = (
+    "retry_backoff_ms",
+    "retry_backoff_max_ms",
+    "request_timeout_ms",
+    "join_slack_ms",
+    "commit_timeout_ms",
+    "fetch_max_wait_ms",
+    "metadata_max_age_ms",
 )
+
+
+def _settings(told: protocol.Start, conduct: Conduct) -> ClientSettings:
+    """The client's settings; `settings` of the command may name some of its numbers."""
+    settings = ClientSettings(
+        group_id=told.group,
+        topics=told.topics,
+        client_id=told.client_id,
+        group_instance_id=told.instance,
+        assignors=(told.assignor,),
+        rack_id=told.rack,
+        session_timeout_ms=told.session_timeout_ms,
+        heartbeat_interval_ms=told.heartbeat_interval_ms,
+        max_poll_interval_ms=told.max_poll_interval_ms,
+        auto_offset_reset=told.auto_offset_reset,
+        auto_commit_ms=told.auto_commit_ms,
+        conduct=conduct,
+    )
+    own = {name: int(told.settings[name]) for name in _OWN_NAMES if name in told.settings}
+    return replace(settings, **own)  # type: ignore[arg-type]
 
 
 class ReferenceDriver:
@@ -238,7 +234,10 @@ class ReferenceDriver:
 
 
 def _write(message: protocol.Message) -> None:
-    sys.stdout.buffer.write(msgspec.json.encode(message) + b"\n")
+    said = {
+        name: value for name, value in msgspec.to_builtins(message).items() if value is not None
+    }
+    sys.stdout.buffer.write(msgspec.json.encode(said) + b"\n")
     sys.stdout.buffer.flush()
 
 

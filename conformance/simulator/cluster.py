@@ -38,6 +38,7 @@ from fencepost.model.messages.messages import (
     CommittedPartition,
     CommittedTopic,
     FetchedGroup,
+    HeartbeatRequest,
     HeartbeatResponse,
     JoinGroupRequest,
     JoinGroupResponse,
@@ -48,6 +49,7 @@ from fencepost.model.messages.messages import (
     OffsetCommitResponse,
     OffsetFetchRequest,
     OffsetFetchResponse,
+    SyncGroupRequest,
     SyncGroupResponse,
     groups_of,
 )
@@ -186,6 +188,9 @@ def refusal(message: Message, version: int, code: int) -> Message:
             return OffsetFetchResponse(error_code=code)
         case LeaveGroupRequest():
             return LeaveGroupResponse(error_code=code)
+        case SyncGroupRequest():
+            return SyncGroupResponse(error_code=code)
+        case HeartbeatRequest():
+            return HeartbeatResponse(error_code=code)
         case _:
-            answers = {"SyncGroup": SyncGroupResponse, "Heartbeat": HeartbeatResponse}
-            return answers[message.API](error_code=code)
+            raise TypeError(f"{type(message).__name__} is nothing that a client asks")
