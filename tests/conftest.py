@@ -23,6 +23,7 @@ REMEDIES = {
     "docker": "install Docker and start its daemon",
     "go": "install Go 1.22 or later",
     "java": "install a Java runtime, 17 or later",
+    "javac": "install a JDK, 17 or later",
     "node": "install Node.js 18 or later",
 }
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-from test_layers import FILES, FLOORS, ON_SPARK, ROOMS, module_name
+from test_layers import FILES, FLOORS, NEEDS, ON_SPARK, ROOMS, module_name
 
 ROOT = Path(__file__).resolve().parent.parent
 DOORS = [floor for floor in FLOORS if (ROOT / floor / "__init__.py").exists()]
@@ -35,7 +35,7 @@ def rooms_of(floor: str) -> set[str]:
 def door(request: pytest.FixtureRequest) -> ModuleType:
     """A door, once every module was imported: each has then set its name in the one above it."""
     for path in FILES:
-        if (name := module_name(path)) not in ON_SPARK:
+        if (name := module_name(path)) not in NEEDS:
             importlib.import_module(name)
     return importlib.import_module(f"fencepost.{request.param}")
 

@@ -15,7 +15,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import msgspec
 
@@ -43,11 +43,13 @@ from fencepost.conformance.clients.protocol import (
 )
 from fencepost.conformance.runtime.errors import TargetUnavailableError
 from fencepost.conformance.targets.stdio.json_lines import LineError, decode_line, shortened
-from fencepost.conformance.targets.stdio.line_process import LineProcess, Pipes
+from fencepost.conformance.targets.stdio.line_process import END_S, LineProcess, Pipes
 from fencepost.traces.files.bounded import LINE_LIMIT
 
 REPLY_S = 10.0
 """How long a driver may take to reply."""
+HELLO_S = 10.0
+"""How long it may take then to say that it is still there."""
 CLOSE_MORE_S = 5.0
 """How much longer than its timeout a close may take."""
 START_S = 30.0
@@ -186,9 +188,13 @@ class Driver:
         """Have the driver exit, and wait until it has."""
         await self._do(Bye(next(self._ids)))
         self._is_ending = True
-        how = await self._process.how_it_ended()
-        if how != "exited with code 0":
-            raise self.failed(f"{how} after `bye`, not with code 0")
+        match await self._process.exit_code(END_S):
+            case 0:
+                return
+            case None:
+                raise self.failed(f"did not exit within {END_S:g} s after `bye`")
+            case code:
+                raise self.failed(f"exited with code {code} after `bye`, not with 0")
 
     async def crash(self) -> None:
         """Kill the driver and all that it started; returns when they are gone."""
@@ -254,18 +260,16 @@ class Driver:
         if not self._is_ending:
             self.failed(how)
 
-    async def _do(self, command: AnyCommand, within_s: float = REPLY_S) -> Reply:
+    async def _do(self, command: AnyCommand, within_s: float | None = None) -> Reply:
         begun = self._clock()
         sent = self._send(command)
         try:
-            reply = await sent.answer(within_s)
+            reply = await sent.answer(REPLY_S if within_s is None else within_s)
         except TimeoutError:
-            await self._hello(REPLY_S)  # it answers: so it is the library that doesn't return
+            await self._hello(HELLO_S)  # it answers: so it is the library that doesn't return
             came = sent.reply.result() if sent.reply.done() else None
             return Late(sent.name, (self._clock() - begun) * 1000, came)
-        if isinstance(reply, Introduction):
-            raise self.failed(f"introduced itself to `{sent.name}`")
-        return reply
+        return cast("Done | Refused | Unsupported", reply)  # an introduction answers `hello` alone
 
     async def _hello(self, within_s: float) -> Introduction:
         sent = self._send(Hello(next(self._ids)))

@@ -82,7 +82,9 @@ async def java_program(version: str) -> Program:
     source = SOURCES / "java" / "ClientDriver.java"
 
     async def build(folder: Path) -> None:
-        javac = find_tool("javac", "install a JDK, version 17 or later (Debian: openjdk-17-jdk)")
+        javac = find_tool(
+            "javac", "install a JDK, version 17 or later (Debian: openjdk-17-jdk-headless)"
+        )
         wanted = [f"org.apache.kafka:kafka-clients:{version}", *_JAVA_NEEDS]
         await copy_jars(folder, pom("client-driver", wanted))
         jars = ":".join(map(str, jars_in(folder)))

@@ -215,8 +215,11 @@ class Error(ConsumerEvent, tag="error", frozen=True):
     message: str
 
 
-class Ended(ConsumerEvent, tag="ended", frozen=True):
+class Ended(Event, tag="ended", frozen=True):
     """The library gave up by itself."""
+
+    consumer: str
+    at_ms: float | None = None
 
 
 class Log(Event, tag="log", frozen=True):

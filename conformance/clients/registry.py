@@ -21,7 +21,7 @@ from fencepost.model.revisions.near import did_you_mean
 from fencepost.traces.files.bad_input import BadInputError
 
 FORMS = (
-    "java:VERSION, confluent-kafka[:VERSION], kafka-python[:VERSION], aiokafka[:VERSION], "
+    "java[:VERSION], confluent-kafka[:VERSION], kafka-python[:VERSION], aiokafka[:VERSION], "
     "franz-go[:VERSION], sarama[:VERSION], kafka-go[:VERSION], kafkajs[:VERSION], "
     "platformatic[:VERSION], reference, mutant:NAME, exec:COMMAND"
 )

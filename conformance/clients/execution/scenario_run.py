@@ -43,7 +43,12 @@ from fencepost.conformance.clients.scenarios.acts import (
     Subscribe,
     Unsubscribe,
 )
-from fencepost.conformance.clients.scenarios.scenario import PARTITIONS, Scenario, process_of
+from fencepost.conformance.clients.scenarios.scenario import (
+    PARTITIONS,
+    Scenario,
+    client_id,
+    process_of,
+)
 from fencepost.conformance.serve.application_broker import ApplicationBroker
 from fencepost.conformance.targets.tcp.admin import AdminError
 
@@ -160,7 +165,7 @@ class ScenarioRun:
         if driver is None:
             driver = self._drivers[process] = await self._pool.take()
         number = 1 + sum(life.consumer == act.consumer for life in self.timeline.lives)
-        life_id = f"{act.consumer}.{number}"
+        life_id = client_id(act.consumer, number)
         settings = settings_for(
             act.settings, self._scenario, driver.introduction, self._place, life_id
         )

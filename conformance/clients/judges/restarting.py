@@ -8,6 +8,7 @@ from fencepost.conformance.clients.evidence.evidence import (
     CLOCK_MS,
     FIRST_WITH_INSTANCE,
     JOIN,
+    MEMBER_APIS,
     SYNC,
     Evidence,
     Life,
@@ -31,6 +32,9 @@ from fencepost.conformance.clients.judges.verdict import (
 from fencepost.conformance.clients.protocol import Assigned, Lost, Partition, Revoked
 from fencepost.model.messages.messages import JoinGroupResponse, SyncGroupRequest
 
+_OF_SESSION = 0.9
+"""Who is away for longer than this part of its session may have been removed."""
+
 _SKIPS = 9
 """The first version of JoinGroup with skipAssignment."""
 
@@ -42,10 +46,14 @@ Restart = tuple[Life, Life]
 
 
 def restarts(evidence: Evidence) -> Iterator[Restart]:
-    """Each restart of a static member."""
+    """Each restart of a static member within its session, as the coordinator saw it."""
     for life in evidence.lives:
         before = evidence.life(life.consumer, life.number - 1)
-        if before is not None and life.instance is not None and joined(evidence, before):
+        if before is None or life.instance is None or not joined(evidence, before):
+            continue
+        last, first = evidence.of(before, *MEMBER_APIS)[-1], first_after(evidence, life, 0.0, JOIN)
+        back_ms = evidence.ended_ms if first is None else first.at_ms
+        if back_ms - last.at_ms < _OF_SESSION * life.settings.session_timeout_ms:
             yield before, life
 
 
@@ -55,7 +63,7 @@ def _kept(
     """Judge the restarts of a kind: same generation, same partitions, nobody else disturbed."""
     found = [pair for pair in restarts(evidence) if is_one(*pair)]
     if len(found) < at_least:
-        return unknown(f"{what} did not restart")
+        return unknown(f"{what} did not restart within its session")
     wrong = (disturbance(evidence, *pair) for pair in found)
     return next(filter(None, wrong), HOLDS)
 

@@ -21,11 +21,12 @@ from fencepost.conformance.clients.scenarios.acts import (
     StopPolling,
     Unsubscribe,
 )
-from fencepost.conformance.clients.scenarios.scenario import Scenario, Setting
+from fencepost.conformance.clients.scenarios.scenario import Scenario, Setting, client_id
 from fencepost.conformance.serve.provocation import Action, Provocation
 
 A = "a"
 I1 = "i-1"
+A1 = client_id(A, 1)
 SILENCE_MS = 1500
 """So long nothing must happen that should not."""
 

@@ -12,7 +12,7 @@ from fencepost.conformance.clients.scenarios.acts import (
     Start,
 )
 from fencepost.conformance.clients.scenarios.ordinary import passed, settled
-from fencepost.conformance.clients.scenarios.scenario import Scenario, Setting
+from fencepost.conformance.clients.scenarios.scenario import Scenario, Setting, client_id
 from fencepost.conformance.serve.provocation import Action, Provocation
 
 ASSIGNORS = ("range", "roundrobin", "sticky", "cooperative")
@@ -74,7 +74,7 @@ def _rolled(assignor: str) -> Scenario:
 
 
 def _rebalanced(assignor: str) -> Scenario:
-    again = Provocation("Heartbeat", Action.ERROR, _A[1], code="REBALANCE_IN_PROGRESS")
+    again = Provocation("Heartbeat", Action.ERROR, client_id("a", 1), code="REBALANCE_IN_PROGRESS")
     return Scenario(
         _named("rebalance-after-restart", assignor),
         "A follower is restarted; then the leader is made to join again, with the assignor "

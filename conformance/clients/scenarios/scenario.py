@@ -65,6 +65,11 @@ def process_of(start: Start) -> str:
     return start.process or start.consumer
 
 
+def client_id(consumer: str, number: int) -> str:
+    """The client id of a consumer in its how many-th life: what provocations name it by."""
+    return f"{consumer}.{number}"
+
+
 def read_scenario(document: Any) -> Scenario:
     """Read a scenario from its JSON object.  Raises msgspec.ValidationError."""
     return msgspec.convert(document, Scenario)

@@ -24,6 +24,7 @@ from fencepost.conformance.clients.scenarios.acts import (
     Told,
 )
 from fencepost.conformance.clients.scenarios.ordinary import (
+    A1,
     I1,
     SILENCE_MS,
     A,
@@ -47,7 +48,7 @@ _COMMITTING = Settings(auto_commit_ms=300)
 
 
 def _error(api: str, code: str, last: int | None = 1) -> Provocation:
-    return Provocation(api, Action.ERROR, I1, last=last, code=code)
+    return Provocation(api, Action.ERROR, A1, last=last, code=code)
 
 
 def _told_in(name: str, api: str, code: str, obligation: str) -> Scenario:
@@ -186,7 +187,7 @@ TROUBLE = (
         "The answer to the JoinGroup of a static member is lost.",
         ("CLIENT-JOIN-LOST-ANSWER",),
         (
-            Provoke((Provocation(_JOIN, Action.LOSE, I1),)),
+            Provoke((Provocation(_JOIN, Action.LOSE, A1),)),
             Start(A, I1),
             settled(A, needed=False),
         ),
@@ -196,7 +197,7 @@ TROUBLE = (
         "The connection of a static member is cut while its JoinGroup is parked.",
         ("CLIENT-JOIN-CUT",),
         (
-            Provoke((Provocation(_JOIN, Action.CUT, I1, ms=500),)),
+            Provoke((Provocation(_JOIN, Action.CUT, A1, ms=500),)),
             Start(A, I1),
             settled(A, needed=False),
         ),

@@ -85,6 +85,17 @@ def _go() -> str:
     return _tool("go", "version", r"go(\d+\.\d+)", (1, 26), remedy)
 
 
+def _javac() -> str:
+    remedy = "install a JDK, version 17 or later (Debian: openjdk-17-jdk-headless)"
+    return _tool("javac", "-version", r"javac (?:1\.)?(\d+)", (17,), remedy)
+
+
+def _node() -> str:
+    remedy = "install Node.js 20 or later, with npm"
+    find_tool("npm", remedy)
+    return _tool("node", "--version", r"v(\d+)", (20,), remedy)
+
+
 def _extra(name: str, module: str, package: str) -> Callable[[], str]:
     def look() -> str:
         if importlib.util.find_spec(module) is None:
@@ -125,7 +136,9 @@ CHECKS = (
     Check("python", "everything", _python, always=True),
     Check("java", "kafka:VERSION, tests on brokers, Spark", _java),
     Check("maven", "kafka:VERSION, its first start", _maven),
-    Check("go", "kfake, its first start", _go),
+    Check("go", "kfake and the clients franz-go, sarama, kafka-go, their first start", _go),
+    Check("javac", "the client java, its first start", _javac),
+    Check("node", "the clients kafkajs and platformatic", _node),
     Check("mock", "the target mock", _extra("mock", "confluent_kafka", "confluent-kafka")),
     Check("prove", "fencepost prove", _extra("prove", "z3", "z3-solver")),
     Check("corpus", "fencepost corpus", _extra("corpus", "pyarrow", "pyarrow")),

@@ -75,7 +75,7 @@ class LineProcess:
             silent = f"did not answer within {within_s:g} s{pipes.half_a_line()}"
             raise LineProcessError(silent) from None
         if answer is None:
-            how = await self.how_it_ended()
+            how = await self._how_it_ended()
             raise LineProcessError(f"{how} instead of answering{pipes.half_a_line()}")
         pipes.refuse_extra_lines(after=answer)
         return answer
@@ -119,8 +119,12 @@ class LineProcess:
         if not self._pipes.exited.is_set():
             _signal_group(self.pid, number)
 
-    async def how_it_ended(self) -> str:
-        """How a program ended whose stdout has ended: the code, or the signal."""
+    async def exit_code(self, within_s: float) -> int | None:
+        """The code that it exits with in this time, or None; negative: the signal."""
+        await _within(within_s, self._pipes.exited)
+        return self._transport.get_returncode()
+
+    async def _how_it_ended(self) -> str:
         if not await _within(END_S, self._pipes.exited):
             return "closed its stdout"
         return self._pipes.how_it_ended()

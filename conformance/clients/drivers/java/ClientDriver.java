@@ -45,6 +45,7 @@ public final class ClientDriver {
 
     public static void main(String[] args) throws IOException {
         System.setOut(System.err); // what a library prints is none of ours
+        warmUp();
         Map<String, User> users = new HashMap<>();
         BufferedReader lines =
                 new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
@@ -70,6 +71,16 @@ public final class ClientDriver {
             }
         }
         Runtime.getRuntime().halt(0); // consumers that are open are left as a crash would leave them
+    }
+
+    /** Has the classes of the library loaded, which takes seconds, before anybody waits for it. */
+    private static void warmUp() {
+        Map<String, Object> config = new HashMap<>();
+        config.put("bootstrap.servers", "127.0.0.1:1");
+        config.put("group.id", "unused");
+        config.put("key.deserializer", ByteArrayDeserializer.class);
+        config.put("value.deserializer", ByteArrayDeserializer.class);
+        new KafkaConsumer<byte[], byte[]>(config).close(Duration.ZERO);
     }
 
     private static Map<String, Object> introduction(JsonNode command) {

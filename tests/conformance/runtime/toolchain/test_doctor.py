@@ -33,9 +33,13 @@ def empty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("java", "java", 'openjdk version "21.0.1" 2023', 'java version "1.8.0_292"'),
         ("maven", "mvn", "Apache Maven 3.9.6 (abc)", "Apache Maven 2.2.1"),
         ("go", "go", "go version go1.26.1 linux/amd64", "go version go1.9 linux/amd64"),
+        ("javac", "javac", "javac 17.0.15", "javac 1.8.0_292"),
+        ("node", "node", "v20.20.2", "v18.1.0"),
     ],
 )
 def test_a_tool(empty: Path, name: str, program: str, good: str, bad: str) -> None:
+    if name == "node":
+        tool(empty, "npm", "11.0.0")
     missing = examine(NAMED[name])
     assert not missing.is_there
     assert f"{program} is not on the PATH: install " in missing.found

@@ -1,0 +1,99 @@
+// The driver of kafkajs, as its documentation runs a consumer.
+import kafkajs from 'kafkajs'
+import { createRequire } from 'node:module'
+import { Unsupported, User, drive } from './user.mjs'
+
+const { version } = createRequire(import.meta.url)('kafkajs/package.json')
+const assigners = { roundrobin: kafkajs.PartitionAssigners.roundRobin }
+
+class KafkajsUser extends User {
+  #assigned = []
+  #crashed = false
+
+  async start (told) {
+    if (!(told.assignor in assigners)) throw new Unsupported(`there is no assigner ${told.assignor}`)
+    if (told.instance !== null) throw new Unsupported('a consumer has no group instance id')
+    const kafka = new kafkajs.Kafka({
+      clientId: told.client_id,
+      brokers: told.bootstrap.split(','),
+      logLevel: kafkajs.logLevel.NOTHING
+    })
+    this.consumer = kafka.consumer({
+      groupId: told.group,
+      sessionTimeout: told.session_timeout_ms,
+      heartbeatInterval: told.heartbeat_interval_ms,
+      rebalanceTimeout: told.max_poll_interval_ms,
+      partitionAssigners: [assigners[told.assignor]],
+      rackId: told.rack ?? '',
+      ...told.settings
+    })
+    const { GROUP_JOIN, REBALANCING, CRASH } = this.consumer.events
+    this.consumer.on(GROUP_JOIN, ({ payload }) => this.#joined(payload.memberAssignment))
+    this.consumer.on(REBALANCING, () => this.tellPartitions('revoked', this.#assigned))
+    this.consumer.on(CRASH, ({ payload }) => this.#crash(payload))
+    this.fromBeginning = told.auto_offset_reset === 'earliest'
+    this.run = {
+      autoCommit: told.auto_commit_ms !== null,
+      autoCommitInterval: told.auto_commit_ms,
+      eachMessage: async ({ topic, partition, message }) => {
+        await this.polling()
+        this.tellRecord(topic, partition, message.offset, { topic, partition, offset: message.offset })
+      }
+    }
+    await this.consumer.connect()
+    await this.subscribe(told.topics)
+  }
+
+  #joined (assignment) {
+    this.#assigned = Object.entries(assignment)
+      .flatMap(([topic, numbers]) => numbers.map(number => [topic, number]))
+    this.tellPartitions('assigned', this.#assigned)
+  }
+
+  #crash ({ error, restart }) {
+    this.#crashed = !restart
+    this.tell('error', { where: 'consumer.crash', ...this.error(error), fatal: !restart })
+    if (!restart) this.tell('ended', {})
+  }
+
+  async pollOn () {
+    super.pollOn()
+    if (this.#crashed) {
+      this.#crashed = false
+      await this.consumer.connect()
+      await this.consumer.run(this.run)
+    }
+  }
+
+  async commit () {
+    const offsets = [...this.last.values()]
+      .map(one => ({ ...one, offset: (BigInt(one.offset) + 1n).toString() }))
+    await this.consumer.commitOffsets(offsets)
+  }
+
+  async subscribe (topics) {
+    await this.consumer.stop()
+    await this.consumer.subscribe({ topics, fromBeginning: this.fromBeginning })
+    await this.consumer.run(this.run)
+  }
+
+  async unsubscribe () {
+    await this.consumer.stop()
+  }
+
+  async close () {
+    await this.consumer.disconnect()
+  }
+
+  error (error) {
+    const cause = error.cause ?? error
+    return { code: cause.type ?? cause.name, fatal: !error.retriable, message: error.message }
+  }
+}
+
+drive({
+  client: 'kafkajs',
+  version,
+  features: ['auto-commit', 'manual-commit', 'pause', 'seek'],
+  assignors: Object.keys(assigners)
+}, KafkajsUser)
