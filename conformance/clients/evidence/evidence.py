@@ -157,7 +157,7 @@ class Call:
 
     def is_answered(self, code: Code) -> bool:
         """Whether it was answered with this error."""
-        return self.error == code.value
+        return code.value == self.error
 
     @property
     def went_well(self) -> bool:

@@ -17,9 +17,11 @@ from fencepost.conformance.clients.evidence.evidence import (
     Seen,
 )
 from fencepost.conformance.serve.history import Exchange, History
+from fencepost.conformance.targets.tcp.wire import API_KEYS
 from fencepost.model.messages.messages import APIS
 from fencepost.model.messages.shapes import Message, ShapeError
 
+_VERSIONS = "ApiVersions"
 _READ = {*MEMBER_APIS, LEAVE}
 _STALL_S = 0.05
 """What the control waits for less than that is no stall."""
@@ -42,6 +44,7 @@ class Timeline:
     versions: list[tuple[float, Mapping[str, tuple[int, int]]]] = field(default_factory=list)
     _calls: list[Call] = field(default_factory=list)
     _open: dict[int, Exchange] = field(default_factory=dict)
+    _asking: list[Exchange] = field(default_factory=list)
     _read: int = 0
 
     def now_ms(self) -> float:
@@ -84,12 +87,29 @@ class Timeline:
             if (life := _life_of(exchange, ids)) is not None:
                 self._open[len(self._calls)] = exchange
                 self._calls.append(_asked(exchange, life))
+            if exchange.api == _VERSIONS and life is not None and not self.versions:
+                self._asking.append(exchange)
         self._read = len(exchanges)
+        if not self.versions:
+            self._learn_versions()
         for index, exchange in list(self._open.items()):
             if exchange.provocation is not None or exchange.answered_ms is not None:
                 self._calls[index] = _answered(exchange, self._calls[index])
             if exchange.answered_ms is not None:
                 del self._open[index]
+
+    def _learn_versions(self) -> None:
+        """Where nothing else tells the broker's versions, what it tells clients does."""
+        for exchange in self._asking:
+            answer = exchange.answer or {}
+            if answer.get("apiKeys") and not answer["errorCode"]:
+                rows = {
+                    row["apiKey"]: (row["minVersion"], row["maxVersion"])
+                    for row in answer["apiKeys"]
+                }
+                known = {name: rows[key] for name, key in API_KEYS.items() if key in rows}
+                self.versions.append((0.0, known))
+                return
 
     def _seen(self) -> Sequence[Seen]:
         began_ms = self.history.began_s * 1000

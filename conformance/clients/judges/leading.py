@@ -127,7 +127,8 @@ def once(evidence: Evidence) -> Verdict:
 def whole(evidence: Evidence) -> Verdict:
     """Judge CLIENT-LEADER-WHOLE."""
     found = list(assignments(evidence))
-    for one, after in zip(found, [*found[1:], None], strict=True):
+    for index, one in enumerate(found):
+        after = found[index + 1] if index + 1 < len(found) else None
         if after is not None and (one.is_cooperative or after.at_ms < one.at_ms + _SOON_MS):
             continue
         topics = {topic for wanted in one.members.values() for topic in wanted.topics}
