@@ -139,8 +139,8 @@ def serve_command(
     """Run the model as a broker on a local TCP port.
 
     It runs on a real clock until it is interrupted.  mutant:NAME is a model that is broken on
-    purpose.  Its address is
-    printed when it is ready.  What is produced is kept in memory, the last 4 MiB of a partition.
+    purpose.  Its address is printed when it is ready, the first node's.  What is produced is kept
+    in memory, the newest 64 MiB.
     """
     if advertise is not None and nodes > 1:
         raise click.UsageError("--advertise is for one node: leave out --nodes")

@@ -1,6 +1,7 @@
 """Topics in memory: a log for each partition, and who waits for records of it.
 
-A log keeps no more than `retention_bytes`; then its oldest batches go, as Kafka's segments do.
+All logs together keep no more than `RETENTION_BYTES`, each its share; then the oldest batches of a
+log go, as Kafka's segments do.
 
 Source: Kafka's message definitions, Produce, ListOffsets; KIP-98 (a batch that an idempotent
 producer sends twice is appended once).
@@ -11,14 +12,18 @@ from __future__ import annotations
 import uuid
 from bisect import bisect_right
 from collections import OrderedDict, deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import islice
 
 from fencepost.conformance.serve.codes import Code
 from fencepost.conformance.serve.records import Batch, RecordsError, batches_in
 
-RETENTION_BYTES = 4 << 20
-"""Of a partition, where nobody says how much."""
+RETENTION_BYTES = 64 << 20
+"""What all logs of a broker take in memory, where nobody says how much."""
+
+BATCH_BYTES = 300
+"""What a batch takes in memory beside its data."""
 
 NO_ID = str(uuid.UUID(int=0))
 
@@ -29,14 +34,17 @@ _NAMESPACE = uuid.UUID("b1a3b3a9-3c8e-4a43-9d0c-1f6a52c6ad11")
 
 
 class PartitionLog:
-    """The batches of one partition, by offset."""
+    """The batches of one partition, by offset.
 
-    def __init__(self, retention_bytes: int = RETENTION_BYTES) -> None:
+    `retention`: tells how many bytes it may take, the last batch aside.
+    """
+
+    def __init__(self, retention: Callable[[], int]) -> None:
         self.start_offset = 0
         self.end_offset = 0
         self.watchers: dict[object, Callable[[], None]] = {}
         """Called after each append, by who added them."""
-        self._retention = retention_bytes
+        self._retention = retention
         self._size = 0
         self._batches: deque[Batch] = deque()
         self._sequences: OrderedDict[int, deque[tuple[int, int, int]]] = OrderedDict()
@@ -53,10 +61,10 @@ class PartitionLog:
             self._remember(batch, self.end_offset)
             kept = batch.at(self.end_offset)
             self._batches.append(kept)
-            self._size += len(kept.data)
+            self._size += len(kept.data) + BATCH_BYTES
             self.end_offset = kept.next_offset
-        while self._size > self._retention and len(self._batches) > 1:
-            self._size -= len(self._batches.popleft().data)
+        while len(self._batches) > 1 and self._size > self._retention():
+            self._size -= len(self._batches.popleft().data) + BATCH_BYTES
             self.start_offset = self._batches[0].base_offset
         for watcher in list(self.watchers.values()):
             watcher()
@@ -113,23 +121,24 @@ class PartitionLog:
             self._sequences.popitem(last=False)
 
 
+@dataclass(frozen=True, slots=True)
 class Topic:
     """A topic: its id, which no topic had before, and its partitions."""
 
-    def __init__(self, name: str, topic_id: str, partitions: int, retention_bytes: int) -> None:
-        self.name = name
-        self.id = topic_id
-        self.partitions = [PartitionLog(retention_bytes) for _ in range(partitions)]
+    name: str
+    id: str
+    partitions: Sequence[PartitionLog]
 
 
 class Topics(Mapping[str, Topic]):
-    """The topics that there are, by name; by id, too."""
+    """The topics that there are, by name; by id, too.  `retention_bytes`: of all logs together."""
 
     def __init__(self, retention_bytes: int = RETENTION_BYTES) -> None:
-        self._retention = retention_bytes
+        self._retention_bytes = retention_bytes
         self._by_name: dict[str, Topic] = {}
         self._by_id: dict[str, Topic] = {}
         self._made = 0
+        self._logs = 0
 
     def __getitem__(self, name: str) -> Topic:
         return self._by_name[name]
@@ -144,7 +153,9 @@ class Topics(Mapping[str, Topic]):
         """Make a topic; its id is the same in each run."""
         self._made += 1
         topic_id = str(uuid.uuid5(_NAMESPACE, f"{self._made} {name}"))
-        topic = Topic(name, topic_id, partitions, self._retention)
+        logs = [PartitionLog(self._share) for _ in range(partitions)]
+        topic = Topic(name, topic_id, logs)
+        self._logs += partitions
         self._by_name[name] = self._by_id[topic_id] = topic
         return topic
 
@@ -154,7 +165,11 @@ class Topics(Mapping[str, Topic]):
         if topic is None:
             return False
         del self._by_id[topic.id]
+        self._logs -= len(topic.partitions)
         return True
+
+    def _share(self) -> int:
+        return self._retention_bytes // max(1, self._logs)
 
     def by_id(self, topic_id: str) -> Topic | None:
         """The topic of an id."""

@@ -7,7 +7,7 @@ from kafka.record.default_records import DefaultRecordBatchBuilder
 
 from fencepost.conformance.serve.codes import Code
 from fencepost.conformance.serve.records import RecordsError, batch_of, batches_in, summary
-from fencepost.conformance.serve.topic_log import NO_ID, PartitionLog, Topics
+from fencepost.conformance.serve.topic_log import BATCH_BYTES, NO_ID, PartitionLog, Topics
 
 TWO = batch_of([b"a", b"b"])
 
@@ -27,12 +27,16 @@ def sequenced(producer: int, sequence: int, at_ms: int = 1, epoch: int = 0) -> b
     return bytes(builder.build())
 
 
+def held(retention_bytes: int = 1 << 20) -> PartitionLog:
+    return PartitionLog(lambda: retention_bytes)
+
+
 def offsets(data: bytes) -> list[int]:
     return [offset for b in batches_in(data) for offset in range(b.base_offset, b.next_offset)]
 
 
 def test_records_have_the_offsets_of_their_order() -> None:
-    log = PartitionLog()
+    log = held()
     assert [log.append(TWO), log.append(TWO + TWO)] == [0, 2]
     assert log.end_offset == 6
     assert offsets(log.read(0, 1 << 20)) == [0, 1, 2, 3, 4, 5]
@@ -42,7 +46,7 @@ def test_records_have_the_offsets_of_their_order() -> None:
 def test_a_fetch_gets_whole_batches_from_the_one_with_its_offset_on(
     offset: int, first: int
 ) -> None:
-    log = PartitionLog()
+    log = held()
     log.append(TWO + TWO + TWO)
     assert offsets(log.read(offset, 1 << 20))[0] == first
     assert len(offsets(log.read(offset, 1))) == 2
@@ -50,26 +54,39 @@ def test_a_fetch_gets_whole_batches_from_the_one_with_its_offset_on(
 
 
 def test_there_is_nothing_at_the_end() -> None:
-    log = PartitionLog()
+    log = held()
     assert log.read(0, 100) == b""
     log.append(TWO)
     assert log.read(2, 100) == b""
 
 
 def test_old_batches_go_and_the_last_one_stays() -> None:
-    log = PartitionLog(retention_bytes=2 * len(TWO))
+    log = held(2 * (len(TWO) + BATCH_BYTES))
     for _ in range(5):
         log.append(TWO)
     assert (log.start_offset, log.end_offset) == (6, 10)
     assert offsets(log.read(6, 1 << 20)) == [6, 7, 8, 9]
-    tiny = PartitionLog(retention_bytes=1)
+    tiny = held(1)
     tiny.append(TWO)
     tiny.append(TWO)
     assert (tiny.start_offset, tiny.end_offset) == (2, 4)
 
 
+def test_logs_share_what_all_may_take() -> None:
+    topics = Topics(retention_bytes=8 * (len(TWO) + BATCH_BYTES))
+    first, second = topics.make("t", 1).partitions[0], topics.make("u", 1).partitions[0]
+    for _ in range(9):
+        first.append(TWO)
+        second.append(TWO)
+    assert first.end_offset - first.start_offset == 8
+    topics.remove("u")
+    for _ in range(9):
+        first.append(TWO)
+    assert first.end_offset - first.start_offset == 16
+
+
 def test_what_a_producer_sends_twice_is_appended_once() -> None:
-    log = PartitionLog()
+    log = held()
     assert [log.append(sequenced(7, n)) for n in (0, 1, 1, 0)] == [0, 1, 1, 0]
     assert log.append(sequenced(8, 0)) == 2
     assert log.append(sequenced(7, 0, epoch=1)) == 3
@@ -90,18 +107,18 @@ def test_what_a_producer_sends_twice_is_appended_once() -> None:
     ],
 )
 def test_offsets_by_time(asked: int, found: tuple[int, int]) -> None:
-    log = PartitionLog()
+    log = held()
     for sequence, at_ms in enumerate((10, 30, 20)):
         log.append(sequenced(1, sequence, at_ms))
     assert log.offset_at(asked) == found
 
 
 def test_the_end_of_an_empty_log() -> None:
-    assert PartitionLog().offset_at(-3) == (-1, -1)
+    assert held().offset_at(-3) == (-1, -1)
 
 
 def test_who_watches_is_told_of_each_append() -> None:
-    log, told = PartitionLog(), []
+    log, told = held(), []
     log.watchers["me"] = lambda: told.append(log.end_offset)
     log.append(TWO)
     with pytest.raises(RecordsError):
@@ -138,7 +155,7 @@ def test_a_partition_is_found_by_name_or_id() -> None:
 
 
 def test_what_is_kept_is_bounded() -> None:
-    log = PartitionLog(retention_bytes=1000)
+    log = held(1000)
     for number in range(3000):
         log.append(sequenced(number, 0))
     assert len(log._sequences) == 1000
