@@ -43,6 +43,7 @@ from fencepost.properties.mutants.clients import find_client_mutant
 _FEATURES = ("static", "cooperative", "auto-commit", "manual-commit")
 _LONGEST_LINE = 2**20
 _NONE = "NONE"
+_USAGE = 64
 
 Say = Callable[[protocol.Message], None]
 
@@ -261,7 +262,9 @@ def main(mutant: str | None) -> None:
         try:
             found = find_client_mutant(mutant)
         except KeyError as error:
-            raise click.UsageError(str(error.args[0])) from error
+            wrong = click.UsageError(str(error.args[0]))
+            wrong.exit_code = _USAGE
+            raise wrong from error
         name, conduct = f"mutant:{found.name}", found.conduct
     asyncio.run(drive(name, conduct))
 

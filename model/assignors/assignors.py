@@ -138,7 +138,7 @@ def assign_sticky(members: tuple[Applicant, ...], counts: Counts) -> Assignment:
 
     for partition in free:
         load[lightest(partition.topic)].append(partition)
-    while (move := _levelling_move(load, lightest)) is not None:
+    while (move := _levelling_move(load, lightest, before)) is not None:
         giver, taker, partition = move
         load[giver].remove(partition)
         load[taker].append(partition)
@@ -146,15 +146,26 @@ def assign_sticky(members: tuple[Applicant, ...], counts: Counts) -> Assignment:
 
 
 def _levelling_move(
-    load: Mapping[str, list[TopicPartition]], lightest: Callable[[str], str]
+    load: Mapping[str, list[TopicPartition]],
+    lightest: Callable[[str], str],
+    before: Mapping[TopicPartition, Applicant],
 ) -> tuple[str, str, TopicPartition] | None:
-    """A partition whose move makes loads more even: from whom, to whom, which; None: no more."""
-    for giver in sorted(load, key=lambda member_id: (-len(load[member_id]), member_id)):
-        for topic in dict.fromkeys(partition.topic for partition in load[giver]):
-            taker = lightest(topic)
-            if len(load[giver]) > len(load[taker]) + 1:
-                return giver, taker, max(p for p in load[giver] if p.topic == topic)
-    return None
+    """A partition whose move makes loads more even: from whom, to whom, which; None: no more.
+
+    One that nobody owned is taken first, then one of the fullest member's last.
+    """
+    topics = {p.topic for partitions in load.values() for p in partitions}
+    takers = {topic: lightest(topic) for topic in topics}
+    moves = [
+        (partition in before, -len(partitions), giver, -partition.partition, partition)
+        for giver, partitions in load.items()
+        for partition in partitions
+        if len(partitions) > len(load[takers[partition.topic]]) + 1
+    ]
+    if not moves:
+        return None
+    _, _, giver, _, partition = min(moves)
+    return giver, takers[partition.topic], partition
 
 
 def assign_cooperatively(members: tuple[Applicant, ...], counts: Counts) -> Assignment:
