@@ -31,6 +31,7 @@ _JAVA_NEEDS = (
     "org.slf4j:slf4j-simple:1.7.36",
 )
 """JSON, and a log on stderr."""
+_NODE = "install Node.js 20 or later, with npm"
 _JVM = ("-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 
 
@@ -124,7 +125,7 @@ async def node_program(name: str, package: str, version: str) -> Program:
     sources += [home / one for one in ("main.mjs", "package.json", "package-lock.json")]
 
     async def build(folder: Path) -> None:
-        npm = find_tool("npm", "install Node.js with npm")
+        npm = find_tool("npm", _NODE)
         _copy(sources, folder)
         quiet = ("--no-audit", "--no-fund", "--ignore-scripts", "--loglevel=error")
         locked = f'"{package}": "{version}"' in (home / "package.json").read_text("utf-8")
@@ -132,7 +133,10 @@ async def node_program(name: str, package: str, version: str) -> Program:
         await run_tool([npm, *what, *quiet], _BUILD_S, folder)
 
     folder = await _cached(f"{name}-{version}", sources, build)
-    return Program((find_tool("node", "install Node.js"), str(folder / "main.mjs")))
+    # One that needs a newer Node.js than many machines have brings it along.
+    own = sorted(folder.glob("node_modules/node-*/bin/node"))
+    node = str(own[0]) if own else find_tool("node", _NODE)
+    return Program((node, str(folder / "main.mjs")))
 
 
 async def _cached(name: str, sources: list[Path], build: Callable[[Path], Awaitable[None]]) -> Path:

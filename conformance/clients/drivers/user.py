@@ -11,12 +11,13 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import os
 import sys
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar
 
 
@@ -45,6 +46,14 @@ _OUTPUT = _Output()
 def say(**fields: Any) -> None:
     """Write an object."""
     _OUTPUT.write(json.dumps(fields).encode())
+
+
+class _Told(logging.Handler):
+    """Tells of what a library logs: some errors are told nowhere else."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write an event."""
+        say(event="log", level=record.levelname.lower(), message=record.getMessage())
 
 
 class User(ABC):
@@ -97,7 +106,7 @@ class User(ABC):
         """Write an event."""
         say(event=event, consumer=self.name, at_ms=round(time.monotonic() * 1000, 1), **fields)
 
-    def tell_records(self, topic: str, partition: int, offsets: list[int]) -> None:
+    def tell_records(self, topic: Any, partition: Any, offsets: Sequence[Any]) -> None:
         """Write that records of a partition came."""
         self.tell("records", partition=[topic, partition], first=offsets[0], count=len(offsets))
 
@@ -168,6 +177,7 @@ class User(ABC):
 def drive(kind: type[User]) -> None:
     """Read commands until `bye` or the end of stdin."""
     _OUTPUT.take_over()
+    logging.basicConfig(level=logging.WARNING, handlers=[_Told()])
     users: dict[str, User] = {}
     for line in sys.stdin:
         command = json.loads(line)

@@ -172,7 +172,7 @@ class Pipes(asyncio.SubprocessProtocol):
 
     def how_it_ended(self) -> str:
         """How it ended, once it has: the code, or the signal."""
-        code = self._transport and self._transport.get_returncode()
+        code = None if self._transport is None else self._transport.get_returncode()
         if code is not None and code < 0:
             return f"was ended by signal {-code}"
         return f"exited with code {code}"

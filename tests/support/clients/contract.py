@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
 
 from kafka import KafkaAdminClient, KafkaProducer
 
@@ -87,9 +86,9 @@ class Contract:
         self.rows.append((step, str(result)))
 
 
-def of(kind: type | tuple[type, ...], consumer: str = "a") -> Any:
+def of(kind: type | tuple[type, ...], consumer: str = "a") -> Callable[[Heard], bool]:
     """Whether an event is of a kind and a consumer."""
-    return lambda heard: isinstance(heard.event, kind) and heard.event.consumer == consumer
+    return lambda heard: heard.event.consumer == consumer and isinstance(heard.event, kind)
 
 
 class Reading:

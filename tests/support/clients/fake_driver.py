@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from typing import Any
 
 MEBI = 1 << 20
@@ -64,6 +65,10 @@ def honest(command: dict[str, Any]) -> None:
             say(id=number, unsupported=f"there is no command {name}")
 
 
+def accept(command: dict[str, Any]) -> None:
+    say(id=command["id"], ok=True)
+
+
 def die() -> None:
     sys.stderr.write("out of luck\n")
     sys.exit(3)
@@ -75,7 +80,20 @@ def leave_child() -> None:
     say(event="log", level="info", message=str(child.pid))
 
 
-LIES = {
+Act = Callable[[dict[str, Any]], object]
+
+
+def all_of(*acts: Act) -> Act:
+    """All of these, in turn."""
+
+    def act(command: dict[str, Any]) -> None:
+        for one in acts:
+            one(command)
+
+    return act
+
+
+LIES: dict[str, tuple[str, Act]] = {
     "garbage": ("start", lambda _: write("out of luck")),
     "no-object": ("start", lambda _: write("[1]")),
     "unknown-event": ("start", lambda _: tell("confused")),
@@ -86,13 +104,13 @@ LIES = {
     "wrong-id": ("start", lambda command: say(id=command["id"] + 1, ok=True)),
     "id-no-number": ("start", lambda _: say(id=[1], ok=True)),
     "not-ok": ("start", lambda command: say(id=command["id"], ok=False)),
-    "answers-twice": ("start", lambda command: (honest(command), honest(command))),
+    "answers-twice": ("start", all_of(honest, honest)),
     "introduces-itself": ("start", lambda command: honest({**command, "cmd": "hello"})),
     "dies": ("start", lambda _: die()),
     "is-killed": ("start", lambda _: os.kill(os.getpid(), signal.SIGKILL)),
     "long-line": ("start", lambda _: write("x" * 17 * MEBI)),
-    "floods": ("start", lambda _: [tell("ended") for _ in range(30)]),
-    "leaves-child": ("start", lambda command: (leave_child(), honest(command))),
+    "floods": ("start", all_of(*[lambda _: tell("ended")] * 30)),
+    "leaves-child": ("start", all_of(lambda _: leave_child(), honest)),
     "wrong-protocol": (
         "hello",
         lambda command: say(id=command["id"], protocol=2),
@@ -104,13 +122,13 @@ LIES = {
     "dies-at-once": ("hello", lambda _: die()),
     "library-hangs": ("commit", lambda _: None),
     "driver-hangs": ("commit", lambda _: sys.stdin.read()),
-    "bye-with-code": ("bye", lambda command: (say(id=command["id"], ok=True), die())),
-    "stays": ("bye", lambda command: (say(id=command["id"], ok=True), signal.pause())),
+    "bye-with-code": ("bye", all_of(accept, lambda _: die())),
+    "stays": ("bye", all_of(accept, lambda _: signal.pause())),
 }
 
 
 def main(lie: str | None) -> None:
-    at, told = LIES[lie] if lie else ("", lambda _: None)
+    at, told = LIES[lie] if lie else ("", honest)
     late = None
     for line in sys.stdin:
         command = json.loads(line)

@@ -63,11 +63,7 @@ export class User {
   }
 
   async unsubscribe () {
-    throw new Unsupported('it keeps its topics')
-  }
-
-  async subscribe () {
-    throw new Unsupported('it keeps its topics')
+    throw new Unsupported('it can ask for other topics, not for none')
   }
 
   async obey (command) {

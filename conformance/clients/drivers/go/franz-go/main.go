@@ -4,6 +4,7 @@ package main
 import (
 	"context"
 	"errors"
+	"os"
 	"slices"
 	"strings"
 
@@ -40,6 +41,7 @@ func (f *franz) start(c command) (err error) {
 		kgo.Balancers(balancer()),
 		kgo.ClientID(c.ClientID),
 		kgo.WithHooks(f),
+		kgo.WithLogger(kgo.BasicLogger(os.Stderr, kgo.LogLevelWarn, nil)),
 		kgo.OnPartitionsAssigned(f.told("assigned")),
 		kgo.OnPartitionsRevoked(f.told("revoked")),
 		kgo.OnPartitionsLost(f.told("lost")),

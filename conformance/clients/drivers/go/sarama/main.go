@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log"
+	"os"
 	"strings"
 	"sync"
 
@@ -234,6 +236,7 @@ func said(err error) clientError {
 }
 
 func main() {
+	sarama.Logger = log.New(os.Stderr, "", log.LstdFlags)
 	drive(fields{
 		"client":  "sarama",
 		"version": versionOf("github.com/IBM/sarama"),

@@ -16,7 +16,7 @@ class KafkajsUser extends User {
     const kafka = new kafkajs.Kafka({
       clientId: told.client_id,
       brokers: told.bootstrap.split(','),
-      logLevel: kafkajs.logLevel.NOTHING
+      logLevel: kafkajs.logLevel.WARN
     })
     this.consumer = kafka.consumer({
       groupId: told.group,

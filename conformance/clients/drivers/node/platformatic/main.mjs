@@ -74,18 +74,14 @@ class PlatformaticUser extends User {
     for (const message of this.last.values()) await message.commit()
   }
 
-  async unsubscribe () {
-    await this.stream.close()
-  }
-
   async subscribe (topics) {
     this.topics = topics
-    await this.unsubscribe()
+    await this.stream.close()
     await this.#consume()
   }
 
   async close () {
-    await this.unsubscribe()
+    await this.stream.close()
     await this.consumer.close()
   }
 
