@@ -23,7 +23,8 @@ IDENTITY = (
     Obligation(
         "CLIENT-IDENTITY-EVERY-REQUEST",
         Level.MUST,
-        "It is in every SyncGroup, Heartbeat and OffsetCommit, too: else fencing can't reach them.",
+        "The instance id is in every SyncGroup, Heartbeat and OffsetCommit, too: else fencing can't "
+        "reach them.",
         _REQUESTS,
         provoked="a static member joins, heartbeats and commits",
         judged="the instance id in each request whose version has room for one",
@@ -45,7 +46,7 @@ IDENTITY = (
         Level.SHOULD,
         "The version of each API is the newest that both sides know.",
         "KIP-35, ApiVersions",
-        provoked="the broker comes back with lower versions, and then with the higher ones",
+        provoked="the broker comes back with lower versions",
         judged="each version is the one that was used before, or the broker's newest if that is "
         "lower",
         part="CLIENT-IDENTITY-VERSIONS",
@@ -146,7 +147,8 @@ RESTART = (
     Obligation(
         "CLIENT-RESTART-CRASHED",
         Level.MUST,
-        "The same holds for a member whose process was killed.",
+        "A follower whose process was killed comes back within its session, causes no rebalance, "
+        "and has the partitions that it had.",
         _RESTART,
         provoked="the process of a static member is killed and started again",
         judged="generations, the partitions that users were told, and that no other member joined",
@@ -155,8 +157,8 @@ RESTART = (
     Obligation(
         "CLIENT-RESTART-LEADER",
         Level.MUST,
-        "The same holds for the leader: it comes back with an empty member id and does not ask for "
-        "a rebalance.",
+        "A leader that closes and comes back within its session causes no rebalance, and has the "
+        "partitions that it had.",
         _RESTART,
         provoked="the leader is closed and started again, with the newest versions",
         judged="generations, the partitions that users were told, and that no other member joined",
@@ -257,7 +259,8 @@ SESSION = (
     Obligation(
         "CLIENT-SESSION-POLLS-ON",
         Level.SHOULD,
-        "When that user polls again, the member is back with its instance id.",
+        "When a user polls again after it worked for too long, the member is back with its instance "
+        "id.",
         "KIP-62, max.poll.interval.ms",
         provoked="the user doesn't poll until the session is over, then goes on",
         judged="a JoinGroup with its instance id comes, and the user has partitions again",
@@ -279,7 +282,7 @@ STREAMS = (
     Obligation(
         "CLIENT-STREAMS-ROLLED",
         Level.MUST,
-        "When such a process restarts, nothing moves.",
+        "When a process with several static members restarts, nothing moves.",
         "KIP-345, Kafka Streams Change",
         provoked="a process with three static members ends and is started again, beside another",
         judged="generations, and the partitions that users were told",

@@ -41,7 +41,8 @@ JOIN = (
     Obligation(
         "CLIENT-JOIN-CUT",
         Level.MUST,
-        "The same holds where the connection is lost while the JoinGroup is parked.",
+        "A static member whose connection is lost while its JoinGroup is parked comes back as "
+        "itself, with its instance id, and gets its partitions.",
         _JOIN_LOGIC,
         provoked="the connection is cut while a JoinGroup is parked",
         judged="the next JoinGroup has the instance id, and the user has partitions at the end",
@@ -129,7 +130,8 @@ FENCED = (
     Obligation(
         "CLIENT-FENCED-SYNC",
         Level.MUST,
-        "The same holds for the answer to a SyncGroup.",
+        "FENCED_INSTANCE_ID as the answer to a SyncGroup is fatal, and the user is told so that a "
+        "program can't miss it.",
         _JOIN_LOGIC,
         provoked="a SyncGroup is answered FENCED_INSTANCE_ID",
         judged="an error with this code that is raised, returned or handed to a callback",
@@ -138,7 +140,8 @@ FENCED = (
     Obligation(
         "CLIENT-FENCED-HEARTBEAT",
         Level.MUST,
-        "The same holds for the answer to a Heartbeat.",
+        "FENCED_INSTANCE_ID as the answer to a Heartbeat is fatal, and the user is told so that a "
+        "program can't miss it.",
         _JOIN_LOGIC,
         provoked="another process takes the instance id in a stable group",
         judged="an error with this code that is raised, returned or handed to a callback",
@@ -147,7 +150,8 @@ FENCED = (
     Obligation(
         "CLIENT-FENCED-COMMIT",
         Level.MUST,
-        "The same holds for the answer to an OffsetCommit: the commit fails with this error.",
+        "FENCED_INSTANCE_ID as the answer to an OffsetCommit is fatal, and the user is told: the "
+        "commit fails with this error.",
         _JOIN_LOGIC,
         provoked="an OffsetCommit that the user asked for is answered FENCED_INSTANCE_ID",
         judged="the commit's own error, or another that the user is told",
@@ -216,7 +220,8 @@ REMOVED = (
     Obligation(
         "CLIENT-REMOVED-EXPIRED",
         Level.MUST,
-        "So does one whose session ended.",
+        "A static member whose session ended comes back as a new one, with its instance id and an "
+        "empty member id.",
         "KIP-345, Rolling Bounce",
         provoked="the session of the member ends at the coordinator",
         judged="the next JoinGroup, and that the user has partitions again",
@@ -225,7 +230,8 @@ REMOVED = (
     Obligation(
         "CLIENT-REMOVED-NO-COMMITS",
         Level.MUST,
-        "Until it is back it commits nothing as nobody's member: that would not be fenced.",
+        "A member that was removed commits nothing as nobody's member until it is back: that would "
+        "not be fenced.",
         "KIP-345, Join Group Logic Change, on OffsetCommit",
         provoked="an administrator removes the member while it reads records",
         judged="no OffsetCommit without member id and generation is sent until it is back",
@@ -234,7 +240,8 @@ REMOVED = (
     Obligation(
         "CLIENT-REMOVED-TOLD",
         Level.SHOULD,
-        "The user is told that the partitions are lost before new ones are assigned.",
+        "The user of a member that was removed is told that the partitions are lost before new ones "
+        "are assigned.",
         "KIP-429, onPartitionsLost",
         provoked="an administrator removes the member",
         judged="a revoked or lost event lies between the two assignments",
