@@ -24,7 +24,10 @@ ROOMS = {
         "kill_matrix cover diff mutants proofs stateful checking oracle claims explorer worlds"
         " logic workers"
     ),
-    "model": "revisions machine rules revision state history coordinator messages table _door",
+    "model": (
+        "client assignors revisions machine rules revision state history coordinator messages table"
+        " _door"
+    ),
 }
 """Floors and the rooms of each, from the top down: a room may import from those behind it.
 
@@ -124,6 +127,12 @@ def faults(source: str, floor: str, package: str) -> list[str]:
 
 ON_SPARK = {f"fencepost.traces.pipeline.spark.stream{name}" for name in ("", "_source", "_watch")}
 """What only an engine that is installed calls for."""
+NEEDS = {
+    **dict.fromkeys(ON_SPARK, "pyspark"),
+    "fencepost.conformance.clients.drivers.aiokafka_driver": "aiokafka",
+    "fencepost.conformance.clients.drivers.confluent_kafka_driver": "confluent_kafka",
+}
+"""Modules, and the package that each needs; a driver runs where it has its library."""
 
 
 @pytest.mark.parametrize("path", FILES, ids=module_name)
@@ -136,8 +145,8 @@ def test_imports_point_down(path: Path) -> None:
 @pytest.mark.parametrize("path", FILES, ids=module_name)
 def test_each_module_is_installed_and_can_be_imported(path: Path) -> None:
     name = module_name(path)
-    if name in ON_SPARK:
-        pytest.importorskip("pyspark", reason="needs the extra spark")
+    if name in NEEDS:
+        pytest.importorskip(NEEDS[name], reason=f"needs {NEEDS[name]}")
     importlib.import_module(name)
 
 

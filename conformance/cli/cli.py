@@ -36,7 +36,7 @@ _SECTIONS = {
     "Judge a client": (
         Stub(
             "certify-client",
-            "certify_client:certify_client_command",
+            "clients.certify:certify_client_command",
             "Hold a client library to what it owes as a member of a group.",
         ),
     ),

@@ -36,8 +36,8 @@ that the broker saw and by what the library told its user, never by the library'
 _SCENARIOS = """\
 ## Scenarios
 
-Each is data: acts in order, and conditions that are waited for.  Those with a mark provoke what only
-a served broker does; all others also run against a real one (`--broker kafka:4.3.0`).
+Each is data: acts in order, and conditions that are waited for.  Those with a mark provoke what
+only a served broker does; all others also run against a real one (`--broker kafka:4.3.0`).
 
 | scenario | what is done | provokes |
 |---|---|---|"""

@@ -173,7 +173,9 @@ def instances(evidence: Evidence) -> Verdict:
 
 
 def _owned_before(evidence: Evidence, life: Life, at_ms: float) -> frozenset[Partition]:
-    """What a consumer had when it was last assigned something before a time, in any life."""
+    """What a consumer had before a rebalance, in any life: an eager one revokes all to join."""
+    if life.is_cooperative:
+        return evidence.owned(life, at_ms)
     lives = [one for one in evidence.lives if one.consumer == life.consumer]
     found: frozenset[Partition] = frozenset()
     for one in lives:

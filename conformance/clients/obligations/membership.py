@@ -23,8 +23,8 @@ IDENTITY = (
     Obligation(
         "CLIENT-IDENTITY-EVERY-REQUEST",
         Level.MUST,
-        "The instance id is in every SyncGroup, Heartbeat and OffsetCommit, too: else fencing can't "
-        "reach them.",
+        "The instance id is in every SyncGroup, Heartbeat and OffsetCommit, too: else they can't "
+        "be fenced.",
         _REQUESTS,
         provoked="a static member joins, heartbeats and commits",
         judged="the instance id in each request whose version has room for one",
@@ -259,8 +259,8 @@ SESSION = (
     Obligation(
         "CLIENT-SESSION-POLLS-ON",
         Level.SHOULD,
-        "When a user polls again after it worked for too long, the member is back with its instance "
-        "id.",
+        "When a user polls again after it worked for too long, the member is back, with its "
+        "instance id.",
         "KIP-62, max.poll.interval.ms",
         provoked="the user doesn't poll until the session is over, then goes on",
         judged="a JoinGroup with its instance id comes, and the user has partitions again",

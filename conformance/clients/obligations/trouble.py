@@ -240,8 +240,8 @@ REMOVED = (
     Obligation(
         "CLIENT-REMOVED-TOLD",
         Level.SHOULD,
-        "The user of a member that was removed is told that the partitions are lost before new ones "
-        "are assigned.",
+        "The user of a member that was removed is told that its partitions are lost before it gets "
+        "new ones.",
         "KIP-429, onPartitionsLost",
         provoked="an administrator removes the member",
         judged="a revoked or lost event lies between the two assignments",
