@@ -8,6 +8,7 @@ from fencepost.conformance.clients.evidence.evidence import (
     COMMIT,
     HEARTBEAT,
     JOIN,
+    MEMBER_APIS,
     SYNC,
     Call,
     Evidence,
@@ -28,6 +29,9 @@ _FENCED = Code.FENCED_INSTANCE_ID
 _POLL_ON, _PRODUCE = "poll-on", "produce"
 _GRACE_MS = 100
 """What was handed over beside the error, by another thread, may come so much later."""
+
+_QUIET_MS = 500
+"""What was under way when the answer came may come so much later."""
 
 _UNTOLD_MS = 1000
 """Where the user is never told, what comes so long after the answer is held against the client."""
@@ -52,8 +56,9 @@ def told_by(api: str) -> Callable[[Evidence], Verdict]:
             if _told_ms(evidence, life, call.at_ms) is None:
                 others = [error.code for _, error in evidence.errors_of(life, call.at_ms)]
                 other = f"; it was told {', '.join(dict.fromkeys(others))}" if others else ""
+                how = "is told of something else" if others else "is not told"
                 return violated(
-                    f"the user is not told after {api}",
+                    f"the user {how} after {api}",
                     f"{said(life)} was answered {_FENCED.name} in {api}, and its user was not told "
                     f"for {(evidence.ended_ms - since) / 1000:.1f} s{other}",
                     since,
@@ -87,9 +92,28 @@ def no_join(evidence: Evidence) -> Verdict:
     for life, call in _fenced_lives(evidence):
         shown = True
         since = answered(call)
-        again = first_after(evidence, life, since, JOIN, until=_polled_on(evidence, life, since))
-        if again is not None:
-            return _joins_again(life, again, "by itself")
+        joins = evidence.of(life, JOIN, since=since, until=_polled_on(evidence, life, since))
+        for again in joins:
+            if not again.member_id:
+                return _joins_again(life, again, "by itself")
+    return HOLDS if shown else unknown("nobody was fenced")
+
+
+def quiet(evidence: Evidence) -> Verdict:
+    """Judge CLIENT-FENCED-QUIET."""
+    shown = False
+    for life, call in _fenced_lives(evidence):
+        shown = True
+        since = answered(call) + _QUIET_MS
+        asked = [d.began_ms for d in evidence.deeds if d.life == life.id and d.began_ms >= since]
+        until = min(asked, default=evidence.ended_ms)
+        for later in evidence.of(life, *MEMBER_APIS, since=since, until=until):
+            return violated(
+                f"goes on with {later.api}",
+                f"{said(life)} was fenced, and by itself sent {later.api} with member id "
+                f"{later.member_id!r} {(later.at_ms - answered(call)) / 1000:.1f} s later",
+                later.at_ms,
+            )
     return HOLDS if shown else unknown("nobody was fenced")
 
 
@@ -127,8 +151,12 @@ def no_records(evidence: Evidence) -> Verdict:
     for life, call in _fenced_lives(evidence):
         since = _told_ms(evidence, life, call.at_ms)
         since = answered(call) + _UNTOLD_MS if since is None else since + _GRACE_MS
-        shown = shown or any(deed.began_ms >= since for deed in evidence.deeds_of(_PRODUCE))
+        until = _polled_on(evidence, life, since) or evidence.ended_ms
+        produced = evidence.deeds_of(_PRODUCE)
+        shown = shown or any(since <= deed.began_ms < until for deed in produced)
         for at_ms, records in evidence.records_of(life, since):
+            if at_ms >= until:
+                break
             topic, partition = records.partition
             return violated(
                 "records after it was fenced",
@@ -160,7 +188,10 @@ def takeovers(evidence: Evidence) -> Verdict:
     """Judge CLIENT-FENCED-TAKEOVERS."""
     holders: dict[str, list[tuple[Life, float]]] = {}
     lives = {life.id: life for life in evidence.lives}
+    until = min((d.began_ms for d in evidence.deeds_of(_POLL_ON)), default=evidence.ended_ms)
     for call in evidence.calls:
+        if call.at_ms >= until:
+            break
         answer = call.answer
         if call.api != JOIN or not isinstance(answer, JoinGroupResponse) or not call.went_well:
             continue

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from fencepost.conformance.clients.evidence.evidence import (
     COMMIT,
     FIND,
+    FIRST_WITH_INSTANCE,
     HEARTBEAT,
     JOIN,
     MEMBER_APIS,
@@ -30,10 +31,11 @@ from fencepost.model.messages.messages import JoinGroupResponse
 from fencepost.model.table.errors import MOVING
 from fencepost.model.table.errors import Error as Code
 
+_LOST = {"lose", "cut"}
 _WINDOW_MS = 1000
 _MOST = 50
-"""More requests of one kind in a second are a hot loop: the Java client's first pause is 100 ms, and
-a loop without any is several hundred."""
+"""More requests of one kind in a second are a hot loop: the Java client first waits 100 ms, and a
+loop without a pause sends hundreds."""
 
 
 def empty_first(evidence: Evidence) -> Verdict:
@@ -109,10 +111,19 @@ def _came_to_nothing(evidence: Evidence, action: str, after: str) -> Verdict:
 def unknown_member(evidence: Evidence) -> Verdict:
     """Judge CLIENT-JOIN-UNKNOWN-MEMBER."""
 
-    def begins_anew(life: Life, _: Call, join: Call) -> bool:
-        return join.member_id == "" and join.instance == life.instance
+    def is_itself(life: Life, _: Call, join: Call) -> bool:
+        return join.instance == life.instance
 
-    return _rejoined(evidence, Code.UNKNOWN_MEMBER_ID, (JOIN, SYNC, HEARTBEAT, COMMIT), begins_anew)
+    return _rejoined(evidence, Code.UNKNOWN_MEMBER_ID, MEMBER_APIS, is_itself)
+
+
+def unknown_empty(evidence: Evidence) -> Verdict:
+    """Judge CLIENT-JOIN-UNKNOWN-EMPTY."""
+
+    def begins_anew(_: Life, __: Call, join: Call) -> bool:
+        return not join.member_id
+
+    return _rejoined(evidence, Code.UNKNOWN_MEMBER_ID, MEMBER_APIS, begins_anew)
 
 
 def illegal_generation(evidence: Evidence) -> Verdict:
@@ -219,7 +230,9 @@ def _went_on(evidence: Evidence, codes: Sequence[Code], *, looks: bool) -> Verdi
                     waited=(since, evidence.ended_ms),
                 )
             shown = True
-            if call.member_id != decided.member_id or decided.instance != life.instance:
+            has_room = decided.version >= FIRST_WITH_INSTANCE[decided.api]
+            lost_id = has_room and decided.instance != life.instance
+            if call.member_id != decided.member_id or lost_id:
                 return violated(
                     f"is somebody else after {code.name}",
                     f"{said(life)} was {call.member_id!r} when it was answered {code.name}, and "
@@ -254,23 +267,28 @@ def silent(evidence: Evidence) -> Verdict:
     """Judge CLIENT-JOIN-SILENT."""
     shown = False
     for life in evidence.lives:
-        refusals = [c for c in evidence.of(life, *MEMBER_APIS) if c.error in MOVING]
-        if not refusals:
+        trouble = [c for c in evidence.of(life, *MEMBER_APIS) if _passes(c)]
+        if not trouble:
             continue
         shown = True
-        since = answered(refusals[0])
+        since, what = answered(trouble[0]), _trouble(trouble[0])
         for at_ms, error in evidence.errors_of(life, since):
             if error.fatal and not is_over(life, at_ms):
                 return violated(
-                    f"fatal after {code_name(refusals[0])}",
+                    f"fatal after {what}",
                     f"the user of {said(life)} was told {error.code} as a fatal error, in "
-                    f"{error.where}, after {code_name(refusals[0])}",
+                    f"{error.where}, after {what}",
                     at_ms,
                 )
         if (at_ended := evidence.ended(life)) is not None and not is_over(life, at_ended):
-            return violated(
-                f"ends after {code_name(refusals[0])}",
-                f"{said(life)} gave up by itself after {code_name(refusals[0])}",
-                at_ended,
-            )
+            return violated(f"ends after {what}", f"{said(life)} gave up after {what}", at_ended)
     return HOLDS if shown else unknown("no error was answered that can be tried again")
+
+
+def _passes(call: Call) -> bool:
+    """Whether a call met trouble that passes."""
+    return call.error in MOVING or (call.provoked in _LOST and call.answer is None)
+
+
+def _trouble(call: Call) -> str:
+    return f"a lost answer to {call.api}" if call.error is None else code_name(call)

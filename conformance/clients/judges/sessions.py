@@ -13,7 +13,13 @@ from fencepost.conformance.clients.judges.reading import (
     refused,
     said,
 )
-from fencepost.conformance.clients.judges.verdict import HOLDS, Verdict, unknown, violated
+from fencepost.conformance.clients.judges.verdict import (
+    HOLDS,
+    Verdict,
+    unknown,
+    unsupported,
+    violated,
+)
 from fencepost.model.messages.messages import JoinGroupRequest
 from fencepost.model.table.errors import Error as Code
 
@@ -137,6 +143,10 @@ def polls_on(evidence: Evidence) -> Verdict:
         if life.instance is None or not evidence.deeds_of(_ON, life):
             continue
         shown = True
+        session = life.settings.session_timeout_ms
+        beats = evidence.of(life, HEARTBEAT, since=ended - session, until=ended)
+        if any(call.went_well for call in beats):
+            return unsupported(f"{said(life)} never lost its place: its heartbeats went on")
         join = first_after(evidence, life, ended, JOIN)
         if join is None:
             return violated(

@@ -32,7 +32,7 @@ def own_ids(evidence: Evidence) -> Verdict:
                         life, f"member id {given!r} of {said(holders[given])}", call.at_ms
                     )
             for call in evidence.of(life, *MEMBER_APIS):
-                if call.instance != life.instance:
+                if call.instance not in {None, life.instance}:
                     return _mixed(life, f"instance id {call.instance!r}", call.at_ms)
     return HOLDS if groups else unknown("no process had several static members")
 

@@ -51,11 +51,20 @@ JOIN = (
     Obligation(
         "CLIENT-JOIN-UNKNOWN-MEMBER",
         Level.MUST,
-        "After UNKNOWN_MEMBER_ID a static member begins anew, with an empty member id and its "
-        "instance id.",
+        "After UNKNOWN_MEMBER_ID a static member joins again with its instance id, and gets its "
+        "partitions.",
         "KIP-345, Join and Leave Group Logic Change",
         provoked="a heartbeat, a SyncGroup and a JoinGroup are answered UNKNOWN_MEMBER_ID",
-        judged="member id and instance id of the next JoinGroup",
+        judged="the instance id of the next JoinGroup, and that the user has partitions at the end",
+        part="CLIENT-JOIN-UNKNOWN-MEMBER",
+    ),
+    Obligation(
+        "CLIENT-JOIN-UNKNOWN-EMPTY",
+        Level.SHOULD,
+        "After UNKNOWN_MEMBER_ID the next JoinGroup has an empty member id: the old one is gone.",
+        "KIP-345, Join and Leave Group Logic Change",
+        provoked="a heartbeat, a SyncGroup and a JoinGroup are answered UNKNOWN_MEMBER_ID",
+        judged="the member id of the next JoinGroup",
         part="CLIENT-JOIN-UNKNOWN-MEMBER",
     ),
     Obligation(
@@ -110,7 +119,7 @@ JOIN = (
         Level.SHOULD,
         "An error that the client can recover from is no fatal one for its user, and ends nothing.",
         "KIP-345, Join Group Logic Change: only a taken place is told",
-        provoked="errors that can be tried again are answered for two seconds",
+        provoked="errors that can be tried again are answered for a while, or an answer is lost",
         judged="the user is told of no fatal error, and the consumer doesn't end",
         part="CLIENT-JOIN-BACKOFF",
     ),
@@ -160,12 +169,24 @@ FENCED = (
     Obligation(
         "CLIENT-FENCED-NO-JOIN",
         Level.MUST,
-        "A member that was fenced doesn't join by itself, least of all with an empty member id: "
-        "that would fence the other.",
+        "A member that was fenced doesn't join by itself with an empty member id: that would fence "
+        "the other.",
         _JOIN_LOGIC,
         provoked="another process takes the instance id in a stable group",
-        judged="no JoinGroup of the fenced consumer follows",
+        judged="no JoinGroup of the fenced consumer with an empty member id follows, until its "
+        "user polls on",
         part="CLIENT-FENCED-NO-JOIN",
+    ),
+    Obligation(
+        "CLIENT-FENCED-QUIET",
+        Level.SHOULD,
+        "A member that was fenced sends nothing more by itself to its group, not with its old "
+        "member id either.",
+        _JOIN_LOGIC,
+        provoked="another process takes the instance id in a stable group",
+        judged="no JoinGroup, SyncGroup, Heartbeat or OffsetCommit of the fenced consumer follows, "
+        "until its user does something",
+        part="CLIENT-FENCED-NO-COMMITS",
     ),
     Obligation(
         "CLIENT-FENCED-NO-RECORDS",
@@ -179,7 +200,7 @@ FENCED = (
     Obligation(
         "CLIENT-FENCED-NO-COMMITS",
         Level.MUST,
-        "A member that was fenced commits nothing by itself, least of all as nobody's member.",
+        "A member that was fenced commits nothing that counts, least of all as nobody's member.",
         _JOIN_LOGIC,
         provoked="another process takes the instance id; then the user polls on and closes",
         judged="no OffsetCommit of the fenced consumer is accepted after it was told",

@@ -111,12 +111,17 @@ ORDINARY = (
         "A static member closes while its JoinGroup is parked.",
         ("CLIENT-CLOSE-REBALANCING",),
         (
-            Start(A, I1),
+            *begun(),
+            Provoke(
+                (
+                    Provocation("Heartbeat", Action.ERROR, A1, code="REBALANCE_IN_PROGRESS"),
+                    Provocation("JoinGroup", Action.DELAY, A1, ms=6000),
+                )
+            ),
             Await(Parked(A, "JoinGroup"), needed=True),
             Close(A, timeout_ms=3000),
             passed(500),
         ),
-        broker=Setting(delay_ms=6000),
     ),
     Scenario(
         "closes-without-broker",

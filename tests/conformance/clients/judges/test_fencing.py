@@ -41,7 +41,7 @@ BY_OBLIGATION: list[tuple[str, list[Piece], list[Piece], str]] = [
         "CLIENT-FENCED-SYNC",
         [A, sync(A, 10, error=FENCED), told(A, 20)],
         [A, sync(A, 10, error=FENCED), told(A, 20, "UNKNOWN_SERVER_ERROR")],
-        "not told after SyncGroup",
+        "something else after SyncGroup",
     ),
     ("CLIENT-FENCED-HEARTBEAT", [*OUT, told(A, 310)], OUT, "not told after Heartbeat"),
     (
@@ -51,7 +51,13 @@ BY_OBLIGATION: list[tuple[str, list[Piece], list[Piece], str]] = [
         "not told after OffsetCommit",
     ),
     ("CLIENT-FENCED-NO-JOIN", OUT, [*OUT, join(A, 400)], "empty member id by itself"),
-    ("CLIENT-FENCED-NO-JOIN", OUT, [*OUT, join(A, 400, "m1")], "with a member id by itself"),
+    (
+        "CLIENT-FENCED-QUIET",
+        [*OUT, heartbeat(A, 500), deed("close", A, 1000), commit(A, 1050)],
+        [*OUT, join(A, 900, "m1"), deed("close", A, 1000)],
+        "goes on with JoinGroup",
+    ),
+    ("CLIENT-FENCED-QUIET", OUT, [*OUT, commit(A, 900, error=FENCED)], "goes on with OffsetCommit"),
     (
         "CLIENT-FENCED-NO-RECORDS",
         [*OUT, told(A, 310), read(A, 320), PRODUCED],

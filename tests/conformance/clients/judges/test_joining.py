@@ -62,8 +62,20 @@ BY_OBLIGATION: list[tuple[str, list[Piece], list[Piece], str]] = [
     (
         "CLIENT-JOIN-UNKNOWN-MEMBER",
         [*STABLE, UNKNOWN, join(A, 200), *BACK],
+        [*STABLE, UNKNOWN, join(A, 200, instance=None), *BACK],
+        "somebody else after UNKNOWN_MEMBER_ID",
+    ),
+    (
+        "CLIENT-JOIN-UNKNOWN-EMPTY",
+        [*STABLE, UNKNOWN, join(A, 200), *BACK],
         [*STABLE, UNKNOWN, join(A, 200, "m1"), *BACK],
         "somebody else after UNKNOWN_MEMBER_ID",
+    ),
+    (
+        "CLIENT-JOIN-SILENT",
+        [A, join(A, 10, lost="lose"), *settled(A, 20, 0)],
+        [A, join(A, 10, lost="lose"), told(A, 15, "EOF")],
+        "fatal after a lost answer",
     ),
     (
         "CLIENT-JOIN-UNKNOWN-MEMBER",
