@@ -22,6 +22,7 @@ from fencepost.conformance.clients.protocol import (
     Records,
     Revoked,
 )
+from fencepost.model.assignors.subscription import decode_assignment
 from fencepost.model.messages.messages import (
     HeartbeatRequest,
     JoinGroupRequest,
@@ -30,6 +31,7 @@ from fencepost.model.messages.messages import (
     OffsetCommitRequest,
     OffsetCommitResponse,
     SyncGroupRequest,
+    SyncGroupResponse,
 )
 from fencepost.model.messages.shapes import Message
 from fencepost.model.table.errors import Error as Code
@@ -260,13 +262,20 @@ class Evidence:
         return next((one.at_ms for one in self.seen_by(life, Ended)), None)
 
     def owned(self, life: Life, at_ms: float | None = None) -> frozenset[Partition]:
-        """The partitions that a life's user has at a time, or at the end, as it was told."""
+        """The partitions that a life's user has at a time, or at the end, as it was told.
+
+        Where the library tells no user of partitions, those that it was answered in its last sync.
+        """
+        if not any(isinstance(one.event, Assigned) for one in self.seen):
+            return self._answered_partitions(life, at_ms)
         owned: frozenset[Partition] = frozenset()
         for one in self.seen_by(life):
             if at_ms is not None and one.at_ms > at_ms:
                 break
             match one.event:
-                case Assigned(partitions=partitions) if life.is_cooperative:
+                case Assigned(partitions=partitions) if (
+                    life.is_cooperative and not owned & frozenset(partitions)
+                ):
                     owned |= frozenset(partitions)
                 case Assigned(partitions=partitions):
                     owned = frozenset(partitions)
@@ -275,6 +284,13 @@ class Evidence:
                 case Ended():
                     owned = frozenset()
         return owned
+
+    def _answered_partitions(self, life: Life, at_ms: float | None) -> frozenset[Partition]:
+        until = self.ended_ms if at_ms is None else at_ms
+        calls = [c for c in self.of(life, SYNC, until=until) if c.went_well]
+        if not calls or not isinstance(calls[-1].answer, SyncGroupResponse):
+            return frozenset()
+        return frozenset((t, n) for t, n in decode_assignment(calls[-1].answer.assignment))
 
     def records_of(self, life: Life, since: float = 0.0) -> Iterator[tuple[float, Records]]:
         """The records that a life's user was given, with their times."""

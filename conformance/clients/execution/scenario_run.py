@@ -56,6 +56,7 @@ SESSION_MS, HEARTBEAT_MS, POLL_INTERVAL_MS = 8000, 400, 30_000
 """What consumers are set where a scenario doesn't say otherwise; a virtual machine restarts in less
 than a session."""
 
+_USUAL = "range"
 _POLL_S = 0.05
 _LEADER_MS = 5000
 _AFTER_MS = 300
@@ -70,7 +71,7 @@ def settings_for(
     wanted: Settings, scenario: Scenario, introduction: Introduction, place: Place, life: str
 ) -> ConsumerSettings:
     """The settings of a consumer, without its instance id."""
-    name = wanted.assignor or scenario.assignor or "range"
+    name = wanted.assignor or scenario.assignor
     return ConsumerSettings(
         bootstrap=place.broker.bootstrap,
         group=place.group,
@@ -78,10 +79,22 @@ def settings_for(
         session_timeout_ms=wanted.session_timeout_ms or SESSION_MS,
         heartbeat_interval_ms=HEARTBEAT_MS,
         max_poll_interval_ms=wanted.max_poll_interval_ms or POLL_INTERVAL_MS,
-        assignor=assignor_in(introduction, name) or name,
+        assignor=usual_assignor(introduction) if name is None else _named(introduction, name),
         client_id=life,
         auto_commit_ms=wanted.auto_commit_ms,
     )
+
+
+def usual_assignor(introduction: Introduction) -> str:
+    """What consumers use where a scenario names none: range, or the library's first eager one."""
+    if _USUAL in introduction.assignors:
+        return _USUAL
+    eager = (one for one in introduction.assignors if not one.startswith(COOPERATIVE))
+    return next(eager, next(iter(introduction.assignors), _USUAL))
+
+
+def _named(introduction: Introduction, name: str) -> str:
+    return assignor_in(introduction, name) or name
 
 
 def assignor_in(introduction: Introduction, name: str) -> str | None:

@@ -24,7 +24,7 @@ class Act(msgspec.Struct, frozen=True, tag=_dashed, tag_field="act", omit_defaul
 class Settings(msgspec.Struct, frozen=True, omit_defaults=True):
     """What a consumer is set, where that is not the same in all scenarios; None: as in all.
 
-    `assignor` None: the one that the scenario names, or `range`.
+    `assignor` None: the one that the scenario names, or the library's usual one.
     """
 
     session_timeout_ms: int | None = None
