@@ -219,6 +219,17 @@ async def test_other_apis_are_refused_in_their_shape(
         assert f'"errorCode": {MOVED}' in str(await one.ask(api, version, body)).replace("'", '"')
 
 
+async def test_nobody_provokes_the_control(broker: ApplicationBroker) -> None:
+    broker.provoke(provoked("ApiVersions", Action.LOSE, last=None))
+    async with client(broker) as one:
+        await one.send("ApiVersions", 0, {})
+        assert await one.is_closed()
+    (meter,) = broker.history.meters.values()
+    seen = len(meter.answered)
+    await until(lambda: len(meter.answered) > seen + 1)
+    assert meter.lost == []
+
+
 async def test_what_is_late_holds_back_its_connection_only(broker: ApplicationBroker) -> None:
     broker.provoke(provoked("Heartbeat", Action.DELAY, ms=50))
     async with client(broker) as one, client(broker) as two:
