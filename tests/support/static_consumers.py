@@ -1,8 +1,7 @@
 """Static consumers of librdkafka under traffic: `python -m support.static_consumers ADDRESS …`.
 
-Each is closed and made again every so often.  What was read is counted, by record, so that who
-starts it knows of duplicates and losses.  At the end a line of JSON: how many times each record was
-read, `topic/partition/offset` to number, where that isn't once; and how many were read.
+Each is closed and made again every so often, until the input ends.  Then a line of JSON: how many
+records were `read`, and which of them more than once, `twice`, as `PARTITION/OFFSET`.
 """
 
 from __future__ import annotations
@@ -20,8 +19,10 @@ GROUP = "g"
 POLL_S = 0.2
 
 
-def consume(address: str, name: str, end: float, restart_s: float, seen: Counter[str]) -> None:
-    """One consumer, restarted, until a time; then closed."""
+def consume(
+    address: str, name: str, restart_s: float, over: threading.Event, seen: Counter[str]
+) -> None:
+    """One consumer, restarted, until it is over; then closed."""
 
     def start() -> confluent_kafka.Consumer:
         given = {
@@ -39,7 +40,7 @@ def consume(address: str, name: str, end: float, restart_s: float, seen: Counter
         return consumer
 
     consumer, restart = start(), time.monotonic() + restart_s
-    while time.monotonic() < end:
+    while not over.is_set():
         for message in consumer.consume(100, POLL_S):
             if message.error() is None:
                 seen[f"{message.partition()}/{message.offset()}"] += 1
@@ -49,25 +50,27 @@ def consume(address: str, name: str, end: float, restart_s: float, seen: Counter
     consumer.close()
 
 
-def main(address: str, first: int, count: int, seconds: float, restart_s: float) -> None:
-    """So many consumers, the instances `i{first}` and so on, for so long."""
-    end = time.monotonic() + seconds
+def main(address: str, first: int, count: int, restart_s: float) -> None:
+    """So many consumers, the instances `i{first}` and so on."""
+    over = threading.Event()
     seen: list[Counter[str]] = [Counter() for _ in range(count)]
     threads = [
         threading.Thread(
             target=consume,
-            args=(address, f"i{first + n}", end, restart_s * (1 + n / count), seen[n]),
+            args=(address, f"i{first + n}", restart_s * (1 + n / count), over, seen[n]),
         )
         for n in range(count)
     ]
     for thread in threads:
         thread.start()
+    sys.stdin.read()
+    over.set()
     for thread in threads:
         thread.join()
     total = sum(seen, Counter())
-    twice = {record: times for record, times in total.items() if times > 1}
+    twice = [record for record, times in total.items() if times > 1]
     sys.stdout.write(json.dumps({"read": len(total), "twice": twice}) + "\n")
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), float(sys.argv[4]), float(sys.argv[5]))
+    main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), float(sys.argv[4]))
