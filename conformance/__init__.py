@@ -9,8 +9,12 @@ The rooms, from the top down; a room imports from those below it only:
 - `nightly`: all searches in one run, with one report
 - `compare`: two targets, and the shortest plan on which they differ
 - `kill_matrix`: which engine finds which mutant
+<<<<<<< HEAD
 - `clients`: client libraries under test: drivers, obligations, scenarios, judges, certificates
 - `serve`: the model as a broker, or as a program on stdio
+=======
+- `serve`: the model as a broker, for a judge or for applications, or as a program on stdio
+>>>>>>> client-broker
 - `fuzz`: generated plans, with the model in the loop
 - `log_audit`: reports of audited request logs
 - `findings`: a violation that was found: confirmed, shrunk, added to the corpus
@@ -47,6 +51,9 @@ if TYPE_CHECKING:
     from fencepost.conformance.certify.run import NoCaseError, run_certificate
     from fencepost.conformance.execution.outcome import CaseResult, Certificate, Outcome, Overall
     from fencepost.conformance.runtime.errors import TargetUnavailableError
+    from fencepost.conformance.serve.application_broker import ApplicationBroker
+    from fencepost.conformance.serve.provocation import Action, Provocation
+    from fencepost.conformance.serve.recording_proxy import RecordedKafka
     from fencepost.conformance.targets.in_process import InProcessTarget, ModelCoordinator
     from fencepost.conformance.targets.own_revision import OwnRevisionError, load_revision
     from fencepost.conformance.targets.registry import (
@@ -62,6 +69,8 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
+    "Action",
+    "ApplicationBroker",
     "CaseResult",
     "Certificate",
     "Hints",
@@ -74,6 +83,8 @@ __all__ = [
     "Overall",
     "OwnRevisionError",
     "Provenance",
+    "Provocation",
+    "RecordedKafka",
     "Replayed",
     "ReportError",
     "Target",

@@ -82,13 +82,14 @@ class BrokerApis:
         self._settings = settings
         self._groups = groups
         self._data = DataApis(topics, self.leads)
-        self.fetches = {n: Fetches(topics, partial(self.leads, node=n)) for n in nodes}
-        self.pass_for(release)
+        self.fetches: Mapping[int, Fetches] = {}
+        self.restart(release)
 
-    def pass_for(self, release: tuple[int, int] | None) -> None:
-        """Speak what this release of Kafka speaks, from now on; None: all there is."""
+    def restart(self, release: tuple[int, int] | None) -> None:
+        """Forget all fetch sessions; speak what this release of Kafka does, None: all there is."""
         self._release = release
         self.versions = self._spoken if release is None else as_of(release, self._spoken)
+        self.fetches = {n: Fetches(self.topics, partial(self.leads, node=n)) for n in self._nodes}
 
     def speaks(self, api: str, version: int) -> bool:
         """Whether the broker has this version of an API."""

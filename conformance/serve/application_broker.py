@@ -213,15 +213,15 @@ class ApplicationBroker(ModelBroker):
         `as_of`: the release that it is of from then on, such as 2.2 (a downgrade).  Raises
         ReleaseError for one that isn't known.
         """
-        release = None if as_of is None else parse_release(as_of)
+        if as_of is not None:
+            self._release = parse_release(as_of)
         self.history.act("restart", as_of=as_of, down_ms=down_ms)
         began = time.monotonic()
         with self.down():
             self.groups.fail_over()
             await asyncio.sleep(down_ms / 1000)
             self.groups.fail_over()
-            if release is not None:
-                self.cluster.pass_for(release)
+            self.cluster.restart(self._release)
         self._outages.append((began, time.monotonic()))
 
     async def _fail_over(self, group: str, ms: int) -> None:

@@ -287,11 +287,7 @@ class ModelBroker:
             if parked is not None:
                 client.park(parked.drop)
         else:
-            body = cluster.answer(request, client.node)
-            if request.api == "Produce" and not request.body["acks"]:
-                client.answer(b"")
-            else:
-                self._answer(asked, request.version, body)
+            self._answer(asked, request.version, cluster.answer(request, client.node))
         if met is not None and met.action is Action.CUT:
             client.cut_after(met.ms)
 
@@ -333,6 +329,9 @@ class ModelBroker:
         self, asked: Asked, version: int, body: Mapping[str, Any], *, pause_ms: int = 0
     ) -> None:
         request, client = asked.request, asked.client
+        if request.api == "Produce" and not request.body["acks"]:
+            client.answer(b"")
+            return
         try:
             frame = encode_message(request.api, "Response", version, request.correlation_id, body)
         except ShapeError:  # an id that is too long for the wire with what was put before or after

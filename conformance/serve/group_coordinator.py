@@ -18,14 +18,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 
 from fencepost.conformance.serve.codes import Code
-from fencepost.conformance.serve.refusal import recoded
+from fencepost.conformance.serve.refusal import refused_message
 from fencepost.conformance.targets.model_coordinator import RunningModel
 from fencepost.model.coordinator import Answer, Config, Send
 from fencepost.model.machine.machine import Machine
 from fencepost.model.messages.messages import groups_of
 from fencepost.model.messages.shapes import Message
 from fencepost.model.revision import Revision
-from fencepost.model.state.work import Incoming, Span
 from fencepost.model.table.vocabulary import Availability
 
 _T = TypeVar("_T")
@@ -77,10 +76,9 @@ class GroupCoordinator:
             deliver(*self.refusal(send, message, Code.COORDINATOR_NOT_AVAILABLE))
             return
         self._asked[send.id] = send, deliver
-        now = self._now_ms()
-        self._deliver(self.running.advance_to(math.floor(now)))
+        self._advance()
         answers = self.running.handle(
-            send, message, math.ceil(now), lambda group: self.availability(group, node)
+            send, message, where=lambda group: self.availability(group, node)
         )
         self._deliver(answers)
         self._set_timer()
@@ -92,12 +90,8 @@ class GroupCoordinator:
 
     def refusal(self, send: Send, message: Message, code: int) -> tuple[int, dict[str, Any]]:
         """The answer with this error, and its version; nothing is asked, and nothing changes."""
-        incoming = Incoming(send.id, send.client_id, send.api, send.version, message, "")
-        here, span = Availability.ELSEWHERE, Span(0, 0)
-        outcome, *_ = self.running.machine.handle(None, incoming, span, here)
-        answer = next(e.message for e in outcome.emissions if e.message is not None)
         version = self.running.answer_version(send)
-        return version, recoded(answer.to_body(version), code, instead_of=Code.NOT_COORDINATOR)
+        return version, refused_message(message, send.version, code).to_body(version)
 
     # Who coordinates what.
 
@@ -144,13 +138,13 @@ class GroupCoordinator:
 
     def fail_over(self, groups: Sequence[str] | None = None) -> None:
         """What is parked is told NOT_COORDINATOR, and groups are as stored; all, or some."""
-        self._deliver(self.running.advance_to(math.ceil(self._now_ms())))
+        self._advance()
         self._deliver(self.running.fail_over(groups))
         self._set_timer()
 
     def expire(self, group: str, name: str) -> bool:
         """End the session of a member (by its id or its instance's) now; False: it has none."""
-        self._deliver(self.running.advance_to(math.ceil(self._now_ms())))
+        self._advance()
         held = self.running.groups.get(group)
         member_id = name if held is None else held.holder(name) or name
         answers = self.running.expire(group, member_id)
@@ -159,6 +153,12 @@ class GroupCoordinator:
         return answers is not None
 
     # The clock.
+
+    def _advance(self) -> None:
+        """Fire what was due, no timer early; what happens now happens no earlier than it does."""
+        now_ms = self._now_ms()
+        self._deliver(self.running.advance_to(math.floor(now_ms)))
+        self.running.now_ms = max(self.running.now_ms, math.ceil(now_ms))
 
     def _now_ms(self) -> float:
         return (asyncio.get_running_loop().time() - self._began_s) * 1000

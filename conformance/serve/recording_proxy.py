@@ -255,7 +255,7 @@ class RecordedKafka:
 
     async def _here(self, row: Json) -> Json:
         """A broker's row, with the proxy's address; a broker that is new gets a port."""
-        node = int(row.get("nodeId", row.get("brokerId", -1)))
+        node: int = row["nodeId"] if "nodeId" in row else row["brokerId"]
         if node < 0:
             return row
         await self._listen(node, Address(row["host"], row["port"]))

@@ -9,6 +9,33 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from fencepost.conformance.targets.tcp.wire import RequestFrame
+from fencepost.model.messages.messages import (
+    CommittedPartition,
+    CommittedTopic,
+    CommitTopic,
+    DescribedGroup,
+    DescribeGroupsRequest,
+    DescribeGroupsResponse,
+    FetchedGroup,
+    FetchedPartition,
+    FetchedTopic,
+    FetchTopic,
+    HeartbeatRequest,
+    HeartbeatResponse,
+    JoinGroupRequest,
+    JoinGroupResponse,
+    LeaveGroupRequest,
+    LeaveGroupResponse,
+    ListGroupsRequest,
+    ListGroupsResponse,
+    OffsetCommitRequest,
+    OffsetCommitResponse,
+    OffsetFetchRequest,
+    OffsetFetchResponse,
+    SyncGroupRequest,
+    SyncGroupResponse,
+)
+from fencepost.model.messages.shapes import Message
 
 Json = dict[str, Any]
 
@@ -37,6 +64,8 @@ _ROWS = {
     ),
 }
 _FETCH_WHOLE_SINCE = 7
+_FETCH_CODE_SINCE, _SEVERAL_SINCE = 2, 8
+"""OffsetFetch has a code of its own, and may name several groups."""
 _NAMES = ("name", "topic", "topicId")
 _DEFAULTS: Mapping[str, Json] = {
     "Produce": {"baseOffset": -1},
@@ -67,13 +96,61 @@ def refused_rows(request: RequestFrame, code: int) -> Json | None:
     return {rows.answered_topics: [topic(row) for row in request.body[rows.topics]]}
 
 
-def recoded(body: Any, code: int, instead_of: int | None = None) -> Any:
-    """The body with this code wherever there is one, or wherever there was that one."""
+def recoded(body: Any, code: int) -> Any:
+    """The body with this code wherever there is one."""
     if isinstance(body, list):
-        return [recoded(row, code, instead_of) for row in body]
+        return [recoded(row, code) for row in body]
     if not isinstance(body, dict):
         return body
-    inner = {key: recoded(value, code, instead_of) for key, value in body.items()}
-    if "errorCode" in inner and instead_of in {None, inner["errorCode"]}:
-        inner["errorCode"] = code
-    return inner
+    inner = {key: recoded(value, code) for key, value in body.items()}
+    return {**inner, "errorCode": code} if "errorCode" in inner else inner
+
+
+def refused_message(message: Message, version: int, code: int) -> Message:
+    """The answer to a request about groups.  Raises TypeError for one of another API."""
+    match message:
+        case JoinGroupRequest():
+            return JoinGroupResponse(error_code=code, member_id=message.member_id)
+        case SyncGroupRequest():
+            return SyncGroupResponse(error_code=code)
+        case HeartbeatRequest():
+            return HeartbeatResponse(error_code=code)
+        case LeaveGroupRequest():
+            return LeaveGroupResponse(error_code=code)
+        case OffsetCommitRequest():
+            return OffsetCommitResponse(topics=tuple(_committed(t, code) for t in message.topics))
+        case OffsetFetchRequest() if version >= _SEVERAL_SINCE:
+            groups = (
+                FetchedGroup(group_id=g.group_id, topics=(), error_code=code)
+                for g in message.groups
+            )
+            return OffsetFetchResponse(groups=tuple(groups))
+        case OffsetFetchRequest() if version >= _FETCH_CODE_SINCE:
+            return OffsetFetchResponse(error_code=code)
+        case OffsetFetchRequest():
+            return OffsetFetchResponse(
+                topics=tuple(_fetched(t, code) for t in message.topics or ())
+            )
+        case DescribeGroupsRequest():
+            described = (DescribedGroup(group_id=g, error_code=code) for g in message.groups)
+            return DescribeGroupsResponse(groups=tuple(described))
+        case ListGroupsRequest():
+            return ListGroupsResponse(error_code=code)
+        case _:
+            raise TypeError(f"{message.API} is no API of groups")
+
+
+def _committed(topic: CommitTopic, code: int) -> CommittedTopic:
+    rows = (
+        CommittedPartition(partition_index=p.partition_index, error_code=code)
+        for p in topic.partitions
+    )
+    return CommittedTopic(name=topic.name, partitions=tuple(rows))
+
+
+def _fetched(topic: FetchTopic, code: int) -> FetchedTopic:
+    rows = (
+        FetchedPartition(partition_index=number, committed_offset=-1, error_code=code)
+        for number in topic.partition_indexes
+    )
+    return FetchedTopic(name=topic.name, partitions=tuple(rows))

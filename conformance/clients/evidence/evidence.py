@@ -159,7 +159,7 @@ class Call:
 
     def is_answered(self, code: Code) -> bool:
         """Whether it was answered with this error."""
-        return code.value == self.error
+        return bool(code.value == self.error)
 
     @property
     def went_well(self) -> bool:

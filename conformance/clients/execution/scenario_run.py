@@ -217,7 +217,7 @@ class ScenarioRun:
                 asked, reply = "commit", await driver.commit(name)
             case Unsubscribe():
                 asked, reply = "unsubscribe", await driver.unsubscribe(name)
-            case Subscribe():
+            case _:
                 asked, reply = "subscribe", await driver.subscribe(name, (self._place.topic,))
         self._note_reply(asked, life, reply, limit_ms)
 

@@ -43,7 +43,7 @@ def _named(base: str, assignor: str) -> str:
 
 
 def _follower(assignor: str) -> Scenario:
-    judged = ("CLIENT-RESTART-FOLLOWER",)
+    judged: tuple[str, ...] = ("CLIENT-RESTART-FOLLOWER",)
     if assignor == "cooperative":
         judged += ("CLIENT-RESTART-COOPERATIVE",)
     return Scenario(
@@ -56,7 +56,7 @@ def _follower(assignor: str) -> Scenario:
 
 
 def _rolled(assignor: str) -> Scenario:
-    judged = ("CLIENT-RESTART-ALL", *_LEADER)
+    judged: tuple[str, ...] = ("CLIENT-RESTART-ALL", *_LEADER)
     if assignor == "cooperative":
         judged += ("CLIENT-LEADER-COOPERATIVE",)
     acts = [act for member in (_B, _A, _C) for act in _restarted(*member, _A, _B, _C)]

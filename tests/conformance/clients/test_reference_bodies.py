@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import base64
+from typing import Any, cast
 
 import pytest
 from kafka.record.memory_records import MemoryRecordsBuilder
@@ -109,7 +110,7 @@ SAID = {
 
 @pytest.mark.parametrize(("api", "version"), [v for v in VERSIONS if v[0] in BODIES])
 def test_each_answer_is_read_in_each_version(api: str, version: int) -> None:
-    frame = encode_message(api, "Response", version, 1, BODIES[api])[4:]
+    frame = encode_message(api, "Response", version, 1, cast("Any", BODIES[api]))[4:]
     decoded = decode_message(api, version, frame)
     assert decoded.body is not None, decoded.findings
     assert response(api, decoded.body) == SAID[api]

@@ -11,6 +11,7 @@ import pytest
 from support.served import QUICK, Client, client, until
 
 from fencepost.conformance.serve.application_broker import ApplicationBroker
+from fencepost.conformance.serve.codes import Code
 from fencepost.conformance.serve.history import Exchange
 from fencepost.conformance.serve.provocation import Action, Provocation
 from fencepost.conformance.serve.records import batch_of, summary
@@ -87,8 +88,10 @@ async def test_a_request_that_wants_no_answer_gets_none(broker: ApplicationBroke
     records = base64.b64encode(batch_of([b"a"])).decode()
     data = [{"name": "t", "partitionData": [{"index": 0, "records": records}]}]
     body = {"transactionalId": None, "acks": 0, "timeoutMs": 1, "topicData": data}
+    broker.provoke(provoked("Produce", Action.ERROR, first=2, last=2, code="CORRUPT_MESSAGE"))
     async with client(broker) as one:
         await one.send("Produce", 7, body)
+        await one.send("Produce", 7, body)  # refused, which nobody is told
         assert (await fetch(one))["responses"][0]["partitions"][0]["highWatermark"] == 1
 
 
@@ -129,7 +132,7 @@ async def test_of_several_nodes_each_has_its_partitions_and_groups() -> None:
         assert refused == (0 if found["nodeId"] == 1 else MOVED)
         async with client(broker, 2) as two:
             got = (await fetch(two))["responses"][0]["partitions"][0]["errorCode"]
-            assert got == Error.UNKNOWN_TOPIC_OR_PARTITION.value + 3  # NOT_LEADER_OR_FOLLOWER
+            assert got == Code.NOT_LEADER_OR_FOLLOWER
         async with client(broker, found["nodeId"]) as right:
             assert (await join(right))["errorCode"] == 0
 
@@ -217,6 +220,17 @@ async def test_other_apis_are_refused_in_their_shape(
         body = {"topics": [named], **body}
     async with client(broker) as one:
         assert f'"errorCode": {MOVED}' in str(await one.ask(api, version, body)).replace("'", '"')
+
+
+async def test_nobody_provokes_the_control(broker: ApplicationBroker) -> None:
+    broker.provoke(provoked("ApiVersions", Action.LOSE, last=None))
+    async with client(broker) as one:
+        await one.send("ApiVersions", 0, {})
+        assert await one.is_closed()
+    (meter,) = broker.history.meters.values()
+    seen = len(meter.answered)
+    await until(lambda: len(meter.answered) > seen + 1)
+    assert meter.lost == []
 
 
 async def test_what_is_late_holds_back_its_connection_only(broker: ApplicationBroker) -> None:
@@ -364,11 +378,23 @@ async def test_a_downgrade_is_a_restart_with_old_versions(broker: ApplicationBro
         await one.ask("ApiVersions", 4, {"clientSoftwareName": "c", "clientSoftwareVersion": "1"})
         await broker.restart(as_of="2.2")
         assert await one.is_closed()
+    await broker.restart()  # as it is
     async with client(broker) as one:
         rows = {r["apiKey"]: r for r in (await one.ask("ApiVersions", 0, {}))["apiKeys"]}
         assert rows[11]["maxVersion"] == 4
     with pytest.raises(ReleaseError):
         await broker.restart(as_of="9.9")
+
+
+async def test_a_restart_forgets_fetch_sessions(broker: ApplicationBroker) -> None:
+    async with client(broker) as one:
+        first = await fetch(one, version=7, sessionId=0, sessionEpoch=0)
+        known = first["sessionId"]
+        assert (await fetch(one, version=7, sessionId=known, sessionEpoch=1))["errorCode"] == 0
+    await broker.restart()
+    async with client(broker) as one:
+        gone = await fetch(one, version=7, sessionId=known, sessionEpoch=2)
+        assert gone["errorCode"] == Code.FETCH_SESSION_ID_NOT_FOUND
 
 
 async def test_a_broker_that_is_down_refuses_connections(broker: ApplicationBroker) -> None:

@@ -351,7 +351,7 @@ async def test_an_id_too_long_for_its_answer_ends_the_connection(broker: ModelBr
 async def test_a_fault_of_ours_is_told_to_who_serves(
     broker: ModelBroker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fall_over(*_: object) -> None:
+    def fall_over(*_: object, **__: object) -> None:
         raise ZeroDivisionError
 
     monkeypatch.setattr(broker.groups.running, "handle", fall_over)

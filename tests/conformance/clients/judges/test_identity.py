@@ -52,7 +52,7 @@ def test_nothing_is_said_where_nothing_was_sent(name: str) -> None:
 
 
 def test_a_broker_that_knows_no_instance_ids_is_no_fault_of_the_client() -> None:
-    calls = [A, join(A, 10, version=4, instance=None)]
+    calls: list[Piece] = [A, join(A, 10, version=4, instance=None)]
     found = evidence(calls, versions=((0.0, OLD),))
     assert judge("CLIENT-IDENTITY-AS-SET", found).finding is Finding.UNKNOWN
     assert judge("CLIENT-IDENTITY-VERSIONS", found).finding is Finding.UNKNOWN

@@ -22,14 +22,14 @@ from fencepost.model.table.errors import Error as Code
 A = life()
 D = life(instance=None)
 REQUIRED = join(D, 10, error=Code.MEMBER_ID_REQUIRED, gives="d1")
-STABLE = [A, *settled(A, 10, 0, 1)]
+STABLE: list[Piece] = [A, *settled(A, 10, 0, 1)]
 UNKNOWN, GENERATION, REBALANCE = (
     heartbeat(A, 100, error=code)
     for code in (Code.UNKNOWN_MEMBER_ID, Code.ILLEGAL_GENERATION, Code.REBALANCE_IN_PROGRESS)
 )
 MOVED = heartbeat(A, 100, error=Code.NOT_COORDINATOR)
 LOADING = heartbeat(A, 100, error=Code.COORDINATOR_LOAD_IN_PROGRESS)
-BACK = [sync(A, 210), assigned(A, 220, 0, 1), heartbeat(A, 300)]
+BACK: list[Piece] = [sync(A, 210), assigned(A, 220, 0, 1), heartbeat(A, 300)]
 HOT = [heartbeat(A, 100 + n * 5, error=Code.COORDINATOR_NOT_AVAILABLE) for n in range(60)]
 
 BY_OBLIGATION: list[tuple[str, list[Piece], list[Piece], str]] = [

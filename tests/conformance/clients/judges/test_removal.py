@@ -20,16 +20,16 @@ from fencepost.conformance.clients.judges.verdict import Finding
 from fencepost.model.table.errors import Error as Code
 
 A = life()
-STABLE = [A, *settled(A, 10, 0, 1)]
-BACK = [
+STABLE: list[Piece] = [A, *settled(A, 10, 0, 1)]
+BACK: list[Piece] = [
     heartbeat(A, 300, error=Code.UNKNOWN_MEMBER_ID),
     lost(A, 310, 0, 1),
     join(A, 320, gives="m2"),
     sync(A, 330, "m2"),
     assigned(A, 340, 0, 1),
 ]
-AS_ANOTHER = [lost(A, 310, 0, 1), join(A, 320, instance=None), assigned(A, 340, 0, 1)]
-UNTOLD = [join(A, 320, gives="m2"), assigned(A, 340, 0, 1)]
+AS_ANOTHER: list[Piece] = [lost(A, 310, 0, 1), join(A, 320, instance=None), assigned(A, 340, 0, 1)]
+UNTOLD: list[Piece] = [join(A, 320, gives="m2"), assigned(A, 340, 0, 1)]
 
 
 def removed(name: str = "remove", outcome: str = "ok") -> Piece:

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from support.client_story import (
     Piece,
@@ -20,7 +22,7 @@ from fencepost.conformance.clients.judges.verdict import Finding
 LEADER = [leader := life("l", instance="i-0"), *settled(leader, 1, 0, member="l1", leader="l1")]
 
 
-def pair(consumer: str, instance: str, **fields: object) -> tuple[Life, Life]:
+def pair(consumer: str, instance: str, **fields: Any) -> tuple[Life, Life]:
     old = life(consumer, instance=instance, ended=1000, how="closed", **fields)
     return old, life(consumer, 2, instance=instance, began=1200, **fields)
 

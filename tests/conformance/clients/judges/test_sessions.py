@@ -20,15 +20,20 @@ from fencepost.conformance.clients.judges.verdict import Finding
 
 LONG = life(session_timeout_ms=3000, max_poll_interval_ms=20_000)
 SHORT = life(session_timeout_ms=3000, max_poll_interval_ms=4000)
-WORKS = [LONG, *settled(LONG, 10, 0), deed("stop-polling", LONG, 1000), deed("poll-on", LONG, 6000)]
-TOO_LONG = [
+WORKS: list[Piece] = [
+    LONG,
+    *settled(LONG, 10, 0),
+    deed("stop-polling", LONG, 1000),
+    deed("poll-on", LONG, 6000),
+]
+TOO_LONG: list[Piece] = [
     SHORT,
     *settled(SHORT, 10, 0),
     deed("stop-polling", SHORT, 1000),
     *beats(SHORT, 1000, 5200),
     deed("poll-on", SHORT, 9500),
 ]
-BACK = [lost(SHORT, 9510, 0), join(SHORT, 9520, gives="m2"), sync(SHORT, 9530, "m2")]
+BACK: list[Piece] = [lost(SHORT, 9510, 0), join(SHORT, 9520, gives="m2"), sync(SHORT, 9530, "m2")]
 
 BY_OBLIGATION: list[tuple[str, list[Piece], list[Piece], str]] = [
     (
