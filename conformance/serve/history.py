@@ -21,7 +21,7 @@ from fencepost.conformance.serve.control import CONTROL
 from fencepost.conformance.serve.provocation import Provocation
 from fencepost.conformance.serve.records import summary
 from fencepost.conformance.targets.tcp.wire import RequestHeader
-from fencepost.model.messages.messages import APIS
+from fencepost.model.messages.messages import APIS, Api
 from fencepost.model.messages.shapes import Message
 from fencepost.traces.files.bad_input import BadInputError
 
@@ -89,18 +89,30 @@ class Exchange:
 
     @property
     def message(self) -> Message | None:
-        """The request as the model reads it; None for an API that the model doesn't have."""
-        if self.api not in APIS or self.request_json is None:
-            return None
-        return APIS[self.api].request.from_body(self.request, self.version)
+        """The request as the model reads it; None for an API or version that it doesn't have.
+
+        Raises ShapeError for what no client may send.
+        """
+        api = self._model_api
+        return None if api is None else api.request.from_body(self.request, self.version)
 
     @property
     def reply(self) -> Message | None:
-        """The answer as the model reads it; None where there is none."""
-        answer = self.answer
-        if self.api not in APIS or answer is None:
+        """The answer as the model reads it; None where there is none, or the model lacks it.
+
+        Raises ShapeError for what no broker may answer.
+        """
+        api, answer = self._model_api, self.answer
+        return (
+            None if api is None or answer is None else api.response.from_body(answer, self.version)
+        )
+
+    @property
+    def _model_api(self) -> Api | None:
+        api = APIS.get(self.api)
+        if api is None or self.request_json is None:
             return None
-        return APIS[self.api].response.from_body(answer, self.version)
+        return api if api.lowest <= self.version <= api.highest else None
 
 
 _PLAIN = tuple(f.name for f in fields(Exchange) if not f.name.endswith("_json"))
