@@ -5,6 +5,9 @@ are steps from a closed list.  A revision is a set of tables; the machine carrie
 
 The rooms, from the top down; each may use those behind it:
 
+- `client`: one pure client, the other half of the protocol: what a consumer owes, as a state
+  machine, with its duties and how errors are reacted to as data.
+- `assignors`: who in a group reads which partition, and how members tell each other.
 - `revisions`: every revision of the protocol by name, from KIP-345's drafts to Kafka 4.
 - `machine`: the step function, from a group and a request to every allowed outcome; what a guard
   sees of them (is the group full for this member?) is in `machine/features.py`.

@@ -126,7 +126,7 @@ def _take(work: ClientWork, given: Input) -> None:
         case Close():
             closing.begin(work, given.timeout_ms)
         case AnswerRead():
-            if flight := links.answered(work, given.correlation_id):
+            if flight := links.answered(work, given.correlation_id, given.message):
                 _answer_read(work, flight, given)
         case ConnectionLost():
             _connection_lost(work, given.endpoint, links.lost(work, given.endpoint))
@@ -223,5 +223,6 @@ def _wake_at_ms(work: ClientWork) -> int | None:
     if state.committing is not None:
         times += [state.committing.deadline_ms, state.committing.backoff.not_before_ms]
     for link in state.links:
-        times.append(link.flight.deadline_ms if link.flight else link.backoff.not_before_ms)
+        own = (link.backoff.not_before_ms, link.quiet_until_ms)
+        times += [link.flight.deadline_ms] if link.flight else own
     return min((t for t in times if t is not None and t > work.now_ms), default=None)

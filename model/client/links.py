@@ -4,7 +4,8 @@ A connection is made when somebody wants to ask on it.  ApiVersions comes first 
 broker may be another one after a restart.  A request whose answer doesn't come in time ends its
 connection: what would be answered late must not be taken for something else.
 
-Source: Kafka's protocol guide, "Network"; KIP-35 and KIP-511 (ApiVersions, and its refusal).
+Source: Kafka's protocol guide, "Network"; KIP-35 and KIP-511 (ApiVersions, and its refusal);
+KIP-219 (a throttled client pauses by itself).
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from fencepost.model.client.cluster_messages import (
     ApiVersionsRequest,
     ApiVersionsResponse,
     ClusterRequest,
+    ClusterResponse,
 )
 from fencepost.model.client.interface import Asked, Endpoint, HangUp, Role
 from fencepost.model.client.state import Backoff, ClientState, Flight, Link
@@ -45,7 +47,7 @@ def idle(work: ClientWork, endpoint: Endpoint) -> Link | None:
         if work.now_ms < link.backoff.not_before_ms:
             return None
         link = Link(endpoint, backoff=link.backoff)
-    elif link.flight is not None:
+    elif link.flight is not None or work.now_ms < link.quiet_until_ms:
         return None
     if link.versions is None:
         highest = CLUSTER_VERSIONS[_API_VERSIONS][1]
@@ -93,11 +95,17 @@ def ask(
     return True
 
 
-def answered(work: ClientWork, correlation_id: int) -> Flight | None:
-    """The request that an answer belongs to; None: it was given up."""
+def answered(
+    work: ClientWork, correlation_id: int, answer: Message | ClusterResponse
+) -> Flight | None:
+    """The request that an answer belongs to; None: it was given up.
+
+    Where the broker throttles us, nothing more is asked on the connection for so long.
+    """
+    quiet_until = work.now_ms + getattr(answer, "throttle_time_ms", 0)
     for link in work.state.links:
         if link.flight is not None and link.flight.correlation_id == correlation_id:
-            _put(work, replace(link, flight=None))
+            _put(work, replace(link, flight=None, quiet_until_ms=quiet_until))
             return link.flight
     return None
 

@@ -65,7 +65,8 @@ class Flight:
 class Link:
     """A connection: the versions of the broker behind it, and the one request that is open.
 
-    `is_up` False: it was lost, and may be made again after `backoff`.
+    `is_up` False: it was lost, and may be made again after `backoff`.  `quiet_until_ms`: the broker
+    throttles us until then.
     """
 
     endpoint: Endpoint
@@ -73,6 +74,7 @@ class Link:
     versions: tuple[VersionRange, ...] | None = None
     flight: Flight | None = None
     backoff: Backoff = Backoff()
+    quiet_until_ms: int = 0
 
 
 @dataclass(frozen=True, slots=True)

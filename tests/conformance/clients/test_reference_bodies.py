@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import base64
-from typing import Any, cast
+from typing import Any
 
 import pytest
 from kafka.record.memory_records import MemoryRecordsBuilder
@@ -70,7 +70,7 @@ def logged(first: int, *values: bytes, magic: int = 2, compression: int = 0) -> 
 
 
 BATCH = logged(7, b"a", b"b", b"c")
-BODIES = {
+BODIES: dict[str, dict[str, Any]] = {
     "ApiVersions": {"errorCode": 0, "apiKeys": [{"apiKey": 11, "minVersion": 2, "maxVersion": 9}]},
     "Metadata": {
         "brokers": [{"nodeId": 1, "host": "h", "port": 9}],
@@ -110,7 +110,7 @@ SAID = {
 
 @pytest.mark.parametrize(("api", "version"), [v for v in VERSIONS if v[0] in BODIES])
 def test_each_answer_is_read_in_each_version(api: str, version: int) -> None:
-    frame = encode_message(api, "Response", version, 1, cast("Any", BODIES[api]))[4:]
+    frame = encode_message(api, "Response", version, 1, BODIES[api])[4:]
     decoded = decode_message(api, version, frame)
     assert decoded.body is not None, decoded.findings
     assert response(api, decoded.body) == SAID[api]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from support.client_scenarios import (
     SCENARIOS,
@@ -209,7 +211,7 @@ def test_many_static_members_are_all_restarted_without_a_rebalance(assignor: str
     """Forty processes, four at a time; the generation stays, and each partition has one owner."""
     sim = Simulation({"t": 80}, seed=7)
     names = [f"app-{number}" for number in range(40)]
-    more = {"assignors": (assignor,), "fetch_max_wait_ms": 5000}
+    more: dict[str, Any] = {"assignors": (assignor,), "fetch_max_wait_ms": 5000}
     for name in names:
         sim.start(name, settings(name, **more))
     sim.run_for(15_000)

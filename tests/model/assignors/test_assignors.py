@@ -79,6 +79,7 @@ def test_cooperation_ends_with_everything_assigned(
 ) -> None:
     """Who has less than before joins again; after a few rounds nothing is held back."""
     members, counts = group
+    found: Assignment = {}
     for generation in range(4, 9):
         found = ASSIGNORS["cooperative-sticky"].assign(members, counts)
         members = tuple(

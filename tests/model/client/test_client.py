@@ -151,7 +151,7 @@ def answer_to(
         case "LeaveGroup", _:
             return LeaveGroupResponse(error_code=code)
         case "OffsetCommit", OffsetCommitRequest():
-            topics = (
+            committed = (
                 CommittedTopic(
                     name=topic.name,
                     partitions=tuple(
@@ -161,7 +161,7 @@ def answer_to(
                 )
                 for topic in message.topics
             )
-            return OffsetCommitResponse(topics=tuple(topics))
+            return OffsetCommitResponse(topics=tuple(committed))
         case "OffsetFetch", OffsetFetchRequest():
             offset = choice if choice % 3 else -1
             wanted = message.groups[0].topics if message.groups else message.topics
@@ -315,3 +315,19 @@ def test_an_answer_of_a_kind_that_no_client_asks_for_is_our_own_fault() -> None:
     describe = APIS["DescribeGroups"].response(groups=())  # type: ignore[call-arg]
     with pytest.raises(TypeError, match="answers nothing that a client asks"):
         step(consumer, started.state, AnswerRead(1, describe), 1)
+
+
+def test_a_throttled_client_pauses_on_that_connection() -> None:
+    """The broker throttles for 7 s: no heartbeat for so long, then one at once."""
+    watched = Watched(ClientSettings(group_id="g", topics=("t",), auto_commit_ms=None), {})
+    watched.give(Start())
+    while "Heartbeat" not in {asked.api for asked in watched.open.values()}:
+        watched.act("a" if watched.open else "w", 0, 0)
+    (beat,) = (asked for asked in watched.open.values() if asked.api == "Heartbeat")
+    del watched.open[beat.to]
+    answer = HeartbeatResponse(error_code=0, throttle_time_ms=7000)
+    watched.give(AnswerRead(beat.correlation_id, answer))
+    begun_ms = watched.now_ms
+    while beat.to not in watched.open:
+        watched.act("w", 0, 0)
+    assert watched.now_ms == begun_ms + 7000
