@@ -26,7 +26,8 @@ INSTALL = $(PIP) install --no-build-isolation \
 # The folders themselves too: a module that was deleted changes nothing else.
 FLOORS := $(shell find model properties traces conformance -type d ! -name __pycache__)
 SOURCES := $(FLOORS) README.md LICENSE \
-	$(shell find $(FLOORS) -maxdepth 1 \( -name '*.py' -o -name '*.json' -o -name '*.css' -o -name '*.js' -o -name '*.html' \))
+	$(shell find $(FLOORS) -maxdepth 1 \( -name '*.py' -o -name '*.json' -o -name '*.css' -o -name '*.js' -o -name '*.html' \
+	-o -name '*.java' -o -name '*.go' -o -name '*.mjs' -o -name '*.txt' \))
 
 .PHONY: certify test clean
 .DELETE_ON_ERROR:

@@ -52,8 +52,9 @@ HELLO_S = 10.0
 """How long it may take then to say that it is still there."""
 CLOSE_MORE_S = 5.0
 """How much longer than its timeout a close may take."""
-START_S = 30.0
-"""How long a program may take until it says hello: a virtual machine starts in that time."""
+START_S = 60.0
+"""How long a program may take until it says hello: a virtual machine starts in that time, on a
+machine that has much to do, too."""
 MOST_EVENTS = 500_000
 """More are not kept: the driver is at fault then."""
 _WORDS = 3

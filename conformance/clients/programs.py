@@ -19,6 +19,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from fencepost.conformance.runtime.errors import TargetUnavailableError
 from fencepost.conformance.runtime.toolchain.cache import cached
 from fencepost.conformance.runtime.toolchain.maven import copy_jars, jars_in, pom
 from fencepost.conformance.runtime.toolchain.tools import find_tool, run_tool
@@ -32,7 +33,12 @@ _JAVA_NEEDS = (
 )
 """JSON, and a log on stderr."""
 _NODE = "install Node.js 20 or later, with npm"
-_JVM = ("-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
+_JVM = (
+    "-Xmx256m",
+    "-XX:+UseSerialGC",
+    "-XX:TieredStopAtLevel=1",
+    "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,11 +146,17 @@ async def node_program(name: str, package: str, version: str) -> Program:
 
 
 async def _cached(name: str, sources: list[Path], build: Callable[[Path], Awaitable[None]]) -> Path:
-    """The folder of a driver, built from these sources where the cache lacks it."""
+    """The folder of a driver, built from these sources where the cache lacks it.
+
+    Raises TargetUnavailableError.
+    """
     digest = hashlib.sha256()
     for source in sources:
         digest.update(source.read_bytes())
-    return await cached("clients", f"{name}-{digest.hexdigest()[:12]}", build)
+    try:
+        return await cached("clients", f"{name}-{digest.hexdigest()[:12]}", build)
+    except TargetUnavailableError as error:
+        raise TargetUnavailableError(f"the driver {name} can't be built: {error}") from error
 
 
 def _copy(sources: list[Path], folder: Path) -> None:

@@ -64,6 +64,7 @@ class User(ABC):
 
     def __init__(self, name: str) -> None:
         self.name = name
+        self._consumer: Any = None
         self._polling: asyncio.Task[None] | None = None
         self._loop = asyncio.new_event_loop()
         self._told: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
@@ -153,6 +154,8 @@ class User(ABC):
                 case "start":
                     await self.start(command)
                     self._poll_on()
+                case _ if self._consumer is None:
+                    return say(id=command["id"], unsupported="there is no consumer")
                 case "stop-polling":
                     await self._stop_polling()
                 case "poll-on":

@@ -161,5 +161,5 @@ async def test_a_tool_that_is_missing_is_named_with_its_remedy(
         raise TargetUnavailableError(f"{name} is not on the PATH: {remedy}")
 
     monkeypatch.setattr(programs, "find_tool", find)
-    with pytest.raises(TargetUnavailableError, match=f"{tool} is not on the PATH: install "):
+    with pytest.raises(TargetUnavailableError, match=f"can't be built: {tool} is not on the PATH"):
         await built(name)

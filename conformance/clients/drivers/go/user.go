@@ -182,24 +182,30 @@ func milliseconds(ms int) time.Duration { return time.Duration(ms) * time.Millis
 
 // obey does what one consumer is told, a command at a time, until it is closed.
 func obey(told <-chan command, made consumer, said func(error) clientError) {
+	started := false
 	for c := range told {
 		at := time.Now()
 		var err error
 		done := fields{"id": c.ID, "ok": true}
-		switch c.Cmd {
-		case "start":
+		switch {
+		case c.Cmd == "start" && len(c.Settings) > 0:
+			err = unsupported("its settings have no names")
+		case c.Cmd == "start":
 			err = made.start(c)
-		case "stop-polling":
+			started = err == nil
+		case !started:
+			err = unsupported("there is no consumer")
+		case c.Cmd == "stop-polling":
 			made.stopPolling()
-		case "poll-on":
+		case c.Cmd == "poll-on":
 			made.pollOn()
-		case "commit":
+		case c.Cmd == "commit":
 			err = made.commit()
-		case "subscribe":
+		case c.Cmd == "subscribe":
 			err = made.subscribe(c.Topics)
-		case "unsubscribe":
+		case c.Cmd == "unsubscribe":
 			err = made.unsubscribe()
-		case "close":
+		case c.Cmd == "close":
 			err = made.close(c)
 			done["took_ms"] = time.Since(at).Milliseconds()
 		default:

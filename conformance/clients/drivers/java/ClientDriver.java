@@ -182,6 +182,10 @@ public final class ClientDriver {
         private void obey(String name, JsonNode command) {
             long begun = System.nanoTime();
             Map<String, Object> said = reply(command, "ok", true);
+            if (consumer == null && !name.equals("start")) {
+                say(reply(command, "unsupported", "there is no consumer"));
+                return;
+            }
             try {
                 switch (name) {
                     case "start":

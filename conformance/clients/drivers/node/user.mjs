@@ -19,7 +19,7 @@ console.info = console.error
 /** Why the library has no such thing. */
 export class Unsupported extends Error {}
 
-/** A consumer and its user; a driver gives it start, commit, close, … */
+/** A user and its consumer, as soon as there is one; a driver gives it start, commit, close, … */
 export class User {
   #opened = Promise.resolve()
   #open = () => {}
@@ -69,6 +69,7 @@ export class User {
   async obey (command) {
     const begun = performance.now()
     const done = { id: command.id, ok: true }
+    if (command.cmd !== 'start' && !this.consumer) throw new Unsupported('there is no consumer')
     switch (command.cmd) {
       case 'start': await this.start(command); break
       case 'stop-polling': this.stopPolling(); break

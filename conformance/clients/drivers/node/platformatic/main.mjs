@@ -60,6 +60,7 @@ class PlatformaticUser extends User {
         this.tellRecord(message.topic, message.partition, message.offset, message)
         await this.polling()
       }
+      if (this.stream === stream) this.tell('ended', {})
     } catch (error) {
       this.tell('error', { where: 'stream', ...this.error(error), fatal: true }) // it is destroyed
     }
@@ -67,21 +68,27 @@ class PlatformaticUser extends User {
 
   async pollOn () {
     super.pollOn()
-    if (this.stream.destroyed) await this.#consume()
+    if (this.stream?.destroyed) await this.#consume()
   }
 
   async commit () {
     for (const message of this.last.values()) await message.commit()
   }
 
+  async #closeStream () {
+    const { stream } = this
+    this.stream = null
+    await stream?.close()
+  }
+
   async subscribe (topics) {
     this.topics = topics
-    await this.stream.close()
+    await this.#closeStream()
     await this.#consume()
   }
 
   async close () {
-    await this.stream.close()
+    await this.#closeStream()
     await this.consumer.close()
   }
 
