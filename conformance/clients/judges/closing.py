@@ -10,6 +10,7 @@ from fencepost.conformance.clients.judges.reading import (
     leaves_of,
     member_ids,
     no_leave,
+    nobody_fenced,
     refused,
     said,
 )
@@ -96,6 +97,8 @@ def fenced(evidence: Evidence) -> Verdict:
                     f"{call.instance!r} and member id {call.member_id!r}",
                     call.at_ms,
                 )
+    if not shown and not out:
+        return nobody_fenced(evidence)
     return HOLDS if shown else unknown("no fenced member closed")
 
 

@@ -18,10 +18,17 @@ from fencepost.conformance.clients.judges.reading import (
     answered,
     first_after,
     is_over,
+    nobody_fenced,
     refused,
     said,
 )
-from fencepost.conformance.clients.judges.verdict import HOLDS, Verdict, holds, unknown, violated
+from fencepost.conformance.clients.judges.verdict import (
+    HOLDS,
+    Verdict,
+    holds,
+    unknown,
+    violated,
+)
 from fencepost.model.messages.messages import JoinGroupResponse
 from fencepost.model.table.errors import Error as Code
 
@@ -64,6 +71,8 @@ def told_by(api: str) -> Callable[[Evidence], Verdict]:
                     since,
                     waited=(since, evidence.ended_ms),
                 )
+        if not shown and api == HEARTBEAT:
+            return nobody_fenced(evidence)
         return HOLDS if shown else unknown(f"{_FENCED.name} was never answered in {api}")
 
     return judge
@@ -96,7 +105,7 @@ def no_join(evidence: Evidence) -> Verdict:
         for again in joins:
             if not again.member_id:
                 return _joins_again(life, again, "by itself")
-    return HOLDS if shown else unknown("nobody was fenced")
+    return HOLDS if shown else nobody_fenced(evidence)
 
 
 def quiet(evidence: Evidence) -> Verdict:
@@ -114,7 +123,7 @@ def quiet(evidence: Evidence) -> Verdict:
                 f"{later.member_id!r} {(later.at_ms - answered(call)) / 1000:.1f} s later",
                 later.at_ms,
             )
-    return HOLDS if shown else unknown("nobody was fenced")
+    return HOLDS if shown else nobody_fenced(evidence)
 
 
 def polled_on(evidence: Evidence) -> Verdict:
@@ -128,6 +137,8 @@ def polled_on(evidence: Evidence) -> Verdict:
         errors = [error.code for _, error in evidence.errors_of(life, at_ms)]
         told = f"is told {errors[0]}" if errors else "gets nothing"
         return holds(f"the user of {said(life)} polls on and {told}")
+    if next(_fenced_lives(evidence), None) is None:
+        return nobody_fenced(evidence)
     return unknown("no user of a fenced member polled on")
 
 
@@ -164,6 +175,8 @@ def no_records(evidence: Evidence) -> Verdict:
                 f"{(at_ms - answered(call)) / 1000:.1f} s later",
                 at_ms,
             )
+    if not shown and next(_fenced_lives(evidence), None) is None:
+        return nobody_fenced(evidence)
     return HOLDS if shown else unknown("no records came after a member was fenced")
 
 
@@ -181,7 +194,7 @@ def no_commits(evidence: Evidence) -> Verdict:
                     f"{commit.member_id!r} and generation {commit.generation}",
                     commit.at_ms,
                 )
-    return HOLDS if shown else unknown("nobody was fenced")
+    return HOLDS if shown else nobody_fenced(evidence)
 
 
 def takeovers(evidence: Evidence) -> Verdict:

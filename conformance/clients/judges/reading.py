@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from fencepost.conformance.clients.evidence.evidence import (
+    HEARTBEAT,
     JOIN,
     LEAVE,
     MEMBER_APIS,
@@ -13,7 +14,12 @@ from fencepost.conformance.clients.evidence.evidence import (
     Evidence,
     Life,
 )
-from fencepost.conformance.clients.judges.verdict import Verdict, violated
+from fencepost.conformance.clients.judges.verdict import (
+    Verdict,
+    unknown,
+    unsupported,
+    violated,
+)
 from fencepost.model.messages.messages import JoinGroupResponse, LeaveGroupRequest
 from fencepost.model.table.errors import Error as Code
 from fencepost.model.table.errors import error_name
@@ -130,3 +136,14 @@ def has_no_partitions(
 def code_name(call: Call) -> str:
     """The name of a call's error; `no answer` where it got none."""
     return "no answer" if call.error is None else error_name(call.error)
+
+
+def nobody_fenced(evidence: Evidence) -> Verdict:
+    """Say that nobody was fenced: because nobody can be, if the heartbeats of a member name none."""
+    for life in evidence.lives:
+        beats = evidence.of(life, HEARTBEAT) if life.instance is not None else ()
+        if beats and all(beat.instance is None for beat in beats):
+            return unsupported(
+                f"{Code.FENCED_INSTANCE_ID.name} can't reach it: Heartbeat v{beats[-1].version} has no instance id"
+            )
+    return unknown("nobody was fenced")

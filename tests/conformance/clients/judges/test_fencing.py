@@ -130,3 +130,11 @@ def test_a_join_after_the_user_polled_on_is_not_by_itself() -> None:
 def test_what_rests_on_silence_is_unknown_on_a_slow_machine() -> None:
     slow = replace(evidence(OUT), stalls=((400.0, 900.0),))
     assert judge("CLIENT-FENCED-HEARTBEAT", slow).finding is Finding.UNKNOWN
+
+
+def test_who_cant_be_fenced_is_not_judged() -> None:
+    mute = [A, *settled(A, 10, 0, 1)[:3], heartbeat(A, 40, version=1, instance=None)]
+    for name in ("CLIENT-FENCED-HEARTBEAT", "CLIENT-FENCED-NO-JOIN", "CLIENT-CLOSE-FENCED"):
+        verdict = judge(name, evidence(mute))
+        assert verdict.finding is Finding.UNSUPPORTED
+        assert "Heartbeat v1 has no instance id" in verdict.sentence
