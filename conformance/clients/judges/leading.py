@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from fencepost.conformance.clients.evidence.evidence import (
     COOPERATIVE,
+    JOIN,
     SYNC,
     Evidence,
     Life,
@@ -15,13 +16,14 @@ from fencepost.conformance.clients.evidence.evidence import (
 from fencepost.conformance.clients.judges.reading import (
     answered,
     first_after,
+    is_over,
     joined,
     member_ids,
     said,
 )
 from fencepost.conformance.clients.judges.restarting import restarts
 from fencepost.conformance.clients.judges.verdict import HOLDS, Verdict, unknown, violated
-from fencepost.conformance.clients.protocol import Assigned, Partition
+from fencepost.conformance.clients.protocol import Assigned, Partition, Revoked
 from fencepost.model.assignors.subscription import (
     Subscription,
     TopicPartition,
@@ -225,4 +227,26 @@ def cooperative(evidence: Evidence) -> Verdict:
                         seen.at_ms,
                     )
                 moved = moved or bool(had)
+    if (quiet := _keeps_quiet(evidence)) is not None:
+        return quiet
     return HOLDS if found and moved else unknown("no partition moved between cooperative members")
+
+
+def _keeps_quiet(evidence: Evidence) -> Verdict | None:
+    """What is wrong if a member that gave partitions back didn't join again; None: nothing."""
+    for life in evidence.lives:
+        if not life.is_cooperative:
+            continue
+        for seen in evidence.seen_by(life, Revoked):
+            given = seen.event.partitions if isinstance(seen.event, Revoked) else ()
+            if not given or is_over(life, seen.at_ms + _MARGIN_MS):
+                continue
+            if first_after(evidence, life, seen.at_ms - _MARGIN_MS, JOIN) is None:
+                return violated(
+                    "does not join again after it revoked",
+                    f"the user of {said(life)} gave {len(given)} partitions back, and no JoinGroup "
+                    f"followed for {(evidence.ended_ms - seen.at_ms) / 1000:.1f} s",
+                    seen.at_ms,
+                    waited=(seen.at_ms, evidence.ended_ms),
+                )
+    return None

@@ -139,11 +139,10 @@ def code_name(call: Call) -> str:
 
 
 def nobody_fenced(evidence: Evidence) -> Verdict:
-    """Say that nobody was fenced: because nobody can be, if the heartbeats of a member name none."""
+    """Say that nobody was fenced; nobody can be, if the heartbeats of a member name no instance."""
     for life in evidence.lives:
         beats = evidence.of(life, HEARTBEAT) if life.instance is not None else ()
         if beats and all(beat.instance is None for beat in beats):
-            return unsupported(
-                f"{Code.FENCED_INSTANCE_ID.name} can't reach it: Heartbeat v{beats[-1].version} has no instance id"
-            )
+            name, version = Code.FENCED_INSTANCE_ID.name, beats[-1].version
+            return unsupported(f"{name} can't reach it: Heartbeat v{version} has no instance id")
     return unknown("nobody was fenced")

@@ -48,11 +48,11 @@ LEADER = (
         "CLIENT-LEADER-COOPERATIVE",
         Level.MUST,
         "With a cooperative assignor a partition is given to another member only when the one that "
-        "had it has revoked it.",
+        "had it has revoked it, and joined again.",
         "KIP-429",
         provoked="a member joins a group that is stable",
-        judged="who claims a partition in the JoinGroup requests, whom the leader gives it, and "
-        "when users were told",
+        judged="who claims a partition in the JoinGroup requests, whom the leader gives it, "
+        "when users were told, and that a JoinGroup follows what is revoked",
         part="CLIENT-LEADER-COOPERATIVE",
     ),
 )

@@ -54,8 +54,11 @@ def test_a_cooperative_partition_waits_until_it_was_revoked() -> None:
     name, protocol = "CLIENT-LEADER-COOPERATIVE", "cooperative-sticky"
     users = [assigned(A, 30, 0, 1), revoked(A, 200, 1), assigned(B, 400, 1)]
     right = led([("m1", [0]), ("m2", [])], generation=2, protocol=protocol)
-    found = evidence(A, B, settled(B, 5, member="m2"), right, users)
+    again = join(A, 205, "m1")
+    found = evidence(A, B, settled(B, 5, member="m2"), right, users, again)
     assert judge(name, found).finding is Finding.HOLDS
+    quiet = evidence(A, B, settled(B, 5, member="m2"), right, users)
+    assert "does not join again" in judge(name, quiet).observed
     early = led(RIGHT, generation=2, protocol=protocol)
     assert "handed over" in judge(name, evidence(A, B, early, users)).observed
     both = [assigned(A, 30, 0, 1), assigned(B, 400, 1), revoked(A, 900, 1)]
