@@ -29,7 +29,7 @@ def is_met(condition: AnyCondition, evidence: Evidence, since: float, began: flo
     """Whether it has come; `since`: when the act before began, `began`: when the wait did."""
     match condition:
         case Passed(ms=ms):
-            return evidence.ended_ms >= since + ms
+            return evidence.ended_ms >= began + ms
         case Settled(consumers=consumers):
             return _settled(evidence, consumers, began)
     life = evidence.life(condition.consumer)

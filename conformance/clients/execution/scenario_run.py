@@ -9,7 +9,13 @@ from typing import Any
 import msgspec
 
 from fencepost.conformance.clients.driver import Driver, DriverError, Late, Reply
-from fencepost.conformance.clients.evidence.evidence import COOPERATIVE, Deed, Evidence, Life
+from fencepost.conformance.clients.evidence.evidence import (
+    CLOCK_MS,
+    COOPERATIVE,
+    Deed,
+    Evidence,
+    Life,
+)
 from fencepost.conformance.clients.evidence.timeline import Timeline
 from fencepost.conformance.clients.execution.conditions import is_met
 from fencepost.conformance.clients.execution.pool import DriverPool
@@ -268,6 +274,8 @@ class ScenarioRun:
                 return
             self._refuse_broken()
             await asyncio.sleep(_POLL_S)
+        # What is done next must not be mistaken for what was waited for: clocks are a bit apart.
+        await asyncio.sleep(4 * CLOCK_MS / 1000)
 
     def _refuse_broken(self) -> None:
         for driver in self._drivers.values():

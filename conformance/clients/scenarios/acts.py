@@ -189,7 +189,7 @@ class Read(Condition, frozen=True):
 
 
 class Passed(Condition, frozen=True):
-    """So much time has passed: what should not happen has had its time."""
+    """So much time has passed since the wait began: what should not happen has had its time."""
 
     ms: int
 
