@@ -26,12 +26,21 @@ from fencepost.conformance.clients.judges.reading import (
     refused,
     said,
 )
-from fencepost.conformance.clients.judges.verdict import HOLDS, Verdict, unknown, violated
+from fencepost.conformance.clients.judges.verdict import (
+    HOLDS,
+    Verdict,
+    unknown,
+    unsupported,
+    violated,
+)
 from fencepost.model.messages.messages import JoinGroupResponse
 from fencepost.model.table.errors import MOVING
 from fencepost.model.table.errors import Error as Code
 
 _LOST = {"lose", "cut"}
+_REQUIRES = 4
+"""The first version of JoinGroup that may be answered MEMBER_ID_REQUIRED."""
+
 _WINDOW_MS = 1000
 _MOST = 50
 """More requests of one kind in a second are a hot loop: the Java client first waits 100 ms, and a
@@ -71,6 +80,9 @@ def id_required(evidence: Evidence) -> Verdict:
                 f"joined with {after.member_id!r}",
                 after.at_ms,
             )
+    versions = {call.version for life in evidence.lives for call in evidence.of(life, JOIN)}
+    if not shown and versions and max(versions) < _REQUIRES:
+        return unsupported(f"it joins with JoinGroup v{max(versions)}, without MEMBER_ID_REQUIRED")
     return HOLDS if shown else unknown("MEMBER_ID_REQUIRED was never answered")
 
 

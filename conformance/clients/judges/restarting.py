@@ -165,18 +165,22 @@ def skipped(evidence: Evidence) -> Verdict:
                 shown = True
                 if (wrong := _assigns(evidence, life, answered(call))) is not None:
                     return wrong
-    if not shown and (version := _lead_again_in(evidence)) is not None and version < _SKIPS:
-        return unsupported(f"it joins with JoinGroup v{version}, without skipAssignment")
-    return HOLDS if shown else unknown("no leader was told to skip the assignment")
+    return HOLDS if shown else _nothing_to_skip(evidence)
 
 
-def _lead_again_in(evidence: Evidence) -> int | None:
-    """The version in which a leader that was restarted joined."""
+def _nothing_to_skip(evidence: Evidence) -> Verdict:
+    """Say why no leader was told to skip the assignment."""
     for before, life in restarts(evidence):
-        calls = joined(evidence, life)
-        if led(evidence, before) and calls:
-            return calls[0].version
-    return None
+        calls, old = joined(evidence, life), synced(evidence, before)
+        if not led(evidence, before) or not calls:
+            continue
+        version = calls[0].version
+        if version < _SKIPS:
+            return unsupported(f"it joins with JoinGroup v{version}, without skipAssignment")
+        new = synced(evidence, life)
+        if old and new and new[0].generation != old[-1].generation:
+            return unsupported("the leader's return is a rebalance, so there is nothing to skip")
+    return unknown("no leader was told to skip the assignment")
 
 
 def leader_old(evidence: Evidence) -> Verdict:

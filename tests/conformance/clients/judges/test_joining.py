@@ -158,6 +158,11 @@ def test_a_refusal_at_the_end_of_a_life_asks_for_nothing() -> None:
     assert judge("CLIENT-JOIN-UNKNOWN-MEMBER", found).finding is Finding.UNKNOWN
 
 
+def test_old_versions_of_join_require_no_member_id() -> None:
+    verdict = judge("CLIENT-JOIN-ID-REQUIRED", evidence(D, join(D, 10, version=2, instance=None)))
+    assert verdict.finding is Finding.UNSUPPORTED
+
+
 def test_a_join_on_its_way_is_the_reaction() -> None:
     late = heartbeat(A, 100, error=Code.REBALANCE_IN_PROGRESS)
     found = evidence(STABLE, late, join(A, 100.5, "m1"), BACK)

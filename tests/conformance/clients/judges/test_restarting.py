@@ -120,6 +120,7 @@ def test_a_leader_that_skips_the_assignment() -> None:
     assert "assigns" in judge(name, evidence(led(skip=True, assigns=True))).observed
     assert judge(name, evidence(led())).finding is Finding.UNKNOWN
     assert judge(name, evidence(led(version=7))).finding is Finding.UNSUPPORTED
+    assert judge(name, evidence(led(generation=2))).finding is Finding.UNSUPPORTED
 
 
 def test_a_leader_below_join_9() -> None:
