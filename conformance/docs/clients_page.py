@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from fencepost.conformance.clients.certificate.kept import kept
 from fencepost.conformance.clients.obligations.obligation import AREAS
 from fencepost.conformance.clients.obligations.table import OBLIGATIONS
 from fencepost.conformance.clients.registry import LIBRARIES
@@ -30,8 +31,6 @@ from fencepost.traces.files.bounded import read_json
 FOLDER = "certificates/clients"
 PAGE = "clients/results.md"
 
-_KEPT = ("target", "implementation", "version", "language", "broker", "revision", "verdict")
-_KNOWN = "known failure: "
 _TITLE = """\
 # What client libraries do
 
@@ -42,27 +41,6 @@ What each library does with [what a client owes](obligations.md), held to it by
 them again and compares case by case.  A plain number counts cases that pass; *known* ones fail, are
 listed with their reason, and still run each time; *n/a* ones need what the library doesn't have.
 """
-
-
-def kept(certificate: Mapping[str, Any]) -> dict[str, Any]:
-    """What is kept of a certificate (the JSON of `certify-client --json`)."""
-    return {
-        **{key: certificate[key] for key in _KEPT},
-        "cases": {case["id"]: _case(case) for case in certificate["cases"]},
-    }
-
-
-def _case(case: Mapping[str, Any]) -> dict[str, Any]:
-    found = {"outcome": case["outcome"]}
-    match Outcome(case["outcome"]):
-        case Outcome.PASS:
-            return found
-        case Outcome.UNSUPPORTED | Outcome.UNKNOWN:
-            return found | {"why": case["message"]}
-        case _:
-            known = [note for note in case["notes"] if note.startswith(_KNOWN)]
-            why = known[0] if known else case["message"]
-            return found | {"observed": case["observed"], "why": why}
 
 
 def write(folder: Path, certificate: Mapping[str, Any]) -> Path:

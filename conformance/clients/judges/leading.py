@@ -241,7 +241,8 @@ def _keeps_quiet(evidence: Evidence) -> Verdict | None:
             given = seen.event.partitions if isinstance(seen.event, Revoked) else ()
             if not given or is_over(life, seen.at_ms + _MARGIN_MS):
                 continue
-            if first_after(evidence, life, seen.at_ms - _MARGIN_MS, JOIN) is None:
+            synced = evidence.of(life, SYNC, until=seen.at_ms)
+            if first_after(evidence, life, synced[-1].at_ms if synced else 0.0, JOIN) is None:
                 return violated(
                     "does not join again after it revoked",
                     f"the user of {said(life)} gave {len(given)} partitions back, and no JoinGroup "

@@ -16,12 +16,13 @@ from fencepost.conformance.clients.certificate.certificate import (
     ClientCertificate,
     certificate_json,
 )
+from fencepost.conformance.clients.certificate.kept import kept
 from fencepost.conformance.clients.certificate.known_failures import load_known
 from fencepost.conformance.clients.certificate.run import certificate_of
 from fencepost.conformance.clients.obligations.table import OBLIGATIONS
 from fencepost.conformance.clients.registry import find_client
 from fencepost.conformance.docs.certificates_page import differences
-from fencepost.conformance.docs.clients_page import FOLDER, kept, read_all
+from fencepost.conformance.docs.clients_page import FOLDER, read_all
 from fencepost.conformance.execution.outcome import Outcome
 from fencepost.conformance.targets.registry import find_revision
 from fencepost.properties.mutants.clients import CLIENT_MUTANTS, ClientMutant

@@ -52,7 +52,7 @@ def test_an_assignment_that_another_follows_at_once_may_have_gaps() -> None:
 
 def test_a_cooperative_partition_waits_until_it_was_revoked() -> None:
     name, protocol = "CLIENT-LEADER-COOPERATIVE", "cooperative-sticky"
-    users = [assigned(A, 30, 0, 1), revoked(A, 200, 1), assigned(B, 400, 1)]
+    users = [assigned(A, 3, 0, 1), revoked(A, 25, 1), assigned(B, 400, 1)]
     right = led([("m1", [0]), ("m2", [])], generation=2, protocol=protocol)
     again = join(A, 205, "m1")
     found = evidence(A, B, settled(B, 5, member="m2"), right, users, again)
