@@ -180,7 +180,8 @@ class RecordedKafka:
         self.history.opened(name, node)
         broker = self._brokers[node]
         try:
-            upstream, onward = await asyncio.open_connection(broker.host, broker.port)
+            async with asyncio.timeout(DEADLINES.connect_s):
+                upstream, onward = await asyncio.open_connection(broker.host, broker.port)
             waiting: deque[_Waiting] = deque()
             asks = asyncio.create_task(self._requests(node, name, reader, onward, waiting))
             answers = asyncio.create_task(self._answers(upstream, writer, waiting))
