@@ -28,6 +28,7 @@ from fencepost.model.revision import Revision
 from fencepost.model.table.errors import Error
 
 _STRANGER = "another process"
+_LONGEST_S = 60.0
 
 
 class Recorded(Protocol):
@@ -150,7 +151,8 @@ class ApplicationBroker(ModelBroker):
     async def fence(self, group: str, instance: str) -> int:
         """Let another process join with this instance id, once; the error code of its answer.
 
-        It offers what the member offered, syncs and falls silent.
+        It offers what the member offered, syncs and falls silent.  Raises TimeoutError where a
+        rebalance keeps it waiting for a minute.
         """
         held = self.groups.running.groups.get(group)
         member = None if held is None else held.member(held.holder(instance) or "")
@@ -237,4 +239,5 @@ class ApplicationBroker(ModelBroker):
         send = Send(self.next_id(), _STRANGER, _STRANGER, api, version, message.to_body(version))
         node = self.groups.node_of(send.body["groupId"])
         self.groups.ask(send, message, lambda _, body: answered.set_result(body), node)
-        return await answered
+        async with asyncio.timeout(_LONGEST_S):
+            return await answered

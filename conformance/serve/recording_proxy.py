@@ -41,6 +41,7 @@ HOST = "127.0.0.1"
 
 _NAMES = {key: name for name, key in API_KEYS.items()}
 _MAX_FRAME = 64 << 20
+_LINGER_S = 5.0
 _NAMING = ("Metadata", "FindCoordinator", "DescribeCluster")
 """The APIs that tell where brokers are, in each answer."""
 _LISTS = ("brokers", "coordinators", "nodeEndpoints")
@@ -176,28 +177,31 @@ class RecordedKafka:
     ) -> None:
         """Pass frames on, both ways, until one side ends."""
         self._numbers += 1
-        name, by_client = f"connection-{self._numbers}", False
+        name = f"connection-{self._numbers}"
         self.history.opened(name, node)
         broker = self._brokers[node]
         try:
-            upstream, onward = await asyncio.open_connection(broker.host, broker.port)
+            async with asyncio.timeout(DEADLINES.connect_s):
+                upstream, onward = await asyncio.open_connection(broker.host, broker.port)
             waiting: deque[_Waiting] = deque()
             asks = asyncio.create_task(self._requests(node, name, reader, onward, waiting))
             answers = asyncio.create_task(self._answers(upstream, writer, waiting))
             try:
                 done, _ = await asyncio.wait({asks, answers}, return_when=asyncio.FIRST_COMPLETED)
                 by_client = answers not in done
+                self.history.closed(name, by_client=by_client)
                 for task in done:
                     task.result()
+                if by_client:  # what it sent last is handled, as it would be without the proxy
+                    onward.write_eof()
+                    await asyncio.wait({answers}, timeout=_LINGER_S)
             finally:
                 asks.cancel()
                 answers.cancel()
                 await asyncio.gather(asks, answers, return_exceptions=True)
                 onward.transport.abort()
         except (OSError, ShapeError):  # the broker is gone, or the client sent what is no request
-            by_client = False
-        finally:
-            self.history.closed(name, by_client=by_client)
+            self.history.closed(name, by_client=False)
 
     async def _requests(
         self,
@@ -238,8 +242,9 @@ class RecordedKafka:
                 framed = _written(asked.api, version, number, told)
             if asked.exchange is not None:
                 self.history.answer(asked.exchange, told)
-            writer.write(framed)
-            await writer.drain()
+            with contextlib.suppress(OSError):  # a client that went
+                writer.write(framed)
+                await writer.drain()
 
     async def _told(self, api: str, body: Json) -> Json:
         """An answer as clients get it: brokers are here, and tell of it in no unknown version."""

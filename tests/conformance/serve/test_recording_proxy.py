@@ -118,6 +118,23 @@ async def test_a_request_without_an_answer_is_waited_for_by_nobody(proxy: Record
     assert (produced.answered_ms, asked.answered_ms is None) == (None, False)
 
 
+async def test_what_a_client_sends_last_is_handled(
+    kafka: ModelBroker, proxy: RecordedKafka
+) -> None:
+    async with through(proxy) as one:
+        found = await one.ask("FindCoordinator", 3, {"key": "g"})
+    async with through(proxy, found["port"]) as one:
+        await one.join(instance="A")
+        member = (await one.joined())["memberId"]
+        for _ in range(20):
+            await one.send("Heartbeat", 0, {"groupId": "none"})
+        await one.send("LeaveGroup", 0, {"groupId": "g", "memberId": member})
+        one.writer.close()
+    await until(lambda: not kafka.groups.running.groups["g"].members)
+    assert proxy.history.exchanges[-1].api == "LeaveGroup"
+    await until(lambda: proxy.history.exchanges[-1].answered_ms is not None)
+
+
 async def test_what_can_not_be_read_is_passed_on(proxy: RecordedKafka) -> None:
     async with through(proxy) as one:
         frame = encode_message("ApiVersions", "Request", 4, 7, {}, client_id="c")
