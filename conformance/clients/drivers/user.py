@@ -68,7 +68,7 @@ class User(ABC):
         self._polling: asyncio.Task[None] | None = None
         self._loop = asyncio.new_event_loop()
         self._told: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
-        threading.Thread(target=self._loop.run_until_complete, args=(self._live(),)).start()
+        threading.Thread(target=self._run).start()
 
     @abstractmethod
     async def start(self, told: dict[str, Any]) -> None:
@@ -118,6 +118,12 @@ class User(ABC):
     def put(self, command: dict[str, Any]) -> None:
         """Have the user do something; may be called from another thread."""
         self._loop.call_soon_threadsafe(self._told.put_nowait, command)
+
+    def _run(self) -> None:
+        try:
+            self._loop.run_until_complete(self._live())
+        finally:
+            self._loop.close()
 
     async def _live(self) -> None:
         command: dict[str, Any] = {}
