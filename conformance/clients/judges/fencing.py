@@ -185,7 +185,9 @@ def no_commits(evidence: Evidence) -> Verdict:
     shown = False
     for life, call in _fenced_lives(evidence):
         shown = True
-        for commit in evidence.of(life, COMMIT, since=answered(call)):
+        since = answered(call)
+        back = (c.at_ms for c in evidence.of(life, JOIN, since=since) if c.went_well)
+        for commit in evidence.of(life, COMMIT, since=since, until=next(back, evidence.ended_ms)):
             if commit.went_well or (not commit.member_id and commit.instance is None):
                 how = "and was served" if commit.went_well else "as nobody's member"
                 return violated(

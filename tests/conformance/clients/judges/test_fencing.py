@@ -127,6 +127,11 @@ def test_a_join_after_the_user_polled_on_is_not_by_itself() -> None:
     assert judge("CLIENT-FENCED-NO-JOIN", found).finding is Finding.HOLDS
 
 
+def test_who_has_the_place_again_may_commit() -> None:
+    found = evidence(OUT, POLLED_ON, join(A, 1010, gives="m3"), commit(A, 1500, "m3"))
+    assert judge("CLIENT-FENCED-NO-COMMITS", found).finding is Finding.HOLDS
+
+
 def test_what_rests_on_silence_is_unknown_on_a_slow_machine() -> None:
     slow = replace(evidence(OUT), stalls=((400.0, 900.0),))
     assert judge("CLIENT-FENCED-HEARTBEAT", slow).finding is Finding.UNKNOWN
