@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from fencepost.conformance.clients.driver import Driver
 from fencepost.conformance.clients.evidence.evidence import (
+    COMMIT,
     FIND,
     LEAVE,
     MEMBER_APIS,
@@ -18,7 +20,7 @@ from fencepost.conformance.clients.evidence.evidence import (
 )
 from fencepost.conformance.serve.history import Exchange, History
 from fencepost.conformance.targets.tcp.wire import API_KEYS
-from fencepost.model.messages.messages import APIS
+from fencepost.model.messages.messages import APIS, OffsetCommitRequest
 from fencepost.model.messages.shapes import Message, ShapeError
 
 _VERSIONS = "ApiVersions"
@@ -168,17 +170,39 @@ def _answered(exchange: Exchange, call: Call) -> Call:
     )
 
 
+def _is_beyond(exchange: Exchange) -> bool:
+    """Whether it is a commit of a version that the model doesn't have: with ids of topics."""
+    return exchange.api == COMMIT and exchange.version > APIS[COMMIT].highest
+
+
+def _commit(body: Mapping[str, Any]) -> Message | None:
+    """Who commits, in such a version; not what."""
+    if not body:
+        return None
+    return OffsetCommitRequest(
+        group_id=body["groupId"],
+        generation_id=body["generationIdOrMemberEpoch"],
+        member_id=body["memberId"],
+        group_instance_id=body["groupInstanceId"],
+        topics=(),
+    )
+
+
 def _code(exchange: Exchange) -> int | None:
-    """The error of an answer to who looks for the coordinator."""
-    if exchange.api != FIND or (answer := exchange.answer) is None:
+    """The error of an answer that the model doesn't have: to a look-up, or to such a commit."""
+    answer = exchange.answer
+    if answer is None or not (exchange.api == FIND or _is_beyond(exchange)):
         return None
     rows = [answer, *answer.get("coordinators", ())]
+    rows += [row for topic in answer.get("topics", ()) for row in topic["partitions"]]
     return next((row["errorCode"] for row in rows if row.get("errorCode")), 0)
 
 
 def _message(exchange: Exchange, *, answer: bool) -> Message | None:
     if exchange.api not in _READ or exchange.api not in APIS:
         return None
+    if _is_beyond(exchange):
+        return None if answer else _commit(exchange.request)
     try:
         return exchange.reply if answer else exchange.message
     except ShapeError:

@@ -188,7 +188,8 @@ def no_commits(evidence: Evidence) -> Verdict:
         since = answered(call)
         back = (c.at_ms for c in evidence.of(life, JOIN, since=since) if c.went_well)
         for commit in evidence.of(life, COMMIT, since=since, until=next(back, evidence.ended_ms)):
-            if commit.went_well or (not commit.member_id and commit.instance is None):
+            is_nobody = not commit.member_id and commit.instance is None
+            if commit.went_well or (commit.request is not None and is_nobody):
                 how = "and was served" if commit.went_well else "as nobody's member"
                 return violated(
                     f"commits {how}",

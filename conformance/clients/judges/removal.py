@@ -71,6 +71,8 @@ def no_commits(evidence: Evidence) -> Verdict:
         until = evidence.ended_ms if back is None else answered(back)
         shown = True
         for call in evidence.of(life, COMMIT, since=since, until=until):
+            if call.request is None:
+                continue
             if (not call.member_id and call.instance is None) or call.generation < 0:
                 return violated(
                     "commits as nobody's member",

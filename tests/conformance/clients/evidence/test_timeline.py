@@ -80,6 +80,25 @@ def test_the_error_of_a_look_up_is_read() -> None:
     assert timeline(one).evidence().calls[0].error == 15
 
 
+def test_who_commits_in_a_later_version_is_read() -> None:
+    one = exchange(api="OffsetCommit")
+    one.version = 10
+    one.request_json = msgspec.json.encode(
+        {
+            "groupId": "g",
+            "generationIdOrMemberEpoch": 3,
+            "memberId": "m1",
+            "groupInstanceId": "i-1",
+            "topics": [],
+        }
+    )
+    one.answered_ms = 11
+    partitions = [{"partitionIndex": 0, "errorCode": 0}, {"partitionIndex": 1, "errorCode": 82}]
+    one.answer_json = msgspec.json.encode({"topics": [{"partitions": partitions}]})
+    call = timeline(one).evidence().calls[0]
+    assert (call.member_id, call.instance, call.generation, call.error) == ("m1", "i-1", 3, 82)
+
+
 def test_the_drivers_clock_is_mapped_by_what_came_quickest() -> None:
     found = timeline()
     slow = Heard(Assigned("run/a.1", 500.0, ()), 1_000_000 + 90.0)
