@@ -11,11 +11,11 @@ from fencepost.conformance.certify.report import write_texts
 from fencepost.conformance.cli.certify import case_progress
 from fencepost.conformance.cli.exit_codes import exit_codes
 from fencepost.conformance.cli.options.common import (
+    REVISION,
     console,
     echo_json,
     json_option,
     report_option,
-    revision_option,
 )
 from fencepost.conformance.cli.options.target import known_failures_options
 from fencepost.conformance.clients.certificate.certificate import (
@@ -31,7 +31,7 @@ from fencepost.conformance.clients.execution.stage import SERVE
 from fencepost.conformance.clients.registry import find_client
 from fencepost.conformance.clients.scenarios.catalogue import cases_of, chosen
 from fencepost.conformance.runtime.signals import run
-from fencepost.conformance.targets.registry import find_revision
+from fencepost.conformance.targets.registry import DEFAULT_REVISION, find_revision
 from fencepost.model.table.table import Level
 
 
@@ -52,7 +52,14 @@ from fencepost.model.table.table import Level
     help="What it runs against: serve, or kafka:VERSION or tcp://HOST:PORT, where nothing is "
     "provoked.",
 )
-@revision_option
+@click.option(
+    "--revision",
+    type=REVISION,
+    default=DEFAULT_REVISION,
+    show_default=True,
+    metavar="R",
+    help="What the served broker does, by name or as FILE.py:NAME.",
+)
 @click.option(
     "--level",
     type=click.Choice([level.value.lower() for level in Level]),

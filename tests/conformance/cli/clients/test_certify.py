@@ -28,6 +28,7 @@ def test_a_client_is_certified_and_reported(
     ("arguments", "said"),
     [
         (["javva"], "no client 'javva'"),
+        (["mutant:old-heartbeats"], "did you mean old-heartbeat"),
         (["reference", "--case", "static-live"], "did you mean static-life"),
         (["reference", "--broker", "model"], "give serve, kafka:VERSION or tcp://HOST:PORT"),
         (["reference", "--revision", "kafka-5"], "kafka-5"),
