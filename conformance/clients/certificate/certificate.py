@@ -67,6 +67,12 @@ class ClientCertificate(Certified):
         """Whether it holds, and nothing was left out."""
         return self.overall() is Overall.HOLDS and not self.left_out()
 
+    def is_excused(self) -> bool:
+        """Whether it holds only because failures at MUST are listed as known."""
+        return self.overall() is Overall.HOLDS and any(
+            r.outcome is Outcome.KNOWN_FAILURE and r.level is Level.MUST for r in self.results
+        )
+
     def summary(self) -> str:
         """The verdict in one line."""
         deciding = Counter(r.outcome for r in self.results if self.deciding(r))
@@ -82,9 +88,13 @@ class ClientCertificate(Certified):
                 said = "unknown: no case could be tested"
             case Overall.UNKNOWN:
                 said = f"unknown: {plural(deciding[Outcome.UNKNOWN], 'case')} could not be decided"
+            case _ if self.is_excused():
+                passed = sum(r.outcome is Outcome.PASS for r in self.results)
+                said = f"passes {passed} of {len(self.results)}; {plural(known, 'known failure')}; "
+                said += f"holds apart from {'it' if known == 1 else 'them'}"
             case _:
                 said = "holds"
-        if known:
+        if known and not self.is_excused():
             said += f", with {plural(known, 'known failure')}"
         if below:
             said += f", and {plural(below, 'failure')} below {self.level.value} (not counted)"

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from rich.console import Console
 from rich.text import Text
 
-from fencepost.conformance.certify.console import COLOURS, OVERALL, counts_table, say
+from fencepost.conformance.certify.console import COLOURS, EXCUSED, OVERALL, counts_table, say
 from fencepost.conformance.certify.known_failures import KNOWN
 from fencepost.conformance.clients.certificate.certificate import ClientCertificate
 from fencepost.conformance.clients.execution.certify_client import ClientResult
@@ -23,7 +23,8 @@ def print_certificate(certificate: ClientCertificate, console: Console) -> None:
     if certificate.results:
         console.print(counts_table(certificate, console))
         console.print()
-    say(console, certificate.summary(), OVERALL[certificate.overall()])
+    style = EXCUSED if certificate.is_excused() else OVERALL[certificate.overall()]
+    say(console, certificate.summary(), style)
 
 
 def _failures(results: Sequence[ClientResult], console: Console) -> None:

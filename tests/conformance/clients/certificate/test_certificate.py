@@ -19,13 +19,16 @@ from fencepost.traces.files.bounded import read_json
 PASSED = result()
 KNOWN = result(Outcome.KNOWN_FAILURE, notes=("known failure: a reason (link)",))
 
+SMALL = result(Outcome.KNOWN_FAILURE, "CLIENT-CLOSE-IN-TIME", notes=KNOWN.notes)
+
 
 @pytest.mark.parametrize(
     ("results", "code", "said"),
     [
         ([PASSED], 0, "holds; certified"),
         ([PASSED, LACKS], 0, "holds; not certified: 1 unsupported"),
-        ([PASSED, KNOWN], 0, "holds, with 1 known failure; certified"),
+        ([PASSED, KNOWN], 0, "passes 1 of 2; 1 known failure; holds apart from it; certified"),
+        ([PASSED, SMALL], 0, "holds, with 1 known failure; certified"),
         ([PASSED, FAILED], 1, "violated by 1 case"),
         ([FAILED, UNDECIDED], 1, "violated by 1 case"),
         ([PASSED, UNDECIDED], 2, "unknown: 1 case could not be decided"),
