@@ -81,6 +81,11 @@ def test_who_is_told_of_other_partitions_is_disturbed() -> None:
     assert verdict.observed == "another member is disturbed by a restart"
 
 
+def test_what_moved_on_a_slow_machine_is_unknown() -> None:
+    found = evidence(LEADER, restart(*B, 1, generation=2), stalls=((500.0, 900.0),))
+    assert judge("CLIENT-RESTART-FOLLOWER", found).finding is Finding.UNKNOWN
+
+
 def test_who_was_away_for_longer_than_its_session_is_not_judged() -> None:
     old, new = life("b", ended=1000), life("b", 2, began=8000)
     found = [old, *settled(old, 10, 1), new, *settled(new, 8100, 1, generation=2)]
