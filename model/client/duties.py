@@ -24,7 +24,9 @@ DUTIES: Mapping[str, str] = {
         "a static member that is closed or unsubscribes sends no LeaveGroup: its place is kept "
         "until its session ends"
     ),
-    "CLIENT-CLOSE-DYNAMIC-LEAVES": "a dynamic member that is closed or unsubscribes leaves",
+    "CLIENT-CLOSE-DYNAMIC-LEAVES": (
+        "a dynamic member leaves when it is closed, unsubscribes or exceeds the poll interval"
+    ),
     "CLIENT-CLOSE-IN-TIME": "close ends within its timeout, whatever the broker does",
     "CLIENT-JOIN-ID-REQUIRED": "MEMBER_ID_REQUIRED is followed by a join with the id of the answer",
     "CLIENT-JOIN-LOST-ANSWER": (

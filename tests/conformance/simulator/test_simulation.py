@@ -208,9 +208,9 @@ def test_a_dynamic_member_is_closed_while_its_join_is_parked() -> None:
 
 @pytest.mark.parametrize("assignor", ["range", "cooperative-sticky"])
 def test_many_static_members_are_all_restarted_without_a_rebalance(assignor: str) -> None:
-    """Forty processes, four at a time; the generation stays, and each partition has one owner."""
-    sim = Simulation({"t": 80}, seed=7)
-    names = [f"app-{number}" for number in range(40)]
+    """Twenty processes, four at a time; the generation stays, and each partition has one owner."""
+    sim = Simulation({"t": 40}, seed=7)
+    names = [f"app-{number}" for number in range(20)]
     more: dict[str, Any] = {"assignors": (assignor,), "fetch_max_wait_ms": 5000}
     for name in names:
         sim.start(name, settings(name, **more))

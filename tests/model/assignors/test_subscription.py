@@ -66,10 +66,20 @@ def test_older_subscriptions_have_less(version: int) -> None:
 
 
 def test_kafkas_own_bytes_are_read() -> None:
-    """What the Java consumer 4.3.0 sent for the topic `t`, owning nothing."""
-    sent = bytes.fromhex("0003 00000001 0001 74 ffffffff 00000000 ffffffff ffff")
-    assert decode_subscription(sent) == Subscription(("t",))
-    assert encode_subscription(Subscription(("t",))) == sent
+    """From the request log of a broker 4.3.0: what its Java consumer sent, owning nothing."""
+    sent = bytes.fromhex("0003 00000001 0002 7631 ffffffff 00000000 ffffffff ffff")
+    assert decode_subscription(sent) == Subscription(("v1",))
+    assert encode_subscription(Subscription(("v1",))) == sent
+
+
+def test_user_data_is_passed_over() -> None:
+    """The same consumer with its cooperative assignor, which keeps a generation there, too."""
+    sent = bytes.fromhex(
+        "0003 00000001 0002 7632 00000004 00000002"
+        "00000001 0002 7632 00000003 00000000 00000001 00000002 00000002 ffff"
+    )
+    owned = tuple(TopicPartition("v2", number) for number in range(3))
+    assert decode_subscription(sent) == Subscription(("v2",), owned, 2)
 
 
 def test_no_bytes_are_no_partitions() -> None:

@@ -272,7 +272,7 @@ class Watched:
         return self.state.life.value == "closed"
 
 
-@settings(max_examples=150)
+@settings(max_examples=100)
 @given(SETTINGS, HIGHEST, ACTS)
 def test_at_each_step(
     consumer: ClientSettings, highest: dict[str, int], acts: list[tuple[str, int, int]]
@@ -283,7 +283,7 @@ def test_at_each_step(
         watched.act(*act)
 
 
-@settings(max_examples=100)
+@settings(max_examples=50)
 @given(SETTINGS, ACTS)
 def test_close_ends_in_time_whatever_happened_before(
     consumer: ClientSettings, acts: list[tuple[str, int, int]]
