@@ -53,13 +53,13 @@ def is_met(condition: AnyCondition, evidence: Evidence, since: float, began: flo
 
 
 def _settled(evidence: Evidence, consumers: tuple[str, ...], began: float) -> bool:
-    """Whether they are in one generation, and have each partition once among them."""
+    """Whether they are in one generation, each has partitions, and all are held once."""
     lives = [evidence.life(name) for name in consumers]
     generations = {_generation(evidence, life, began) for life in lives if life is not None}
     if None in lives or len(generations) != 1 or None in generations:
         return False
-    owned = sorted(chain.from_iterable(evidence.owned(life) for life in lives if life is not None))
-    return owned == sorted(
+    each = [evidence.owned(life) for life in lives if life is not None]
+    return all(each) and sorted(chain.from_iterable(each)) == sorted(
         (topic, number) for topic, count in evidence.partitions.items() for number in range(count)
     )
 

@@ -141,7 +141,10 @@ class Condition(msgspec.Struct, frozen=True, tag=_dashed, tag_field="until", omi
 
 
 class Settled(Condition, frozen=True):
-    """These consumers have all partitions among them, one generation, and a heartbeat in it."""
+    """These consumers have all partitions among them, each some, in one generation.
+
+    Each has been answered a heartbeat in it since the wait began.
+    """
 
     consumers: tuple[str, ...]
 

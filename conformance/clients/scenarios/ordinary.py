@@ -125,10 +125,12 @@ ORDINARY = (
     ),
     Scenario(
         "closes-without-broker",
-        "A static member closes when its broker answers nothing any more.",
+        "A static member that has something to commit closes when its broker answers nothing.",
         ("CLIENT-CLOSE-BROKER-GONE",),
         (
-            *begun(Settings(auto_commit_ms=500)),
+            *begun(Settings(auto_commit_ms=60_000)),
+            Produce(),
+            Await(Read(A)),
             Provoke(
                 tuple(Provocation(api, Action.DELAY, last=None, ms=60_000) for api in _ANSWERED)
             ),

@@ -60,6 +60,8 @@ def test_all_partitions_are_held_once_in_one_generation() -> None:
     both = [A, B, *settled(A, 10, 0), *settled(B, 20, 1, member="m2")]
     wanted = Settled(("a", "b"))
     assert is_met(wanted, evidence(both), 0, 0)
+    idle = [A, B, *settled(A, 10, 0, 1), *settled(B, 20, member="m2")]
+    assert not is_met(wanted, evidence(idle), 0, 0)
     twice = [A, B, *settled(A, 10, 0), *settled(B, 20, 0, member="m2")]
     assert not is_met(wanted, evidence(twice), 0, 0)
     apart = [A, B, *settled(A, 10, 0), *settled(B, 20, 1, member="m2", generation=2)]
