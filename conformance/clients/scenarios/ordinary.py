@@ -49,7 +49,6 @@ _DYNAMIC = (
 )
 _ANSWERED = (
     "ApiVersions",
-    "Metadata",
     "FindCoordinator",
     "JoinGroup",
     "SyncGroup",
@@ -58,7 +57,6 @@ _ANSWERED = (
     "OffsetCommit",
     "OffsetFetch",
     "ListOffsets",
-    "Fetch",
 )
 
 
@@ -75,6 +73,11 @@ def begun(settings: Settings | None = None) -> tuple[AnyAct, ...]:
 def passed(ms: int) -> Await:
     """Let so much time pass."""
     return Await(Passed(ms), within_ms=ms + 1000)
+
+
+def _silence(*apis: str) -> tuple[Provocation, ...]:
+    """Answer nothing any more."""
+    return tuple(Provocation(api, Action.DELAY, last=None, ms=60_000) for api in apis)
 
 
 _LIFE: tuple[AnyAct, ...] = (
@@ -125,16 +128,16 @@ ORDINARY = (
     ),
     Scenario(
         "closes-without-broker",
-        "A static member that has something to commit closes when its broker answers nothing.",
+        "A static member closes while it commits, and its broker answers nothing any more.",
         ("CLIENT-CLOSE-BROKER-GONE",),
         (
-            *begun(Settings(auto_commit_ms=60_000)),
+            *begun(Settings(auto_commit_ms=300)),
+            Provoke(_silence(*_ANSWERED)),
             Produce(),
-            Await(Read(A)),
-            Provoke(
-                tuple(Provocation(api, Action.DELAY, last=None, ms=60_000) for api in _ANSWERED)
-            ),
-            passed(500),
+            Await(Read(A), within_ms=3000),
+            Await(Parked(A, "OffsetCommit"), within_ms=3000),
+            Provoke(_silence("Fetch", "Metadata")),
+            passed(300),
             Close(A, timeout_ms=3000),
         ),
     ),
