@@ -40,7 +40,7 @@ def test_a_client_has_a_page_with_its_traces(files: list[Path], tmp_path: Path) 
     assert {"index.html", "clients.html", "clients/java-4.3.0.html"} <= site
     assert "clients.html" in (tmp_path / "site" / "index.html").read_text("utf-8")
     matrix = (tmp_path / "site" / "clients.html").read_text("utf-8")
-    assert "CLIENT-CLOSE-STATIC-STAYS" in matrix
+    assert "<code>CLOSE-STATIC-STAYS</code>" in matrix
     assert 'href="clients/lib-1.2.3.html"' in matrix
     whole = (tmp_path / "site" / "clients" / "lib-1.2.3.html").read_text("utf-8")
     assert "LeaveGroup v5" in whole
