@@ -10,7 +10,6 @@ The JSON form is an object with the fields' names: `{"api": "JoinGroup", "who": 
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from pathlib import Path
@@ -22,6 +21,7 @@ from kafka import errors
 from fencepost.conformance.serve.refusal import REFUSABLE
 from fencepost.conformance.targets.tcp.wire import API_KEYS
 from fencepost.model.messages.messages import APIS
+from fencepost.model.revisions.near import did_you_mean
 from fencepost.traces.files.bad_input import BadInputError
 from fencepost.traces.files.bounded import read_json
 
@@ -59,7 +59,8 @@ class Provocation(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_
 
     `api`: its name, as `JoinGroup`.  `who`: a member id, an instance id or a client id that the
     request bears; `*` for anybody's.  `first`, `last`: of the requests that fit, counted from 1;
-    `last` null: for ever.  `ms`: for a delay, a cut and throttling.  `code`: an error's name.
+    `last` left out: `first` alone, null: for ever.  `ms`: for a delay, a cut and throttling.
+    `code`: an error's name.
 
     Raises ValueError (msgspec.ValidationError from JSON) for what can't be.
     """
@@ -68,7 +69,7 @@ class Provocation(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_
     action: Action
     who: str = ANYBODY
     first: int = 1
-    last: int | None = 1
+    last: int | msgspec.UnsetType | None = msgspec.UNSET
     ms: int = 0
     code: str = ""
 
@@ -76,20 +77,26 @@ class Provocation(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_
         """Check what the types can't say."""
         if self.api not in API_KEYS:
             raise ValueError(
-                f"`api` {self.api!r} is no API that is served{_meant(self.api, API_KEYS)}"
+                f"`api` {self.api!r} is no API that is served{did_you_mean(self.api, API_KEYS)}"
             )
-        if self.first < 1 or (self.last is not None and self.last < self.first):
-            raise ValueError(f"`first` {self.first}, `last` {self.last}: count from 1, upwards")
+        until = self.until
+        if self.first < 1 or (until is not None and until < self.first):
+            raise ValueError(f"`first` {self.first}, `last` {until}: count from 1, upwards")
         if self.ms < 0 or (self.ms and self.action not in _TIMED):
             raise ValueError(f"`ms` {self.ms} is not for the action {self.action.value!r}")
         if bool(self.code) != (self.action is Action.ERROR):
             raise ValueError(f"`code` {self.code!r} is not for the action {self.action.value!r}")
         if self.code and self.code not in CODES:
             raise ValueError(
-                f"`code` {self.code!r} is no error of Kafka's{_meant(self.code, CODES)}"
+                f"`code` {self.code!r} is no error of Kafka's{did_you_mean(self.code, CODES)}"
             )
         if self.code and self.api not in {*APIS, *REFUSABLE}:
             raise ValueError(f"`api` {self.api!r} can't be answered with an error here")
+
+    @property
+    def until(self) -> int | None:
+        """The last request that meets it; None: it is met for ever."""
+        return self.first if isinstance(self.last, msgspec.UnsetType) else self.last
 
     def is_about(self, api: str, names: Iterable[str]) -> bool:
         """Whether a request of this API, which bears these names, is counted."""
@@ -109,11 +116,6 @@ def read_provocations(path: Path) -> list[Provocation]:
             f"{path}: {error}; it holds a list such as "
             '[{"api": "JoinGroup", "who": "i1", "action": "lose"}]'
         ) from None
-
-
-def _meant(given: str, known: Iterable[str]) -> str:
-    near = difflib.get_close_matches(given, known, 1)
-    return f"; did you mean {near[0]}?" if near else ""
 
 
 class Provocations:
@@ -138,7 +140,8 @@ class Provocations:
             if not one.is_about(api, known):
                 continue
             self._counted[index] = one, count + 1
-            if met is None and one.first <= count + 1 and (one.last is None or count < one.last):
+            until = one.until
+            if met is None and one.first <= count + 1 and (until is None or count < until):
                 met = one
         return met
 

@@ -67,7 +67,9 @@ class RecordedKafka:
         self._admin = Admin(kafka, remote=remote, deadlines=DEADLINES)
         self._brokers: dict[int, Address] = {}
         self._servers: dict[int, asyncio.Server] = {}
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks: dict[asyncio.Task[None], asyncio.StreamWriter] = {}
+        """Those of the connections, each with the client's side."""
+        self._is_over = False
         self._failed: asyncio.Future[None] | None = None
         self._first = -1
         self._numbers = 0
@@ -95,6 +97,7 @@ class RecordedKafka:
     async def __aexit__(self, *_: object) -> None:
         """Close all ports and connections."""
         await self._stack.aclose()
+        self._is_over = True
         if self._failed is not None:
             self._failed.cancel()
         for server in self._servers.values():
@@ -154,23 +157,23 @@ class RecordedKafka:
     async def _listen(self, node: int, broker: Address) -> None:
         self._brokers[node] = broker
 
-        async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-            task = asyncio.current_task()
-            assert task is not None  # noqa: S101  (told to the type checker)
-            self._tasks.add(task)
-            try:
-                await self._connection(node, reader, writer)
-            except asyncio.CancelledError:
-                pass
-            except Exception as error:  # noqa: BLE001 - whoever serves is told, see `serve`
-                if self._failed is not None and not self._failed.done():
-                    self._failed.set_exception(error)
-            finally:
-                self._tasks.discard(task)
+        def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            if self._is_over:
                 writer.transport.abort()
+                return
+            task = asyncio.create_task(self._connection(node, reader, writer))
+            self._tasks[task] = writer
+            task.add_done_callback(self._ended)
 
         if node not in self._servers:
-            self._servers[node] = await asyncio.start_server(serve, HOST, 0, limit=1 << 20)
+            self._servers[node] = await asyncio.start_server(accept, HOST, 0, limit=1 << 20)
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        """A connection is over, or was never begun; whoever serves is told of a fault of ours."""
+        self._tasks.pop(task).transport.abort()
+        error = None if task.cancelled() else task.exception()
+        if error is not None and self._failed is not None and not self._failed.done():
+            self._failed.set_exception(error)
 
     async def _connection(
         self, node: int, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
@@ -196,10 +199,10 @@ class RecordedKafka:
                     onward.write_eof()
                     await asyncio.wait({answers}, timeout=_LINGER_S)
             finally:
+                onward.transport.abort()
                 asks.cancel()
                 answers.cancel()
                 await asyncio.gather(asks, answers, return_exceptions=True)
-                onward.transport.abort()
         except (OSError, ShapeError):  # the broker is gone, or the client sent what is no request
             self.history.closed(name, by_client=False)
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import msgspec
 import pytest
+from jsonschema import Draft202012Validator
+from support.places import ROOT
 
+from fencepost.conformance.cli.schema import schemas
 from fencepost.conformance.serve.provocation import (
     CODES,
     Action,
@@ -34,6 +38,10 @@ def met(one: Provocation, times: int) -> list[int]:
 )
 def test_requests_are_counted_from_one(first: int, last: int | None, expected: list[int]) -> None:
     assert met(lost(first=first, last=last), 5) == expected
+
+
+def test_without_a_last_one_it_is_one() -> None:
+    assert met(Provocation(api="JoinGroup", action=Action.LOSE, first=3), 5) == [3]
 
 
 def test_only_what_fits_is_counted() -> None:
@@ -73,7 +81,7 @@ def test_codes_are_named_as_the_model_names_them() -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ('{"api": "JoinGroop", "action": "lose"}', "did you mean JoinGroup?"),
+        ('{"api": "JoinGroop", "action": "lose"}', "(did you mean JoinGroup?)"),
         ('{"api": "JoinGroup", "action": "loose"}', "Invalid enum value 'loose'"),
         ('{"api": "JoinGroup"}', "missing required field `action`"),
         ('{"api": "JoinGroup", "action": "lose", "hwo": "i"}', "unknown field `hwo`"),
@@ -85,7 +93,7 @@ def test_codes_are_named_as_the_model_names_them() -> None:
         ('{"api": "JoinGroup", "action": "lose", "code": "NONE"}', "`code` 'NONE' is not for"),
         (
             '{"api": "JoinGroup", "action": "error", "code": "FENCED_INSTANCE"}',
-            "did you mean FENCED_INSTANCE_ID?",
+            "(did you mean FENCED_INSTANCE_ID",
         ),
         (
             '{"api": "CreateTopics", "action": "error", "code": "FENCED_INSTANCE_ID"}',
@@ -101,3 +109,39 @@ def test_what_can_not_be_is_said_with_its_place(tmp_path: Path, text: str, said:
     assert said in str(caught.value)
     assert "$[1]" in str(caught.value)
     assert str(path) in str(caught.value)
+
+
+EXAMPLES = ROOT / "examples" / "provocations.json"
+
+
+@pytest.mark.parametrize(
+    ("text", "fits"),
+    [
+        (EXAMPLES.read_text("utf-8"), True),
+        ('[{"api": "Fetch", "action": "throttle", "ms": 5, "who": "c", "first": 2}]', True),
+        ('[{"api": "Fetch", "action": "lose", "code": "CORRUPT_MESSAGE"}]', False),
+        ('[{"api": "Fetch", "action": "error"}]', False),
+        ('[{"api": "Fetch", "action": "lose", "first": 0}]', False),
+        ('[{"api": "Fetch", "action": "delay", "ms": -1}]', False),
+        ('[{"api": "Fetch"}]', False),
+        ('[{"api": "Fetch", "action": "lose", "hwo": "c"}]', False),
+        ('{"api": "Fetch", "action": "lose"}', False),
+    ],
+)
+def test_the_schema_takes_what_the_reader_takes(tmp_path: Path, text: str, fits: bool) -> None:
+    schema = json.loads(schemas()["provocations-1"].read_text("utf-8"))
+    path = tmp_path / "provocations.json"
+    path.write_text(text, "utf-8")
+    assert Draft202012Validator(schema).is_valid(json.loads(text)) is fits
+    if fits:
+        assert len(read_provocations(path)) >= 1
+    else:
+        with pytest.raises(ProvocationsError):
+            read_provocations(path)
+
+
+def test_the_schema_knows_every_field_and_action() -> None:
+    schema = json.loads(schemas()["provocations-1"].read_text("utf-8"))
+    fields = schema["$defs"]["provocation"]["properties"]
+    assert set(fields) == set(Provocation.__struct_fields__)
+    assert set(fields["action"]["enum"]) == set(Action)
