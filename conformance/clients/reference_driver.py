@@ -43,9 +43,12 @@ from fencepost.properties.mutants.clients import find_client_mutant
 _FEATURES = ("static", "cooperative", "auto-commit", "manual-commit")
 _LONGEST_LINE = 2**20
 _NONE = "NONE"
-_USAGE = 64
 
 Say = Callable[[protocol.Message], None]
+
+
+class _UnknownMutantError(click.UsageError):
+    exit_code = 64
 
 
 class _User:
@@ -81,8 +84,7 @@ class _User:
             case Records(partition, first, count):
                 self._say(protocol.Records(name, at_ms, partition, first, count))
             case ErrorTold(code, fatal, where):
-                why = f"{where} was answered {code}"
-                self._say(protocol.Error(name, at_ms, "poll", code, fatal, why))
+                self._say(protocol.Error(name, at_ms, "poll", code, fatal, _why(code, where)))
             case Committed(error):
                 for number in self._commits[:1]:
                     self._say(_commit_reply(number, error))
@@ -93,6 +95,12 @@ class _User:
                     number, begun_ms = self._close
                     took = float(now_ms() - begun_ms)
                     self._say(protocol.Done(id=number, ok=True, took_ms=took))
+
+
+def _why(code: str, where: str) -> str:
+    if code == "UNSUPPORTED_VERSION":
+        return f"the broker has no version of {where} that this consumer can use"
+    return f"{where} was answered {code}"
 
 
 def _commit_reply(number: int, error: str) -> protocol.Done | protocol.Refused:
@@ -262,9 +270,7 @@ def main(mutant: str | None) -> None:
         try:
             found = find_client_mutant(mutant)
         except KeyError as error:
-            wrong = click.UsageError(str(error.args[0]))
-            wrong.exit_code = _USAGE
-            raise wrong from error
+            raise _UnknownMutantError(str(error.args[0])) from error
         name, conduct = f"mutant:{found.name}", found.conduct
     asyncio.run(drive(name, conduct))
 

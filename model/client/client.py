@@ -38,7 +38,7 @@ from fencepost.model.client.interface import (
 )
 from fencepost.model.client.settings import ClientSettings
 from fencepost.model.client.state import ClientState, Flight, Life, Phase
-from fencepost.model.client.work import ClientWork
+from fencepost.model.client.work import ClientWork, is_fenced
 from fencepost.model.messages.messages import (
     HeartbeatResponse,
     JoinGroupResponse,
@@ -97,7 +97,7 @@ def _tell_failure(work: ClientWork) -> None:
     if state.life is not Life.FAILED or state.was_told or not state.is_polling:
         return
     work.change(was_told=True)
-    if work.conduct.tells_fatal and state.failure is not None:
+    if state.failure is not None and (work.conduct.tells_fence or not is_fenced(state)):
         work.tell(state.failure)
     if not (work.conduct.reads_when_fenced or work.conduct.commits_when_fenced):
         work.tell_lost()

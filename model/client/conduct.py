@@ -153,7 +153,7 @@ class Conduct:
     rejoins_after_revoking: bool = True
 
     # The user.
-    tells_fatal: bool = True
+    tells_fence: bool = True
     reads_when_fenced: bool = False
     commits_when_fenced: bool = False
     commits_as_nobody: bool = False

@@ -170,7 +170,7 @@ _MUTANTS = (
         "fenced-in-silence",
         "the user of a fenced client isn't told",
         "CLIENT-FENCED-TOLD",
-        Conduct(tells_fatal=False),
+        Conduct(tells_fence=False),
     ),
     *(
         ClientMutant(
