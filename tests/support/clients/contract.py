@@ -185,7 +185,7 @@ async def _fenced(contract: Contract, driver: Driver) -> None:
     note, at = contract.note, len(driver.events)
     async with Driver.start(contract.client) as other:
         note("another takes i1", await other.start_consumer("x", contract.settings("i1", "x")))
-        note("its assignment", told(await other.wait_for(of(Assigned, "x"), PATIENCE_S)))
+        note("the other is assigned", told(await other.wait_for(of(Assigned, "x"), PATIENCE_S)))
         note("the first is told", told(await driver.wait_for(of(Error), 20.0, at)))
         note("commit, fenced", await driver.commit("a"))
         at = len(driver.events)
