@@ -7,11 +7,11 @@ The rooms, from the top down; a room imports from those below it only:
 - `site`: the certificates of many targets as one static site
 - `docs`: makers of generated pages
 - `nightly`: all searches in one run, with one report
-- `clients`: client libraries under test: drivers that run them, the reference client as a driver
 - `compare`: two targets, and the shortest plan on which they differ
 - `kill_matrix`: which engine finds which mutant
+- `clients`: client libraries under test: drivers, obligations, scenarios, judges, certificates
 - `simulator`: whole groups on a virtual clock: model clients against the model coordinator
-- `serve`: the model as a broker, or as a program on stdio
+- `serve`: the model as a broker, for a judge or for applications, or as a program on stdio
 - `fuzz`: generated plans, with the model in the loop
 - `log_audit`: reports of audited request logs
 - `findings`: a violation that was found: confirmed, shrunk, added to the corpus
@@ -48,6 +48,9 @@ if TYPE_CHECKING:
     from fencepost.conformance.certify.run import NoCaseError, run_certificate
     from fencepost.conformance.execution.outcome import CaseResult, Certificate, Outcome, Overall
     from fencepost.conformance.runtime.errors import TargetUnavailableError
+    from fencepost.conformance.serve.application_broker import ApplicationBroker
+    from fencepost.conformance.serve.provocation import Action, Provocation
+    from fencepost.conformance.serve.recording_proxy import RecordedKafka
     from fencepost.conformance.targets.in_process import InProcessTarget, ModelCoordinator
     from fencepost.conformance.targets.own_revision import OwnRevisionError, load_revision
     from fencepost.conformance.targets.registry import (
@@ -63,6 +66,8 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
+    "Action",
+    "ApplicationBroker",
     "CaseResult",
     "Certificate",
     "Hints",
@@ -75,6 +80,8 @@ __all__ = [
     "Overall",
     "OwnRevisionError",
     "Provenance",
+    "Provocation",
+    "RecordedKafka",
     "Replayed",
     "ReportError",
     "Target",

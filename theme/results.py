@@ -11,4 +11,5 @@ def on_post_build(config: Any) -> None:
     """Write it.  Needs fencepost installed, as `tox -e docs` has it."""
     from fencepost.conformance.site.site import write_site  # noqa: PLC0415  (mkdocs loads hooks early)
 
-    write_site([Path(config.docs_dir) / "certificates"], Path(config.site_dir) / FOLDER)
+    kept = Path(config.docs_dir) / "certificates"
+    write_site([kept, kept / "clients"], Path(config.site_dir) / FOLDER)

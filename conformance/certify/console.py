@@ -26,7 +26,13 @@ from fencepost.conformance.certify.summary import (
     verdict_line,
 )
 from fencepost.conformance.execution.explain import explained
-from fencepost.conformance.execution.outcome import CaseResult, Certificate, Outcome, Overall
+from fencepost.conformance.execution.outcome import (
+    CaseResult,
+    Certificate,
+    Certified,
+    Outcome,
+    Overall,
+)
 from fencepost.model.revision import Revision
 from fencepost.model.table.table import LEVELS
 from fencepost.properties.mutants import catalogue
@@ -35,7 +41,7 @@ from fencepost.traces.page.causes import Cause, causes_of
 from fencepost.traces.page.certificate_data import CaseRow
 from fencepost.traces.text.words import plural
 
-_COLOURS = {
+COLOURS = {
     Outcome.PASS: "green",
     Outcome.FAIL: "bold red",
     Outcome.KNOWN_FAILURE: "yellow",
@@ -44,12 +50,12 @@ _COLOURS = {
     Outcome.UNSUPPORTED: "cyan",
     Outcome.SKIPPED: "dim",
 }
-_OVERALL = {
+OVERALL = {
     Overall.HOLDS: "bold green",
     Overall.VIOLATED: "bold red",
     Overall.UNKNOWN: "bold magenta",
 }
-_EXCUSED = "bold yellow"
+EXCUSED = "bold yellow"
 _NAMED = 4
 """One line names at most this many rules or cases."""
 
@@ -65,13 +71,13 @@ def print_certificate(certificate: Certificate, console: Console) -> None:
     _undecided(certificate, console)
     _unsupported(certificate, console)
     if certificate.results:
-        console.print(_counts(certificate, console))
+        console.print(counts_table(certificate, console))
         console.print()
     for api, versions in broken_versions(certificate).items():
-        _say(console, f"advertised but broken: {api} {spans(versions)}", "yellow")
+        say(console, f"advertised but broken: {api} {spans(versions)}", "yellow")
     _rules(certificate, console)
-    style = _EXCUSED if excused(certificate) else _OVERALL[certificate.overall()]
-    _say(console, verdict_line(certificate), style)
+    style = EXCUSED if excused(certificate) else OVERALL[certificate.overall()]
+    say(console, verdict_line(certificate), style)
 
 
 def _failures(certificate: Certificate, revision: Revision, console: Console) -> None:
@@ -85,13 +91,13 @@ def _failures(certificate: Certificate, revision: Revision, console: Console) ->
             _violation(first, revision, console, most)
         else:
             _title(first, console)
-            _say(console, f"  {_shortened(first.message)}")
+            say(console, f"  {_shortened(first.message)}")
         _others(cause, console)
         console.print()
     if rest := causes[_MOST_CAUSES:]:
         cases = sum(len(cause.cases) for cause in rest)
         said = f"{plural(len(rest), 'more cause')} of {plural(cases, 'failure')}"
-        _say(console, f"{said}: --report has them all", "bold")
+        say(console, f"{said}: --report has them all", "bold")
         console.print()
 
 
@@ -100,11 +106,11 @@ def _others(cause: Cause, console: Console) -> None:
     if names := [case.id for case in cause.own[1:]]:
         named = ", ".join(names[:_NAMED])
         more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-        _say(console, f"  the same in {plural(len(names), 'case')}: {named}{more}")
+        say(console, f"  the same in {plural(len(names), 'case')}: {named}{more}")
     if before := len(cause.before) - (not cause.own):
         fails = "fails" if before == 1 else "fail"
         it = "it reaches its" if before == 1 else "they reach their"
-        _say(console, f"  {before} more {fails} before {it} rule, for the same reason")
+        say(console, f"  {before} more {fails} before {it} rule, for the same reason")
 
 
 def _shortened(sentence: str) -> str:
@@ -137,25 +143,25 @@ def _violation(
 ) -> None:
     """Print a failure; `most_steps`: as many of its last steps, None for all."""
     _title(result, console)
-    _say(console, f"  {result.case.about}", "italic")
-    _say(console, f"  {result.message}")
+    say(console, f"  {result.case.about}", "italic")
+    say(console, f"  {result.message}")
     for note in result.notes:
         if note.startswith(STALE):
-            _say(console, f"  {note}")
+            say(console, f"  {note}")
     explanation = explained(result, revision)
     if explanation is not None and explanation.rule is not None:
         width = len(str(len(explanation.steps))) + 1
         steps = explanation.steps[: _wrong_at(explanation.steps)]
         cut = 0 if most_steps is None else max(0, len(steps) - most_steps)
         if cut:
-            _say(console, f"    {'…':>{width}} {plural(cut, 'step')} before", "dim")
+            say(console, f"    {'…':>{width}} {plural(cut, 'step')} before", "dim")
         for step in explanation.steps if most_steps is None else steps[cut:]:
             number, _, words = step.partition(" ")
             style = "red" if step.endswith("← wrong") else ""
-            _say(console, f"    {number:>{width}} {words}", style)
+            say(console, f"    {number:>{width}} {words}", style)
     for note in result.notes:
         if not note.startswith(STALE):
-            _say(console, f"    note: {note}", "dim")
+            say(console, f"    note: {note}", "dim")
 
 
 def _wrong_at(steps: Sequence[str]) -> int:
@@ -169,10 +175,10 @@ def _known(certificate: Certificate, console: Console) -> None:
     if not results:
         return
     reasons = Counter(_reason(result) for result in results)
-    _say(console, f"Known failures ({len(results)}) by reason, --report names the cases:", "bold")
+    say(console, f"Known failures ({len(results)}) by reason, --report names the cases:", "bold")
     width = len(str(max(reasons.values())))
     for reason, count in sorted(reasons.items(), key=lambda item: (-item[1], item[0])):
-        _say(console, f"  {count:>{width}}  {reason}", _COLOURS[Outcome.KNOWN_FAILURE])
+        say(console, f"  {count:>{width}}  {reason}", COLOURS[Outcome.KNOWN_FAILURE])
     console.print()
 
 
@@ -186,10 +192,10 @@ def _undecided(certificate: Certificate, console: Console) -> None:
     results = [r for r in certificate.results if r.outcome is Outcome.UNKNOWN]
     if not results:
         return
-    _say(console, f"Not decided ({len(results)}):", "bold")
+    say(console, f"Not decided ({len(results)}):", "bold")
     for result in results:
-        _say(console, f"  {result.level.value}  {result.case.id}", _COLOURS[Outcome.UNKNOWN])
-        _say(console, f"      {result.observed or result.message}")
+        say(console, f"  {result.level.value}  {result.case.id}", COLOURS[Outcome.UNKNOWN])
+        say(console, f"      {result.observed or result.message}")
     console.print()
 
 
@@ -199,14 +205,14 @@ def _unsupported(certificate: Certificate, console: Console) -> None:
     if not results:
         return
     reasons = Counter(result.message for result in results).most_common()
-    _say(console, f"Unsupported ({len(results)}):", "bold")
+    say(console, f"Unsupported ({len(results)}):", "bold")
     width = len(str(reasons[0][1]))
     for reason, count in reasons[:_NAMED]:
-        _say(console, f"  {count:>{width}}  {reason}", _COLOURS[Outcome.UNSUPPORTED])
+        say(console, f"  {count:>{width}}  {reason}", COLOURS[Outcome.UNSUPPORTED])
     if rest := reasons[_NAMED:]:
         cases = sum(count for _, count in rest)
         said = f"{plural(len(rest), 'more reason')}, in the report (--report DIR)"
-        _say(console, f"  {cases:>{width}}  for {said}", "dim")
+        say(console, f"  {cases:>{width}}  for {said}", "dim")
     console.print()
 
 
@@ -220,10 +226,10 @@ def _rules(certificate: Certificate, console: Console) -> None:
         if rules:
             more = len(rules) - _NAMED
             named = ", ".join(rules[:_NAMED]) + (f" and {more} more" if more > 0 else "")
-            _say(console, f"{plural(len(rules), 'rule')} {said}: {named}", "dim")
+            say(console, f"{plural(len(rules), 'rule')} {said}: {named}", "dim")
 
 
-def _counts(certificate: Certificate, console: Console) -> Table:
+def counts_table(certificate: Certified, console: Console) -> Table:
     """How many cases came out how, by level."""
     counts = certificate.counts()
     levels = [level for level in LEVELS if any(counts[level, o] for o in Outcome)]
@@ -238,10 +244,10 @@ def _counts(certificate: Certificate, console: Console) -> Table:
         if total := sum(numbers):
             cells = [str(number) if number else "-" for number in numbers]
             cells += [str(total)] if len(levels) > 1 else []
-            table.add_row(outcome.value, *cells, style=_COLOURS[outcome])
+            table.add_row(outcome.value, *cells, style=COLOURS[outcome])
     return table
 
 
-def _say(console: Console, text: str, style: str = "") -> None:
+def say(console: Console, text: str, style: str = "") -> None:
     """Print a line as it is: no markup, none of rich's own colours, no line breaks added."""
     console.print(Text(text, style=style), soft_wrap=True)

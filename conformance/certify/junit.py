@@ -11,37 +11,82 @@ from __future__ import annotations
 import re
 import xml.etree.ElementTree as ET
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from fencepost.conformance.certify.known_failures import STALE
 from fencepost.conformance.certify.summary import FAILED, subject
 from fencepost.conformance.execution.explain import explained
-from fencepost.conformance.execution.outcome import CaseResult, Certificate, Outcome
+from fencepost.conformance.execution.outcome import (
+    CaseResult,
+    Certificate,
+    Certified,
+    Graded,
+    Outcome,
+)
 from fencepost.model.revision import Revision
 from fencepost.model.table.table import LEVELS
 from fencepost.properties.mutants import catalogue
 
+TOLD = (*FAILED, Outcome.UNKNOWN)
+"""Outcomes whose case is told at length."""
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+@dataclass(frozen=True, slots=True)
+class JUnitCase:
+    """A case as JUnit shows it.
+
+    `suite`: its suite's name; `group`: of its class; `text`: behind the message, where it failed or
+    is undecided; `seconds` None: nothing says how long it took; `aside`: why what it found doesn't
+    count at the level that was asked for, "" if it counts.
+    """
+
+    suite: str
+    group: str
+    name: str
+    outcome: Outcome
+    message: str
+    text: str = ""
+    seconds: float | None = None
+    aside: str = ""
+
+    @property
+    def tag(self) -> str:
+        """The element of its outcome; "" for one that passed."""
+        match self.outcome:
+            case Outcome.PASS:
+                return ""
+            case Outcome.FAIL | Outcome.STALE_KNOWN_FAILURE if not self.aside:
+                return "failure"
+            case Outcome.UNKNOWN if not self.aside:
+                return "error"
+            case _:
+                return "skipped"
 
 
 def junit_xml(certificate: Certificate) -> str:
     """The document.  With a virtual clock it holds no times."""
     revision = catalogue.find_revision(certificate.revision)
-    suites: dict[tuple[str, int], list[CaseResult]] = {}
-    for result in certificate.results:
-        key = area(result.case.id), LEVELS.index(result.level)
-        suites.setdefault(key, []).append(result)
-    root = ET.Element("testsuites", name=_clean(subject(certificate)))
-    _count(root, certificate, certificate.results)
     real = certificate.clock == "real"
-    if real:
-        root.set("time", f"{certificate.seconds:.3f}")
-    for (name, level), results in sorted(suites.items()):
-        suite = ET.SubElement(root, "testsuite", name=f"{name} {LEVELS[level].value}")
-        _count(suite, certificate, results)
-        if real:
-            suite.set("time", f"{sum(r.seconds for r in results):.3f}")
-        for result in results:
-            _case(suite, certificate, result, revision)
+    results = sorted(certificate.results, key=lambda r: (area(r.case.id), LEVELS.index(r.level)))
+    cases = [_case(certificate, result, revision, real=real) for result in results]
+    return junit_document(subject(certificate), cases, certificate.seconds if real else None)
+
+
+def junit_document(name: str, cases: Sequence[JUnitCase], seconds: float | None) -> str:
+    """The document of these cases, in suites in their order; `seconds`: of the whole."""
+    root = ET.Element("testsuites", name=_clean(name))
+    _count(root, cases)
+    if seconds is not None:
+        root.set("time", f"{seconds:.3f}")
+    for title in dict.fromkeys(case.suite for case in cases):
+        own = [case for case in cases if case.suite == title]
+        suite = ET.SubElement(root, "testsuite", name=_clean(title))
+        _count(suite, own)
+        if seconds is not None:
+            suite.set("time", f"{sum(case.seconds or 0.0 for case in own):.3f}")
+        for case in own:
+            _add(suite, case)
     ET.indent(root, " ")
     return '<?xml version="1.0" encoding="utf-8"?>\n' + ET.tostring(root, encoding="unicode") + "\n"
 
@@ -51,54 +96,59 @@ def area(case_id: str) -> str:
     return case_id.partition("/")[0].partition("-")[0]
 
 
-def _tag(certificate: Certificate, result: CaseResult) -> str:
-    """The element of a case; "" for one that passed."""
-    match result.outcome:
-        case Outcome.PASS:
-            return ""
-        case _ if not certificate.deciding(result):
-            return "skipped"
-        case Outcome.FAIL | Outcome.STALE_KNOWN_FAILURE:
-            return "failure"
-        case Outcome.UNKNOWN:
-            return "error"
-        case _:
-            return "skipped"
-
-
-def _count(element: ET.Element, certificate: Certificate, results: Sequence[CaseResult]) -> None:
-    tags = [_tag(certificate, result) for result in results]
+def _count(element: ET.Element, cases: Sequence[JUnitCase]) -> None:
+    tags = [case.tag for case in cases]
     element.set("tests", str(len(tags)))
     for name, tag in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
         element.set(name, str(tags.count(tag)))
 
 
 def _case(
-    suite: ET.Element, certificate: Certificate, result: CaseResult, revision: Revision
-) -> None:
-    name = _clean(result.case.id)
-    case = ET.SubElement(suite, "testcase", classname=f"fencepost.{area(name)}", name=name)
-    if certificate.clock == "real":
-        case.set("time", f"{result.seconds:.3f}")
-    outcome, message, tag = result.outcome, result.message, _tag(certificate, result)
-    if not tag:
-        return
-    if outcome is Outcome.KNOWN_FAILURE:
+    certificate: Certificate, result: CaseResult, revision: Revision, *, real: bool
+) -> JUnitCase:
+    message, text = result.message, ""
+    if result.outcome is Outcome.KNOWN_FAILURE:
         message = "; ".join([*result.notes[-1:], result.observed])
     message = "\n".join([message, *(n for n in result.notes if n.startswith(STALE))])
-    is_told = outcome in FAILED or outcome is Outcome.UNKNOWN
-    counted = message
-    if is_told and tag == "skipped":
-        level = certificate.level.value
-        counted = f"{outcome.value} at {result.level.value}, not counted at --level {level.lower()}"
-        counted += f": {message}"
-    element = ET.SubElement(case, tag, message=_clean(counted))
-    if tag != "skipped":
-        element.set("type", outcome.value)
-    if is_told:
+    if result.outcome in TOLD:
         explanation = explained(result, revision)
         steps = explanation.steps if explanation is not None else ()
-        element.text = _clean("\n".join([result.case.about, "", message, "", *steps]).strip("\n"))
+        text = "\n".join([result.case.about, "", message, "", *steps]).strip("\n")
+    of = area(result.case.id)
+    return JUnitCase(
+        suite=f"{of} {result.level.value}",
+        group=of,
+        name=result.case.id,
+        outcome=result.outcome,
+        message=message,
+        text=text,
+        seconds=result.seconds if real else None,
+        aside=aside(certificate, result),
+    )
+
+
+def aside(certificate: Certified, result: Graded) -> str:
+    """Why what a case found doesn't count at the level that was asked for; "" if it counts."""
+    if certificate.deciding(result) or result.outcome not in TOLD:
+        return ""
+    level = certificate.level.value
+    found = f"{result.outcome.value} at {result.level.value}"
+    return f"{found}, not counted at --level {level.lower()}"
+
+
+def _add(suite: ET.Element, case: JUnitCase) -> None:
+    name = _clean(case.name)
+    element = ET.SubElement(suite, "testcase", classname=f"fencepost.{case.group}", name=name)
+    if case.seconds is not None:
+        element.set("time", f"{case.seconds:.3f}")
+    if not case.tag:
+        return
+    message = f"{case.aside}: {case.message}" if case.aside else case.message
+    inner = ET.SubElement(element, case.tag, message=_clean(message))
+    if case.tag != "skipped":
+        inner.set("type", case.outcome.value)
+    if case.text:
+        inner.text = _clean(case.text)
 
 
 def _clean(text: str) -> str:

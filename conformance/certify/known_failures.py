@@ -48,7 +48,8 @@ _UNLISTED = {Outcome.FAIL.value, Outcome.STALE_KNOWN_FAILURE.value}
 _PLACES = {"tcp", "exec"}
 """Targets whose name is an address or a command, which may change: a list names the kind alone."""
 
-_UNEXPLAINED = "not explained yet"
+UNEXPLAINED = "not explained yet"
+"""What stands in a list that was just written, where somebody is to say why."""
 
 _NUMBER = r"(?: #\d+)?"
 _GENERATION = re.compile(r"generation \d+")
@@ -128,14 +129,16 @@ def load(
     version: str,
     extra_files: Iterable[Path] = (),
     aliases: frozenset[str] = frozenset(),
+    folder: Path = FOLDER,
 ) -> list[KnownFailure]:
     """Load the entries for a target at a version: from the shipped list, then from the files.
 
-    `aliases`: other names of the target in the lists.  Raises KnownFailuresError.
+    `aliases`: other names of the target in the lists; `folder`: of the shipped lists.  Raises
+    KnownFailuresError.
     """
     kind = target_name.partition(":")[0]
     names = aliases | {kind, target_name}
-    shipped = FOLDER / f"{kind}.json"
+    shipped = folder / f"{kind}.json"
     files = [shipped] if re.fullmatch(r"[\w-]+", kind) and shipped.is_file() else []
     return [
         entry
@@ -209,7 +212,7 @@ def drafted_list(certificate: Mapping[str, Any], target: str) -> dict[str, Any]:
     listed is not in it.
     """
     kind = target.partition(":")[0]
-    versions = _range_of(str(certificate["version"]))
+    versions = range_of(str(certificate["version"]))
     entries = [
         {
             "target": kind if kind in _PLACES else target,
@@ -217,16 +220,21 @@ def drafted_list(certificate: Mapping[str, Any], target: str) -> dict[str, Any]:
             "case": case["id"],
             "rule": case["rule"] or case["id"].partition("/")[0],
             "observed": case["observed"],
-            "why": f"{_UNEXPLAINED}: {case['message'] or case['observed']}",
+            "why": f"{UNEXPLAINED}: {case['message'] or case['observed']}",
             "link": "",
         }
         for case in certificate["cases"]
         if case["outcome"] in _UNLISTED and case["observed"]
     ]
-    return {"format": FORMAT, "version": VERSION, "entries": entries}
+    return as_list(entries)
 
 
-def _range_of(version: str) -> str:
+def as_list(entries: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """A list with these entries, as its file holds it."""
+    return {"format": FORMAT, "version": VERSION, "entries": [*entries]}
+
+
+def range_of(version: str) -> str:
     """The versions that differ from this one in the last number alone, or `*`."""
     numbers = _numbers(version)
     if not numbers:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -18,7 +18,7 @@ from fencepost.conformance.certify.certificate_diff import (
     CertificateDiff,
     diff_certificates,
 )
-from fencepost.conformance.certify.certify import Options, Progress
+from fencepost.conformance.certify.certify import Options
 from fencepost.conformance.certify.known_failures import drafted_list
 from fencepost.conformance.certify.report import (
     INDEX,
@@ -44,7 +44,7 @@ from fencepost.conformance.cli.options.target import (
     suite_option,
     target_options,
 )
-from fencepost.conformance.execution.outcome import CaseResult, Outcome
+from fencepost.conformance.execution.outcome import Graded, Outcome
 from fencepost.conformance.runtime.signals import run
 from fencepost.conformance.targets.registry import (
     TargetOptions,
@@ -136,7 +136,7 @@ def certify_command(
     if not as_json:
         for line in chosen.heading:
             console().print(line, soft_wrap=True)
-    with _progress(len(entries)) as show:
+    with case_progress(len(entries)) as show:
         options = Options(Level[level.upper()], jobs, seed, skipped(entries, skip), show)
         known = None if no_known_failures else lists
         certificate = run(
@@ -172,7 +172,7 @@ def _afterwards(
 
 
 @contextmanager
-def _progress(total: int) -> Iterator[Progress | None]:
+def case_progress(total: int) -> Iterator[Callable[[Graded], None] | None]:
     """A bar on stderr while cases run; None where stderr is no terminal."""
     if not sys.stderr.isatty():
         yield None
@@ -191,7 +191,7 @@ def _progress(total: int) -> Iterator[Progress | None]:
     with Bar(*columns, TimeElapsedColumn(), console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("certifying", total=total)
 
-        def show(result: CaseResult) -> None:
+        def show(result: Graded) -> None:
             nonlocal failed
             failed += result.outcome is Outcome.FAIL
             said = f"certifying ({failed} failed)" if failed else "certifying"

@@ -33,6 +33,13 @@ _SECTIONS = {
         Stub("start", "run:start_command", "Start a target and print its address."),
         Stub("doctor", "doctor:doctor_command", "Say what is installed, and what for."),
     ),
+    "Judge a client": (
+        Stub(
+            "certify-client",
+            "clients.certify:certify_client_command",
+            "Hold a client library to what it owes as a member of a group.",
+        ),
+    ),
     "Logs": (Stub("audit", "audit:audit_command", "Check request logs, server.log, or traces."),),
     "Traces": (
         Stub("replay", "certify:replay_command", "Judge a trace again, or run its plan again."),

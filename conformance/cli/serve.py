@@ -6,20 +6,24 @@ import asyncio
 import contextlib
 import json
 import secrets
+from pathlib import Path
 
 import click
 
-from fencepost.conformance.cli.options.common import REVISION, json_option
+from fencepost.conformance.cli.options.common import REVISION, json_option, output_option
 from fencepost.conformance.runtime.signals import at_a_signal
 from fencepost.conformance.runtime.versions import own_version
-from fencepost.conformance.serve.apis import may_name_a_topic
+from fencepost.conformance.serve.apis import MOST_PARTITIONS, PARTITIONS, may_name_a_topic
 from fencepost.conformance.serve.broker import ModelBroker
+from fencepost.conformance.serve.history import History, appending
+from fencepost.conformance.serve.provocation import read_provocations
+from fencepost.conformance.serve.releases import parse_release
 from fencepost.conformance.targets.registry import find_model
 from fencepost.model.coordinator import CONFIG_DEFAULTS
-from fencepost.model.revision import Revision
 
 _SEED_BITS = 32
 _LARGEST = 2**31 - 1
+_MOST_NODES = 9
 _NONE_ALLOWED = "group.max.size"
 _port = click.IntRange(1, 65535)
 
@@ -54,12 +58,21 @@ def _settings(
 
 def _topics(
     context: click.Context, parameter: click.Parameter, values: tuple[str, ...]
-) -> tuple[str, ...]:
+) -> dict[str, int]:
     del context, parameter
-    for name in values:
+    topics = {}
+    for value in values:
+        name, colon, count = value.partition(":")
         if not may_name_a_topic(name):
             raise click.BadParameter(f"{name!r}: a topic's name has letters, digits, '.', '_', '-'")
-    return values
+        if colon and not (
+            count.isascii() and count.isdigit() and 0 < int(count) <= MOST_PARTITIONS
+        ):
+            raise click.BadParameter(
+                f"{value!r}: a topic has from 1 to {MOST_PARTITIONS} partitions"
+            )
+        topics[name] = int(count) if colon else PARTITIONS
+    return topics
 
 
 @click.command("serve")
@@ -84,9 +97,29 @@ def _topics(
     "topics",
     multiple=True,
     callback=_topics,
-    metavar="NAME",
-    help="A topic with 4 partitions (may be repeated).",
+    metavar="NAME[:PARTITIONS]",
+    help="A topic, with 4 partitions if not said (may be repeated).",
 )
+@click.option(
+    "--nodes",
+    type=click.IntRange(1, _MOST_NODES),
+    default=1,
+    show_default=True,
+    help="How many brokers share partitions and groups; with --port, on ports that follow.",
+)
+@click.option(
+    "--as-of",
+    metavar="RELEASE",
+    help="Speak the versions of this Kafka, such as 2.2 [default: the newest].",
+)
+@click.option(
+    "--provoke",
+    "provoked",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Provocations, as JSON: answers lost, late, replaced by errors, connections cut.",
+)
+@output_option("Append what clients ask and are answered to this file, as lines of JSON.")
 @click.option("--seed", type=int, help="The seed of open choices and member ids [default: random].")
 @json_option
 def serve_command(
@@ -95,31 +128,43 @@ def serve_command(
     port: int | None,
     advertise: int | None,
     settings: dict[str, int | None],
-    topics: tuple[str, ...],
+    topics: dict[str, int],
+    nodes: int,
+    as_of: str | None,
+    provoked: Path | None,
+    output: Path | None,
     seed: int | None,
     as_json: bool,
 ) -> int:
     """Run the model as a broker on a local TCP port.
 
     It runs on a real clock until it is interrupted.  mutant:NAME is a model that is broken on
-    purpose.  Its address is
-    printed when it is ready.  Topics are empty, and nothing can be produced.
+    purpose.  Its address is printed when it is ready, the first node's.  What is produced is kept
+    in memory, the newest 64 MiB.
     """
-    revision = find_model(name)
+    if advertise is not None and nodes > 1:
+        raise click.UsageError("--advertise is for one node: leave out --nodes")
     chosen = secrets.randbits(_SEED_BITS) if seed is None else seed
-    broker = ModelBroker(
-        revision,
-        settings,
-        seed=chosen,
-        port=port or 0,
-        advertised_port=advertise,
-        topics=topics,
-    )
-    asyncio.run(_stay(broker, revision, chosen, as_json=as_json))
+    with contextlib.ExitStack() as stack:
+        broker = ModelBroker(
+            find_model(name),
+            settings,
+            seed=chosen,
+            port=port or 0,
+            advertised_port=advertise,
+            nodes=nodes,
+            topics=topics,
+            release=None if as_of is None else parse_release(as_of),
+            history=None
+            if output is None
+            else History(sink=stack.enter_context(appending(output))),
+            provocations=() if provoked is None else read_provocations(provoked),
+        )
+        asyncio.run(_stay(broker, chosen, as_json=as_json))
     return 0
 
 
-async def _stay(broker: ModelBroker, revision: Revision, seed: int, *, as_json: bool) -> None:
+async def _stay(broker: ModelBroker, seed: int, *, as_json: bool) -> None:
     async with broker:
         serving = asyncio.create_task(broker.serve())
         with at_a_signal(serving.cancel), contextlib.suppress(asyncio.CancelledError):
@@ -127,7 +172,8 @@ async def _stay(broker: ModelBroker, revision: Revision, seed: int, *, as_json: 
             if as_json:
                 told = {
                     "address": address,
-                    "implementation": f"fencepost-model:{revision.name}",
+                    "addresses": [f"tcp://{at}" for at in broker.addresses.values()],
+                    "implementation": f"fencepost-model:{broker.revision.name}",
                     "version": own_version(),
                     "seed": seed,
                     "settings": dict(broker.settings),

@@ -18,6 +18,7 @@ from fencepost.conformance.clients.programs import (
     python_program,
 )
 from fencepost.model.revisions.near import did_you_mean
+from fencepost.properties.mutants.clients import find_client_mutant
 from fencepost.traces.files.bad_input import BadInputError
 
 FORMS = (
@@ -66,6 +67,7 @@ def find_client(name: str) -> Client:
         case "reference", False:
             return Client(name, _given(Program(_own())))
         case "mutant", True if rest:
+            _check_mutant(rest)
             return Client(name, _given(Program((*_own(), "--mutant", rest))))
         case "exec", True if rest.strip():
             return Client(name, _given(Program(_argv(rest))))
@@ -73,6 +75,13 @@ def find_client(name: str) -> Client:
             return _library(name, kind, rest if colon else None)
     near = did_you_mean(kind, (*LIBRARIES, *_OTHERS))
     raise UnknownClientError(f"no client {name!r}{near}; a client is one of {FORMS}")
+
+
+def _check_mutant(name: str) -> None:
+    try:
+        find_client_mutant(name)
+    except KeyError as error:
+        raise UnknownClientError(str(error.args[0])) from None
 
 
 def _library(name: str, kind: str, version: str | None) -> Client:

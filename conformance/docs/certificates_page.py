@@ -30,6 +30,11 @@ _WORDS = {
     Outcome.UNKNOWN.value: "unknown",
     Outcome.SKIPPED.value: "skipped",
 }
+_TITLES = {
+    Outcome.KNOWN_FAILURE: "Fails",
+    Outcome.UNKNOWN: "Not decided",
+    Outcome.UNSUPPORTED: "Not applicable",
+}
 _TITLE = """\
 # Certificates
 
@@ -128,26 +133,29 @@ def _matrix(certificates: Sequence[Mapping[str, Any]]) -> Iterator[str]:
         counts: dict[str, Counter[str]] = {name: Counter() for name in AREAS}
         for case_id, case in certificate["cases"].items():
             counts[area(case_id)][case["outcome"]] += 1
-        cells = (_cell(counts[name]) for name in AREAS)
-        name = f"[{certificate['target']}](#{_anchor(certificate['target'])})"
-        yield f"| {name} | {_verdict(certificate)} | " + " | ".join(cells) + " |"
+        cells = (cell_text(counts[name]) for name in AREAS)
+        name = f"[{certificate['target']}](#{anchor(certificate['target'])})"
+        yield f"| {name} | {verdict_words(certificate)} | " + " | ".join(cells) + " |"
     yield ""
 
 
-def _cell(counts: Counter[str]) -> str:
+def cell_text(counts: Counter[str]) -> str:
+    """Make a cell: how many passed, and how many came out otherwise."""
     words = [str(counts[Outcome.PASS.value])]
     words += [f"{counts[key]} {word}" for key, word in _WORDS.items() if counts[key]]
     return ", ".join(words)
 
 
-def _verdict(certificate: Mapping[str, Any]) -> str:
+def verdict_words(certificate: Mapping[str, Any]) -> str:
+    """Return the verdict, and how many failures are known."""
     known = sum(
         case["outcome"] == Outcome.KNOWN_FAILURE.value for case in certificate["cases"].values()
     )
     return f"{certificate['verdict']}" + (f", {plural(known, 'known failure')}" if known else "")
 
 
-def _anchor(target: str) -> str:
+def anchor(target: str) -> str:
+    """Return what a heading is linked by."""
     return "".join(c for c in target.lower() if c.isalnum() or c in "-_ ")
 
 
@@ -160,22 +168,23 @@ def _failures(certificates: Sequence[Mapping[str, Any]]) -> Iterator[str]:
             f"`{certificate['revision']}`."
         )
         yield ""
-        yield from _by_reason(certificate["cases"], Outcome.KNOWN_FAILURE)
-        yield from _by_reason(certificate["cases"], Outcome.UNSUPPORTED)
+        yield from by_reason(certificate["cases"], Outcome.KNOWN_FAILURE)
+        yield from by_reason(certificate["cases"], Outcome.UNSUPPORTED)
         missed = certificate["rules"]["missed"]
         if missed:
             yield f"Rules that no passing case shows: {', '.join(missed)}."
             yield ""
 
 
-def _by_reason(cases: Mapping[str, Mapping[str, Any]], outcome: Outcome) -> Iterator[str]:
+def by_reason(cases: Mapping[str, Mapping[str, Any]], outcome: Outcome) -> Iterator[str]:
+    """Make a list of what came out so, by reason, the commonest first."""
     reasons: dict[str, list[str]] = {}
     for case_id, case in cases.items():
         if case["outcome"] == outcome.value:
             why = case["why"].removeprefix("known failure: ")
             reasons.setdefault(why, []).append(case_id)
     for why, case_ids in sorted(reasons.items(), key=lambda item: (-len(item[1]), item[0])):
-        title = "Fails" if outcome is Outcome.KNOWN_FAILURE else "Not applicable"
+        title = _TITLES[outcome]
         yield f"- **{title}, {len(case_ids)}**: {why}"
         yield f"  <br>{', '.join(f'`{case_id}`' for case_id in sorted(case_ids))}"
     if reasons:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
-from typing import Any
+from typing import Any, Protocol
 
 from fencepost.conformance.execution.answer_diff import signature
 from fencepost.conformance.execution.recording import Recording
@@ -150,35 +150,35 @@ class CertificateCoverage:
     unreachable: Mapping[str, str]
 
 
-@dataclass(frozen=True, slots=True)
-class Certificate:
-    """All results of one target under one revision.
+class Graded(Protocol):
+    """A result: how it came out, and at which level that counts."""
 
-    `suite`: name and figures of a generated suite; empty for the catalogue.
+    @property
+    def outcome(self) -> Outcome:
+        """How it came out."""
+        ...
+
+    @property
+    def level(self) -> Level:
+        """The level at which it counts."""
+        ...
+
+
+class Certified:
+    """What all certificates derive from their results: counts, the verdict, the exit code.
+
+    `level`: the least binding level that decides.
     """
 
-    provenance: Provenance
-    revision: str
-    clock: str
-    config: Config
-    settings_source: Mapping[str, str]
-    advertised: Mapping[str, tuple[int, int]]
-    working: Mapping[str, tuple[int, int]]
-    results: tuple[CaseResult, ...]
-    coverage: CertificateCoverage
-    seed: int
+    __slots__ = ()
+    results: Sequence[Graded]
     level: Level
-    versions: Mapping[str, str]
-    lag_ms: int = 0
-    seconds: float = 0.0
-    notes: tuple[str, ...] = field(default=())
-    suite: Mapping[str, Any] = field(default_factory=dict)
 
     def counts(self) -> Counter[tuple[Level, Outcome]]:
         """How many cases came out how, by level."""
         return Counter((r.level, r.outcome) for r in self.results)
 
-    def deciding(self, result: CaseResult) -> bool:
+    def deciding(self, result: Graded) -> bool:
         """Whether a case's level counts for the verdict."""
         return LEVELS.index(result.level) <= LEVELS.index(self.level)
 
@@ -202,3 +202,28 @@ class Certificate:
     def exit_code(self) -> int:
         """The exit code of the verdict."""
         return EXIT_CODES[self.overall()]
+
+
+@dataclass(frozen=True, slots=True)
+class Certificate(Certified):
+    """All results of one target under one revision.
+
+    `suite`: name and figures of a generated suite; empty for the catalogue.
+    """
+
+    provenance: Provenance
+    revision: str
+    clock: str
+    config: Config
+    settings_source: Mapping[str, str]
+    advertised: Mapping[str, tuple[int, int]]
+    working: Mapping[str, tuple[int, int]]
+    results: tuple[CaseResult, ...]
+    coverage: CertificateCoverage
+    seed: int
+    level: Level
+    versions: Mapping[str, str]
+    lag_ms: int = 0
+    seconds: float = 0.0
+    notes: tuple[str, ...] = field(default=())
+    suite: Mapping[str, Any] = field(default_factory=dict)

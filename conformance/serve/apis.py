@@ -1,8 +1,8 @@
-"""What a broker answers besides the group protocol: its versions, brokers, topics and settings.
+"""What a broker answers besides the group protocol: its versions, nodes, topics and settings.
 
-The cluster around the model is small: one broker, which coordinates every group; topics that are
-names with partitions and hold nothing (`fencepost.conformance.serve.topic_log`); the group
-settings, for DescribeConfigs.
+The cluster around the model is small: a node or a few, over which the partitions of each topic are
+spread in turn; logs in memory (`fencepost.conformance.serve.topic_log`); the group settings, for
+DescribeConfigs.
 
 Source: Kafka's message definitions; KIP-511 (ApiVersions: a version too high is answered in version
 0 with the versions that there are; the name of a client's software is held to a pattern).
@@ -11,35 +11,45 @@ Source: Kafka's message definitions; KIP-511 (ApiVersions: a version too high is
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
-from enum import IntEnum
+from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
-from fencepost.conformance.serve.topic_log import fetched, list_offsets, wait_ms
+from fencepost.conformance.serve.codes import Code
+from fencepost.conformance.serve.data_apis import DataApis
+from fencepost.conformance.serve.fetch import Fetches
+from fencepost.conformance.serve.group_coordinator import GroupCoordinator
+from fencepost.conformance.serve.records import LEADER_EPOCH
+from fencepost.conformance.serve.releases import as_of, tells_which
+from fencepost.conformance.serve.topic_log import NO_ID, Topic, Topics
 from fencepost.conformance.targets.target import NO_LIMIT
 from fencepost.conformance.targets.tcp.address import Address
 from fencepost.conformance.targets.tcp.wire import API_KEYS, RequestFrame
 from fencepost.model.coordinator import Config
 
-NODE_ID = 1
+FIRST_NODE = 1
 CLUSTER_ID = "fencepost"
 PARTITIONS = 4
 """Of a topic, where nobody says how many."""
 
 VERSIONS: Mapping[str, tuple[int, int]] = {
-    "Fetch": (4, 11),
-    "ListOffsets": (1, 7),
-    "Metadata": (0, 9),
+    "Produce": (3, 13),
+    "Fetch": (4, 18),
+    "ListOffsets": (1, 11),
+    "Metadata": (0, 13),
     "FindCoordinator": (0, 6),
     "ApiVersions": (0, 4),
-    "CreateTopics": (2, 6),
-    "DeleteTopics": (1, 5),
+    "CreateTopics": (2, 7),
+    "DeleteTopics": (1, 6),
+    "InitProducerId": (0, 5),
+    "OffsetForLeaderEpoch": (2, 4),
     "DescribeConfigs": (1, 4),
     "DeleteGroups": (0, 2),
+    "DescribeCluster": (0, 2),
 }
-"""All versions in which topics have names, not ids, and that the codec can write."""
+"""All versions that the codec can write; older ones of Produce and Fetch have older records."""
 
-_MOST_PARTITIONS = 1000
+MOST_PARTITIONS = 1000
 _LONGEST_NAME = 249
 _GROUP, _TOPIC, _BROKER = 0, 2, 4
 _STATIC_CONFIG, _INT = 4, 3
@@ -49,51 +59,53 @@ _NULL_IS_ALL_SINCE = 1
 _BATCHES_SINCE = 4
 
 
-class Code(IntEnum):
-    """Error codes that the group protocol doesn't have, and those of it that are used here."""
-
-    NONE = 0
-    UNKNOWN_TOPIC_OR_PARTITION = 3
-    COORDINATOR_NOT_AVAILABLE = 15
-    INVALID_TOPIC_EXCEPTION = 17
-    INVALID_GROUP_ID = 24
-    UNSUPPORTED_VERSION = 35
-    TOPIC_ALREADY_EXISTS = 36
-    INVALID_PARTITIONS = 37
-    INVALID_REPLICATION_FACTOR = 38
-    INVALID_REQUEST = 42
-    NON_EMPTY_GROUP = 68
-    GROUP_ID_NOT_FOUND = 69
-
-
 class BrokerApis:
     """The rest of a broker.
 
-    `address`: what clients are told; `apis`: the group APIs and their versions; `delete_group`:
-    deletes a group, False if it is not Empty, None if there is none.
+    `nodes`: what clients are told of each; `apis`: the group APIs and their versions; `groups`: who
+    coordinates which, and deletes them; `release`: the Kafka that it passes for.
     """
 
     def __init__(
         self,
-        address: Address,
+        nodes: Mapping[int, Address],
         apis: Mapping[str, tuple[int, int]],
         settings: Config,
-        delete_group: Callable[[str], bool | None],
+        groups: GroupCoordinator,
+        topics: Topics,
+        release: tuple[int, int] | None = None,
     ) -> None:
-        self.address = address
-        self.topics: dict[str, int] = {}
-        """The topics that there are, and how many partitions they have."""
-        self.versions = {**apis, **VERSIONS}
+        self.topics = topics
+        self.versions: Mapping[str, tuple[int, int]] = {}
+        self._nodes = nodes
+        self._spoken = {**apis, **VERSIONS}
         self._settings = settings
-        self._delete_group = delete_group
+        self._groups = groups
+        self._data = DataApis(topics, self.leads)
+        self.fetches: Mapping[int, Fetches] = {}
+        self.restart(release)
+
+    def restart(self, release: tuple[int, int] | None) -> None:
+        """Forget all fetch sessions; speak what this release of Kafka does, None: all there is."""
+        self._release = release
+        self.versions = self._spoken if release is None else as_of(release, self._spoken)
+        self.fetches = {n: Fetches(self.topics, partial(self.leads, node=n)) for n in self._nodes}
 
     def speaks(self, api: str, version: int) -> bool:
         """Whether the broker has this version of an API."""
         low, high = self.versions.get(api, (0, -1))
         return low <= version <= high
 
-    def answer(self, request: RequestFrame) -> dict[str, Any]:
-        """The answer's body, for an API of `VERSIONS`."""
+    def leader_of(self, partition: int) -> int:
+        """The node that leads all partitions of this number."""
+        return FIRST_NODE + partition % len(self._nodes)
+
+    def leads(self, partition: int, node: int) -> bool:
+        """Whether a node leads the partitions of this number."""
+        return self.leader_of(partition) == node
+
+    def answer(self, request: RequestFrame, node: int) -> dict[str, Any]:
+        """What a node answers, for an API of `VERSIONS` but Fetch."""
         body = request.body
         match request.api:
             case "ApiVersions":
@@ -102,32 +114,38 @@ class BrokerApis:
                 return self._metadata(request.version, body)
             case "FindCoordinator":
                 return self._find_coordinator(request.version, body)
+            case "Produce":
+                return self._data.produce(body, node)
             case "ListOffsets":
-                return list_offsets(body, self.topics)
-            case "Fetch":
-                return fetched(body, self.topics)
+                return self._data.list_offsets(body, node)
+            case "OffsetForLeaderEpoch":
+                return self._data.offset_for_leader_epoch(body, node)
+            case "InitProducerId":
+                return self._data.init_producer_id(body)
+            case "DescribeCluster":
+                return self._describe_cluster()
             case "CreateTopics":
                 rows = [self._create(row, body["validateOnly"]) for row in body["topics"]]
                 return {"topics": rows}
             case "DeleteTopics":
-                return {"responses": [self._delete(name) for name in body["topicNames"]]}
+                rows = body.get("topics", [{"name": n} for n in body.get("topicNames", ())])
+                return {"responses": [self._delete(row) for row in rows]}
             case "DescribeConfigs":
                 return {"results": [self._describe(row) for row in body["resources"]]}
             case "DeleteGroups":
-                return {"results": [self._gone(name) for name in body["groupsNames"]]}
+                return {"results": [self._gone(name, node) for name in body["groupsNames"]]}
             case _:
                 raise ValueError(f"{request.api} is no API of a broker's surroundings")
 
-    @staticmethod
-    def wait_ms(request: RequestFrame, answer: Mapping[str, Any]) -> int:
-        """How long to wait with an answer."""
-        return wait_ms(answer, request.body) if request.api == "Fetch" else 0
-
-    @staticmethod
-    def too_high() -> dict[str, Any]:
+    def too_high(self) -> dict[str, Any]:
         """The answer, in version 0, to a version of ApiVersions that there isn't."""
-        rows = _version_rows({"ApiVersions": VERSIONS["ApiVersions"]})
-        return {"errorCode": Code.UNSUPPORTED_VERSION, "apiKeys": rows}
+        told = {"ApiVersions": self.versions["ApiVersions"]} if tells_which(self._release) else {}
+        return {"errorCode": Code.UNSUPPORTED_VERSION, "apiKeys": _version_rows(told)}
+
+    def make_topic(self, name: str, partitions: int) -> None:
+        """Make a topic; one that exists stays as it is."""
+        if name not in self.topics:
+            self.topics.make(name, partitions)
 
     def _api_versions(self, version: int, body: Mapping[str, Any]) -> dict[str, Any]:
         names = (body.get("clientSoftwareName"), body.get("clientSoftwareVersion"))
@@ -137,55 +155,79 @@ class BrokerApis:
 
     def _metadata(self, version: int, body: Mapping[str, Any]) -> dict[str, Any]:
         asked = body["topics"]
-        if asked is None or (not asked and version < _NULL_IS_ALL_SINCE):
-            names: Iterable[str] = list(self.topics)
-        else:
-            names = dict.fromkeys(row["name"] for row in asked)
         create = body.get("allowAutoTopicCreation", True)
-        host, port = self.address.host, self.address.port
+        if asked is None or (not asked and version < _NULL_IS_ALL_SINCE):
+            rows = [_told(topic, self._partitions(topic)) for topic in self.topics.values()]
+        else:
+            rows = [self._topic(row, create=create) for row in asked]
         return {
-            "brokers": [{"nodeId": NODE_ID, "host": host, "port": port}],
+            "brokers": self._places("nodeId"),
             "clusterId": CLUSTER_ID,
-            "controllerId": NODE_ID,
-            "topics": [self._topic(name, create=create) for name in names],
+            "controllerId": FIRST_NODE,
+            "topics": rows,
         }
 
-    def _topic(self, name: str, *, create: bool) -> dict[str, Any]:
+    def _places(self, key: str) -> list[dict[str, Any]]:
+        return [{key: n, "host": at.host, "port": at.port} for n, at in self._nodes.items()]
+
+    def _topic(self, row: Mapping[str, Any], *, create: bool) -> dict[str, Any]:
         """A topic that there isn't is made when somebody asks about it, if they allow it."""
-        code = Code.NONE
-        if name not in self.topics:
-            code = _fault_of(name)
-            if code is Code.NONE and not create:
-                code = Code.UNKNOWN_TOPIC_OR_PARTITION
-            if code is Code.NONE:
-                self.topics[name] = PARTITIONS
-        here = [NODE_ID]
-        partitions = [
-            {
+        name = row["name"]
+        if name is None:
+            topic, code = self.topics.by_id(row["topicId"]), Code.UNKNOWN_TOPIC_ID
+        else:
+            topic, code = self.topics.get(name), _fault_of(name)
+            if code is Code.NONE and topic is None and create:
+                topic = self.topics.make(name, PARTITIONS)
+            code = code or Code.UNKNOWN_TOPIC_OR_PARTITION
+        if topic is None:
+            topic_id = row.get("topicId", NO_ID)
+            return {"errorCode": code, "name": name, "topicId": topic_id, "partitions": []}
+        return _told(topic, self._partitions(topic))
+
+    def _partitions(self, topic: Topic) -> list[dict[str, Any]]:
+        def row(number: int) -> dict[str, Any]:
+            here = [self.leader_of(number)]
+            return {
                 "errorCode": Code.NONE,
                 "partitionIndex": number,
-                "leaderId": NODE_ID,
-                "leaderEpoch": 0,
+                "leaderId": here[0],
+                "leaderEpoch": LEADER_EPOCH,
                 "replicaNodes": here,
                 "isrNodes": here,
                 "offlineReplicas": [],
             }
-            for number in range(self.topics.get(name, 0))
-        ]
-        return {"errorCode": code, "name": name, "partitions": partitions}
+
+        return [row(number) for number in range(len(topic.partitions))]
 
     def _find_coordinator(self, version: int, body: Mapping[str, Any]) -> dict[str, Any]:
-        known = body.get("keyType", _GROUP) == _GROUP
-        place = {
-            "nodeId": NODE_ID if known else -1,
-            "host": self.address.host if known else "",
-            "port": self.address.port if known else -1,
-            "errorCode": Code.NONE if known else Code.COORDINATOR_NOT_AVAILABLE,
-            "errorMessage": None if known else "only groups have a coordinator here",
-        }
+        is_group = body.get("keyType", _GROUP) == _GROUP
+
+        def place(key: str) -> dict[str, Any]:
+            node = self._groups.found_at(key) if is_group else None
+            if node is None:
+                return {
+                    "nodeId": -1,
+                    "host": "",
+                    "port": -1,
+                    "errorCode": Code.COORDINATOR_NOT_AVAILABLE,
+                    "errorMessage": None if is_group else "only groups have a coordinator here",
+                }
+            host, port = self._nodes[node].host, self._nodes[node].port
+            found = {"nodeId": node, "host": host, "port": port}
+            return {**found, "errorCode": Code.NONE, "errorMessage": None}
+
         if version < _BATCHES_SINCE:
-            return place
-        return {"coordinators": [{"key": key, **place} for key in body["coordinatorKeys"]]}
+            return place(body["key"])
+        return {"coordinators": [{"key": key, **place(key)} for key in body["coordinatorKeys"]]}
+
+    def _describe_cluster(self) -> dict[str, Any]:
+        return {
+            "errorCode": Code.NONE,
+            "clusterId": CLUSTER_ID,
+            "controllerId": FIRST_NODE,
+            "brokers": self._places("brokerId"),
+        }
 
     def _create(self, row: Mapping[str, Any], only_validate: bool) -> dict[str, Any]:
         name, count, copies = row["name"], row["numPartitions"], row["replicationFactor"]
@@ -195,26 +237,34 @@ class BrokerApis:
         code = _fault_of(name)
         if name in self.topics:
             code = Code.TOPIC_ALREADY_EXISTS
-        elif code is Code.NONE and not 0 < count <= _MOST_PARTITIONS:
+        elif code is Code.NONE and not 0 < count <= MOST_PARTITIONS:
             code = Code.INVALID_PARTITIONS
         elif code is Code.NONE and copies not in {-1, 1}:
             code = Code.INVALID_REPLICATION_FACTOR
         done = {"name": name, "errorCode": code, "errorMessage": None, "configs": []}
         if code is not Code.NONE:
             return done
-        if not only_validate:
-            self.topics[name] = count
-        return {**done, "numPartitions": count, "replicationFactor": 1}
+        topic_id = NO_ID if only_validate else self.topics.make(name, count).id
+        return {**done, "topicId": topic_id, "numPartitions": count, "replicationFactor": 1}
 
-    def _delete(self, name: str) -> dict[str, Any]:
-        known = self.topics.pop(name, None) is not None
-        code = Code.NONE if known else Code.UNKNOWN_TOPIC_OR_PARTITION
-        return {"name": name, "errorCode": code, "errorMessage": None}
+    def _delete(self, row: Mapping[str, Any]) -> dict[str, Any]:
+        name, topic_id = row["name"], row.get("topicId", NO_ID)
+        code = Code.UNKNOWN_TOPIC_OR_PARTITION
+        if name is None:
+            topic = self.topics.by_id(topic_id)
+            name, code = None if topic is None else topic.name, Code.UNKNOWN_TOPIC_ID
+        known = name is not None and self.topics.remove(name)
+        return {
+            "name": name,
+            "topicId": topic_id,
+            "errorCode": Code.NONE if known else code,
+            "errorMessage": None,
+        }
 
     def _describe(self, resource: Mapping[str, Any]) -> dict[str, Any]:
         kind, name = resource["resourceType"], resource["resourceName"]
         code, rows = Code.NONE, []
-        if kind == _BROKER and name == str(NODE_ID):
+        if kind == _BROKER and name in map(str, self._nodes):
             wanted = resource["configurationKeys"]
             keys = self._settings if wanted is None else [k for k in self._settings if k in wanted]
             rows = [_setting(key, self._settings[key]) for key in keys]
@@ -230,10 +280,12 @@ class BrokerApis:
             "configs": rows,
         }
 
-    def _gone(self, group_id: str) -> dict[str, Any]:
+    def _gone(self, group_id: str, node: int) -> dict[str, Any]:
         code = Code.INVALID_GROUP_ID
-        if group_id:
-            deleted = self._delete_group(group_id)
+        if group_id and self._groups.node_of(group_id) != node:
+            code = Code.NOT_COORDINATOR
+        elif group_id:
+            deleted = self._groups.running.delete(group_id)
             code = Code.NONE if deleted else Code.NON_EMPTY_GROUP
             code = Code.GROUP_ID_NOT_FOUND if deleted is None else code
         return {"groupId": group_id, "errorCode": code}
@@ -256,6 +308,15 @@ def _setting(key: str, value: int | None) -> dict[str, Any]:
         "synonyms": [],
         "configType": _INT,
         "documentation": None,
+    }
+
+
+def _told(topic: Topic, partitions: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    return {
+        "errorCode": Code.NONE,
+        "name": topic.name,
+        "topicId": topic.id,
+        "partitions": partitions,
     }
 
 

@@ -1,28 +1,40 @@
-"""The model as a broker: on a TCP port of the loopback, on a real clock, for any client.
+"""The model as a broker: on TCP ports of the loopback, on a real clock, for any client.
 
-Requests of one connection are handled one after the other; those behind a parked one wait.  Timers
-that were due before a request came fire before it is handled.  Times are rounded so that no timer
-is early by the clients' clocks.  Where the protocol leaves a choice, a seed chooses.  An invalid
-request ends its connection, as with any broker: garbage, a frame too long, an unknown API or
-version.  Only a version too high of ApiVersions is answered.
+Requests of one connection are handled one after the other; those behind a parked one wait.  An
+invalid request ends its connection, as with any broker: garbage, a frame too long, an unknown API
+or version.  Only a version too high of ApiVersions is answered.
 
-Source: Kafka's protocol guide, "Network"; KIP-511.
+With a history each request is noted as it comes, and its answer as it is written.  Provocations
+come between a connection and the rest of the broker, which knows nothing of them.
+
+Source: Kafka's protocol guide, "Network"; KIP-511; KIP-219 (a client that is throttled is answered
+at once, and its next request read later).
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import itertools
-import math
-import random
-import uuid
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Self, TypeVar, cast
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Self
 
 from fencepost.conformance.runtime.errors import TargetUnavailableError
-from fencepost.conformance.serve.apis import PARTITIONS, BrokerApis
+from fencepost.conformance.serve.apis import FIRST_NODE, BrokerApis
 from fencepost.conformance.serve.connection import ClientConnection
-from fencepost.conformance.targets.model_coordinator import RunningModel
+from fencepost.conformance.serve.control import CONTROL
+from fencepost.conformance.serve.group_coordinator import GroupCoordinator
+from fencepost.conformance.serve.history import Exchange, History, as_json
+from fencepost.conformance.serve.provocation import (
+    CODES,
+    Action,
+    Provocation,
+    Provocations,
+    names_in,
+)
+from fencepost.conformance.serve.refusal import recoded, refused_rows
+from fencepost.conformance.serve.topic_log import Topics
 from fencepost.conformance.targets.tcp.address import Address
 from fencepost.conformance.targets.tcp.connection import MAX_FRAME
 from fencepost.conformance.targets.tcp.wire import (
@@ -32,24 +44,35 @@ from fencepost.conformance.targets.tcp.wire import (
     decode_request,
     encode_message,
 )
-from fencepost.model.coordinator import Answer, Config, Send
-from fencepost.model.machine.machine import Machine
+from fencepost.model.coordinator import Config, Send
 from fencepost.model.messages.messages import APIS
 from fencepost.model.messages.shapes import Message, ShapeError
 from fencepost.model.revision import Revision
 
 HOST = "127.0.0.1"
 
+_NOT_OPEN = "the broker is not open: use it in `async with`"
 _NAMES = {key: name for name, key in API_KEYS.items()}
-_T = TypeVar("_T")
+
+
+@dataclass(slots=True)
+class Asked:
+    """A request that waits for its answer, and what is to become of that."""
+
+    client: ClientConnection
+    request: RequestFrame
+    exchange: Exchange | None
+    provocation: Provocation | None = None
 
 
 class ModelBroker:
     """A broker in this process, while it is open (`async with`).
 
-    `settings`: the group settings that are not Kafka's defaults.  `port` 0: any that is free.
-    `advertised_port`: what clients are told, where something stands between them and the broker.
-    `topics`: those that there are from the beginning.
+    `settings`: the group settings that are not Kafka's defaults.  `port` 0: any that is free; of
+    several nodes, the others have the next ones.  `advertised_port`: what clients are told, where
+    something stands between them and the (one) node.  `topics`: those that there are from the
+    beginning, and how many partitions they have.  `release`: the Kafka that it passes for.
+    `history`: takes what happens.  `provocations`: in force from the beginning.
     """
 
     def __init__(
@@ -60,99 +83,172 @@ class ModelBroker:
         seed: int = 0,
         port: int = 0,
         advertised_port: int | None = None,
-        topics: Sequence[str] = (),
+        nodes: int = 1,
+        topics: Mapping[str, int] | None = None,
+        release: tuple[int, int] | None = None,
+        history: History | None = None,
+        provocations: Iterable[Provocation] = (),
         max_frame: int = MAX_FRAME,
     ) -> None:
         self.revision = revision
         self.max_frame = max_frame
-        self._random = random.Random(seed)  # noqa: S311  (choices, no secrets)
-        self._running = RunningModel(
-            Machine(revision, settings, self._is_missing), choose=self._choose, new_id=self._new_id
+        self._nodes = range(FIRST_NODE, FIRST_NODE + nodes)
+        self.topics = Topics()
+        for name, partitions in (topics or {}).items():
+            self.topics.make(name, partitions)
+        self.groups = GroupCoordinator(
+            revision,
+            settings,
+            seed=seed,
+            nodes=self._nodes,
+            missing=lambda topic: topic not in self.topics,
+            fail=self._fail,
         )
-        self.settings: Config = dict(self._running.machine.config)
+        self.settings: Config = dict(self.groups.running.machine.config)
         """The group settings in force."""
         self._port = port
-        self._topics = tuple(topics)
         self._advertised_port = advertised_port
-        self._server: asyncio.Server | None = None
+        self._release = release
+        self._history = history
+        self.provocations = Provocations(provocations)
+        self._servers: dict[int, asyncio.Server] = {}
         self._cluster: BrokerApis | None = None
         self._clients: set[ClientConnection] = set()
-        self._asked: dict[str, tuple[ClientConnection, Send, int]] = {}
-        self._numbers = itertools.count(1)
-        self._timer: asyncio.TimerHandle | None = None
+        self._connections = itertools.count(1)
+        self._requests = itertools.count(1)
         self._failed: asyncio.Future[None] | None = None
-        self._begun = 0.0
+        self._is_down = False
+
+    @property
+    def cluster(self) -> BrokerApis:
+        """What it answers besides the group protocol; while it is open."""
+        if self._cluster is None:
+            raise RuntimeError(_NOT_OPEN)
+        return self._cluster
 
     @property
     def address(self) -> Address:
-        """Where it listens; while it is open."""
-        if self._server is None:
-            raise RuntimeError("the broker is not open: use it in `async with`")
-        return Address(HOST, self._server.sockets[0].getsockname()[1])
+        """Where its first node listens; while it is open."""
+        return self.addresses[FIRST_NODE]
+
+    @property
+    def addresses(self) -> dict[int, Address]:
+        """Where its nodes listen; while it is open."""
+        if not self._servers:
+            raise RuntimeError(_NOT_OPEN)
+        ports = {node: s.sockets[0].getsockname()[1] for node, s in self._servers.items()}
+        return {node: Address(HOST, port) for node, port in ports.items()}
 
     async def __aenter__(self) -> Self:
         """Listen.  Raises TargetUnavailableError for a port that is not free."""
         loop = asyncio.get_running_loop()
         self._failed = loop.create_future()
-        self._begun = loop.time()
-        try:
-            self._server = await loop.create_server(
-                lambda: ClientConnection(self), HOST, self._port
-            )
-        except OSError as error:
-            raise TargetUnavailableError(
-                f"Port {self._port} can't be listened on ({error.strerror}): take another"
-            ) from error
-        told = Address(HOST, self._advertised_port or self.address.port)
-        apis = {name: bounds for name, bounds in self.revision.apis.items() if name in APIS}
-        self._cluster = BrokerApis(told, apis, self.settings, self._running.delete)
-        self._cluster.topics.update(dict.fromkeys(self._topics, PARTITIONS))
+        self.groups.start(loop.time())
+        for node in self._nodes:
+            await self._listen(node)
+        told = self.addresses
+        if self._advertised_port is not None:
+            told[FIRST_NODE] = Address(HOST, self._advertised_port)
+        self._cluster = BrokerApis(
+            told,
+            {name: bounds for name, bounds in self.revision.apis.items() if name in APIS},
+            self.settings,
+            self.groups,
+            self.topics,
+            self._release,
+        )
         return self
 
+    async def _listen(self, node: int) -> None:
+        loop = asyncio.get_running_loop()
+        port = self._port and self._port + node - FIRST_NODE
+        try:
+            self._servers[node] = await loop.create_server(
+                lambda: ClientConnection(self, node), HOST, port
+            )
+        except OSError as error:
+            await self._close()
+            raise TargetUnavailableError(
+                f"Port {port} can't be listened on ({error.strerror}): take another"
+            ) from error
+
     async def __aexit__(self, *_: object) -> None:
-        """Close the port and all connections."""
-        if self._timer is not None:
-            self._timer.cancel()
+        """Close the ports and all connections."""
+        await self._close()
+
+    async def _close(self) -> None:
+        self.groups.close()
         if self._failed is not None:
             self._failed.cancel()
-        if self._server is not None:
-            self._server.close()
-            for client in list(self._clients):
-                client.abort()
-            await self._server.wait_closed()
+        for server in self._servers.values():
+            server.close()
+        self.hang_up_all()
+        for server in self._servers.values():
+            await server.wait_closed()
 
     async def serve(self) -> None:
         """Stay until cancelled.  Raises whatever goes wrong in the model: our own fault."""
         if self._failed is None:
-            raise RuntimeError("the broker is not open: use it in `async with`")
+            raise RuntimeError(_NOT_OPEN)
         await self._failed
+
+    def hang_up_all(self) -> None:
+        """End all connections now."""
+        for client in list(self._clients):
+            client.abort()
+
+    @contextlib.contextmanager
+    def down(self) -> Iterator[None]:
+        """Be down: connections end, and new ones end at once."""
+        self._is_down = True
+        self.hang_up_all()
+        try:
+            yield
+        finally:
+            self._is_down = False
+
+    def next_id(self) -> str:
+        """A name for a request that no request had."""
+        return f"request-{next(self._requests)}"
 
     # What a connection calls.
 
     def came(self, client: ClientConnection) -> str:
         """A connection was made; its name."""
         self._clients.add(client)
-        return f"connection-{next(self._numbers)}"
+        name = f"connection-{next(self._connections)}"
+        if self._is_down:
+            asyncio.get_running_loop().call_soon(client.abort)
+        elif self._history is not None:
+            self._history.opened(name, client.node)
+        return name
 
-    def went(self, client: ClientConnection) -> None:
+    def went(self, client: ClientConnection, *, by_client: bool) -> None:
         """A connection is over.  No group notices; what was asked will be answered to nobody."""
         self._clients.discard(client)
-        for request_id in self._running.drop(client.name):
-            self._asked.pop(request_id, None)
+        self.groups.drop(client.name)
+        if self._history is not None:
+            self._history.closed(client.name, by_client=by_client)
 
     def receive(self, client: ClientConnection, frame: bytes) -> None:
         """A whole frame: answered now or later, or the end of its connection."""
-        cluster = cast("BrokerApis", self._cluster)
+        cluster = self.cluster
+        exchange: Exchange | None = None
         try:
             header = decode_header(frame)
-            api = _NAMES.get(header.key, "")
+            api = _NAMES.get(header.key, f"key {header.key}")
+            if self._history is not None:
+                exchange = self._history.receive(client.node, client.name, api, header)
             if not cluster.speaks(api, header.version):
                 if api == "ApiVersions":
-                    self._answer(client, api, 0, header.correlation_id, cluster.too_high())
+                    request = RequestFrame(api, 0, header.correlation_id, header.client_id, {})
+                    self._answer(Asked(client, request, exchange), 0, cluster.too_high())
                 else:
                     client.hang_up()
                 return
             request = decode_request(frame)
+            if exchange is not None:
+                exchange.request_json = as_json(request.body)
             message: Message | None = None
             if api in APIS:
                 message = APIS[api].request.from_body(request.body, request.version)
@@ -160,85 +256,91 @@ class ModelBroker:
             client.hang_up()
             return
         try:
-            if message is None:
-                body = cluster.answer(request)
-                asked = client, api, request.version, request.correlation_id
-                client.after(cluster.wait_ms(request, body), lambda: self._answer(*asked, body))
-            else:
-                self._ask(client, request, message)
+            self._handle(Asked(client, request, exchange), message)
         except Exception as error:  # noqa: BLE001 - whoever serves is told, see `serve`
             client.hang_up()
             self._fail(error)
 
-    def _ask(self, client: ClientConnection, request: RequestFrame, message: Message) -> None:
-        send = Send(
-            f"request-{next(self._numbers)}",
-            client.name,
+    def _handle(self, asked: Asked, message: Message | None) -> None:
+        request, client = asked.request, asked.client
+        cluster = self.cluster
+        if request.client_id != CONTROL:
+            names = names_in(request.client_id, request.body)
+            asked.provocation = self.provocations.meet(request.api, names)
+            if asked.exchange is not None:
+                asked.exchange.provocation = asked.provocation
+        met = asked.provocation
+        if met is not None and met.action is Action.ERROR:
+            self._answer(asked, *self._refusal(asked, message, CODES[met.code]))
+            return
+        if message is not None:
+            self.groups.ask(
+                self._sent(asked),
+                message,
+                lambda version, body: self._answer(asked, version, body),
+                client.node,
+            )
+        elif request.api == "Fetch":
+            parked = cluster.fetches[client.node].begin(
+                request.body, lambda body: self._answer(asked, request.version, body)
+            )
+            if parked is not None:
+                client.park(parked.drop)
+        else:
+            self._answer(asked, request.version, cluster.answer(request, client.node))
+        if met is not None and met.action is Action.CUT:
+            client.cut_after(met.ms)
+
+    def _sent(self, asked: Asked) -> Send:
+        request = asked.request
+        return Send(
+            self.next_id(),
+            asked.client.name,
             request.client_id or "",
             request.api,
             request.version,
             request.body,
         )
-        self._asked[send.id] = client, send, request.correlation_id
-        now = self._now_ms()
-        self._deliver(self._running.advance_to(math.floor(now)))
-        self._deliver(self._running.handle(send, message, math.ceil(now)))
-        self._set_timer()
 
-    @staticmethod
-    def _answer(
-        client: ClientConnection,
-        api: str,
-        version: int,
-        correlation_id: int,
-        body: Mapping[str, Any],
+    def _refusal(
+        self, asked: Asked, message: Message | None, code: int
+    ) -> tuple[int, dict[str, Any]]:
+        request = asked.request
+        if message is not None:
+            return self.groups.refusal(self._sent(asked), message, code)
+        body = refused_rows(request, code)
+        if body is None:
+            body = recoded(self.cluster.answer(request, asked.client.node), code)
+        return request.version, body
+
+    def _answer(self, asked: Asked, version: int, body: dict[str, Any]) -> None:
+        """Answer as a provocation, if there is one, wants it."""
+        match asked.provocation:
+            case Provocation(action=Action.LOSE):
+                asked.client.hang_up()
+            case Provocation(action=Action.DELAY, ms=ms):
+                asked.client.after(ms, lambda: self._write(asked, version, body))
+            case Provocation(action=Action.THROTTLE, ms=ms):
+                self._write(asked, version, {**body, "throttleTimeMs": ms}, pause_ms=ms)
+            case _:
+                self._write(asked, version, body)
+
+    def _write(
+        self, asked: Asked, version: int, body: Mapping[str, Any], *, pause_ms: int = 0
     ) -> None:
+        request, client = asked.request, asked.client
+        if request.api == "Produce" and not request.body["acks"]:
+            client.answer(b"")
+            return
         try:
-            frame = encode_message(api, "Response", version, correlation_id, body)
+            frame = encode_message(request.api, "Response", version, request.correlation_id, body)
         except ShapeError:  # an id that is too long for the wire with what was put before or after
             client.hang_up()
-        else:
-            client.answer(frame)
-
-    # The clock.
-
-    def _now_ms(self) -> float:
-        return (asyncio.get_running_loop().time() - self._begun) * 1000
-
-    def _set_timer(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-        deadline = self._running.next_deadline_ms()
-        if deadline is not None:
-            at = self._begun + deadline / 1000
-            self._timer = asyncio.get_running_loop().call_at(at, self._expire)
-
-    def _expire(self) -> None:
-        try:
-            self._deliver(self._running.advance_to(math.floor(self._now_ms())))
-            self._set_timer()
-        except Exception as error:  # noqa: BLE001 - whoever serves is told, see `serve`
-            self._fail(error)
-
-    def _deliver(self, answers: Iterable[Answer]) -> None:
-        for answer in answers:
-            client, send, correlation_id = self._asked.pop(answer.id)
-            version = self._running.answer_version(send)
-            self._answer(client, send.api, version, correlation_id, answer.body or {})
+            return
+        if asked.exchange is not None and self._history is not None and client.is_open:
+            self._history.answer(asked.exchange, body)
+        client.answer(frame, pause_ms)
 
     def _fail(self, error: Exception) -> None:
         if self._failed is not None and not self._failed.done():
             self._failed.set_exception(error)
-
-    # What the model leaves to us.
-
-    def _choose(self, outcomes: Sequence[_T]) -> _T:
-        return outcomes[0] if len(outcomes) == 1 else self._random.choice(outcomes)
-
-    def _new_id(self, name: str, number: int) -> str:
-        del number  # ids of a broker that runs after this one must be others
-        return f"{name}-{uuid.UUID(int=self._random.getrandbits(128), version=4)}"
-
-    def _is_missing(self, topic: str) -> bool:
-        return self._cluster is None or topic not in self._cluster.topics

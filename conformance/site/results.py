@@ -33,7 +33,7 @@ _KAFKA = "kafka:"
 
 
 class Subject(Enum):
-    """What a certificate is about.  Client libraries will be another."""
+    """What a certificate is about; those of client libraries are read in `clients`."""
 
     COORDINATOR = "coordinator"
 
@@ -109,7 +109,7 @@ def read_results(paths: Sequence[Path]) -> list[Result]:
 
     Raises CertificateFileError.
     """
-    held = [(path, read_certificate_file(path)) for path in _files(paths)]
+    held = [(path, read_certificate_file(path)) for path in files_of(paths)]
     targets = Counter(document["target"] for _, document in held)
     found = [
         _result(path, document, shared=targets[document["target"]] > 1) for path, document in held
@@ -125,7 +125,11 @@ def read_results(paths: Sequence[Path]) -> list[Result]:
     return sorted(found, key=_order)
 
 
-def _files(paths: Iterable[Path]) -> Iterable[Path]:
+def files_of(paths: Iterable[Path]) -> Iterable[Path]:
+    """The certificates: files, those in folders of reports, or in folders.
+
+    Raises CertificateError.
+    """
     for path in paths:
         if not path.is_dir():
             yield path

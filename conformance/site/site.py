@@ -15,6 +15,7 @@ from typing import Any
 
 from fencepost.conformance.certify.report import certificate_from_folder, write_texts
 from fencepost.conformance.site.badges import endpoint_json, svg
+from fencepost.conformance.site.clients import PAGE, ClientResult, part_clients, parts
 from fencepost.conformance.site.comparison import Comparison, compare
 from fencepost.conformance.site.heat import by_area, cell, rows
 from fencepost.conformance.site.history import Cause, causes, split_reason
@@ -27,18 +28,34 @@ INDEX = "index.html"
 _COMMON = {"signs": SIGNS, "outcomes": OUTCOMES, "slug": slug, "split_reason": split_reason}
 
 
-def write_site(certificates: Sequence[Path], folder: Path) -> list[Result]:
+def write_site(certificates: Sequence[Path], folder: Path) -> list[Result | ClientResult]:
     """Write the site of these certificates into a folder; return them as it shows them.
 
     Raises CertificateFileError, TraceFileError, ReportError.
     """
-    results = read_results(certificates)
-    write_texts(dict(pages(results)), folder, "--report")
-    return results
+    clients, others = part_clients(certificates)
+    results = read_results(others)
+    write_texts(dict(pages(results, clients)), folder, "--report")
+    return [*results, *clients]
 
 
-def pages(results: Sequence[Result]) -> Iterator[tuple[str, str]]:
+def pages(
+    results: Sequence[Result], clients: Sequence[ClientResult] = ()
+) -> Iterator[tuple[str, str]]:
     """Make the files of the site: each with its name, relative to the folder."""
+    if clients:
+        shown = {"clients": clients, "parts": list(parts(clients))}
+        names = (PAGE,) if results else (INDEX, PAGE)
+        yield from (_page("clients", name, "Client libraries", **shown) for name in names)
+        yield from ((one.page, one.html()) for one in clients)
+    if results:
+        yield from _coordinators(results, clients)
+
+
+def _coordinators(
+    results: Sequence[Result], clients: Sequence[ClientResult]
+) -> Iterator[tuple[str, str]]:
+    """Make the pages about coordinators."""
     traces = dict(_traces(results))
     links = {result.slug: _links(result, traces) for result in results}
     columns = {"results": results, "heads": _heads(results)}
@@ -46,9 +63,12 @@ def pages(results: Sequence[Result]) -> Iterator[tuple[str, str]]:
     compared = {(a.slug, b.slug): compare(a, b) for a, b in combinations(results, 2)}
     rules = {rule: about for about, inner in areas.items() for rule in inner}
     cases = len({case for result in results for case in result.cases})
-    yield _page("index", INDEX, "Results", **columns, heat=rows(areas, results), cases=cases)
-    parts = {name: rows({rule: [rule] for rule in inner}, results) for name, inner in areas.items()}
-    yield _page("rules", "rules.html", "Rules and targets", **columns, parts=parts)
+    heat = rows(areas, results)
+    yield _page("index", INDEX, "Results", **columns, heat=heat, cases=cases, clients=clients)
+    tables = {
+        name: rows({rule: [rule] for rule in inner}, results) for name, inner in areas.items()
+    }
+    yield _page("rules", "rules.html", "Rules and targets", **columns, parts=tables)
     families = [_family(name, list(f)) for name, f in groupby(results, key=lambda r: r.family)]
     yield _page("history", "history.html", "Causes over versions", families=families)
     yield _page("pairs", "compare.html", "Compare two targets", **columns, compared=compared)

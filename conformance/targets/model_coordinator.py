@@ -8,22 +8,32 @@ outcome, `new_id` makes member ids.  The clock is the caller's, too, in ms from 
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 
 from fencepost.model.coordinator import Answer, Send
 from fencepost.model.machine.answers import about_nothing, merged
 from fencepost.model.machine.machine import Machine
 from fencepost.model.messages.messages import groups_of
 from fencepost.model.messages.shapes import Message
-from fencepost.model.state.group import CLEANUP, Group, Timer
+from fencepost.model.state.group import CLEANUP, SESSION, Group, Timer
 from fencepost.model.state.work import Emission, Incoming, Outcome, Span
-from fencepost.model.table.vocabulary import GroupState
+from fencepost.model.table.vocabulary import Availability, GroupState
 
 _STALE = 64
 
 Choose = Callable[[Sequence[Outcome]], Outcome]
 NewId = Callable[[str, int], str]
 """Makes a member id of the instance id (or client id) and the number of ids before it, plus 1."""
+
+
+Where = Callable[[str], Availability]
+"""Tells of a group whether the broker that was asked coordinates it."""
+
+
+def everywhere(group_id: str) -> Availability:
+    """All groups are here: there is one broker."""
+    del group_id
+    return Availability.HERE
 
 
 def first(outcomes: Sequence[Outcome]) -> Outcome:
@@ -66,7 +76,9 @@ class RunningModel:
         asked = request.api, request.version
         return self.machine.revision.answer_versions.get(asked, request.version)
 
-    def handle(self, request: Send, message: Message, at_ms: int = 0) -> list[Answer]:
+    def handle(
+        self, request: Send, message: Message, at_ms: int = 0, where: Where = everywhere
+    ) -> list[Answer]:
         """A request comes in, now or at `at_ms`, if that is later; its body is read already."""
         self.now_ms = max(self.now_ms, at_ms)
         self.open[request.id] = request
@@ -81,11 +93,14 @@ class RunningModel:
         replies: list[Message] = []
         named = groups_of(message, request.version)
         if named is None:  # all groups; the one of no name stands for those that don't exist
-            named = list(dict.fromkeys([*sorted(self.groups), ""]))
+            here = [g for g in sorted(self.groups) if where(g) is Availability.HERE]
+            named = list(dict.fromkeys([*here, ""]))
         for group_id in named:
             group = self.groups.get(group_id)
             outcome = self._choose(
-                self.machine.handle(group, incoming, self._span(), group_id=group_id)
+                self.machine.handle(
+                    group, incoming, self._span(), where(group_id), group_id=group_id
+                )
             )
             self._take(group_id, outcome)
             for emission in outcome.emissions:
@@ -121,10 +136,21 @@ class RunningModel:
         due = self._next_due()
         return None if due is None else due[0]
 
-    def fail_over(self) -> list[Answer]:
-        """Parked requests are told NOT_COORDINATOR, then groups are as stored."""
+    def expire(self, group_id: str, member_id: str) -> list[Answer] | None:
+        """A session ends before its time; None where the group has no such member."""
+        group = self.groups.get(group_id, Group())
+        named = (t for t in group.timers if t.kind == SESSION and t.subject == member_id)
+        timer = next(named, None)
+        if timer is None:
+            return None
+        outcome = self._choose(self.machine.expire(group, timer, self._span()))
+        self._take(group_id, outcome)
+        return self._answers(outcome.emissions)
+
+    def fail_over(self, only: Collection[str] | None = None) -> list[Answer]:
+        """Parked requests are told NOT_COORDINATOR, then groups are as stored; all, or some."""
         answers: list[Answer] = []
-        for group_id in sorted(self.groups):
+        for group_id in sorted(self.groups if only is None else self.groups.keys() & set(only)):
             outcome = self._choose(self.machine.failover(self.groups[group_id], self._span()))
             self._take(group_id, outcome)
             answers += self._answers(outcome.emissions)

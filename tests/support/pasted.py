@@ -22,7 +22,7 @@ def run_pasted(trace: TraceFile, revision: str, seed: int = 0) -> str:
 
 
 async def _served(test: Callable[[], None], trace: TraceFile, revision: str, seed: int) -> str:
-    topics = ("t",)
+    topics = {"t": 4}
     async with ModelBroker(
         find_revision(revision), trace.config, seed=seed, topics=topics
     ) as broker:

@@ -51,6 +51,7 @@ _HIGHEST = {
     "DescribeGroups": 4,
     "LeaveGroup": 5,
     "ListGroups": 2,
+    "Produce": 8,
     "ElectLeaders": 2,
     "AlterPartitionReassignments": 0,
 }
@@ -289,11 +290,13 @@ class Admin:
         unlimited = {k: None for k, v in told.items() if k in _NONE_IF_HUGE and v >= NO_LIMIT}
         return {**told, **unlimited}
 
-    async def create_topic(self, name: str, at: Address | None) -> None:
+    async def create_topic(
+        self, name: str, at: Address | None, partitions: int = PARTITIONS
+    ) -> None:
         """Create a topic and wait until its partitions have leaders.  Raises AdminError."""
         topic = {
             "name": name,
-            "numPartitions": PARTITIONS,
+            "numPartitions": partitions,
             "replicationFactor": 1,
             "assignments": [],
             "configs": [],

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, Literal
 
-from kafka.protocol import admin, consumer, metadata, sasl
+from kafka.protocol import admin, consumer, metadata, producer, sasl
 
 from fencepost.conformance.targets.tcp.wire_reader import (
     Field,
@@ -34,6 +34,7 @@ from fencepost.model.messages.shapes import ShapeError
 
 API_KEYS: dict[str, int] = {
     **{name: api.key for name, api in APIS.items() if api.key is not None},
+    "Produce": 0,
     "Fetch": 1,
     "ListOffsets": 2,
     "Metadata": 3,
@@ -42,13 +43,16 @@ API_KEYS: dict[str, int] = {
     "ApiVersions": 18,
     "CreateTopics": 19,
     "DeleteTopics": 20,
+    "InitProducerId": 22,
+    "OffsetForLeaderEpoch": 23,
     "DescribeConfigs": 32,
     "SaslAuthenticate": 36,
     "DeleteGroups": 42,
     "ElectLeaders": 43,
     "AlterPartitionReassignments": 45,
+    "DescribeCluster": 60,
 }
-"""The APIs that can be encoded: those of the model, and what a target needs around them."""
+"""The APIs that can be encoded: those of the model, and what targets and clients need."""
 
 Side = Literal["Request", "Response"]
 
@@ -203,7 +207,7 @@ def decode_request(frame: bytes) -> RequestFrame:
 
 @cache
 def _message_class(name: str) -> Any:
-    for module in (consumer, metadata, admin, sasl):
+    for module in (consumer, metadata, admin, producer, sasl):
         if hasattr(module, name):
             return getattr(module, name)
     raise ShapeError(name, "is no message that this project writes")
@@ -238,8 +242,13 @@ def _argument(theirs: Any, field: Field, version: int, value: Any) -> Any:
         return [
             row(version=version, **_arguments(row, field.fields, version, item)) for item in value
         ]
-    if field.kind == "bytes":
+    if field.fields:
+        row = theirs.data_class
+        return row(version=version, **_arguments(row, field.fields, version, value))
+    if field.kind in {"bytes", "records"}:
         return base64.b64decode(value)
-    if field.name == "authorizedOperations":  # kafka-python takes the set of its bits
+    if field.name.lower().endswith(
+        "authorizedoperations"
+    ):  # kafka-python takes the set of its bits
         return {bit for bit in range(32) if value >> bit & 1}
     return value

@@ -226,7 +226,10 @@ class Reader:
             raise GarbageError(f"{path} has {count} items, {self.left} bytes are left")
         if self._items > MAX_ITEMS:
             raise GarbageError(f"{path}: the frame has more than {MAX_ITEMS} items")
-        return [self._one(field, version, flexible, f"{path}[{i}]") for i in range(count)]
+        items = [self._one(field, version, flexible, f"{path}[{i}]") for i in range(count)]
+        if self._strict and None in items:
+            raise GarbageError(f"{path} has an item that is null")
+        return items
 
     def _one(self, field: Field, version: int, flexible: bool, path: str) -> Any:
         kind = field.kind

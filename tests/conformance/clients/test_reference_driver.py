@@ -59,7 +59,7 @@ class Driven:
 
 @pytest.fixture
 async def bootstrap() -> AsyncIterator[str]:
-    async with ModelBroker(KAFKA_4, QUICK, topics=["t"]) as broker:
+    async with ModelBroker(KAFKA_4, QUICK, topics={"t": 4}) as broker:
         yield str(broker.address)
 
 

@@ -23,7 +23,7 @@ REFERENCE = (sys.executable, "-P", "-m", "fencepost.conformance.clients.referenc
     ("name", "argv"),
     [
         ("reference", REFERENCE),
-        ("mutant:leaves-at-close", (*REFERENCE, "--mutant", "leaves-at-close")),
+        ("mutant:leaves-on-close", (*REFERENCE, "--mutant", "leaves-on-close")),
         ("exec:my-driver --fast 'a b'", ("my-driver", "--fast", "a b")),
     ],
 )

@@ -6,84 +6,23 @@ import asyncio
 import contextlib
 import random
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
-from support.served import PATIENCE_S, QUICK
+from support.served import PATIENCE_S, QUICK, client
 
 from fencepost.conformance.runtime.errors import TargetUnavailableError
-from fencepost.conformance.serve.apis import PARTITIONS, VERSIONS, Code
+from fencepost.conformance.serve.apis import PARTITIONS, VERSIONS
 from fencepost.conformance.serve.broker import ModelBroker
+from fencepost.conformance.serve.codes import Code
 from fencepost.conformance.targets.tcp.tcp import TcpTarget
-from fencepost.conformance.targets.tcp.wire import API_KEYS, Decoded, decode_message, encode_message
+from fencepost.conformance.targets.tcp.wire import API_KEYS, encode_message
 from fencepost.model.messages.messages import APIS
 from fencepost.model.revisions import revisions
 from fencepost.model.table.errors import Error
 from fencepost.properties.mutants import catalogue
 
 KAFKA_4 = revisions.find("kafka-4")
-
-
-class Client:
-    """One connection, as bytes."""
-
-    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self.reader = reader
-        self.writer = writer
-
-    async def send(self, api: str, version: int, body: dict[str, Any], number: int = 1) -> None:
-        self.writer.write(encode_message(api, "Request", version, number, body, client_id="client"))
-        await self.writer.drain()
-
-    async def frame(self) -> bytes:
-        async with asyncio.timeout(PATIENCE_S):
-            size = int.from_bytes(await self.reader.readexactly(4))
-            return await self.reader.readexactly(size)
-
-    async def read(self, api: str, version: int) -> Decoded:
-        decoded = decode_message(api, version, await self.frame())
-        assert decoded.findings == ()
-        return decoded
-
-    async def ask(self, api: str, version: int, body: dict[str, Any]) -> dict[str, Any]:
-        await self.send(api, version, body)
-        answer = (await self.read(api, version)).body
-        assert answer is not None
-        return answer
-
-    async def join(self, member: str = "", instance: str | None = None, **more: Any) -> None:
-        body = {
-            "groupId": "g",
-            "sessionTimeoutMs": 30_000,
-            "rebalanceTimeoutMs": 30_000,
-            "memberId": member,
-            "groupInstanceId": instance,
-            "protocolType": "consumer",
-            "protocols": [{"name": "range", "metadata": "AAE="}],
-        }
-        await self.send("JoinGroup", 5, body | more)
-
-    async def joined(self) -> dict[str, Any]:
-        answer = (await self.read("JoinGroup", 5)).body
-        assert answer is not None
-        return answer
-
-    async def is_closed(self) -> bool:
-        """Waits for the end; whether nothing came before it."""
-        async with asyncio.timeout(PATIENCE_S):
-            with contextlib.suppress(ConnectionResetError):
-                return await self.reader.read() == b""
-            return True
-
-
-@asynccontextmanager
-async def client(broker: ModelBroker) -> AsyncIterator[Client]:
-    reader, writer = await asyncio.open_connection("127.0.0.1", broker.address.port)
-    try:
-        yield Client(reader, writer)
-    finally:
-        writer.transport.abort()
 
 
 @pytest.fixture
@@ -240,24 +179,22 @@ async def test_only_groups_have_a_coordinator(broker: ModelBroker) -> None:
         assert answer["errorCode"] == Code.COORDINATOR_NOT_AVAILABLE
 
 
-async def test_there_is_nothing_after_any_offset(broker: ModelBroker) -> None:
+async def test_an_empty_log_ends_where_it_begins(broker: ModelBroker) -> None:
     async with client(broker) as one:
         await one.ask("Metadata", 1, {"topics": [{"name": "t"}]})
         where = {"topics": [{"name": "t", "partitions": [{"partitionIndex": 0, "timestamp": -1}]}]}
         listed = await one.ask("ListOffsets", 1, {"replicaId": -1, **where})
         assert listed["topics"][0]["partitions"][0]["offset"] == 0
-        for topic, code, mark in (("t", 0, 12), ("u", Code.UNKNOWN_TOPIC_OR_PARTITION, -1)):
-            partition = {"partition": 0, "fetchOffset": 12, "partitionMaxBytes": 1}
-            body = {
-                "maxWaitMs": 1,
-                "minBytes": 1,
-                "topics": [{"topic": topic, "partitions": [partition]}],
-            }
-            await one.send("Fetch", 4, body)
-            frame = await one.frame()
-            start = 4 + 4 + 4 + 2 + len(topic) + 4 + 4
-            assert int.from_bytes(frame[start : start + 2]) == code
-            assert int.from_bytes(frame[start + 2 : start + 10], signed=True) == mark
+        for topic, offset, code, mark in (
+            ("t", 0, Code.NONE, 0),
+            ("t", 12, Code.OFFSET_OUT_OF_RANGE, -1),
+            ("u", 0, Code.UNKNOWN_TOPIC_OR_PARTITION, -1),
+        ):
+            partition = {"partition": 0, "fetchOffset": offset, "partitionMaxBytes": 1}
+            topics = [{"topic": topic, "partitions": [partition]}]
+            got = await one.ask("Fetch", 4, {"maxWaitMs": 1, "minBytes": 1, "topics": topics})
+            row = got["responses"][0]["partitions"][0]
+            assert (row["errorCode"], row["highWatermark"]) == (code, mark)
 
 
 # Groups.
@@ -304,9 +241,9 @@ async def test_a_client_that_goes_away_is_not_noticed_by_its_group(broker: Model
         member = (await one.joined())["memberId"]
         async with client(broker) as two:
             await two.join(instance="B")
-            while len(broker._running.open) == 0:  # until it is parked
+            while len(broker.groups.running.open) == 0:  # until it is parked
                 await one.ask("ListGroups", 0, {})
-        while broker._running.open:  # until the broker has seen the end
+        while broker.groups.running.open:  # until the broker has seen the end
             await one.ask("ListGroups", 0, {})
         await one.join(member, "A")
         assert len((await one.joined())["members"]) == 2
@@ -344,7 +281,7 @@ async def test_the_seed_decides_ids_and_nothing_is_used_twice() -> None:
 
 
 async def test_what_is_open_is_chosen_by_the_seed() -> None:
-    choices = [ModelBroker(KAFKA_4, seed=seed)._choose("ab") for seed in range(20)]
+    choices = [ModelBroker(KAFKA_4, seed=seed).groups.choose("ab") for seed in range(20)]
     assert set(choices) == {"a", "b"}
 
 
@@ -414,10 +351,10 @@ async def test_an_id_too_long_for_its_answer_ends_the_connection(broker: ModelBr
 async def test_a_fault_of_ours_is_told_to_who_serves(
     broker: ModelBroker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fall_over(*_: object) -> None:
+    def fall_over(*_: object, **__: object) -> None:
         raise ZeroDivisionError
 
-    monkeypatch.setattr(broker._running, "handle", fall_over)
+    monkeypatch.setattr(broker.groups.running, "handle", fall_over)
     async with client(broker) as one:
         await one.join()
         assert await one.is_closed()

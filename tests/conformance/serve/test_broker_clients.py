@@ -8,14 +8,19 @@ from collections.abc import Callable
 from contextlib import closing
 
 import confluent_kafka
-from kafka import KafkaConsumer
+from kafka import KafkaConsumer, KafkaProducer
 from support.served import PATIENCE_S, QUICK
 
 from fencepost.conformance.serve.broker import ModelBroker
 from fencepost.model.revisions import revisions
 
 TOPIC = "topic"
-STATIC = {"group.id": "g", "session.timeout.ms": 6000, "enable.auto.commit": False}
+STATIC = {
+    "group.id": "g",
+    "auto.offset.reset": "earliest",
+    "session.timeout.ms": 6000,
+    "enable.auto.commit": False,
+}
 
 
 def until(done: Callable[[], bool]) -> None:
@@ -71,7 +76,7 @@ def two_clients_share(address: str) -> tuple[set[int], set[int], set[int]]:
 
 
 async def test_a_static_consumer_gets_back_what_it_had() -> None:
-    async with ModelBroker(revisions.find("kafka-4"), QUICK, topics=[TOPIC]) as broker:
+    async with ModelBroker(revisions.find("kafka-4"), QUICK, topics={TOPIC: 4}) as broker:
         serving = asyncio.create_task(broker.serve())
         before, theirs, after = await asyncio.to_thread(two_clients_share, str(broker.address))
         assert not serving.done()
@@ -80,20 +85,44 @@ async def test_a_static_consumer_gets_back_what_it_had() -> None:
     assert after == before
 
 
-async def test_what_nobody_speaks_ends_the_connection_and_nothing_else() -> None:
-    async with ModelBroker(revisions.find("kafka-4"), QUICK, topics=[TOPIC]) as broker:
-        address = str(broker.address)
+def reads_what_is_produced(address: str) -> tuple[set[bytes], set[bytes]]:
+    """What a static consumer reads of two clients' records, and its successor of the rest."""
+    first = {f"first {number}".encode() for number in range(20)}
+    later = {f"later {number}".encode() for number in range(20)}
+    given = {"bootstrap.servers": address, "compression.type": "gzip", "enable.idempotence": True}
+    producer = confluent_kafka.Producer(given)
+    for value in first:
+        producer.produce(TOPIC, value)
+    producer.flush(PATIENCE_S)
 
-        def produce() -> int:
-            producer = confluent_kafka.Producer(
-                {"bootstrap.servers": address, "message.timeout.ms": 500, "log_level": 0}
-            )
-            producer.produce(TOPIC, b"nothing can be produced")
-            return producer.flush(0.6)
+    def read(count: int) -> set[bytes]:
+        """By a consumer that commits and goes."""
+        consumer = librdkafka(address, "A")
+        got: set[bytes] = set()
 
-        await asyncio.to_thread(produce)
-        consumer = await asyncio.to_thread(librdkafka, address, "A")
-        await asyncio.to_thread(
-            until, lambda: consumer.poll(0.1) is None and len(consumer.assignment()) == 4
-        )
-        await asyncio.to_thread(consumer.close)
+        def enough() -> bool:
+            message = consumer.poll(0.1)
+            if message is not None and message.error() is None:
+                got.add(message.value() or b"")
+            return len(got) >= count
+
+        until(enough)
+        consumer.commit(asynchronous=False)
+        consumer.close()
+        return got
+
+    seen = read(20)
+    with closing(KafkaProducer(bootstrap_servers=address)) as other:
+        for value in later:
+            other.send(TOPIC, value)
+        other.flush(PATIENCE_S)
+    return seen - first, read(20) ^ later
+
+
+async def test_records_are_read_once_across_a_restart() -> None:
+    async with ModelBroker(revisions.find("kafka-4"), QUICK, topics={TOPIC: 4}, nodes=2) as broker:
+        serving = asyncio.create_task(broker.serve())
+        strange, wrong = await asyncio.to_thread(reads_what_is_produced, str(broker.address))
+        assert not serving.done()
+        serving.cancel()
+    assert (strange, wrong) == (set(), set())

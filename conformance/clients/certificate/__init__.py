@@ -1,0 +1,1 @@
+"""The certificate of a client: its results, files, pages, and known failures."""

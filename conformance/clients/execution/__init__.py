@@ -1,0 +1,1 @@
+"""Run scenarios: brokers, drivers, and what is waited for."""

@@ -1,0 +1,1 @@
+"""Judges: for each obligation a pure function from evidence to a verdict."""

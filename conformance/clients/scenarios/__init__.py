@@ -1,0 +1,1 @@
+"""Scenarios: what is done to a client, as data."""

@@ -1,0 +1,145 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from support.client_story import (
+    Piece,
+    commit,
+    deed,
+    evidence,
+    heartbeat,
+    join,
+    life,
+    read,
+    settled,
+    sync,
+    told,
+)
+
+from fencepost.conformance.clients.judges.judges import judge
+from fencepost.conformance.clients.judges.verdict import Finding
+from fencepost.model.table.errors import Error as Code
+
+FENCED = Code.FENCED_INSTANCE_ID
+A = life()
+B = life("b", began=200)
+STABLE = [A, *settled(A, 10, 0, 1)]
+OUT = [*STABLE, heartbeat(A, 300, error=FENCED)]
+RIVAL = [B, *settled(B, 210, 0, 1, member="m2")]
+POLLED_ON = deed("poll-on", A, 1000)
+PRODUCED = deed("produce", at=1500)
+
+BY_OBLIGATION: list[tuple[str, list[Piece], list[Piece], str]] = [
+    (
+        "CLIENT-FENCED-JOIN",
+        [A, join(A, 10, error=FENCED), told(A, 20)],
+        [A, join(A, 10, error=FENCED)],
+        "not told after JoinGroup",
+    ),
+    (
+        "CLIENT-FENCED-SYNC",
+        [A, sync(A, 10, error=FENCED), told(A, 20)],
+        [A, sync(A, 10, error=FENCED), told(A, 20, "UNKNOWN_SERVER_ERROR")],
+        "something else after SyncGroup",
+    ),
+    ("CLIENT-FENCED-HEARTBEAT", [*OUT, told(A, 310)], OUT, "not told after Heartbeat"),
+    (
+        "CLIENT-FENCED-COMMIT",
+        [*STABLE, commit(A, 300, error=FENCED), deed("commit", A, 290, 310, outcome=FENCED.name)],
+        [*STABLE, commit(A, 300, error=FENCED), deed("commit", A, 290)],
+        "not told after OffsetCommit",
+    ),
+    ("CLIENT-FENCED-NO-JOIN", OUT, [*OUT, join(A, 400)], "empty member id by itself"),
+    (
+        "CLIENT-FENCED-QUIET",
+        [*OUT, heartbeat(A, 500), deed("close", A, 1000), commit(A, 1050)],
+        [*OUT, join(A, 900, "m1"), deed("close", A, 1000)],
+        "goes on with JoinGroup",
+    ),
+    ("CLIENT-FENCED-QUIET", OUT, [*OUT, commit(A, 900, error=FENCED)], "goes on with OffsetCommit"),
+    (
+        "CLIENT-FENCED-NO-RECORDS",
+        [*OUT, told(A, 310), read(A, 320), PRODUCED],
+        [*OUT, told(A, 310), PRODUCED, read(A, 1600)],
+        "records after",
+    ),
+    (
+        "CLIENT-FENCED-NO-RECORDS",
+        [*OUT, read(A, 320), PRODUCED],
+        [*OUT, PRODUCED, read(A, 1600)],
+        "records after",
+    ),
+    (
+        "CLIENT-FENCED-NO-COMMITS",
+        [*OUT, commit(A, 400, error=FENCED)],
+        [*OUT, commit(A, 400)],
+        "was served",
+    ),
+    (
+        "CLIENT-FENCED-NO-COMMITS",
+        OUT,
+        [
+            *OUT,
+            commit(A, 400, "", generation=-1, instance=None, error=Code.UNKNOWN_MEMBER_ID),
+        ],
+        "nobody's member",
+    ),
+    (
+        "CLIENT-FENCED-POLLED-ON",
+        [*OUT, POLLED_ON, told(A, 1010)],
+        [*OUT, POLLED_ON, join(A, 1010)],
+        "when its user polls on",
+    ),
+    (
+        "CLIENT-FENCED-TAKEOVERS",
+        [*OUT, *RIVAL],
+        [*OUT, *RIVAL, join(A, 400, gives="m3"), join(B, 500, gives="m4")],
+        "takes the instance id back",
+    ),
+]
+
+
+@pytest.mark.parametrize(("name", "right", "wrong", "observed"), BY_OBLIGATION)
+def test_what_is_right_holds_and_what_is_wrong_is_seen(
+    name: str, right: list[Piece], wrong: list[Piece], observed: str
+) -> None:
+    assert judge(name, evidence(right)).finding is Finding.HOLDS
+    verdict = judge(name, evidence(wrong))
+    assert verdict.finding is Finding.VIOLATED
+    assert observed in verdict.observed
+
+
+@pytest.mark.parametrize("name", sorted({name for name, *_ in BY_OBLIGATION}))
+def test_nothing_is_said_where_nobody_was_fenced(name: str) -> None:
+    assert judge(name, evidence(STABLE)).finding is Finding.UNKNOWN
+
+
+def test_what_happens_when_the_user_polls_on_is_stated() -> None:
+    silent = judge("CLIENT-FENCED-POLLED-ON", evidence(OUT, POLLED_ON))
+    assert silent.sentence == "the user of a polls on and gets nothing"
+    again = judge("CLIENT-FENCED-POLLED-ON", evidence(OUT, POLLED_ON, told(A, 1010)))
+    assert again.sentence == "the user of a polls on and is told FENCED_INSTANCE_ID"
+
+
+def test_a_join_after_the_user_polled_on_is_not_by_itself() -> None:
+    found = evidence(OUT, POLLED_ON, join(A, 1010))
+    assert judge("CLIENT-FENCED-NO-JOIN", found).finding is Finding.HOLDS
+
+
+def test_who_has_the_place_again_may_commit() -> None:
+    found = evidence(OUT, POLLED_ON, join(A, 1010, gives="m3"), commit(A, 1500, "m3"))
+    assert judge("CLIENT-FENCED-NO-COMMITS", found).finding is Finding.HOLDS
+
+
+def test_what_rests_on_silence_is_unknown_on_a_slow_machine() -> None:
+    slow = replace(evidence(OUT), stalls=((400.0, 900.0),))
+    assert judge("CLIENT-FENCED-HEARTBEAT", slow).finding is Finding.UNKNOWN
+
+
+def test_who_cant_be_fenced_is_not_judged() -> None:
+    mute = [A, *settled(A, 10, 0, 1)[:3], heartbeat(A, 40, version=1, instance=None)]
+    for name in ("CLIENT-FENCED-HEARTBEAT", "CLIENT-FENCED-NO-JOIN", "CLIENT-CLOSE-FENCED"):
+        verdict = judge(name, evidence(mute))
+        assert verdict.finding is Finding.UNSUPPORTED
+        assert "Heartbeat v1 has no instance id" in verdict.sentence

@@ -1,0 +1,60 @@
+"""The page of clients says what their kept certificates say."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from support.client_results import LACKS, certificate, result
+from support.places import ROOT
+
+from fencepost.conformance.clients.certificate.certificate import certificate_json
+from fencepost.conformance.clients.certificate.kept import kept, unfolded
+from fencepost.conformance.clients.certificate.known_failures import load_known
+from fencepost.conformance.clients.scenarios.catalogue import SCENARIOS, cases_of
+from fencepost.conformance.docs.clients_page import FOLDER, PAGE, main, page, read_all, write
+from fencepost.conformance.execution.outcome import Outcome
+
+DOCS = ROOT / "docs"
+KNOWN = result(
+    Outcome.KNOWN_FAILURE,
+    "CLIENT-CLOSE-IN-TIME",
+    observed="late",
+    notes=("known failure: it waits (https://bugs.example/3)",),
+)
+WHOLE = certificate_json(certificate(result(), KNOWN, LACKS, client="java:4.3.0"))
+
+
+def test_the_page_is_what_is_made_now() -> None:
+    assert page(read_all(DOCS / FOLDER)) == (DOCS / PAGE).read_text("utf-8"), (
+        "make it anew: python -m fencepost.conformance.docs.clients_page docs"
+    )
+
+
+def test_what_is_kept_is_of_today() -> None:
+    cases = {case for scenario in SCENARIOS.values() for case in cases_of(scenario)}
+    for document in read_all(DOCS / FOLDER):
+        assert set(document["cases"]) == cases
+        listed = {e.case for e in load_known(document["target"], document["version"])}
+        known = {n for n, c in document["cases"].items() if c["outcome"] == "known-failure"}
+        assert known <= listed
+
+
+def test_a_certificate_is_kept_and_shown_with_its_reasons(tmp_path: Path) -> None:
+    write(tmp_path / FOLDER, WHOLE)
+    text = page(read_all(tmp_path / FOLDER))
+    assert "| [java:4.3.0](#java430) | holds, 1 known failure |" in text
+    assert "- **Fails, 1**: it waits (https://bugs.example/3)" in text
+    assert "- **Not applicable, 1**: no" in text
+
+
+def test_main_keeps_reports_and_writes_the_page(tmp_path: Path) -> None:
+    (tmp_path / "clients").mkdir()
+    main(tmp_path)
+    assert (tmp_path / PAGE).read_text("utf-8").startswith("# What client libraries do")
+
+
+def test_what_was_kept_unfolds_to_what_the_page_needs() -> None:
+    again = unfolded(kept(WHOLE))
+    assert again["counts"] == WHOLE["counts"]
+    assert [case["id"] for case in again["cases"]] == [case["id"] for case in WHOLE["cases"]]
+    assert unfolded(WHOLE) == WHOLE

@@ -1,0 +1,70 @@
+"""Results and certificates of clients, made by hand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from support.client_story import assigned, deed, evidence, leave, life, read, settled
+
+from fencepost.conformance.clients.certificate.certificate import ClientCertificate
+from fencepost.conformance.clients.execution.certify_client import ClientResult
+from fencepost.conformance.clients.protocol import Introduction
+from fencepost.conformance.clients.scenarios.catalogue import SCENARIOS
+from fencepost.conformance.execution.outcome import Outcome
+from fencepost.model.table.table import Level
+
+A = life(ended=1000, how="closed")
+RUN = evidence(
+    A,
+    settled(A, 10, 0, 1),
+    read(A, 100),
+    read(A, 150),
+    read(A, 900),
+    deed("close", A, 1000, 1100, took_ms=95.0),
+    leave(A, 1050),
+    assigned(A, 1200),
+    stalls=((300.0, 80.0),),
+    unmet=((400.0, "read (a) was not seen within 15 s"),),
+)
+
+
+def result(
+    outcome: Outcome = Outcome.PASS,
+    obligation: str = "CLIENT-CLOSE-STATIC-STAYS",
+    scenario: str = "static-life",
+    **fields: Any,
+) -> ClientResult:
+    return ClientResult(obligation, SCENARIOS[scenario], outcome, **fields)
+
+
+FAILED = result(
+    Outcome.FAIL,
+    message="a, a static member, sent LeaveGroup v5 with member id m1",
+    observed="LeaveGroup of a static member",
+    attempts=2,
+    evidence=RUN,
+    at_ms=1050.0,
+)
+LACKS = result(
+    Outcome.UNSUPPORTED, "CLIENT-RESTART-COOPERATIVE", "follower-restarts-cooperative", message="no"
+)
+UNDECIDED = result(
+    Outcome.UNKNOWN, "CLIENT-CLOSE-IN-TIME", message="nobody closed", attempts=3, evidence=RUN
+)
+
+
+def certificate(*results: ClientResult, **fields: Any) -> ClientCertificate:
+    introduction = Introduction(1, 1, "lib", "1.2.3", "c", ("static",), ("range",))
+    return ClientCertificate(
+        **{
+            "client": "lib:1.2.3",
+            "introduction": introduction,
+            "broker": "serve",
+            "revision": "kafka-4",
+            "results": results,
+            "level": Level.SHOULD,
+            "versions": {"fencepost": "0"},
+            "seconds": 1.5,
+            **fields,
+        }
+    )

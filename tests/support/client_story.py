@@ -1,0 +1,310 @@
+"""Evidence made by hand: what a client could have sent, and its users seen."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from fencepost.conformance.clients.evidence.evidence import Call, Deed, Evidence, Life, Seen
+from fencepost.conformance.clients.protocol import (
+    AnyEvent,
+    Assigned,
+    ConsumerSettings,
+    Ended,
+    Error,
+    Lost,
+    Records,
+    Revoked,
+)
+from fencepost.model.assignors.subscription import (
+    Subscription,
+    TopicPartition,
+    encode_assignment,
+    encode_subscription,
+)
+from fencepost.model.messages.messages import (
+    CommitPartition,
+    CommittedPartition,
+    CommittedTopic,
+    CommitTopic,
+    HeartbeatRequest,
+    HeartbeatResponse,
+    JoinGroupRequest,
+    JoinGroupResponse,
+    JoinMember,
+    JoinProtocol,
+    LeaveGroupRequest,
+    LeaveGroupResponse,
+    LeavingMember,
+    OffsetCommitRequest,
+    OffsetCommitResponse,
+    SyncAssignment,
+    SyncGroupRequest,
+    SyncGroupResponse,
+)
+from fencepost.model.messages.shapes import Message
+from fencepost.model.table.errors import Error as Code
+
+TOPIC = "t"
+NEWEST = {"JoinGroup": (0, 9), "SyncGroup": (0, 5), "Heartbeat": (0, 4), "OffsetCommit": (2, 9)}
+OLD = {"JoinGroup": (0, 4), "SyncGroup": (0, 2), "Heartbeat": (0, 2), "OffsetCommit": (0, 6)}
+SAME = "the instance id of the life"
+
+Piece = Life | Call | Seen | Deed
+
+
+def life(
+    consumer: str = "a",
+    number: int = 1,
+    *,
+    instance: str | None = "i-1",
+    process: str = "",
+    began: float = 0,
+    ended: float | None = None,
+    how: str = "",
+    **settings: Any,
+) -> Life:
+    """A life with a session of 6 s and a poll interval of 8 s."""
+    fields = {"bootstrap": "h:1", "group": "g", "topics": (TOPIC,), "instance": instance}
+    return Life(
+        f"{consumer}.{number}",
+        consumer,
+        number,
+        process or consumer,
+        ConsumerSettings(**{**fields, **settings}),
+        began,
+        ended,
+        how,
+    )
+
+
+def call(
+    of: Life,
+    api: str,
+    at: float,
+    request: Message | None,
+    answer: Message | None,
+    version: int,
+    **fields: Any,
+) -> Call:
+    answered = None if answer is None and "code" not in fields else at + 1
+    return Call(of.id, api, version, at, answered, request, answer, **fields)
+
+
+def _instance(of: Life, instance: str | None) -> str | None:
+    return of.instance if instance == SAME else instance
+
+
+def join(
+    of: Life,
+    at: float,
+    member: str = "",
+    *,
+    gives: str = "m1",
+    error: Code = Code.NONE,
+    generation: int = 1,
+    leader: str = "m1",
+    members: Sequence[tuple[str, Sequence[int], int]] = (),
+    skip: bool = False,
+    version: int = 9,
+    instance: str | None = SAME,
+    lost: str = "",
+    session: int = 6000,
+    rebalance: int = 8000,
+    protocol: str = "range",
+) -> Call:
+    """A join.  `members`: of the answer to a leader: id, owned partitions, their generation."""
+    request = JoinGroupRequest(
+        group_id="g",
+        session_timeout_ms=session,
+        rebalance_timeout_ms=rebalance,
+        member_id=member,
+        group_instance_id=_instance(of, instance),
+        protocol_type="consumer",
+        protocols=(JoinProtocol(name=protocol, metadata=b""),),
+    )
+    rows = [
+        JoinMember(
+            member_id=name,
+            metadata=encode_subscription(
+                Subscription(
+                    (TOPIC,), tuple(TopicPartition(TOPIC, n) for n in owned), of_generation
+                )
+            ),
+        )
+        for name, owned, of_generation in members
+    ]
+    answer = JoinGroupResponse(
+        error_code=error.value,
+        generation_id=generation if error is Code.NONE else -1,
+        protocol_name=protocol,
+        leader=leader,
+        skip_assignment=skip,
+        member_id=gives,
+        members=tuple(rows),
+    )
+    return call(of, "JoinGroup", at, request, None if lost else answer, version, provoked=lost)
+
+
+def sync(
+    of: Life,
+    at: float,
+    member: str = "m1",
+    *,
+    generation: int = 1,
+    error: Code = Code.NONE,
+    gives: Sequence[tuple[str, Sequence[int]]] = (),
+    version: int = 5,
+    instance: str | None = SAME,
+) -> Call:
+    """A sync; `gives`: member ids with their partitions."""
+    rows = tuple(
+        SyncAssignment(
+            member_id=name,
+            assignment=encode_assignment(TopicPartition(TOPIC, number) for number in numbers),
+        )
+        for name, numbers in gives
+    )
+    request = SyncGroupRequest(
+        group_id="g",
+        generation_id=generation,
+        member_id=member,
+        group_instance_id=_instance(of, instance),
+        assignments=rows,
+    )
+    return call(of, "SyncGroup", at, request, SyncGroupResponse(error_code=error.value), version)
+
+
+def heartbeat(
+    of: Life,
+    at: float,
+    member: str = "m1",
+    *,
+    generation: int = 1,
+    error: Code = Code.NONE,
+    version: int = 4,
+    instance: str | None = SAME,
+) -> Call:
+    """A heartbeat."""
+    request = HeartbeatRequest(
+        group_id="g",
+        generation_id=generation,
+        member_id=member,
+        group_instance_id=_instance(of, instance),
+    )
+    return call(of, "Heartbeat", at, request, HeartbeatResponse(error_code=error.value), version)
+
+
+def beats(of: Life, since: float, until: float, every: float = 400) -> list[Call]:
+    """Heartbeats from one time to another."""
+    count = int((until - since) / every)
+    return [heartbeat(of, since + index * every) for index in range(count)]
+
+
+def commit(
+    of: Life,
+    at: float,
+    member: str = "m1",
+    *,
+    generation: int = 1,
+    error: Code = Code.NONE,
+    version: int = 9,
+    instance: str | None = SAME,
+) -> Call:
+    """A commit of one partition."""
+    request = OffsetCommitRequest(
+        group_id="g",
+        generation_id=generation,
+        member_id=member,
+        group_instance_id=_instance(of, instance),
+        topics=(
+            CommitTopic(
+                name=TOPIC, partitions=(CommitPartition(partition_index=0, committed_offset=1),)
+            ),
+        ),
+    )
+    row = CommittedPartition(partition_index=0, error_code=error.value)
+    answer = OffsetCommitResponse(topics=(CommittedTopic(name=TOPIC, partitions=(row,)),))
+    return call(of, "OffsetCommit", at, request, answer, version)
+
+
+def leave(of: Life, at: float, member: str = "m1", *, instance: str | None = None) -> Call:
+    """A leave of one member."""
+    row = LeavingMember(member_id=member, group_instance_id=instance)
+    request = LeaveGroupRequest(group_id="g", members=(row,))
+    return call(of, "LeaveGroup", at, request, LeaveGroupResponse(error_code=0), 5)
+
+
+def find(of: Life, at: float, code: int = 0) -> Call:
+    """A look for the coordinator."""
+    return call(of, "FindCoordinator", at, None, None, 4, code=code)
+
+
+def saw(of: Life, at: float, event: AnyEvent) -> Seen:
+    return Seen(of.id, at, event)
+
+
+def _parts(numbers: Sequence[int]) -> tuple[tuple[str, int], ...]:
+    return tuple((TOPIC, number) for number in numbers)
+
+
+def assigned(of: Life, at: float, *numbers: int) -> Seen:
+    return saw(of, at, Assigned(of.consumer, at, _parts(numbers)))
+
+
+def revoked(of: Life, at: float, *numbers: int) -> Seen:
+    return saw(of, at, Revoked(of.consumer, at, _parts(numbers)))
+
+
+def lost(of: Life, at: float, *numbers: int) -> Seen:
+    return saw(of, at, Lost(of.consumer, at, _parts(numbers)))
+
+
+def read(of: Life, at: float, number: int = 0) -> Seen:
+    return saw(of, at, Records(of.consumer, at, (TOPIC, number), 0, 1))
+
+
+def told(of: Life, at: float, code: str = "FENCED_INSTANCE_ID", *, fatal: bool = True) -> Seen:
+    return saw(of, at, Error(of.consumer, at, "poll", code, fatal, "something"))
+
+
+def ended(of: Life, at: float) -> Seen:
+    return saw(of, at, Ended(of.consumer, at))
+
+
+def deed(
+    name: str, of: Life | None = None, at: float = 0, until: float | None = None, **fields: Any
+) -> Deed:
+    return Deed(name, "" if of is None else of.id, at, at + 1 if until is None else until, **fields)
+
+
+def evidence(*pieces: Piece | Sequence[Piece], end: float = 10_000, **fields: Any) -> Evidence:
+    """The evidence with these pieces, each kind in order of time; the broker is the newest."""
+    flat: list[Piece] = []
+    for piece in pieces:
+        flat.extend(piece if isinstance(piece, list | tuple) else [piece])  # type: ignore[list-item]
+    calls = [p for p in flat if isinstance(p, Call)]
+    seen = [p for p in flat if isinstance(p, Seen)]
+    return Evidence(
+        lives=tuple(p for p in flat if isinstance(p, Life)),
+        calls=tuple(sorted(calls, key=lambda c: c.at_ms)),
+        seen=tuple(sorted(seen, key=lambda s: s.at_ms)),
+        deeds=tuple(p for p in flat if isinstance(p, Deed)),
+        **{
+            "partitions": {TOPIC: 2},
+            "versions": ((0.0, NEWEST),),
+            "ended_ms": end,
+            **fields,
+        },
+    )
+
+
+def settled(of: Life, at: float, *numbers: int, member: str = "m1", **fields: Any) -> list[Piece]:
+    """A join, a sync, what its user sees, and a heartbeat."""
+    generation = fields.get("generation", 1)
+    return [
+        join(of, at, gives=member, **fields),
+        sync(of, at + 10, member, generation=generation),
+        assigned(of, at + 20, *numbers),
+        heartbeat(of, at + 30, member, generation=generation),
+    ]
