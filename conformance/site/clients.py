@@ -13,7 +13,7 @@ from fencepost.conformance.clients.certificate.report import index_page
 from fencepost.conformance.clients.obligations.obligation import AREAS, Obligation
 from fencepost.conformance.clients.obligations.table import in_area
 from fencepost.conformance.clients.registry import LIBRARIES
-from fencepost.conformance.site.results import files_of, slug
+from fencepost.conformance.site.results import CertificateError, files_of, slug
 from fencepost.traces.files.bounded import read_json
 
 PAGE = "clients.html"
@@ -58,10 +58,13 @@ def part_clients(paths: Sequence[Path]) -> tuple[list[ClientResult], list[Path]]
     others: list[Path] = []
     for file in files_of(paths):
         document = read_json(file)
-        if is_client_certificate(document):
-            clients.append(ClientResult(unfolded(document), file.parent))
-        else:
+        if not is_client_certificate(document):
             others.append(file)
+            continue
+        one = ClientResult(unfolded(document), file.parent)
+        if any(other.page == one.page for other in clients):
+            raise CertificateError(f"{file}: there is another certificate of {one.name}; give one")
+        clients.append(one)
     return sorted(clients, key=_order), others
 
 

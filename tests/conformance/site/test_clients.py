@@ -11,6 +11,7 @@ from fencepost.conformance.clients.certificate.certificate import certificate_js
 from fencepost.conformance.clients.certificate.kept import kept
 from fencepost.conformance.clients.certificate.report import write_report
 from fencepost.conformance.site.clients import part_clients, parts
+from fencepost.conformance.site.results import CertificateError
 from fencepost.conformance.site.site import write_site
 
 COORDINATOR = next(iter(sorted((ROOT / "docs" / "certificates").glob("kafka-*.json"))))
@@ -49,6 +50,11 @@ def test_a_client_has_a_page_with_its_traces(files: list[Path], tmp_path: Path) 
 def test_a_site_may_be_of_clients_alone(files: list[Path], tmp_path: Path) -> None:
     write_site(files[:2], tmp_path / "site")
     assert "2 client libraries" in (tmp_path / "site" / "index.html").read_text("utf-8")
+
+
+def test_two_certificates_of_one_client_are_refused(files: list[Path]) -> None:
+    with pytest.raises(CertificateError, match=r"another certificate of java:4\.3\.0"):
+        part_clients([*files, files[1]])
 
 
 def test_a_kept_certificate_says_the_same_in_every_run() -> None:
