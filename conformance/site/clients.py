@@ -13,8 +13,9 @@ from fencepost.conformance.clients.certificate.report import index_page
 from fencepost.conformance.clients.obligations.obligation import AREAS, Obligation
 from fencepost.conformance.clients.obligations.table import in_area
 from fencepost.conformance.clients.registry import LIBRARIES
-from fencepost.conformance.site.results import CertificateError, files_of, slug
+from fencepost.conformance.site.results import files_of, slug
 from fencepost.traces.files.bounded import read_json
+from fencepost.traces.files.certificate_file import CertificateFileError
 
 PAGE = "clients.html"
 
@@ -52,7 +53,7 @@ class ClientResult:
 def part_clients(paths: Sequence[Path]) -> tuple[list[ClientResult], list[Path]]:
     """The certificates of clients among files, folders of reports, or of certificates; the others.
 
-    Raises CertificateError, DocumentError.
+    Raises CertificateFileError, DocumentError.
     """
     clients: list[ClientResult] = []
     others: list[Path] = []
@@ -63,7 +64,9 @@ def part_clients(paths: Sequence[Path]) -> tuple[list[ClientResult], list[Path]]
             continue
         one = ClientResult(unfolded(document), file.parent)
         if any(other.page == one.page for other in clients):
-            raise CertificateError(f"{file}: there is another certificate of {one.name}; give one")
+            raise CertificateFileError(
+                f"{file}: there is another certificate of {one.name}; give one"
+            )
         clients.append(one)
     return sorted(clients, key=_order), others
 

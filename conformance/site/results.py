@@ -128,7 +128,7 @@ def read_results(paths: Sequence[Path]) -> list[Result]:
 def files_of(paths: Iterable[Path]) -> Iterable[Path]:
     """The certificates: files, those in folders of reports, or in folders.
 
-    Raises CertificateError.
+    Raises CertificateFileError.
     """
     for path in paths:
         if not path.is_dir():

@@ -11,8 +11,8 @@ from fencepost.conformance.clients.certificate.certificate import certificate_js
 from fencepost.conformance.clients.certificate.kept import kept
 from fencepost.conformance.clients.certificate.report import write_report
 from fencepost.conformance.site.clients import part_clients, parts
-from fencepost.conformance.site.results import CertificateError
 from fencepost.conformance.site.site import write_site
+from fencepost.traces.files.certificate_file import CertificateFileError
 
 COORDINATOR = next(iter(sorted((ROOT / "docs" / "certificates").glob("kafka-*.json"))))
 WHOLE = certificate(result(), FAILED, LACKS)
@@ -53,7 +53,7 @@ def test_a_site_may_be_of_clients_alone(files: list[Path], tmp_path: Path) -> No
 
 
 def test_two_certificates_of_one_client_are_refused(files: list[Path]) -> None:
-    with pytest.raises(CertificateError, match=r"another certificate of java:4\.3\.0"):
+    with pytest.raises(CertificateFileError, match=r"another certificate of java:4\.3\.0"):
         part_clients([*files, files[1]])
 
 
