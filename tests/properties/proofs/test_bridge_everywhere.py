@@ -6,6 +6,7 @@ Each step that the model takes there is one of the abstract steps that the proof
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 import pytest
 
@@ -76,9 +77,9 @@ async def test_every_step_behind_a_recorded_trace_is_spoken_of(
     handle, expire, failover = Machine.handle, Machine.expire, Machine.failover
 
     def handling(
-        self: Machine, group: Group | None, request: Incoming, span: Span, **more: str
+        self: Machine, group: Group | None, request: Incoming, span: Span, *more: Any, **named: Any
     ) -> tuple[Outcome, ...]:
-        outcomes = handle(self, group, request, span, **more)  # type: ignore[arg-type]
+        outcomes = handle(self, group, request, span, *more, **named)
         look(group, request, outcomes)
         return outcomes
 

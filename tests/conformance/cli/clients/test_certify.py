@@ -47,4 +47,5 @@ def test_another_file_is_no_certificate_to_compare_with(
     file = tmp_path / "old.json"
     file.write_text("{}", "utf-8")
     assert run("reference", "--diff", str(file)) == 64
-    assert "give a certificate.json that `certify-client --report` wrote" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "give a certificate.json that `fencepost certify-client CLIENT --report DIR`" in said
