@@ -1,10 +1,10 @@
 """200 restarts of 50 static members of confluent-kafka, under traffic: `tox -e clients`.
 
-Records are written all the time.  Two restarts begin each second: nine of ten members are
-closed and started anew, the others go when their process is killed, ten at once.  What a restart may not
-do is held to figures of the broker's own clock; where the control client was late, or a member was
-silent for most of its session, a rebalance is not put down to a restart.  FENCEPOST_RESTARTS: how
-many restarts, for a short trial.
+Records are written all the time.  Two restarts begin each second: nine of ten are members that are
+closed and started anew, the others go when their process is killed, ten at once.  What a restart
+may not do is held to figures of the broker's own clock; where the control client was late, or a
+member was silent for most of its session, a rebalance is not put down to a restart.
+FENCEPOST_RESTARTS: how many restarts, for a short trial.
 """
 
 from __future__ import annotations
