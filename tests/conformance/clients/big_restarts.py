@@ -33,8 +33,8 @@ from fencepost.conformance.clients.registry import find_client
 from fencepost.conformance.serve.application_broker import ApplicationBroker
 from fencepost.conformance.serve.history import Exchange, History
 from fencepost.conformance.targets.registry import find_revision
-from fencepost.model.state.group import GroupState
 from fencepost.model.table.errors import error_name
+from fencepost.model.table.vocabulary import GroupState
 
 RESTARTS = int(os.environ.get("FENCEPOST_RESTARTS", "200"))
 MEMBERS, EACH = 50, 10
