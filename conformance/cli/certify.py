@@ -43,6 +43,7 @@ from fencepost.conformance.cli.options.target import (
     revision_of_target_option,
     suite_option,
     target_options,
+    written_list_option,
 )
 from fencepost.conformance.execution.outcome import Graded, Outcome
 from fencepost.conformance.runtime.signals import run
@@ -79,13 +80,7 @@ from fencepost.traces.files.certificate_file import read_certificate_file
 )
 @click.option("--skip", multiple=True, metavar="GLOB", help="Skip these cases (may be repeated).")
 @known_failures_options
-@click.option(
-    "--write-known-failures",
-    "written",
-    metavar="FILE",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="Write a list of all failures that no list has yet.",
-)
+@written_list_option
 @click.option(
     "--diff",
     "old",

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -102,9 +102,14 @@ def file_of(folder: Path, target: str) -> Path:
 
 def write(folder: Path, certificate: Mapping[str, Any]) -> Path:
     """Keep a certificate in the folder."""
+    return write_kept(folder, certificate["target"], kept(certificate))
+
+
+def write_kept(folder: Path, target: str, document: Mapping[str, Any]) -> Path:
+    """Write what is kept of a target's certificate."""
     folder.mkdir(parents=True, exist_ok=True)
-    path = file_of(folder, certificate["target"])
-    text = json.dumps(kept(certificate), indent=1, ensure_ascii=False, sort_keys=True)
+    path = file_of(folder, target)
+    text = json.dumps(document, indent=1, ensure_ascii=False, sort_keys=True)
     path.write_text(text + "\n", encoding="utf-8")
     return path
 
@@ -123,23 +128,30 @@ def _order(target: str) -> tuple[bool, tuple[int, ...], str]:
 
 def page(certificates: Sequence[Mapping[str, Any]]) -> str:
     """The whole page, in Markdown."""
-    return "\n".join([_TITLE, *_matrix(certificates), *_failures(certificates)])
+    matrix = matrix_lines("target", certificates, AREAS, area)
+    return "\n".join([_TITLE, *matrix, *_failures(certificates)])
 
 
-def _matrix(certificates: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    yield "| target | verdict | " + " | ".join(AREAS) + " |"
-    yield "|---" * (2 + len(AREAS)) + "|"
+def matrix_lines(
+    kind: str,
+    certificates: Sequence[Mapping[str, Any]],
+    areas: Collection[str],
+    area_of: Callable[[str], str],
+) -> Iterator[str]:
+    """The table of certificates and areas; `kind`: of what they are, `area_of`: of a case's id."""
+    yield f"| {kind} | verdict | " + " | ".join(areas) + " |"
+    yield "|---" * (2 + len(areas)) + "|"
     for certificate in certificates:
-        counts: dict[str, Counter[str]] = {name: Counter() for name in AREAS}
+        counts: dict[str, Counter[str]] = {name: Counter() for name in areas}
         for case_id, case in certificate["cases"].items():
-            counts[area(case_id)][case["outcome"]] += 1
-        cells = (cell_text(counts[name]) for name in AREAS)
+            counts[area_of(case_id)][case["outcome"]] += 1
+        cells = (_cell_text(counts[name]) for name in areas)
         name = f"[{certificate['target']}](#{anchor(certificate['target'])})"
         yield f"| {name} | {verdict_words(certificate)} | " + " | ".join(cells) + " |"
     yield ""
 
 
-def cell_text(counts: Counter[str]) -> str:
+def _cell_text(counts: Counter[str]) -> str:
     """Make a cell: how many passed, and how many came out otherwise."""
     words = [str(counts[Outcome.PASS.value])]
     words += [f"{counts[key]} {word}" for key, word in _WORDS.items() if counts[key]]

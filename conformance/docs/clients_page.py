@@ -7,9 +7,7 @@ What is kept is the same in every run: no times, no names of a run.  The page is
 
 from __future__ import annotations
 
-import json
 import sys
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -19,11 +17,9 @@ from fencepost.conformance.clients.obligations.obligation import AREAS
 from fencepost.conformance.clients.obligations.table import OBLIGATIONS
 from fencepost.conformance.clients.registry import LIBRARIES
 from fencepost.conformance.docs.certificates_page import (
-    anchor,
     by_reason,
-    cell_text,
-    file_of,
-    verdict_words,
+    matrix_lines,
+    write_kept,
 )
 from fencepost.conformance.execution.outcome import Outcome
 from fencepost.traces.files.bounded import read_json
@@ -45,11 +41,7 @@ listed with their reason, and still run each time; *n/a* ones need what the libr
 
 def write(folder: Path, certificate: Mapping[str, Any]) -> Path:
     """Keep a certificate in the folder."""
-    folder.mkdir(parents=True, exist_ok=True)
-    path = file_of(folder, certificate["target"])
-    text = json.dumps(kept(certificate), indent=1, ensure_ascii=False, sort_keys=True)
-    path.write_text(text + "\n", encoding="utf-8")
-    return path
+    return write_kept(folder, certificate["target"], kept(certificate))
 
 
 def read_all(folder: Path) -> list[dict[str, Any]]:
@@ -61,21 +53,12 @@ def read_all(folder: Path) -> list[dict[str, Any]]:
 
 def page(certificates: Sequence[Mapping[str, Any]]) -> str:
     """The whole page, in Markdown."""
-    return "\n".join([_TITLE, *_matrix(certificates), *_reasons(certificates)])
+    matrix = matrix_lines("client", certificates, AREAS, _area_of)
+    return "\n".join([_TITLE, *matrix, *_reasons(certificates)])
 
 
-def _matrix(certificates: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    yield "| client | verdict | " + " | ".join(AREAS) + " |"
-    yield "|---" * (2 + len(AREAS)) + "|"
-    for certificate in certificates:
-        counts: dict[str, Counter[str]] = {name: Counter() for name in AREAS}
-        for case_id, case in certificate["cases"].items():
-            area = OBLIGATIONS[case_id.partition("/")[0]].area
-            counts[area][case["outcome"]] += 1
-        cells = (cell_text(counts[name]) for name in AREAS)
-        name = f"[{certificate['target']}](#{anchor(certificate['target'])})"
-        yield f"| {name} | {verdict_words(certificate)} | " + " | ".join(cells) + " |"
-    yield ""
+def _area_of(case_id: str) -> str:
+    return OBLIGATIONS[case_id.partition("/")[0]].area
 
 
 def _reasons(certificates: Sequence[Mapping[str, Any]]) -> Iterator[str]:

@@ -35,22 +35,8 @@ from fencepost.model.coordinator import Answer, Config, Send
 from fencepost.model.machine.machine import Machine
 from fencepost.model.messages.messages import (
     APIS,
-    CommittedPartition,
-    CommittedTopic,
-    FetchedGroup,
-    HeartbeatRequest,
-    HeartbeatResponse,
-    JoinGroupRequest,
-    JoinGroupResponse,
     LeaveGroupRequest,
-    LeaveGroupResponse,
     LeavingMember,
-    OffsetCommitRequest,
-    OffsetCommitResponse,
-    OffsetFetchRequest,
-    OffsetFetchResponse,
-    SyncGroupRequest,
-    SyncGroupResponse,
     groups_of,
 )
 from fencepost.model.messages.shapes import Message
@@ -59,7 +45,6 @@ from fencepost.model.table.errors import Error
 
 _PORT = 9092
 _FETCHED_AT_MOST = 500
-_GROUPS_SINCE = 8
 
 
 class VirtualCluster:
@@ -158,39 +143,3 @@ class VirtualCluster:
 
     def _is_missing(self, topic: str) -> bool:
         return topic not in self.topics
-
-
-def refusal(message: Message, version: int, code: int) -> Message:
-    """The answer to a request of the group protocol that is refused with an error."""
-    match message:
-        case JoinGroupRequest():
-            return JoinGroupResponse(error_code=code, member_id=message.member_id)
-        case OffsetCommitRequest():
-            return OffsetCommitResponse(
-                topics=tuple(
-                    CommittedTopic(
-                        name=topic.name,
-                        partitions=tuple(
-                            CommittedPartition(partition_index=row.partition_index, error_code=code)
-                            for row in topic.partitions
-                        ),
-                    )
-                    for topic in message.topics
-                )
-            )
-        case OffsetFetchRequest() if version >= _GROUPS_SINCE:
-            groups = (
-                FetchedGroup(group_id=g.group_id, topics=(), error_code=code)
-                for g in message.groups
-            )
-            return OffsetFetchResponse(groups=tuple(groups))
-        case OffsetFetchRequest():
-            return OffsetFetchResponse(error_code=code)
-        case LeaveGroupRequest():
-            return LeaveGroupResponse(error_code=code)
-        case SyncGroupRequest():
-            return SyncGroupResponse(error_code=code)
-        case HeartbeatRequest():
-            return HeartbeatResponse(error_code=code)
-        case _:
-            raise TypeError(f"{type(message).__name__} is nothing that a client asks")

@@ -15,7 +15,8 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import NamedTuple
 
-from fencepost.conformance.simulator.cluster import VirtualCluster, refusal
+from fencepost.conformance.serve.refusal import refused_message
+from fencepost.conformance.simulator.cluster import VirtualCluster
 from fencepost.model.client.client import step
 from fencepost.model.client.cluster_messages import ClusterRequest, ClusterResponse, FetchRequest
 from fencepost.model.client.interface import (
@@ -287,12 +288,12 @@ class Simulation:
         if not isinstance(message, Message):
             self._answer_cluster(waiting, message)
         elif fault is Fault.REFUSE and met is not None:
-            self._answer(waiting, refusal(message, asked.version, met.code))
+            self._answer(waiting, refused_message(message, asked.version, met.code))
         elif asked.to.role is Role.COORDINATOR and self.cluster.misses(
             message, asked.version, asked.to.node
         ):
             code = Error.NOT_COORDINATOR.value
-            self._answer(waiting, refusal(message, asked.version, code))
+            self._answer(waiting, refused_message(message, asked.version, code))
         else:
             self._ask_model(waiting, message)
         if fault is Fault.CUT:

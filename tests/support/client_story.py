@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from fencepost.conformance.clients.evidence.evidence import Call, Deed, Evidence, Life, Seen
+from fencepost.conformance.clients.judges.judges import judge
+from fencepost.conformance.clients.judges.verdict import Finding
 from fencepost.conformance.clients.protocol import (
     AnyEvent,
     Assigned,
@@ -308,3 +310,11 @@ def settled(of: Life, at: float, *numbers: int, member: str = "m1", **fields: An
         assigned(of, at + 20, *numbers),
         heartbeat(of, at + 30, member, generation=generation),
     ]
+
+
+def assert_told_apart(name: str, right: Evidence, wrong: Evidence, observed: str) -> None:
+    """Assert that a judge passes what is right, and says of what is wrong what it saw."""
+    assert judge(name, right).finding is Finding.HOLDS
+    verdict = judge(name, wrong)
+    assert verdict.finding is Finding.VIOLATED
+    assert observed in verdict.observed

@@ -18,7 +18,7 @@ from fencepost.conformance.cli.options.common import (
     json_option,
     report_option,
 )
-from fencepost.conformance.cli.options.target import known_failures_options
+from fencepost.conformance.cli.options.target import known_failures_options, written_list_option
 from fencepost.conformance.clients.certificate.certificate import (
     certificate_json,
     read_client_certificate,
@@ -76,13 +76,7 @@ from fencepost.model.table.table import Level
     help="Run only these obligations, scenarios or cases (may be repeated).",
 )
 @known_failures_options
-@click.option(
-    "--write-known-failures",
-    "written",
-    metavar="FILE",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="Write a list of all failures that no list has yet.",
-)
+@written_list_option
 @click.option(
     "--diff",
     "old",

@@ -95,6 +95,13 @@ def known_failures_options(command: Command) -> Command:
     return beside(none(command))
 
 
+written_list_option = click.option(
+    "--write-known-failures",
+    "written",
+    metavar="FILE",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Write a list of all failures that no list has yet.",
+)
 suite_option = click.option(
     "--suite",
     type=click.Choice(NAMES),

@@ -1,7 +1,17 @@
 from __future__ import annotations
 
 import pytest
-from support.client_story import Piece, deed, evidence, heartbeat, join, leave, life, settled
+from support.client_story import (
+    Piece,
+    assert_told_apart,
+    deed,
+    evidence,
+    heartbeat,
+    join,
+    leave,
+    life,
+    settled,
+)
 
 from fencepost.conformance.clients.judges.judges import judge
 from fencepost.conformance.clients.judges.verdict import Finding
@@ -58,10 +68,7 @@ BY_OBLIGATION: list[tuple[str, list[Piece], list[Piece], str]] = [
 def test_what_is_right_holds_and_what_is_wrong_is_seen(
     name: str, right: list[Piece], wrong: list[Piece], observed: str
 ) -> None:
-    assert judge(name, evidence(right)).finding is Finding.HOLDS
-    verdict = judge(name, evidence(wrong))
-    assert verdict.finding is Finding.VIOLATED
-    assert observed in verdict.observed
+    assert_told_apart(name, evidence(right), evidence(wrong), observed)
 
 
 def test_a_close_in_a_rebalance() -> None:

@@ -3,7 +3,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pytest
-from support.client_story import Piece, assigned, evidence, join, life, revoked, settled, sync
+from support.client_story import (
+    Piece,
+    assert_told_apart,
+    assigned,
+    evidence,
+    join,
+    life,
+    revoked,
+    settled,
+    sync,
+)
 
 from fencepost.conformance.clients.judges.judges import judge
 from fencepost.conformance.clients.judges.verdict import Finding
@@ -37,10 +47,7 @@ RIGHT = [("m1", [0]), ("m2", [1])]
     ],
 )
 def test_what_a_leader_assigns(name: str, given: Given, observed: str) -> None:
-    assert judge(name, evidence(A, led(RIGHT))).finding is Finding.HOLDS
-    verdict = judge(name, evidence(A, led(given)))
-    assert verdict.finding is Finding.VIOLATED
-    assert observed in verdict.observed
+    assert_told_apart(name, evidence(A, led(RIGHT)), evidence(A, led(given)), observed)
     assert judge(name, evidence(A)).finding is Finding.UNKNOWN
 
 

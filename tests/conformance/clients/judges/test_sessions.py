@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 from support.client_story import (
     Piece,
+    assert_told_apart,
     assigned,
     beats,
     deed,
@@ -85,10 +86,7 @@ BY_OBLIGATION: list[tuple[str, list[Piece], list[Piece], str]] = [
 def test_what_is_right_holds_and_what_is_wrong_is_seen(
     name: str, right: list[Piece], wrong: list[Piece], observed: str
 ) -> None:
-    assert judge(name, evidence(right)).finding is Finding.HOLDS
-    verdict = judge(name, evidence(wrong))
-    assert verdict.finding is Finding.VIOLATED
-    assert observed in verdict.observed
+    assert_told_apart(name, evidence(right), evidence(wrong), observed)
 
 
 @pytest.mark.parametrize("name", sorted({name for name, *_ in BY_OBLIGATION}))
