@@ -27,7 +27,7 @@ from fencepost.conformance.fuzz.plans import (
     PlanContext,
     Planner,
 )
-from fencepost.conformance.fuzz.tally import Budget, FailureKey, OnTally, Tally
+from fencepost.conformance.fuzz.tally import Budget, Counted, FailureKey, OnTally, Tally, counted
 from fencepost.conformance.plans.plan import Case
 from fencepost.conformance.runtime.cpu_time import started_s
 from fencepost.conformance.runtime.errors import TargetUnavailableError, needed_of_a_target
@@ -74,7 +74,7 @@ class Fuzzer:
         self._on_tally = on_tally
         self._window = Window(suite.places)
         self._measured: deque[int] = deque(maxlen=_RECENT)
-        self._results: dict[int, tuple[Plan, CaseResult]] = {}
+        self._counted: dict[int, Counted] = {}
         self._next = 0
         self._dead = False
         self._victims: list[CaseResult] = []
@@ -196,20 +196,19 @@ class Fuzzer:
                 self._tally.spent["judging"] += spent
             else:
                 result.attribution(self._suite.revision)
-        self._results[number] = plan, result
+        self._counted[number] = counted(plan, result, self._key_of(result))
         self._account()
 
     def _account(self, *, everything: bool = False) -> None:
         """Count what has ended, in the order in which it was planned."""
         if everything:
-            self._results = dict(sorted(self._results.items()))
-        while self._results:
-            number = next(iter(self._results)) if everything else self._next
-            if number not in self._results:
+            self._counted = dict(sorted(self._counted.items()))
+        while self._counted:
+            number = next(iter(self._counted)) if everything else self._next
+            if number not in self._counted:
                 return
-            plan, result = self._results.pop(number)
             self._next = number + 1
-            self._tally.add(plan, result, self._key_of(result))
+            self._tally.add(self._counted.pop(number))
             if self._on_tally is not None:
                 self._on_tally(self._tally)
 
