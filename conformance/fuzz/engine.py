@@ -76,6 +76,7 @@ class Fuzzer:
         self._measured: deque[int] = deque(maxlen=_RECENT)
         self._counted: dict[int, Counted] = {}
         self._next = 0
+        self._failing_over = 0
         self._dead = False
         self._victims: list[CaseResult] = []
 
@@ -148,6 +149,7 @@ class Fuzzer:
         """The plans; on a real clock those with a failover come together, now and then.
 
         They share a restart then.  One that starts takes the processors, so the others are late.
+        A restart waits for all of them, so no more come before the last ones have ended.
         """
         held: deque[Plan] = deque()
         half = _FAILOVERS_APART_S if budget.seconds is None else budget.seconds / 2
@@ -157,7 +159,7 @@ class Fuzzer:
                 yield plan
             else:
                 held.append(plan)
-            if time.monotonic() >= due:
+            if time.monotonic() >= due and not self._failing_over:
                 yield from self._released(held)
                 due = time.monotonic() + _FAILOVERS_APART_S
         if budget.seconds is None:  # else no time is left for them
@@ -182,8 +184,12 @@ class Fuzzer:
             yield plan
 
     async def _run(self, number: int, plan: Plan) -> None:
-        await self._suite.prepare([plan.case])
-        result = await self._suite.try_case(plan.case, seen_ms=self._lag_ms())
+        self._failing_over += plan.case.restarts
+        try:
+            await self._suite.prepare([plan.case])
+            result = await self._suite.try_case(plan.case, seen_ms=self._lag_ms())
+        finally:
+            self._failing_over -= plan.case.restarts
         if result.recording is not None:
             self._measured.append(result.recording.measured_ms)
         if is_cut_off(result) and (self._dead or not await self._is_alive()):
