@@ -27,7 +27,7 @@ from fencepost.conformance.fuzz.plans import (
     PlanContext,
     Planner,
 )
-from fencepost.conformance.fuzz.tally import Budget, Counted, FailureKey, OnTally, Tally, counted
+from fencepost.conformance.fuzz.tally import Budget, FailureKey, OnTally, Tally
 from fencepost.conformance.plans.plan import Case
 from fencepost.conformance.runtime.cpu_time import started_s
 from fencepost.conformance.runtime.errors import TargetUnavailableError, needed_of_a_target
@@ -74,7 +74,7 @@ class Fuzzer:
         self._on_tally = on_tally
         self._window = Window(suite.places)
         self._measured: deque[int] = deque(maxlen=_RECENT)
-        self._counted: dict[int, Counted] = {}
+        self._results: dict[int, tuple[Plan, CaseResult]] = {}
         self._next = 0
         self._failing_over = 0
         self._dead = False
@@ -196,27 +196,32 @@ class Fuzzer:
             self._dead = True
             self._victims.append(result)
             return
-        if result.violation is not None:
-            if self._suite.hello.clock == "real":
+        if self._suite.hello.clock == "real":
+            if result.violation is not None:
                 _, spent = await aside(partial(result.attribution, self._suite.revision))
                 self._tally.spent["judging"] += spent
-            else:
+            self._count(plan, result)
+        else:
+            if result.violation is not None:
                 result.attribution(self._suite.revision)
-        self._counted[number] = counted(plan, result, self._key_of(result))
-        self._account()
+            self._results[number] = plan, result
+            self._account()
 
     def _account(self, *, everything: bool = False) -> None:
-        """Count what has ended, in the order in which it was planned."""
+        """On a virtual clock, count what has ended in the order in which it was planned."""
         if everything:
-            self._counted = dict(sorted(self._counted.items()))
-        while self._counted:
-            number = next(iter(self._counted)) if everything else self._next
-            if number not in self._counted:
+            self._results = dict(sorted(self._results.items()))
+        while self._results:
+            number = next(iter(self._results)) if everything else self._next
+            if number not in self._results:
                 return
             self._next = number + 1
-            self._tally.add(self._counted.pop(number))
-            if self._on_tally is not None:
-                self._on_tally(self._tally)
+            self._count(*self._results.pop(number))
+
+    def _count(self, plan: Plan, result: CaseResult) -> None:
+        self._tally.add(plan, result, self._key_of(result))
+        if self._on_tally is not None:
+            self._on_tally(self._tally)
 
     async def _is_alive(self) -> bool:
         """Whether the target still answers anything."""

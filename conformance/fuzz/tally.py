@@ -37,45 +37,6 @@ class Budget:
     seconds: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Counted:
-    """What is counted of one plan; what it recorded is kept only if it failed.
-
-    `words`: the kinds of requests that were sent; `events`: what it came to, each once; `covered`:
-    what was shown of the model; `settings`: under which it ran, None if it couldn't; `unknown`: why
-    it is undecided; `novel`: the plan, if it reached something new; `failure`: with its key.
-    """
-
-    outcome: Outcome
-    words: tuple[str, ...]
-    events: frozenset[str]
-    covered: PlanCoverage
-    settings: str | None
-    unknown: str | None
-    novel: Case | None
-    seconds: float
-    judged_s: float
-    failure: tuple[FailureKey, CaseResult] | None
-
-
-def counted(plan: Plan, result: CaseResult, seen_as: FailureKey | None) -> Counted:
-    """Count a plan; `seen_as`: the key of its failure, None if it didn't fail."""
-    undecided = result.outcome is Outcome.UNKNOWN
-    supported = result.outcome is not Outcome.UNSUPPORTED
-    return Counted(
-        outcome=result.outcome,
-        words=plan.words[: _sent(result)],
-        events=frozenset(_events(result)),
-        covered=_covered(plan, result),
-        settings=_settings(plan.case) if supported else None,
-        unknown=_NUMBER.sub("…", result.message.partition(":")[0]) if undecided else None,
-        novel=plan.case if plan.is_novel else None,
-        seconds=result.seconds,
-        judged_s=result.judged_s,
-        failure=None if seen_as is None else (seen_as, result),
-    )
-
-
 @dataclass(slots=True)
 class Tally:
     """The counts of a run.
@@ -83,10 +44,10 @@ class Tally:
     `settings`: how many plans ran under which settings, `OWN` for the target's own; `events`: in
     how many a failover, a disconnect or a pause was reached; `words`: how often each kind of
     request was sent; `outcomes`: of plans; `covered`: what was shown of the model; `novel`: plans
-    that reached something new; `failures`: some of each kind; `unknown`: why plans are undecided,
-    and how often; `died`: how often the target did; `spent`: our own processor time, in s, by
-    purpose, see `WORK`; `theirs`: that of processes that were started for it, where the system
-    reports it; `lived`: how long all plans took together, in s.
+    that reached something new, if `keeps_novel`; `failures`: some of each kind; `unknown`: why
+    plans are undecided, and how often; `died`: how often the target did; `spent`: our own processor
+    time, in s, by purpose, see `WORK`; `theirs`: that of processes that were started for it, where
+    the system reports it; `lived`: how long all plans took together, in s.
     """
 
     plans: int = 0
@@ -97,6 +58,7 @@ class Tally:
     outcomes: Counter[Outcome] = field(default_factory=Counter)
     covered: PlanCoverage = field(default_factory=PlanCoverage)
     novel: list[Case] = field(default_factory=list)
+    keeps_novel: bool = False
     failures: dict[FailureKey, list[CaseResult]] = field(default_factory=dict)
     unknown: Counter[str] = field(default_factory=Counter)
     died: int = 0
@@ -105,24 +67,30 @@ class Tally:
     theirs: float | None = None
     lived: float = 0.0
 
-    def add(self, one: Counted) -> None:
-        """Count one more plan."""
+    def add(self, plan: Plan, result: CaseResult, seen_as: FailureKey | None) -> None:
+        """Count one more plan; `seen_as`: the key of its failure, None if it didn't fail."""
         self.plans += 1
-        self.outcomes[one.outcome] += 1
-        self.spent["judging"] += one.judged_s
-        self.lived += one.seconds
-        self.requests += len(one.words)
-        self.words.update(one.words)
-        if one.settings is not None:
-            self.settings[one.settings] += 1
-        self.events.update(one.events)
-        self.covered.add(one.covered)
-        if one.novel is not None:
-            self.novel.append(one.novel)
-        if one.unknown is not None:
-            self.unknown[one.unknown] += 1
-        if one.failure is not None:
-            self.keep(*one.failure)
+        self.outcomes[result.outcome] += 1
+        self.spent["judging"] += result.judged_s
+        self.lived += result.seconds
+        sent = _sent(result)
+        self.requests += sent
+        self.words.update(plan.words[:sent])
+        if result.outcome is not Outcome.UNSUPPORTED:
+            self.settings[_settings(plan.case)] += 1
+        self.events.update(_events(result))
+        verdict = result.verdict
+        if result.outcome is Outcome.PASS and verdict is not None:
+            if plan.reached.rules <= verdict.used:
+                self.covered.add(plan.reached)
+            else:
+                self.covered.rules.update(verdict.used)
+        if plan.is_novel and self.keeps_novel:
+            self.novel.append(plan.case)
+        if result.outcome is Outcome.UNKNOWN:
+            self.unknown[_NUMBER.sub("…", result.message.partition(":")[0])] += 1
+        if seen_as is not None:
+            self.keep(seen_as, result)
 
     def merge(self, other: Tally) -> None:
         """Add what another process counted in the same time."""
@@ -157,16 +125,6 @@ def _sent(result: CaseResult) -> int:
     if result.recording is None:
         return 0
     return sum(isinstance(event, Sent) for event in result.recording.history)
-
-
-def _covered(plan: Plan, result: CaseResult) -> PlanCoverage:
-    """What a plan that passed shows: all of its way, if the explanations used every rule of it."""
-    verdict = result.verdict
-    if result.outcome is not Outcome.PASS or verdict is None:
-        return PlanCoverage()
-    if plan.reached.rules <= verdict.used:
-        return plan.reached
-    return PlanCoverage(rules=set(verdict.used))
 
 
 def _settings(case: Case) -> str:
