@@ -383,7 +383,8 @@ class OpenTarget:
             verdict, again_s = await aside(judge)
             judged_s += again_s
         if watched is not None and verdict.violation is not None and not recording.moved:
-            recording.moved = await is_loading(coordinator, self.hello, recording)
+            moved = watched.meter.has_moved(recording.began, recording.ended)
+            recording.moved = moved or await is_loading(coordinator, self.hello, recording)
         result = case_result(case, recording, verdict, self._revision)
         if watched is not None and is_cut_off(result):
             result = await acquitted(result, watched.meter, began)

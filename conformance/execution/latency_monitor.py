@@ -5,6 +5,9 @@ and again.  This shows how long a request takes, how late our own event loop is,
 timers fire.  A missing answer counts as a violation only where this is *shown*: in the whole time
 of the case the control's requests were answered, and quickly, and its timers fired.  A control that
 fails, or is silent itself, shows nothing, so nothing late is held against the target then.
+
+A coordinator that moves by itself, on a busy machine, forgets what it hasn't stored.  A case that
+asks for nothing meanwhile isn't told, but the control is.
 """
 
 from __future__ import annotations
@@ -32,6 +35,7 @@ from fencepost.model.messages.messages import (
     JoinProtocol,
     SyncGroupRequest,
 )
+from fencepost.model.table.errors import MOVING, Error
 
 _FACTOR = 3
 _SPARE_MS = 2000
@@ -51,7 +55,8 @@ _POLL_S = 0.1
 _CALM_S = 2.0
 """A target is calm that was quick for so long."""
 
-_UNKNOWN_MEMBER_ID = 25
+_SETTLED_S = 5.0
+"""So long after an end on purpose a coordinator may still say that it loads."""
 
 CONTROL_APIS = ("JoinGroup", "SyncGroup", "Heartbeat")
 """What a target must have to be measured."""
@@ -76,8 +81,9 @@ class LagMeter:
     `samples`: when something ended, and how long it took; `answered`: when requests of the control
     were answered; `lost`: when those that failed began and ended; `rounds`: of its timers, and
     `failed_rounds`: how many came to no end; `waiting`: the start of what is still under way, which
-    says as much about a target that stalls.  `outages`: when the broker was down on purpose, which
-    is no evidence of anything.
+    says as much about a target that stalls.  `moves`: when it was told that the coordinator had
+    moved or was loading; `outages`: when the broker was down on purpose, which is no evidence of
+    anything.
     """
 
     samples: list[tuple[float, float]] = field(default_factory=list)
@@ -86,6 +92,7 @@ class LagMeter:
     waiting: list[float] = field(default_factory=list)
     lost: list[tuple[float, float]] = field(default_factory=list)
     failed_rounds: int = 0
+    moves: list[float] = field(default_factory=list)
     outages: Sequence[tuple[float, float]] = ()
 
     def note(self, seconds: float) -> None:
@@ -159,6 +166,13 @@ class LagMeter:
         return any(
             begun <= ended + _NEAR_S and at >= began - _NEAR_S and not self._was_down(begun, at)
             for begun, at in self.lost
+        )
+
+    def has_moved(self, began: float, ended: float) -> bool:
+        """Whether the coordinator moved by itself between two times, or just before and after."""
+        return any(
+            began - _NEAR_S <= at <= ended + _NEAR_S and not self._was_down(at - _SETTLED_S, at)
+            for at in self.moves
         )
 
     def has_answered_since(self, moment: float) -> bool:
@@ -241,6 +255,7 @@ class Control:
         self._beat_version = hello.apis["Heartbeat"][0]
         self._session_ms = session_ms
         self._rounds = itertools.count(1)
+        self._usual: object = None
         self.meter = LagMeter(outages=outages)
 
     @property
@@ -276,11 +291,19 @@ class Control:
         """Whether a heartbeat was answered."""
         try:
             with self.meter.measured():
-                await self._heartbeat(self._quick, "control", "nobody", -1)
+                body = await self._heartbeat(self._quick, "control", "nobody", -1)
         except (CoordinatorFailure, UnsupportedError):
             await self._quick.hang_up()
             return False
+        self._look_for_a_move(body.get("errorCode"))
         return True
+
+    def _look_for_a_move(self, code: object) -> None:
+        """Note an answer of a coordinator that moves; one that loads takes nobody for a member."""
+        if code in MOVING or (code == Error.NONE.value and self._usual not in {None, code}):
+            self.meter.moves.append(time.monotonic())
+        else:
+            self._usual = code
 
     async def _expire(self) -> None:
         """A member joins, syncs, falls silent, and checks whether it was removed; again and again.
@@ -309,7 +332,7 @@ class Control:
         lag_ms = self.meter.lag_ms(began, time.monotonic())
         await asyncio.sleep(min(lag_ms / 1000, _LONGEST_LAG_S))
         body = await self._heartbeat(self._timed, group, member_id, 1)
-        fired = body.get("errorCode") == _UNKNOWN_MEMBER_ID
+        fired = body.get("errorCode") == Error.UNKNOWN_MEMBER_ID.value
         return TimerRound(began, time.monotonic(), fired)
 
     async def _join(self, group: str) -> str:

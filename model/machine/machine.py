@@ -165,7 +165,8 @@ class Machine:
 
     def expire(self, group: Group, timer: Timer, span: Span) -> tuple[Outcome, ...]:
         """Let a timer of the group reach its deadline."""
-        work = Work(group.without_timer(timer.kind, timer.subject), span)
+        rest = group.without_timer(timer.kind, timer.subject)
+        work = Work(rest, span)
         if timer.kind == CREATION:
             return (work.outcome(),)
         if timer.kind == SESSION:
@@ -184,7 +185,7 @@ class Machine:
         else:
             rule = self._tables["sync phase"].decide(features.sync_phase_point(group))
         works = self._perform(work, rule)
-        settled = (w for done in works for w in self._settle(done, group))
+        settled = (w for done in works for w in self._settle(done, rest))
         return self._distorted(tuple(w.outcome() for w in settled))
 
     def failover(self, group: Group | None, span: Span) -> tuple[Outcome, ...]:

@@ -167,7 +167,7 @@ class RealClockModel(AsyncCoordinator):
 
 
 class RealClockTarget:
-    """Scopes that are models on the real clock; `late_ms` of the cases, not of the control."""
+    """Scopes that are models on the real clock; `late_ms` and `lie` are of the cases alone."""
 
     hints = Hints()
 
@@ -178,6 +178,7 @@ class RealClockTarget:
         delay_ms: int = 0,
         late_ms: int = 0,
         lie: Lie = honest,
+        to_control: Lie = honest,
         settings: Mapping[str, int | None] | None = None,
         stalls: Stalls = NEVER,
     ) -> None:
@@ -189,6 +190,7 @@ class RealClockTarget:
         self._revision = revision
         self._late_ms = late_ms
         self._lie = lie
+        self._to_control = to_control
         self._settings = {
             **QUICK,
             "group.initial.rebalance.delay.ms": delay_ms,
@@ -217,7 +219,7 @@ class RealClockTarget:
             self._revision,
             self._settings,
             late_ms=self._late_ms if in_case else 0,
-            lie=self._lie if in_case else honest,
+            lie=self._lie if in_case else self._to_control,
             stalls=self._stalls,
             since=self._since,
         )

@@ -325,3 +325,34 @@ async def test_a_refused_member_shows_no_timer() -> None:
     measured = await control(RealClockModel(), RealClockModel(lie=refused))
     meter = await running(measured, lambda meter: meter.failed_rounds > 1)
     assert meter.rounds == []
+
+
+def beats(*codes: int) -> Callable[[Send, Answer], Answer]:
+    """The control's heartbeats are answered with these codes, and then as usual."""
+    left = list(codes)
+
+    def answered(send: Send, answer: Answer) -> Answer:
+        if send.api != "Heartbeat" or not left:
+            return answer
+        return replace(answer, body={**(answer.body or {}), "errorCode": left.pop(0)})
+
+    return answered
+
+
+@pytest.mark.parametrize("code", [14, 15, 16, 0])
+@at_once
+async def test_a_coordinator_that_moves_by_itself_is_noted(code: int) -> None:
+    measured = await control(RealClockModel(lie=beats(25, code)))
+    meter = await running(measured, lambda meter: len(meter.answered) > 5)
+    (moved,) = meter.moves
+    assert meter.has_moved(moved - 0.5, moved + 0.5)
+    assert not meter.has_moved(moved + 2, moved + 3)
+    meter.outages = [(moved - 2, moved - 1)]
+    assert not meter.has_moved(moved - 3, moved + 1), "it was ended on purpose just before"
+
+
+@at_once
+async def test_a_target_that_takes_everybody_for_a_member_moves_nowhere() -> None:
+    measured = await control(RealClockModel(lie=beats(*[0] * 100)))
+    meter = await running(measured, lambda meter: len(meter.answered) > 5)
+    assert meter.moves == []

@@ -57,6 +57,17 @@ async def test_who_says_that_it_loads_is_not_judged(code: int) -> None:
     assert result.message == "the coordinator moved or was loading meanwhile"
 
 
+@at_once
+async def test_a_case_is_not_judged_if_the_control_is_told_that_the_coordinator_moved() -> None:
+    def moves(_: Send, answer: Answer) -> Answer:
+        return replace(answer, body={**(answer.body or {}), "errorCode": 16})
+
+    target = RealClockTarget(lie=Loads(0), to_control=moves)
+    (result,) = (await certify(target, KAFKA_4, [entry(ZOMBIE)], Options())).results
+    assert result.outcome is Outcome.UNKNOWN
+    assert result.message == "the coordinator moved or was loading meanwhile"
+
+
 @pytest.mark.parametrize("described", [0, CLOSED])
 @at_once
 async def test_who_answers_so_although_it_is_ready_fails(described: int | str) -> None:
