@@ -25,8 +25,9 @@ import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import cache
 from itertools import dropwhile, pairwise
 from pathlib import Path
 
@@ -35,6 +36,7 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 COMMANDS = Path(sys.executable).parent  # where `fencepost` is installed
 SECONDS = 300
+FolderOf = Callable[[str], Path]
 
 # Not run, and why.  `make`, `tox` and `.ci/run` would run these tests again, so only the target is
 # looked up; the rest changes the reader's machine, needs a network, or follows what does.
@@ -274,32 +276,34 @@ def parameters() -> list[object]:
 
 
 @pytest.fixture(scope="module")
-def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """By document, the folder that its commands run in."""
-    folders = {}
-    for path, document in zip(DOCUMENTS, NAMES, strict=True):
-        folder = tmp_path_factory.mktemp(path.stem)
+def folder_of(tmp_path_factory: pytest.TempPathFactory) -> FolderOf:
+    """The folder that the commands of a document run in; made when they are come to."""
+
+    @cache
+    def folder_of(document: str) -> Path:
+        folder = tmp_path_factory.mktemp(Path(document).stem)
         for name in ("docs", "examples"):
             if (ROOT / name).is_dir():
                 shutil.copytree(ROOT / name, folder / name)
-        folders[document] = folder
-    return folders
+        return folder
+
+    return folder_of
 
 
 @pytest.mark.skipif(
     not (COMMANDS / "fencepost").exists(), reason="needs the installed command: run tox, or install"
 )
 @pytest.mark.parametrize("block", parameters())
-def test_what_is_shown_is_so(block: Block, folders: dict[str, Path]) -> None:
-    wrong = fault(block, folders[block.document], ROOT)
+def test_what_is_shown_is_so(block: Block, folder_of: FolderOf) -> None:
+    wrong = fault(block, folder_of(block.document), ROOT)
     assert wrong is None, wrong
 
 
 @pytest.mark.parametrize(
     "program", shown_programs(), ids=lambda program: f"{program.document}:{program.line}"
 )
-def test_a_program_that_is_shown_runs(program: Program, folders: dict[str, Path]) -> None:
-    wrong = fault_of_program(program, folders[program.document])
+def test_a_program_that_is_shown_runs(program: Program, folder_of: FolderOf) -> None:
+    wrong = fault_of_program(program, folder_of(program.document))
     assert wrong is None, wrong
 
 

@@ -13,7 +13,8 @@ from pathlib import Path
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, Request, expect
+from support.chromium import ContextOf
 
 ROOT = Path(__file__).resolve().parent.parent
 VENDORED = ROOT / "theme" / "assets" / "vendored"
@@ -162,11 +163,14 @@ def test_a_site_that_leads_everywhere_builds(tmp_path: Path) -> None:
     assert built.returncode == 0, built.stdout
 
 
-@pytest.mark.parametrize("target", ["two.md", "#two", "../../README.md", "/index.md"])
-def test_a_dead_end_fails_the_build(tmp_path: Path, target: str) -> None:
-    built = small_site(tmp_path, index=f"# One\n\n[there]({target})\n")
+def test_each_dead_end_fails_the_build(tmp_path: Path) -> None:
+    targets = ("two.md", "#two", "../../README.md", "/index.md")
+    links = "".join(f"[there]({target})\n\n" for target in targets)
+    built = small_site(tmp_path, index=f"# One\n\n{links}")
     assert built.returncode != 0
-    assert target in built.stdout
+    warnings = [line for line in built.stdout.splitlines() if line.startswith("WARNING")]
+    assert [sum(f"'{target}'" in line for line in warnings) for target in targets] == [1] * 4
+    assert f"Aborted with {len(targets)} warnings in strict mode" in built.stdout
 
 
 def test_a_page_that_nobody_finds_fails_the_build(tmp_path: Path) -> None:
@@ -187,25 +191,29 @@ def test_vendored_scripts_are_those_that_are_named() -> None:
 
 
 @pytest.fixture(params=["light", "dark"])
-def page(browser: Browser, request: pytest.FixtureRequest) -> Iterator[Page]:
+def page(context_of: ContextOf, request: pytest.FixtureRequest) -> Iterator[Page]:
     """A page of a browser without a network; what it misses, or is told of errors, fails."""
     wrong: list[str] = []
-    context = browser.new_context(color_scheme=request.param, offline=True)
-    context.add_init_script(OPEN_SHADOWS)
-    context.on(
-        "request",
-        lambda asked: (
-            None
-            if asked.url.startswith(("file:", "data:", "blob:"))
-            else wrong.append(f"asks for {asked.url}")
-        ),
-    )
+
+    def asked(request: Request) -> None:
+        if not request.url.startswith(("file:", "data:", "blob:")):
+            wrong.append(f"asks for {request.url}")
+
+    context = context_of(color_scheme=request.param, offline=True)
+    context.on("request", asked)  # a worker's, too
     page = context.new_page()
+    page.add_init_script(OPEN_SHADOWS)
     page.on("pageerror", lambda error: wrong.append(str(error)))
     page.on("console", lambda said: wrong.append(said.text))
     yield page
-    context.close()
+    page.evaluate("localStorage.clear()")
+    page.close()
+    context.remove_listener("request", asked)
     assert wrong == []
+
+
+in_one_theme = pytest.mark.parametrize("page", ["light"], indirect=True)
+"""What no colour changes."""
 
 
 @pytest.mark.parametrize(
@@ -247,6 +255,7 @@ TOO_WIDE = """
 """
 
 
+@in_one_theme
 @pytest.mark.parametrize("name", ["table", "certificates"])
 def test_wide_tables_fit_beside_the_contents_and_on_a_phone(
     site: Path, page: Page, name: str
@@ -258,6 +267,7 @@ def test_wide_tables_fit_beside_the_contents_and_on_a_phone(
         assert page.evaluate(TOO_WIDE) == 0, width
 
 
+@in_one_theme
 def test_the_search_works_from_disk(site: Path, page: Page) -> None:
     page.goto((site / "index.html").as_uri())
     page.get_by_role("textbox", name="Search").fill("replaced holder fenced")

@@ -9,15 +9,20 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, expect, sync_playwright
 
-NAMES = ("chromium", "chromium-browser", "google-chrome")
-REMEDY = "install Chromium, for example by `apt-get install chromium`"
+NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
+"""The first one that is there.  The shell, the same engine without windows, does a third of it."""
+REMEDY = "install Chromium, for example by `apt-get install chromium-headless-shell`"
 
 PATIENCE_MS = 30_000  # a busy machine is no failure
+
+ContextOf = Callable[..., BrowserContext]
+"""The fixture `context_of`: gives a context with the options of `Browser.new_context`."""
 
 
 @pytest.fixture(scope="module")
@@ -33,3 +38,22 @@ def browser() -> Iterator[Browser]:
         chromium = driver.chromium.launch(executable_path=found, args=sandbox)
         yield chromium
         chromium.close()
+
+
+@pytest.fixture(scope="module")
+def context_of(browser: Browser) -> Iterator[ContextOf]:
+    """One context for each choice of options: a new one costs more than two pages in an old one.
+
+    Who has a page of it closes that, and leaves nothing in its storage.
+    """
+    made: dict[tuple[tuple[str, Any], ...], BrowserContext] = {}
+
+    def context(**options: Any) -> BrowserContext:
+        chosen = tuple(sorted(options.items()))
+        if chosen not in made:
+            made[chosen] = browser.new_context(**options)
+        return made[chosen]
+
+    yield context
+    for one in made.values():
+        one.close()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from functools import cache
 
 import click
 import pytest
@@ -49,7 +50,8 @@ finally:
 """
 
 
-def imported(*arguments: str) -> set[str]:
+@cache
+def imported(*arguments: str) -> frozenset[str]:
     """What `fencepost` imports for these arguments, of other packages their names alone."""
     ran = subprocess.run(
         [sys.executable, "-c", _PRINT_MODULES, *arguments],
@@ -58,7 +60,7 @@ def imported(*arguments: str) -> set[str]:
         check=False,
     )
     assert ran.returncode == 0, ran.stderr
-    return set(ran.stderr.split())
+    return frozenset(ran.stderr.split())
 
 
 @pytest.mark.parametrize(("name", "stub"), STUBS, ids=[stub.place for _, stub in STUBS])

@@ -11,7 +11,8 @@ from urllib.parse import unquote, urldefrag
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
+from support.chromium import ContextOf
 from support.kept import kept, write_kept
 from support.page.pages import DOCS, TRACE, certificate, finding
 
@@ -101,15 +102,15 @@ def test_the_same_certificates_give_the_same_site() -> None:
 
 
 @pytest.fixture
-def page(browser: Browser) -> Iterator[Page]:
+def page(context_of: ContextOf) -> Iterator[Page]:
     """A page whose errors fail the test."""
     wrong: list[str] = []
-    context = browser.new_context(offline=True)
-    page = context.new_page()
+    page = context_of(offline=True).new_page()
     page.on("pageerror", lambda error: wrong.append(str(error)))
     page.on("console", lambda said: wrong.append(said.text))
     yield page
-    context.close()
+    page.evaluate("localStorage.clear()")
+    page.close()
     assert wrong == []
 
 
@@ -157,16 +158,14 @@ def test_any_two_can_be_chosen(site: Path, page: Page) -> None:
     expect(page.locator("h2").first).to_contain_text("Fails in kafka:2.8.0, passes in kfake:1")
 
 
-def test_without_scripts_all_of_it_is_there(site: Path, browser: Browser) -> None:
-    context = browser.new_context(java_script_enabled=False)
-    page = context.new_page()
+def test_without_scripts_all_of_it_is_there(site: Path, context_of: ContextOf) -> None:
+    page = context_of(java_script_enabled=False).new_page()
     page.goto((site / "compare.html").as_uri())
     expect(page.locator("#choose")).to_be_hidden()
     page.get_by_role("link", name="kafka:2.8.0 and kfake:1").first.click()
     expect(page.locator("h1")).to_have_text("kafka:2.8.0 and kfake:1")
     page.get_by_role("link", name="Causes over versions").click()
     expect(page.locator("tbody")).to_contain_text("gone by 3.9.1")
-    context.close()
 
 
 def kinds(site: Path) -> list[Path]:
@@ -178,10 +177,9 @@ def kinds(site: Path) -> list[Path]:
 
 @pytest.mark.parametrize(("theme", "size"), [("light", SIZES[0]), ("dark", SIZES[1])])
 def test_a_screen_reader_stumbles_over_nothing_and_nothing_is_cut_off(
-    site: Path, browser: Browser, theme: str, size: tuple[int, int]
+    site: Path, context_of: ContextOf, theme: str, size: tuple[int, int]
 ) -> None:
-    context = browser.new_context(color_scheme="dark" if theme == "dark" else "light")
-    page = context.new_page()
+    page = context_of(color_scheme=theme).new_page()
     for path in kinds(site):
         page.goto(path.as_uri())
         page.locator("details").evaluate_all("boxes => boxes.forEach(box => { box.open = true; })")
@@ -191,4 +189,3 @@ def test_a_screen_reader_stumbles_over_nothing_and_nothing_is_cut_off(
             assert over <= 0, (path.name, width)
         found = Axe().run(page).response["violations"]
         assert [(path.name, f["id"], f["nodes"][0]["html"][:120]) for f in found] == []
-    context.close()

@@ -51,6 +51,7 @@ def outcomes(worlds: Worlds, world: World) -> dict[tuple[str, int], list[tuple[A
 
 
 Step = tuple[World, str, object]
+AllSteps = tuple[set[Step], set[Step], set[World]]
 
 
 def done(worlds: Worlds, world: World, kind: str, client: int) -> Step:
@@ -82,7 +83,7 @@ def replayed(worlds: Worlds, walks: tuple[Walk, ...]) -> tuple[set[Step], set[St
     return forced, chosen
 
 
-def all_steps(worlds: Worlds) -> tuple[set[Step], set[Step], set[World]]:
+def all_steps(worlds: Worlds) -> AllSteps:
     """The same of everything that can be come to without a choice of the coordinator's."""
     forced: set[Step] = set()
     chosen: set[Step] = set()
@@ -100,15 +101,19 @@ def all_steps(worlds: Worlds) -> tuple[set[Step], set[Step], set[World]]:
     return forced, chosen, known
 
 
+@pytest.fixture(scope="module")
+def stepped(walked: ControllableGraph) -> AllSteps:
+    return all_steps(walked.worlds)
+
+
 def test_every_transition_that_can_be_forced_is_walked_and_every_open_act_done(
-    suite: Suite,
+    suite: Suite, stepped: AllSteps
 ) -> None:
-    worlds = suite.graph.worlds
-    assert replayed(worlds, suite.walks) == all_steps(worlds)[:2]
+    assert replayed(suite.graph.worlds, suite.walks) == stepped[:2]
 
 
-def test_what_can_not_be_forced_is_counted(walked: ControllableGraph) -> None:
-    forced, chosen, known = all_steps(walked.worlds)
+def test_what_can_not_be_forced_is_counted(walked: ControllableGraph, stepped: AllSteps) -> None:
+    forced, chosen, known = stepped
 
     assert len(walked.forced) == len(forced)
     assert walked.unforced == walked.transitions - len(walked.forced)

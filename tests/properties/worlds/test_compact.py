@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import pytest
@@ -17,7 +18,7 @@ from fencepost.properties.explorer.explorer import explore
 from fencepost.properties.worlds.canonical import named, unchanged
 from fencepost.properties.worlds.compact import CompactWorlds
 from fencepost.properties.worlds.scope import ACTS, Scope
-from fencepost.properties.worlds.world import Act, World, Worlds
+from fencepost.properties.worlds.world import World, Worlds
 
 EVERYTHING = tuple(ACTS)
 SCOPES = {
@@ -126,16 +127,19 @@ def test_what_a_worker_learnt_makes_its_numbers_understood() -> None:
     assert len(parent.moves) == asked, "the model is not asked again what a worker knows"
 
 
-def everything(worlds: Worlds) -> list[tuple[Act | None, World]]:
+@cache
+def everything(name: str, scope: Scope) -> tuple[Worlds, tuple[World, ...]]:
+    """What a revision comes to in seven steps; once for the tests that ask something of it."""
+    worlds = Worlds(revisions.find(name), scope)
     system = worlds.compact()
-    return [(None, system.opened(key)) for key in keys(system, 7)]
+    return worlds, tuple(system.opened(key) for key in keys(system, 7))
 
 
 @pytest.mark.parametrize("name", ["kafka-4", "comment-table-1", "kip-345"])
 def test_the_canonical_form_of_a_canonical_form_is_itself(name: str) -> None:
     for scope in SCOPES.values():
         keeps = "failover" in scope.acts
-        for _, world in everything(Worlds(revisions.find(name), scope)):
+        for world in everything(name, scope)[1]:
             again = named(world.group, keep_generations=keeps)
             assert again.group == world.group
             assert again.shift == 0
@@ -148,8 +152,8 @@ def test_only_a_failover_ends_a_group(name: str) -> None:
     for scope in SCOPES.values():
         if "failover" in scope.acts:
             continue
-        worlds = Worlds(revisions.find(name), scope)
-        for _, world in everything(worlds):
+        worlds, found = everything(name, scope)
+        for world in found:
             if world.group is not None:
                 assert all(after.group is not None for _, after in worlds.successors(world))
 
@@ -160,6 +164,6 @@ def test_no_client_is_ahead_of_its_group_where_generations_are_shifted(name: str
     for scope in SCOPES.values():
         if "failover" in scope.acts:
             continue
-        for _, world in everything(Worlds(revisions.find(name), scope)):
+        for world in everything(name, scope)[1]:
             now = 0 if world.group is None else world.group.generation_id
             assert all(client.generation <= now for client in world.clients)

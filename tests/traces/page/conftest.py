@@ -4,24 +4,35 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page
+from playwright.sync_api import Page, Request
+from support.chromium import ContextOf
 from support.page.open import Open
+
+HEIGHT = 1000
 
 
 @pytest.fixture
-def open_page(browser: Browser, tmp_path: Path) -> Iterator[Open]:
+def open_page(context_of: ContextOf, tmp_path: Path) -> Iterator[Open]:
     """Opens the text of a page from a disk; whatever goes wrong in it fails the test."""
-    contexts: list[BrowserContext] = []
+    opened: list[Page] = []
     wrong: list[str] = []
+    ends = ExitStack()
 
-    def asked(for_what: str, page: str) -> None:
-        if re.split("[?#]", for_what)[0] != page and not for_what.startswith("data:"):
-            wrong.append(f"asks for {for_what}")
+    def watched(page: Page, url: str) -> None:
+        def asked(request: Request) -> None:
+            for_what = request.url
+            if re.split("[?#]", for_what)[0] != url and not for_what.startswith("data:"):
+                wrong.append(f"asks for {for_what}")
 
-    def opened(
+        page.on("pageerror", lambda error: wrong.append(str(error)))
+        page.on("console", lambda said: wrong.append(said.text))
+        page.on("request", asked)
+
+    def open_page(
         text: str,
         place: str = "",
         *,
@@ -30,24 +41,24 @@ def open_page(browser: Browser, tmp_path: Path) -> Iterator[Open]:
         quiet: bool = True,
         width: int = 1400,
     ) -> Page:
-        path = tmp_path / f"page-{len(contexts)}.html"
+        path = tmp_path / f"page-{len(opened)}.html"
         path.write_text(text, encoding="utf-8", newline="\n")
-        context = browser.new_context(
-            color_scheme="dark" if theme == "dark" else "light",
-            java_script_enabled=scripts,
-            viewport={"width": width, "height": 1000},
+        context = context_of(
+            color_scheme="dark" if theme == "dark" else "light", java_script_enabled=scripts
         )
-        contexts.append(context)
         page = context.new_page()
+        opened.append(page)
+        ends.callback(context.clear_permissions)
+        ends.callback(page.close)
+        if scripts:
+            ends.callback(page.evaluate, "localStorage.clear()")
+        page.set_viewport_size({"width": width, "height": HEIGHT})
         url = path.as_uri()
         if quiet:
-            page.on("pageerror", lambda error: wrong.append(str(error)))
-            page.on("console", lambda said: wrong.append(said.text))
-            context.on("request", lambda request: asked(request.url, url))
+            watched(page, url)
         page.goto(url + place)
         return page
 
-    yield opened
-    for context in contexts:
-        context.close()
+    with ends:
+        yield open_page
     assert wrong == []

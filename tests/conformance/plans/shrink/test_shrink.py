@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
@@ -128,16 +128,37 @@ def test_a_long_noisy_plan_becomes_as_short_as_the_catalogues_case() -> None:
     assert "A1's JoinGroup" in finding.sentence
 
 
-@pytest.mark.parametrize("name", ["kafka-9801", "kafka-10284"])
-def test_no_step_of_a_finding_can_be_left_out(name: str) -> None:
+@dataclass(frozen=True)
+class Examined:
+    """What is made of the failures of a mutant, and the traces as they are written."""
+
+    findings: tuple[Finding, ...]
+    traces: tuple[str, ...]
+
+
+def examined_anew(name: str) -> Examined:
     results = failed(name)
 
+    async def work(suite: OpenTarget) -> Examined:
+        findings = (await findings_from(results, Examination(suite))).findings
+        traces = [trace_of_finding(f, suite, seed=1) for f in findings]
+        return Examined(findings, tuple(trace.text() for trace in traces if trace is not None))
+
+    return with_suite(mutant(name), work)
+
+
+examined = cache(examined_anew)
+
+
+@pytest.mark.parametrize("name", ["kafka-9801", "kafka-10284"])
+def test_no_step_of_a_finding_can_be_left_out(name: str) -> None:
+    findings = examined(name).findings
+    assert findings
+
     async def work(suite: OpenTarget) -> list[tuple[Fingerprint, list[Fingerprint | None]]]:
-        findings = await findings_from(results, Examination(suite))
-        assert findings.findings
         return [
             (f.fingerprint, [r.fingerprint(KAFKA_4) for r in await suite.try_cases(smaller(f))])
-            for f in findings.findings
+            for f in findings
         ]
 
     def smaller(finding: Finding) -> list[Case]:
@@ -171,19 +192,9 @@ def test_a_known_shape_is_only_counted() -> None:
 
 
 def test_the_same_plan_shrinks_to_the_same_bytes() -> None:
-    results = failed("kafka-9801")
-
-    def text() -> list[str]:
-        async def work(suite: OpenTarget) -> list[str]:
-            findings = await findings_from(results, Examination(suite))
-            traces = [trace_of_finding(f, suite, seed=1) for f in findings.findings]
-            return [trace.text() for trace in traces if trace is not None]
-
-        return with_suite(mutant("kafka-9801"), work)
-
-    once = text()
+    once = examined("kafka-9801").traces
     assert once
-    assert once == text()
+    assert once == examined_anew("kafka-9801").traces
 
 
 def test_a_trace_of_a_finding_replays(tmp_path: Path) -> None:
