@@ -399,6 +399,18 @@ def no_commits_of_the_fenced(conduct: Conduct) -> None:
     assert seen(sim, "a", Committed) == [Committed(FENCED.name)]
 
 
+@scenario("CLIENT-FENCED-NO-COMMITS")
+def a_replaced_member_that_commits(conduct: Conduct) -> None:
+    sim = simulation()
+    group_of(sim, conduct, heartbeat_interval_ms=SESSION_MS // 2, auto_commit_ms=None)
+    sim.start("thief", settings("a"))
+    sim.run_for(500)
+    sim.give("a", Commit())
+    sim.run_for(2000)
+    assert seen(sim, "a", Committed) == [Committed(FENCED.name)]
+    assert len(sim.asked_by("a", "OffsetCommit")) == 1
+
+
 # Removed, restarted.
 
 
