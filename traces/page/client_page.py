@@ -37,7 +37,7 @@ def client_page(
         "client_certificate.html",
         f"{document['target']} on {document['broker']}: certificate",
         document=document,
-        tone=_tone(document),
+        tone=client_tone(document),
         levels=[level.value for level in LEVELS],
         outcomes=OUTCOMES,
         signs=SIGNS,
@@ -51,7 +51,8 @@ def client_page(
     )
 
 
-def _tone(document: Mapping[str, Any]) -> str:
+def client_tone(document: Mapping[str, Any]) -> str:
+    """The colour of a client's certificate: its verdict, or `excused` where known failures are."""
     known = document["counts"]["MUST"]["known-failure"]
     excused = document["verdict"] == "holds" and known
     return "excused" if excused else str(document["verdict"])
