@@ -54,12 +54,14 @@ def write_report(
     write_texts(texts, directory, "--report")
 
 
-def index_page(document: Mapping[str, Any], traces: Mapping[str, Mapping[str, Any]]) -> str:
+def index_page(
+    document: Mapping[str, Any], traces: Mapping[str, Mapping[str, Any]], title: str = ""
+) -> str:
     """The page of a certificate; `traces`: by the names that its cases have."""
     from fencepost.traces.page.client_page import client_page  # noqa: PLC0415  (Jinja)
 
     return client_page(
-        document, traces, AREAS, {name: row.area for name, row in OBLIGATIONS.items()}
+        document, traces, AREAS, {name: row.area for name, row in OBLIGATIONS.items()}, title
     )
 
 
