@@ -568,3 +568,16 @@ def an_old_broker(conduct: Conduct) -> None:
     told = ErrorTold(Error.UNSUPPORTED_VERSION.name, fatal=True, where="JoinGroup")
     assert seen(sim, "a", ErrorTold) == [told]
     assert not joins(sim, "a")
+
+
+def broken_duties(conduct: Conduct) -> set[str]:
+    """The duties that a client fails in the simulation: the one it breaks, and what follows."""
+    found = set()
+    for duty, runs in SCENARIOS.items():
+        for run in runs:
+            try:
+                run(conduct)
+            except AssertionError:
+                found.add(duty)
+                break
+    return found
