@@ -36,9 +36,9 @@ SHAKY = replace(SURE, seen=2)
 KNOWN = replace(SURE, why="so it is (a page)", runs=1, seen=1)
 
 
-def search(*findings: ClientFinding, **fields: int) -> ClientSearch:
+def search(*findings: ClientFinding, broken: int = 0) -> ClientSearch:
     made = Introduction(1, 1, "lib", "1.2", "c", ("static",), ("range",))
-    return ClientSearch(made, 50, findings=list(findings), **fields)
+    return ClientSearch(made, 50, broken, list(findings))
 
 
 def test_only_what_is_new_and_certain_is_a_violation() -> None:

@@ -156,7 +156,7 @@ def test_the_commit_of_who_took_its_place_back_before_is_its_own() -> None:
 
 
 def test_what_a_failed_call_tells_is_told() -> None:
-    refused = [A, sync(A, 10, error=FENCED)]
+    refused: list[Piece] = [A, sync(A, 10, error=FENCED)]
     fenced = evidence(refused, deed("start", A, 0, 20, outcome=FENCED.name))
     assert judge("CLIENT-FENCED-SYNC", fenced).finding is Finding.HOLDS
     other = evidence(refused, deed("start", A, 0, 20, outcome="UNKNOWN"))
