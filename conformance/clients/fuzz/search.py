@@ -43,6 +43,9 @@ _NEED_CALM = {
 """Obligations, besides those of the area RESTART, whose judges take it for granted that nothing
 else goes wrong in their scenarios."""
 
+_CALM = {"poll-on", "relent", "produce"}
+"""What may be done while something is waited for, and changes nothing of it."""
+
 JUDGED = tuple(
     name for name, row in OBLIGATIONS.items() if row.area != "RESTART" and name not in _NEED_CALM
 )
@@ -161,8 +164,7 @@ class ClientFuzzer:
         shown = []
         for _ in range(CONFIRMATIONS):
             evidence = await self._run(self._client, scenario)
-            verdict = judge(obligation, evidence)
-            if verdict.finding is Finding.VIOLATED:
+            if (verdict := _violation(obligation, evidence)) is not None:
                 shown.append(_finding(obligation, verdict, 0, scenario, evidence))
         if shown:
             seen = sum(one.observed == shown[0].observed for one in shown)
@@ -179,7 +181,8 @@ class ClientFuzzer:
 
         async def shows(scenario: Scenario) -> bool:
             evidence = await self._run(self._client, scenario)
-            return judge(found.obligation, evidence).observed == found.observed
+            verdict = _violation(found.obligation, evidence)
+            return verdict is not None and verdict.observed == found.observed
 
         small = await shortest(found.scenario, shows, self._tries)
         if small != found.scenario and await self._reference_does(found.obligation, small):
@@ -191,8 +194,8 @@ class ClientFuzzer:
         shown, seen = found, 0
         for _ in range(CONFIRMATIONS):
             evidence = await self._run(self._client, scenario)
-            verdict = judge(found.obligation, evidence)
-            if verdict.observed == found.observed:
+            verdict = _violation(found.obligation, evidence)
+            if verdict is not None and verdict.observed == found.observed:
                 seen += 1
                 shown = _finding(found.obligation, verdict, found.number, scenario, evidence)
         return replace(shown, acts=found.acts, seen=seen, runs=CONFIRMATIONS)
@@ -210,8 +213,18 @@ class ClientFuzzer:
 
 
 def _violations(evidence: Evidence) -> list[tuple[str, Verdict]]:
-    verdicts = ((name, judge(name, evidence)) for name in JUDGED)
-    return [(name, v) for name, v in verdicts if v.finding is Finding.VIOLATED]
+    verdicts = ((name, _violation(name, evidence)) for name in JUDGED)
+    return [(name, verdict) for name, verdict in verdicts if verdict is not None]
+
+
+def _violation(name: str, evidence: Evidence) -> Verdict | None:
+    """What a judge says is violated; None also where it waited while something else was done."""
+    verdict = judge(name, evidence)
+    if verdict.finding is not Finding.VIOLATED:
+        return None
+    began_ms, ended_ms = verdict.waited or (0.0, 0.0)
+    others = (deed for deed in evidence.deeds if deed.name not in _CALM)
+    return None if any(began_ms < d.began_ms < ended_ms for d in others) else verdict
 
 
 def _finding(

@@ -3,7 +3,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from support.client_story import evidence, heartbeat, life, settled
+from support.client_story import deed, evidence, heartbeat, life, settled
 
 from fencepost.conformance.certify.known_failures import KnownFailure
 from fencepost.conformance.clients.evidence.evidence import Evidence
@@ -98,6 +98,17 @@ async def test_what_comes_and_goes_is_not_confirmed() -> None:
     fuzzer = ToldFuzzer(story, tries=0)
     (found,) = (await searched(fuzzer)).findings
     assert (found.seen, found.runs, found.is_confirmed) == (2, 3, False)
+
+
+async def test_nothing_is_waited_for_while_something_else_is_done() -> None:
+    expired = [A, *settled(A, 10, 0, 1), deed("expire", A, 100, 101)]
+    away, crashed = evidence(expired), evidence(expired, deed("crash", at=500))
+    fuzzer = ToldFuzzer(lambda client, _: RIGHT if client == "reference" else away, tries=0)
+    assert "CLIENT-REMOVED-EXPIRED" in {
+        found.obligation for found in (await searched(fuzzer)).findings
+    }
+    fuzzer = ToldFuzzer(lambda client, _: RIGHT if client == "reference" else crashed, tries=0)
+    assert (await searched(fuzzer)).findings == []
 
 
 async def test_a_replay_counts_its_runs() -> None:
