@@ -10,8 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from fencepost.properties.mutants.catalogue import find_revision
-from fencepost.traces.page.certificate_data import FAILED, read_certificate
+from fencepost.traces.page.certificate_data import FAILED
 from fencepost.traces.text.words import plural
 
 if TYPE_CHECKING:
@@ -91,9 +90,12 @@ def diff_certificates(old: Mapping[str, Any], new: Mapping[str, Any]) -> Certifi
 
 
 def diff_page(
-    diff: CertificateDiff, document: Mapping[str, Any], traces: Mapping[str, ShownTrace]
+    diff: CertificateDiff, document: Mapping[str, Any], traces: Mapping[str, ShownTrace], tone: str
 ) -> str:
-    """Make the page of a comparison.  `traces`: of the newer certificate, by name."""
+    """Make the page of a comparison.
+
+    `document`, `traces`, `tone`: of the newer certificate; its traces by name.
+    """
     from fencepost.traces.page.findings_page import (  # noqa: PLC0415  (Jinja)
         FindingEntry,
         FindingSection,
@@ -118,13 +120,13 @@ def diff_page(
     ]
     shown = {name: trace for name, trace in traces.items() if name in named}
     heading = f"{document['target']}: {diff.summary}"
-    tone = read_certificate(document, find_revision(document["revision"])).tone
     return findings_page(heading, tone, facts, sections, shown, kind="comparison")
 
 
 def _named(document: Mapping[str, Any]) -> str:
     made = f"{document['implementation']} {document['version']}".strip()
-    return f"{document['target']} ({made}) under {document['revision']}"
+    where = f"on {document['broker']}" if "broker" in document else f"under {document['revision']}"
+    return f"{document['target']} ({made}) {where}"
 
 
 def _rows(document: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:

@@ -27,6 +27,7 @@ from fencepost.traces.files.bad_input import BadInputError
 from fencepost.traces.files.certificate_file import FORMAT
 from fencepost.traces.files.schema import schema_error
 from fencepost.traces.files.trace_file import TraceFile
+from fencepost.traces.page.certificate_data import read_certificate
 
 if TYPE_CHECKING:
     from fencepost.traces.page.trace_data import ShownTrace
@@ -166,7 +167,8 @@ def write_report(
         **{name: trace.text() for name, trace in kept.items()},
     }
     if diff is not None:
-        texts[PAGE] = diff_page(diff, document, shown(document["cases"], kept))
+        tone = read_certificate(document, catalogue.find_revision(document["revision"])).tone
+        texts[PAGE] = diff_page(diff, document, shown(document["cases"], kept), tone)
     write_texts(texts, directory, "--report")
 
 

@@ -39,6 +39,11 @@ _SECTIONS = {
             "clients.certify:certify_client_command",
             "Hold a client library to what it owes as a member of a group.",
         ),
+        Stub(
+            "fuzz-client",
+            "clients.fuzz:fuzz_client_command",
+            "Search a client library with scenarios drawn at random.",
+        ),
     ),
     "Logs": (Stub("audit", "audit:audit_command", "Check request logs, server.log, or traces."),),
     "Traces": (

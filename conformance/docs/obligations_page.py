@@ -60,6 +60,8 @@ def _row(one: Obligation) -> Iterator[str]:
     yield f"**{one.level.value}.** {_plain(one.sentence)}\n"
     yield f"*Provoked*: {_plain(one.provoked)}.  *Judged*: {_plain(one.judged)}.  "
     yield f"*Source*: {_plain(one.source)}.  *Shown by*: {shown}.\n"
+    if one.dispute:
+        yield f"*Why {one.level.value}*: {_plain(one.dispute)}\n"
 
 
 def _scenarios() -> Iterator[str]:

@@ -39,6 +39,7 @@ from fencepost.model.revision import Revision
 from fencepost.model.state.fast_replace import replace
 from fencepost.model.table.errors import MOVING
 from fencepost.properties.oracle.verdict import Verdict
+from fencepost.traces.text.words import with_article
 
 WAIT_CAP_MS = 120_000
 """No single wait of a case is longer, on a real clock."""
@@ -340,7 +341,7 @@ def asked(step: RequestStep, hello: Hello, knowledge: Knowledge) -> tuple[int, d
         return version, _in_version(kind(**values), version).to_body(version)
     except ShapeError as error:
         raise CaseUnsupportedError(
-            f"a {step.api} that can say {error.path}; v{version} can't"
+            f"{with_article(step.api)} that can say {error.path}; v{version} can't"
         ) from error
 
 

@@ -25,7 +25,7 @@ from fencepost.conformance.serve.apis import FIRST_NODE, BrokerApis
 from fencepost.conformance.serve.connection import ClientConnection
 from fencepost.conformance.serve.control import CONTROL
 from fencepost.conformance.serve.group_coordinator import GroupCoordinator
-from fencepost.conformance.serve.history import Exchange, History, as_json
+from fencepost.conformance.serve.history import History, RecordedExchange, as_json
 from fencepost.conformance.serve.provocation import (
     CODES,
     Action,
@@ -61,7 +61,7 @@ class Asked:
 
     client: ClientConnection
     request: RequestFrame
-    exchange: Exchange | None
+    exchange: RecordedExchange | None
     provocation: Provocation | None = None
 
 
@@ -233,7 +233,7 @@ class ModelBroker:
     def receive(self, client: ClientConnection, frame: bytes) -> None:
         """A whole frame: answered now or later, or the end of its connection."""
         cluster = self.cluster
-        exchange: Exchange | None = None
+        exchange: RecordedExchange | None = None
         try:
             header = decode_header(frame)
             api = _NAMES.get(header.key, f"key {header.key}")

@@ -47,7 +47,7 @@ def _without_records(value: Any) -> Any:
 
 
 @dataclass(slots=True)
-class Exchange:
+class RecordedExchange:
     """A request and what became of it.
 
     `node`: the broker's; `connection`: its name, used once.  `api`: its name, `key N` if this
@@ -115,7 +115,7 @@ class Exchange:
         return api if api.lowest <= self.version <= api.highest else None
 
 
-_PLAIN = tuple(f.name for f in fields(Exchange) if not f.name.endswith("_json"))
+_PLAIN = tuple(f.name for f in fields(RecordedExchange) if not f.name.endswith("_json"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,12 +147,12 @@ class History:
     """
 
     began_s: float = field(default_factory=time.monotonic)
-    exchanges: list[Exchange] = field(default_factory=list)
+    exchanges: list[RecordedExchange] = field(default_factory=list)
     acts: list[Act] = field(default_factory=list)
     connections: dict[str, ConnectionSpan] = field(default_factory=dict)
     meters: dict[int, LagMeter] = field(default_factory=dict)
     sink: Callable[[bytes], object] | None = None
-    _open: dict[str, Exchange] = field(default_factory=dict)
+    _open: dict[str, RecordedExchange] = field(default_factory=dict)
     """For a sink: the last request of each connection, until it is over."""
 
     # What a broker notes.
@@ -172,7 +172,7 @@ class History:
 
     def receive(
         self, node: int, connection: str, api: str, header: RequestHeader
-    ) -> Exchange | None:
+    ) -> RecordedExchange | None:
         """A request came; its body and its answer are added when they are known.
 
         None for the control's: neither it nor its connection is part of the history.
@@ -180,7 +180,7 @@ class History:
         if header.client_id == CONTROL:
             self.connections.pop(connection, None)
             return None
-        exchange = Exchange(
+        exchange = RecordedExchange(
             node,
             connection,
             header.client_id,
@@ -196,7 +196,7 @@ class History:
             self._open[connection] = exchange
         return exchange
 
-    def answer(self, exchange: Exchange, body: Mapping[str, Any] | None) -> None:
+    def answer(self, exchange: RecordedExchange, body: Mapping[str, Any] | None) -> None:
         """An answer was given; None: it can't be read."""
         exchange.answered_ms = self.now_ms()
         exchange.answer_json = None if body is None else as_json(body)

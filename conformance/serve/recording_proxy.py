@@ -20,7 +20,7 @@ from typing import Any, Self
 from fencepost.conformance.execution.latency_monitor import LagMeter
 from fencepost.conformance.serve.apis import VERSIONS
 from fencepost.conformance.serve.control import controls
-from fencepost.conformance.serve.history import Exchange, History, as_json
+from fencepost.conformance.serve.history import History, RecordedExchange, as_json
 from fencepost.conformance.serve.records import batch_of
 from fencepost.conformance.targets.tcp.address import Address
 from fencepost.conformance.targets.tcp.admin import DEADLINES, Admin, AdminError
@@ -53,7 +53,7 @@ class _Waiting:
 
     api: str
     header: RequestHeader
-    exchange: Exchange | None
+    exchange: RecordedExchange | None
 
 
 class RecordedKafka:

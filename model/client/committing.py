@@ -89,7 +89,8 @@ def pursue(work: ClientWork) -> None:
     if current is None:
         return
     if (ended := _interrupted(work, current)) is not None:
-        work.end_commit(ended)
+        if not work.conduct.commits_again:
+            work.end_commit(ended)
         return
     coordinator = work.state.cluster.coordinator
     if coordinator is None or work.now_ms < current.backoff.not_before_ms:
@@ -149,7 +150,8 @@ def read(work: ClientWork, flight: Flight, answer: OffsetCommitResponse) -> int 
     reaction = work.conduct.reaction(_API, code)
     current = work.state.committing
     if current is not None and current.request_id == flight.correlation_id:
-        if reaction in {Reaction.RETRY, Reaction.FIND_COORDINATOR}:
+        again = reaction is Reaction.BEGIN_ANEW and work.conduct.commits_again
+        if again or reaction in {Reaction.RETRY, Reaction.FIND_COORDINATOR}:
             lost(work)
         else:
             if code == _NONE:

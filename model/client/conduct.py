@@ -157,6 +157,7 @@ class Conduct:
     reads_when_fenced: bool = False
     commits_when_fenced: bool = False
     commits_as_nobody: bool = False
+    commits_again: bool = False
     beats_while_busy: bool = True
     ends_at_poll_interval: bool = True
     close_has_deadline: bool = True

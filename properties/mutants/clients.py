@@ -199,6 +199,15 @@ _MUTANTS = (
         "CLIENT-FENCED-NO-COMMITS",
         Conduct(commits_when_fenced=True),
     ),
+    ClientMutant(
+        "commits-again",
+        "a commit that was fenced is made again, after the member joined anew",
+        "CLIENT-FENCED-NO-COMMITS",
+        Conduct(
+            commits_again=True,
+            reactions=_reacts(Reaction.BEGIN_ANEW, _FENCED, to=("OffsetCommit",)),
+        ),
+    ),
     # Removed.
     ClientMutant(
         "stays-away",

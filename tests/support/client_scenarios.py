@@ -399,6 +399,18 @@ def no_commits_of_the_fenced(conduct: Conduct) -> None:
     assert seen(sim, "a", Committed) == [Committed(FENCED.name)]
 
 
+@scenario("CLIENT-FENCED-NO-COMMITS")
+def a_replaced_member_that_commits(conduct: Conduct) -> None:
+    sim = simulation()
+    group_of(sim, conduct, heartbeat_interval_ms=SESSION_MS // 2, auto_commit_ms=None)
+    sim.start("thief", settings("a"))
+    sim.run_for(500)
+    sim.give("a", Commit())
+    sim.run_for(2000)
+    assert seen(sim, "a", Committed) == [Committed(FENCED.name)]
+    assert len(sim.asked_by("a", "OffsetCommit")) == 1
+
+
 # Removed, restarted.
 
 
@@ -556,3 +568,16 @@ def an_old_broker(conduct: Conduct) -> None:
     told = ErrorTold(Error.UNSUPPORTED_VERSION.name, fatal=True, where="JoinGroup")
     assert seen(sim, "a", ErrorTold) == [told]
     assert not joins(sim, "a")
+
+
+def broken_duties(conduct: Conduct) -> set[str]:
+    """The duties that a client fails in the simulation: the one it breaks, and what follows."""
+    found = set()
+    for duty, runs in SCENARIOS.items():
+        for run in runs:
+            try:
+                run(conduct)
+            except AssertionError:
+                found.add(duty)
+                break
+    return found

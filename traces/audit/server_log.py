@@ -117,7 +117,7 @@ def audit_server_log(log: ServerLog, only: frozenset[str] = frozenset()) -> Serv
         report.until_ms = max(report.until_ms or event.at_ms, event.at_ms)
         groups.take(event)
     for name in sorted(groups.analyses):
-        groups.analyses[name].end()
+        groups.analyses[name].end(report.until_ms or 0)
     report.groups = len(groups.analyses)
     skipped = log.skipped
     return ServerLogRun(

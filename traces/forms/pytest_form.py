@@ -27,6 +27,7 @@ from fencepost.traces.text.words import (
     answer_words,
     one_line,
     request_words,
+    with_article,
     with_names,
 )
 
@@ -50,7 +51,7 @@ def to_pytest(trace: TraceFile) -> str:
             raise TraceFileError(
                 "the trace",
                 event.request.id,
-                f"is a {event.request.api}, which never was in a release",
+                f"is {with_article(event.request.api)}, which never was in a release",
                 "convert it to another form; `adapter` has all",
             )
     body = "\n".join(f"        {line}" for line in _Test(trace).lines())

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from fencepost.traces.audit.operations.operator_report import OperatorReport
 from fencepost.traces.audit.operations.operator_rows import Cause, Rebalance, Remedy
-from fencepost.traces.audit.operations.operator_summary import CUT, causes_by_group, unshown
+from fencepost.traces.audit.operations.operator_summary import causes_by_group, cut, unshown
 from fencepost.traces.audit.operations.operator_words import (
     at,
     operator_problems,
@@ -63,7 +63,7 @@ def audit_page(
         told=any(line.fenced_ms is not None for line in report.life_lines.rows),
         groups=causes_by_group(report)[:_ROWS],
         unclear=sorted(report.unclear.items()),
-        cut=CUT,
+        cut=cut,
         causes=[(c.value, report.causes[c]) for c in Cause if report.causes[c]],
         remedies=[
             (_REMEDIES.get(r, r.value), report.remedies[r]) for r in Remedy if report.remedies[r]

@@ -26,18 +26,19 @@ def client_page(
     traces: Mapping[str, Mapping[str, Any]],
     areas: Mapping[str, str],
     area_of: Mapping[str, str],
+    title: str = "",
 ) -> str:
     """Make the page.
 
     `traces`: by the names that its cases have.  `areas`: the titles of the areas of obligations, in
-    order; `area_of`: each obligation's.
+    order; `area_of`: each obligation's.  `title`: "" for a certificate's.
     """
     cases = [_shown(case) for case in document["cases"]]
     return site_page(
         "client_certificate.html",
-        f"{document['target']} on {document['broker']}: certificate",
+        title or f"{document['target']} on {document['broker']}: certificate",
         document=document,
-        tone=_tone(document),
+        tone=client_tone(document),
         levels=[level.value for level in LEVELS],
         outcomes=OUTCOMES,
         signs=SIGNS,
@@ -51,7 +52,8 @@ def client_page(
     )
 
 
-def _tone(document: Mapping[str, Any]) -> str:
+def client_tone(document: Mapping[str, Any]) -> str:
+    """The colour of a client's certificate: its verdict, or `excused` where known failures are."""
     known = document["counts"]["MUST"]["known-failure"]
     excused = document["verdict"] == "holds" and known
     return "excused" if excused else str(document["verdict"])

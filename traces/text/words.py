@@ -51,6 +51,11 @@ def plural(number: int, word: str) -> str:
     return f"{number:,} {word}" if number == 1 else f"{number:,} {word}s"
 
 
+def with_article(word: str) -> str:
+    """`a JoinGroup`, `an OffsetCommit`."""
+    return f"{'an' if word[:1] in 'AEIOUaeiou' else 'a'} {word}"
+
+
 def one_line(text: str) -> str:
     """The words of a text with single spaces between them."""
     return " ".join(text.split())

@@ -82,7 +82,7 @@ from fencepost.model.table.table import Level
     "old",
     metavar="OLD.json",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="Compare with an older certificate.json.",
+    help="Compare with an older certificate.json; --report then has diff.html, too.",
 )
 @click.option(
     "--jobs",
@@ -135,7 +135,7 @@ def certify_client_command(
         )
     diff = None if before is None else diff_certificates(before, certificate_json(certificate))
     if report is not None:
-        write_report(certificate, report)
+        write_report(certificate, report, diff)
     if written is not None:
         drafted = json.dumps(drafted_list(certificate), indent=2, ensure_ascii=False) + "\n"
         write_texts({written.name: drafted}, written.parent, "--write-known-failures")

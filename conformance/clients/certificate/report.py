@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from fencepost.conformance.certify.certificate_diff import PAGE, CertificateDiff, diff_page
 from fencepost.conformance.certify.junit import TOLD, JUnitCase, aside, junit_document
 from fencepost.conformance.certify.known_failures import STALE
 from fencepost.conformance.certify.report import write_texts
@@ -27,10 +28,12 @@ from fencepost.model.table.table import LEVELS
 INDEX = "index.html"
 
 
-def write_report(certificate: ClientCertificate, directory: Path) -> None:
+def write_report(
+    certificate: ClientCertificate, directory: Path, diff: CertificateDiff | None = None
+) -> None:
     """Write certificate.json, junit.xml, index.html and traces/ into a folder, made if missing.
 
-    Raises ReportError.
+    `diff`: the comparison with an older one, for which diff.html is written.  Raises ReportError.
     """
     document = checked_json(certificate)
     traces = {
@@ -44,15 +47,21 @@ def write_report(certificate: ClientCertificate, directory: Path) -> None:
         INDEX: index_page(document, traces),
         **{name: _text(trace) for name, trace in traces.items()},
     }
+    if diff is not None:
+        from fencepost.traces.page.client_page import client_tone  # noqa: PLC0415  (Jinja)
+
+        texts[PAGE] = diff_page(diff, document, {}, client_tone(document))
     write_texts(texts, directory, "--report")
 
 
-def index_page(document: Mapping[str, Any], traces: Mapping[str, Mapping[str, Any]]) -> str:
+def index_page(
+    document: Mapping[str, Any], traces: Mapping[str, Mapping[str, Any]], title: str = ""
+) -> str:
     """The page of a certificate; `traces`: by the names that its cases have."""
     from fencepost.traces.page.client_page import client_page  # noqa: PLC0415  (Jinja)
 
     return client_page(
-        document, traces, AREAS, {name: row.area for name, row in OBLIGATIONS.items()}
+        document, traces, AREAS, {name: row.area for name, row in OBLIGATIONS.items()}, title
     )
 
 

@@ -52,6 +52,9 @@ FIRST_WITH_INSTANCE = {JOIN: 5, SYNC: 3, HEARTBEAT: 3, COMMIT: 7}
 
 COOPERATIVE = "cooperative"
 
+_CALLS = {"start", "close", "commit", "unsubscribe", "subscribe", "stop-polling", "poll-on"}
+"""What a user calls, by the names of deeds."""
+
 CLOCK_MS = 5.0
 """What two clocks say of the same moment is apart by less: a driver may round to whole ms."""
 
@@ -138,6 +141,12 @@ class Call:
         return None
 
     @property
+    def names_no_instance(self) -> bool:
+        """Whether it can't be fenced: a broker fences by the instance id, and it has none."""
+        has_room = self.version >= FIRST_WITH_INSTANCE.get(self.api, 0)
+        return not has_room or (self.request is not None and self.instance is None)
+
+    @property
     def generation(self) -> int:
         """The generation in the request; -1 where it has none."""
         return int(getattr(self.request, "generation_id", -1))
@@ -185,8 +194,8 @@ class Deed:
     """What was done: to a consumer, or by an administrator or the broker (`life` "").
 
     `outcome`: `ok`, `late` (the library didn't return), `unsupported`, or the name of an error;
-    `said`: the sentence with it.  `took_ms`, `limit_ms`: how long it took by the library's account,
-    and how long it may take.
+    `said`: the sentence with it; `fatal`: whether the library calls it so.  `took_ms`, `limit_ms`:
+    how long it took by the library's account, and how long it may take.
     """
 
     name: str
@@ -195,8 +204,14 @@ class Deed:
     ended_ms: float
     outcome: str = "ok"
     said: str = ""
+    fatal: bool = False
     took_ms: float | None = None
     limit_ms: float | None = None
+
+    @property
+    def is_refused_call(self) -> bool:
+        """Whether the library answered a call of its user's with an error."""
+        return self.name in _CALLS and self.outcome not in {"ok", "late", "unsupported"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,11 +266,22 @@ class Evidence:
             and one.at_ms >= since
         ]
 
-    def errors_of(self, life: Life, since: float = 0.0) -> Iterator[tuple[float, Error]]:
-        """The errors that a life's user was told, with their times."""
-        for one in self.seen_by(life, Error, since=since):
-            if isinstance(one.event, Error):
-                yield one.at_ms, one.event
+    def errors_of(self, life: Life, since: float = 0.0) -> Sequence[tuple[float, Error]]:
+        """The errors that a life's user was told, in order, with their times.
+
+        What a call of the user's failed with was told, too, by that call.
+        """
+        found = [
+            (one.at_ms, one.event)
+            for one in self.seen_by(life, Error, since=since)
+            if isinstance(one.event, Error)
+        ]
+        for deed in self.deeds:
+            if deed.life == life.id and deed.is_refused_call and deed.ended_ms >= since:
+                at_ms, where = deed.ended_ms, deed.name
+                event = Error(life.consumer, at_ms, where, deed.outcome, deed.fatal, deed.said)
+                found.append((at_ms, event))
+        return sorted(found, key=lambda one: one[0])
 
     def ended(self, life: Life) -> float | None:
         """When the library gave up by itself; None: it didn't."""

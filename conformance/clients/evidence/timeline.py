@@ -18,7 +18,7 @@ from fencepost.conformance.clients.evidence.evidence import (
     Life,
     Seen,
 )
-from fencepost.conformance.serve.history import Exchange, History
+from fencepost.conformance.serve.history import History, RecordedExchange
 from fencepost.conformance.targets.tcp.wire import API_KEYS
 from fencepost.model.messages.messages import APIS, OffsetCommitRequest
 from fencepost.model.messages.shapes import Message, ShapeError
@@ -45,8 +45,8 @@ class Timeline:
     unmet: list[tuple[float, str]] = field(default_factory=list)
     versions: list[tuple[float, Mapping[str, tuple[int, int]]]] = field(default_factory=list)
     _calls: list[Call] = field(default_factory=list)
-    _open: dict[int, Exchange] = field(default_factory=dict)
-    _asking: list[Exchange] = field(default_factory=list)
+    _open: dict[int, RecordedExchange] = field(default_factory=dict)
+    _asking: list[RecordedExchange] = field(default_factory=list)
     _read: int = 0
 
     def now_ms(self) -> float:
@@ -140,7 +140,7 @@ class Timeline:
         return sorted(found)
 
 
-def _life_of(exchange: Exchange, ids: set[str]) -> str | None:
+def _life_of(exchange: RecordedExchange, ids: set[str]) -> str | None:
     """Whose request it is: a library may put something behind the client id that it was given."""
     name = exchange.client_id or ""
     if name in ids:
@@ -148,7 +148,7 @@ def _life_of(exchange: Exchange, ids: set[str]) -> str | None:
     return next((one for one in ids if name.startswith(f"{one}-")), None)
 
 
-def _asked(exchange: Exchange, life: str) -> Call:
+def _asked(exchange: RecordedExchange, life: str) -> Call:
     return Call(
         life=life,
         api=exchange.api,
@@ -159,7 +159,7 @@ def _asked(exchange: Exchange, life: str) -> Call:
     )
 
 
-def _answered(exchange: Exchange, call: Call) -> Call:
+def _answered(exchange: RecordedExchange, call: Call) -> Call:
     provoked = "" if exchange.provocation is None else str(exchange.provocation.action)
     return replace(
         call,
@@ -170,7 +170,7 @@ def _answered(exchange: Exchange, call: Call) -> Call:
     )
 
 
-def _is_beyond(exchange: Exchange) -> bool:
+def _is_beyond(exchange: RecordedExchange) -> bool:
     """Whether it is a commit of a version that the model doesn't have: with ids of topics."""
     return exchange.api == COMMIT and exchange.version > APIS[COMMIT].highest
 
@@ -188,7 +188,7 @@ def _commit(body: Mapping[str, Any]) -> Message | None:
     )
 
 
-def _code(exchange: Exchange) -> int | None:
+def _code(exchange: RecordedExchange) -> int | None:
     """The error of an answer that the model doesn't have: to a look-up, or to such a commit."""
     answer = exchange.answer
     if answer is None or not (exchange.api == FIND or _is_beyond(exchange)):
@@ -198,7 +198,7 @@ def _code(exchange: Exchange) -> int | None:
     return next((row["errorCode"] for row in rows if row.get("errorCode")), 0)
 
 
-def _message(exchange: Exchange, *, answer: bool) -> Message | None:
+def _message(exchange: RecordedExchange, *, answer: bool) -> Message | None:
     if exchange.api not in _READ or exchange.api not in APIS:
         return None
     if _is_beyond(exchange):

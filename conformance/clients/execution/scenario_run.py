@@ -83,7 +83,7 @@ def settings_for(
         group=place.group,
         topics=(place.topic,),
         session_timeout_ms=wanted.session_timeout_ms or SESSION_MS,
-        heartbeat_interval_ms=HEARTBEAT_MS,
+        heartbeat_interval_ms=wanted.heartbeat_interval_ms or HEARTBEAT_MS,
         max_poll_interval_ms=wanted.max_poll_interval_ms or POLL_INTERVAL_MS,
         assignor=usual_assignor(introduction) if name is None else _named(introduction, name),
         client_id=life,
@@ -309,12 +309,12 @@ class ScenarioRun:
     def _note_reply(
         self, name: str, life: Life, reply: Reply, limit_ms: float | None = None
     ) -> None:
-        outcome, said, took_ms = "ok", "", None
+        outcome, said, fatal, took_ms = "ok", "", False, None
         match reply:
             case Done(took_ms=took):
                 took_ms = took
             case Refused(error=error):
-                outcome, said = error.code, error.message
+                outcome, said, fatal = error.code, error.message, error.fatal
             case Unsupported(unsupported=why):
                 outcome, said = "unsupported", why
                 self.timeline.unsupported = why
@@ -322,7 +322,7 @@ class ScenarioRun:
                 outcome, said = "late", str(reply)
         now = self.timeline.now_ms()
         self.timeline.deeds.append(
-            Deed(name, life.id, self._since, now, outcome, said, took_ms, limit_ms)
+            Deed(name, life.id, self._since, now, outcome, said, fatal, took_ms, limit_ms)
         )
 
     def _note_versions(self) -> None:

@@ -18,6 +18,7 @@ from fencepost.conformance.clients.judges.reading import (
     answered,
     first_after,
     is_over,
+    joined,
     nobody_fenced,
     refused,
     said,
@@ -33,7 +34,7 @@ from fencepost.model.messages.messages import JoinGroupResponse
 from fencepost.model.table.errors import Error as Code
 
 _FENCED = Code.FENCED_INSTANCE_ID
-_POLL_ON, _PRODUCE = "poll-on", "produce"
+_POLL_ON, _PRODUCE, _COMMIT = "poll-on", "produce", "commit"
 _GRACE_MS = 100
 """What was handed over beside the error, by another thread, may come so much later."""
 
@@ -62,18 +63,18 @@ def told_by(api: str) -> Callable[[Evidence], Verdict]:
             since = answered(call)
             if _told_ms(evidence, life, call.at_ms) is None:
                 others = [error.code for _, error in evidence.errors_of(life, call.at_ms)]
-                other = f"; it was told {', '.join(dict.fromkeys(others))}" if others else ""
-                how = "is told of something else" if others else "is not told"
+                how, what = "is not told", "not told"
+                if others:
+                    how = "is told of something else"
+                    what = f"told {', '.join(dict.fromkeys(others))}, and nothing of that"
                 return violated(
                     f"the user {how} after {api}",
-                    f"{said(life)} was answered {_FENCED.name} in {api}, and its user was not told "
-                    f"for {(evidence.ended_ms - since) / 1000:.1f} s{other}",
+                    f"{said(life)} was answered {_FENCED.name} in {api}, and its user was {what} "
+                    f"for {(evidence.ended_ms - since) / 1000:.1f} s",
                     since,
                     waited=(since, evidence.ended_ms),
                 )
-        if not shown and api == HEARTBEAT:
-            return nobody_fenced(evidence)
-        return HOLDS if shown else unknown(f"{_FENCED.name} was never answered in {api}")
+        return HOLDS if shown else nobody_fenced(evidence, api)
 
     return judge
 
@@ -85,13 +86,10 @@ fenced_commit = told_by(COMMIT)
 
 
 def _told_ms(evidence: Evidence, life: Life, since: float) -> float | None:
-    """When the user was told that the member is fenced, by an event or by a commit that failed."""
+    """When the user was told that the member is fenced."""
     for at_ms, error in evidence.errors_of(life, since - _GRACE_MS):
         if "fenced" in f"{error.code} {error.message}".lower():
             return at_ms
-    for deed in evidence.deeds_of("commit", life):
-        if deed.ended_ms >= since and "fenced" in f"{deed.outcome} {deed.said}".lower():
-            return deed.ended_ms
     return None
 
 
@@ -198,6 +196,39 @@ def no_commits(evidence: Evidence) -> Verdict:
                     commit.at_ms,
                 )
     return HOLDS if shown else nobody_fenced(evidence)
+
+
+def late_commit(evidence: Evidence) -> Verdict:
+    """Judge CLIENT-FENCED-LATE-COMMIT."""
+    shown = False
+    for deed in evidence.deeds_of(_COMMIT):
+        life = next(life for life in evidence.lives if life.id == deed.life)
+        if not _is_replaced(evidence, life, deed.began_ms):
+            continue
+        shown = shown or deed.is_refused_call
+        for call in evidence.of(life, COMMIT, since=deed.began_ms):
+            shown = True
+            if call.went_well:
+                return violated(
+                    "the commit of a replaced member is accepted",
+                    f"another process had the place of {said(life)} when its user committed; its "
+                    f"OffsetCommit v{call.version} with member id {call.member_id!r} and instance "
+                    f"id {call.instance!r} was accepted",
+                    call.at_ms,
+                )
+    return HOLDS if shown else unknown("no member that was replaced committed")
+
+
+def _is_replaced(evidence: Evidence, life: Life, at_ms: float) -> bool:
+    """Whether another life with its instance id was the last to be let in before a time."""
+    rivals = [one for one in evidence.lives if one.instance == life.instance is not None]
+    let_in = [
+        (answered(call), one.id)
+        for one in rivals
+        for call in joined(evidence, one)
+        if answered(call) <= at_ms
+    ]
+    return bool(let_in) and max(let_in)[1] != life.id
 
 
 def takeovers(evidence: Evidence) -> Verdict:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 
 from fencepost.conformance.clients.evidence.evidence import (
+    CLOCK_MS,
     COMMIT,
     FIND,
     FIRST_WITH_INSTANCE,
@@ -284,15 +286,18 @@ def silent(evidence: Evidence) -> Verdict:
             continue
         shown = True
         since, what = answered(trouble[0]), _trouble(trouble[0])
+        out = [answered(c) for one, c in refused(evidence, Code.FENCED_INSTANCE_ID) if one is life]
+        fenced_ms = min(out, default=math.inf)
         for at_ms, error in evidence.errors_of(life, since):
-            if error.fatal and not is_over(life, at_ms):
+            if error.fatal and at_ms < fenced_ms - CLOCK_MS and not is_over(life, at_ms):
                 return violated(
                     f"fatal after {what}",
                     f"the user of {said(life)} was told {error.code} as a fatal error, in "
                     f"{error.where}, after {what}",
                     at_ms,
                 )
-        if (at_ended := evidence.ended(life)) is not None and not is_over(life, at_ended):
+        at_ended = evidence.ended(life)
+        if at_ended is not None and at_ended < fenced_ms and not is_over(life, at_ended):
             return violated(f"ends after {what}", f"{said(life)} gave up after {what}", at_ended)
     return HOLDS if shown else unknown("no error was answered that can be tried again")
 

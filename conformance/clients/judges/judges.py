@@ -54,6 +54,7 @@ JUDGES: dict[str, Judge] = {
     "CLIENT-FENCED-QUIET": fencing.quiet,
     "CLIENT-FENCED-NO-RECORDS": fencing.no_records,
     "CLIENT-FENCED-NO-COMMITS": fencing.no_commits,
+    "CLIENT-FENCED-LATE-COMMIT": fencing.late_commit,
     "CLIENT-FENCED-POLLED-ON": fencing.polled_on,
     "CLIENT-FENCED-TAKEOVERS": fencing.takeovers,
     "CLIENT-REMOVED-COMES-BACK": removal.comes_back,

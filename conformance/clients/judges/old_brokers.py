@@ -21,13 +21,18 @@ def not_twice(evidence: Evidence) -> Verdict:
     lives = _at_old_broker(evidence)
     if not lives:
         return unknown("no static member was started at such a broker")
+    silent: dict[str | None, Life] = {}
     for life in lives:
         seen = next(iter(evidence.seen_by(life, Assigned)), None)
-        if seen is not None and _told(evidence, life) is None:
+        if seen is None or _told(evidence, life) is not None:
+            continue
+        other = silent.setdefault(life.instance, life)
+        if other is not life:
             return violated(
                 "works in silence at a broker without static members",
-                f"{said(life)} has the instance id {life.instance!r}, and its user was assigned "
-                "partitions at a broker without static members, and told nothing",
+                f"{said(other)} and {said(life)} both have the instance id {life.instance!r}; "
+                "their users were assigned partitions at a broker without static members, and told "
+                "nothing",
                 seen.at_ms,
             )
     return HOLDS
@@ -61,10 +66,8 @@ def _at_old_broker(evidence: Evidence) -> list[Life]:
 
 
 def _told(evidence: Evidence, life: Life) -> str | None:
-    """The code of the first error that the user was told, by an event or at the start."""
-    told = next((error.code for _, error in evidence.errors_of(life)), None)
-    starts = (d.outcome for d in evidence.deeds_of("start", life) if d.outcome != "ok")
-    return next(starts, told)
+    """The code of the first error that the user was told."""
+    return next((error.code for _, error in evidence.errors_of(life)), None)
 
 
 def restarted(evidence: Evidence) -> Verdict:

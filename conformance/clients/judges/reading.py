@@ -58,10 +58,14 @@ def led(evidence: Evidence, life: Life) -> bool:
 
 
 def refused(evidence: Evidence, code: Code, *apis: str) -> Iterator[tuple[Life, Call]]:
-    """The calls that were answered with this error while their life went on."""
+    """The calls that were answered with this error while their life went on.
+
+    A provoked answer that no real broker could have given to such a request is left out.
+    """
     for life in evidence.lives:
         for call in evidence.of(life, *(apis or MEMBER_APIS)):
-            if call.is_answered(code) and not is_over(life, answered(call)):
+            is_possible = code is not Code.FENCED_INSTANCE_ID or not call.names_no_instance
+            if call.is_answered(code) and is_possible and not is_over(life, answered(call)):
                 yield life, call
 
 
@@ -138,11 +142,17 @@ def code_name(call: Call) -> str:
     return "no answer" if call.error is None else error_name(call.error)
 
 
-def nobody_fenced(evidence: Evidence) -> Verdict:
-    """Say that nobody was fenced; nobody can be, if the heartbeats of a member name no instance."""
-    for life in evidence.lives:
-        beats = evidence.of(life, HEARTBEAT) if life.instance is not None else ()
-        if beats and all(beat.instance is None for beat in beats):
-            name, version = Code.FENCED_INSTANCE_ID.name, beats[-1].version
-            return unsupported(f"{name} can't reach it: Heartbeat v{version} has no instance id")
+def nobody_fenced(evidence: Evidence, api: str = HEARTBEAT) -> Verdict:
+    """Say that nobody was fenced; nobody can be, where a member's requests name no instance.
+
+    `api`: where the answer was waited for, unless it was provoked in another.
+    """
+    code = Code.FENCED_INSTANCE_ID
+    for life in static_lives(evidence):
+        provoked = [call for call in evidence.of(life, *MEMBER_APIS) if call.is_answered(code)]
+        calls = provoked or evidence.of(life, api)
+        if calls and all(call.names_no_instance for call in calls):
+            last = calls[-1]
+            what = f"{last.api} v{last.version} has no instance id"
+            return unsupported(f"{code.name} can't reach it: {what}")
     return unknown("nobody was fenced")

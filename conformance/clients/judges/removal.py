@@ -89,12 +89,12 @@ def told(evidence: Evidence) -> Verdict:
     shown = False
     for life, since in _removed(evidence, REMOVE, EXPIRE):
         again = next(iter(evidence.seen_by(life, Assigned, since=since)), None)
-        if again is None or first_after(evidence, life, since, JOIN) is None:
+        before = [one for one in evidence.seen_by(life, Assigned) if one.at_ms < since]
+        if again is None or not before or first_after(evidence, life, since, JOIN) is None:
             continue
         shown = True
         gone = [one for one in evidence.seen_by(life, Revoked, Lost) if one.at_ms <= again.at_ms]
-        before = [one for one in evidence.seen_by(life, Assigned) if one.at_ms < since]
-        if not before or not gone or gone[-1].at_ms < before[-1].at_ms:
+        if not gone or gone[-1].at_ms < before[-1].at_ms:
             return violated(
                 "not told that its partitions are lost",
                 f"{said(life)} was removed and came back, and its user was assigned partitions "

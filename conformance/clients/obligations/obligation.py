@@ -30,7 +30,9 @@ class Obligation:
     `id`: never changes once published.  `level`: MUST where a safety promise of the KIP depends on
     it; SHOULD where users rely on it, or the authors of a library might dispute it.  `sentence`:
     what the client does.  `source`: who asks for it.  `provoked`: what is done to it; `judged`:
-    what is looked at.  `part`: the module of `fencepost.model.client` that does it right.
+    what is looked at.  `part`: the duty of `fencepost.model.client` that it is about.  `dispute`:
+    what the authors of a library may say against it, and why the level is what it is; "" where
+    nobody would.
 
     Raises ValueError for an id that names no area.
     """
@@ -42,6 +44,7 @@ class Obligation:
     provoked: str
     judged: str
     part: str
+    dispute: str = ""
 
     def __post_init__(self) -> None:
         if self.area not in AREAS:

@@ -187,6 +187,10 @@ FENCED = (
         judged="no JoinGroup, SyncGroup, Heartbeat or OffsetCommit of the fenced consumer follows, "
         "until its user does something",
         part="CLIENT-FENCED-NO-COMMITS",
+        dispute="What is sent with the old member id is refused each time, so the other process "
+        "loses nothing, and no promise of the KIP is broken: not a MUST.  The KIP asks that the "
+        "client fails itself immediately; one that asks on and on hasn't, and a user who looks at "
+        "its requests takes it for a member.",
     ),
     Obligation(
         "CLIENT-FENCED-NO-RECORDS",
@@ -204,6 +208,17 @@ FENCED = (
         _JOIN_LOGIC,
         provoked="another process takes the instance id; then the user polls on and closes",
         judged="no OffsetCommit of the fenced consumer is accepted after it was told",
+        part="CLIENT-FENCED-NO-COMMITS",
+    ),
+    Obligation(
+        "CLIENT-FENCED-LATE-COMMIT",
+        Level.MUST,
+        "The commit of a member that was replaced doesn't count, and isn't made to count by "
+        "joining again.",
+        _JOIN_LOGIC,
+        provoked="another process takes the instance id; then the user of the first one commits, "
+        "before it knows",
+        judged="no OffsetCommit of the consumer that was replaced is accepted",
         part="CLIENT-FENCED-NO-COMMITS",
     ),
     Obligation(
@@ -276,19 +291,27 @@ OLD_BROKER = (
         Level.SHOULD,
         "At a broker without JoinGroup 5 two processes with one instance id never both work in "
         "silence: they are refused, or join as dynamic members and their users are told.",
-        "KIP-345, Join Group Logic Change, on versions below",
+        "Kafka's own client, which joins nothing there; KIP-345 is silent",
         provoked="two processes with one instance id start at a broker of Kafka 2.2",
-        judged="a user who has partitions there was told that the membership is not static",
+        judged="of the users that have partitions there, all but one were told something",
         part="CLIENT-OLD-BROKER-TOLD",
+        dispute="KIP-345 asks for old versions at old brokers, but only for joins without an "
+        "instance id; of static members it says no more than that brokers are upgraded first.  "
+        "Joined as dynamic members, the two have different partitions, and nothing is read twice: "
+        "not a MUST.  But an option was set and is not in force, and the copied id that it "
+        "would have shown is never found.",
     ),
     Obligation(
         "CLIENT-OLD-BROKER-TOLD",
         Level.SHOULD,
         "The user of a static member is told clearly that the broker has no static members.",
-        "KIP-345, errors on an old version",
+        "Kafka's own client, which raises UnsupportedVersionException; KIP-345 is silent",
         provoked="a static member starts at a broker of Kafka 2.2",
         judged="an error that is raised, returned or handed to a callback",
         part="CLIENT-OLD-BROKER-TOLD",
+        dispute="The sentence on UNSUPPORTED_VERSION in the KIP is about its administration tool, "
+        "so the KIP doesn't ask for it: not a MUST.  But a user who isn't told relies on restarts "
+        "without a rebalance, and doesn't get them.",
     ),
     Obligation(
         "CLIENT-OLD-BROKER-RESTARTED",

@@ -28,6 +28,7 @@ class Settings(msgspec.Struct, frozen=True, omit_defaults=True):
     """
 
     session_timeout_ms: int | None = None
+    heartbeat_interval_ms: int | None = None
     max_poll_interval_ms: int | None = None
     auto_commit_ms: int | None = None
     assignor: str | None = None

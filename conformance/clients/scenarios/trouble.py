@@ -45,6 +45,8 @@ _FENCED, _UNKNOWN, _GENERATION, _REBALANCE = (
 _OUTAGE = ("CLIENT-JOIN-BACKOFF", "CLIENT-JOIN-SILENT")
 _OUTAGE_MS = 2500
 _COMMITTING = Settings(auto_commit_ms=300)
+_SELDOM_BEATING = Settings(heartbeat_interval_ms=5000)
+"""A member that was replaced learns it from what its user does, not from a heartbeat."""
 
 
 def _error(api: str, code: str, last: int | None = 1) -> Provocation:
@@ -161,6 +163,23 @@ TROUBLE = (
             Close(A),
             passed(500),
         ),
+    ),
+    Scenario(
+        "replaced-commits",
+        "A second process is started with the instance id of a running one, whose user then "
+        "commits.",
+        ("CLIENT-FENCED-LATE-COMMIT",),
+        (
+            Start(A, I1, settings=_SELDOM_BEATING),
+            Await(Assigned(A), needed=True),
+            Produce(),
+            Await(Read(A), needed=True),
+            Start("b", I1, settings=_SELDOM_BEATING),
+            Await(Assigned("b"), needed=True),
+            Commit(A),
+            passed(SILENCE_MS),
+        ),
+        needs=("static", "manual-commit"),
     ),
     _fenced_in(
         _JOIN, *begun(), Provoke((_error(_HEARTBEAT, _REBALANCE), _error(_JOIN, _FENCED, None)))

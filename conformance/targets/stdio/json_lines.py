@@ -11,6 +11,7 @@ import json
 from typing import Any, NoReturn
 
 from fencepost.traces.files.bounded import LINE_LIMIT, TooDeepError, refuse_deep
+from fencepost.traces.text.words import with_article
 
 _SHORT = 240
 
@@ -35,7 +36,7 @@ def decode_line(line: bytes) -> dict[str, Any]:
     except ValueError as error:
         raise LineError(f"is not JSON ({error})") from None
     if not isinstance(value, dict):
-        raise LineError(f"is JSON, but a {type(value).__name__} and not an object")
+        raise LineError(f"is JSON, but {with_article(type(value).__name__)} and not an object")
     return value
 
 

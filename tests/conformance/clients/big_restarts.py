@@ -31,7 +31,7 @@ from fencepost.conformance.clients.execution.pool import DriverPool
 from fencepost.conformance.clients.protocol import Assigned, ConsumerSettings, Done, Error, Records
 from fencepost.conformance.clients.registry import find_client
 from fencepost.conformance.serve.application_broker import ApplicationBroker
-from fencepost.conformance.serve.history import Exchange, History
+from fencepost.conformance.serve.history import History, RecordedExchange
 from fencepost.conformance.targets.registry import find_revision
 from fencepost.model.table.errors import error_name
 from fencepost.model.table.vocabulary import GroupState
@@ -200,7 +200,7 @@ async def written_to(broker: ApplicationBroker) -> AsyncIterator[None]:
 # What a history tells.
 
 
-def group_calls(history: History) -> dict[str, list[Exchange]]:
+def group_calls(history: History) -> dict[str, list[RecordedExchange]]:
     """The requests about the group, by member."""
     calls = defaultdict(list)
     for exchange in history.exchanges:
@@ -310,7 +310,7 @@ def memory(broker: ApplicationBroker) -> Memory:
     )
 
 
-def exchange_bytes(one: Exchange) -> int:
+def exchange_bytes(one: RecordedExchange) -> int:
     """What an exchange takes, by its parts; the connection's name is shared."""
     own = (one, one.client_id, one.correlation_id, one.received_ms, one.answered_ms)
     texts = (text for text in (one.request_json, one.answer_json) if text is not None)

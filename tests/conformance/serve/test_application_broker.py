@@ -12,7 +12,7 @@ from support.served import QUICK, Client, client, until
 
 from fencepost.conformance.serve.application_broker import ApplicationBroker
 from fencepost.conformance.serve.codes import Code
-from fencepost.conformance.serve.history import Exchange
+from fencepost.conformance.serve.history import RecordedExchange
 from fencepost.conformance.serve.provocation import Action, Provocation
 from fencepost.conformance.serve.records import batch_of, summary
 from fencepost.conformance.serve.releases import ReleaseError
@@ -32,7 +32,7 @@ async def broker() -> AsyncIterator[ApplicationBroker]:
         yield opened
 
 
-def of(broker: ApplicationBroker, api: str) -> list[Exchange]:
+def of(broker: ApplicationBroker, api: str) -> list[RecordedExchange]:
     return [e for e in broker.history.exchanges if e.api == api]
 
 

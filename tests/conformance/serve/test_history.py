@@ -10,9 +10,9 @@ import pytest
 
 from fencepost.conformance.serve.control import CONTROL
 from fencepost.conformance.serve.history import (
-    Exchange,
     History,
     HistoryFileError,
+    RecordedExchange,
     appending,
     as_json,
 )
@@ -27,7 +27,7 @@ def header(number: int = 1, client_id: str = "c", version: int = 4) -> RequestHe
     return RequestHeader(12, version, number, client_id, 0)
 
 
-def received(history: History, connection: str = "one", number: int = 1) -> Exchange:
+def received(history: History, connection: str = "one", number: int = 1) -> RecordedExchange:
     exchange = history.receive(1, connection, "Heartbeat", header(number))
     assert exchange is not None
     exchange.request_json = as_json(BEAT)

@@ -10,7 +10,7 @@ from support.logs.model_log import Consumer, ModelLog
 from support.places import TESTS
 
 from fencepost.traces.audit.operations.operator_report import OperatorReport
-from fencepost.traces.audit.operations.operator_summary import CUT
+from fencepost.traces.audit.operations.operator_summary import cut
 from fencepost.traces.audit.operations.operator_words import operator_problems
 from fencepost.traces.audit.operations.rebalances import BEFORE_LOG
 from fencepost.traces.audit.server_log import audit_server_log
@@ -93,10 +93,13 @@ def test_why_a_remedy_is_unknown_and_a_deployment_is_cut_is_said() -> None:
         pod.again().start()
         log.run(5)
     log.run(60)
-    text = text_of(audit_page(reported(log.exchanges[start:])))
+    report = reported(log.exchanges[start:])
+    text = text_of(audit_page(report))
     assert "What would have avoided some is unknown:" in text
     assert f"1: {BEFORE_LOG}" in text
-    assert CUT in text
+    (told,) = map(cut, report.deployments.rows)
+    assert "the log begins in the middle of it" in told
+    assert told in text
 
 
 def test_the_day_and_the_file_are_told_once() -> None:

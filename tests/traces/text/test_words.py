@@ -14,6 +14,7 @@ from fencepost.traces.text.words import (
     plural,
     quoted,
     request_words,
+    with_article,
     wrong_field,
 )
 
@@ -99,3 +100,11 @@ def test_a_sync_says_which_protocol_it_names_if_it_is_not_the_usual_one() -> Non
 )
 def test_the_field_that_is_wrong(difference: str, said: tuple[str, str, str] | None) -> None:
     assert wrong_field(difference, {"a-1": "A1"}) == (None if said is None else WrongField(*said))
+
+
+@pytest.mark.parametrize(
+    ("word", "said"),
+    [("JoinGroup", "a JoinGroup"), ("OffsetCommit", "an OffsetCommit"), ("int", "an int")],
+)
+def test_a_word_has_its_article(word: str, said: str) -> None:
+    assert with_article(word) == said

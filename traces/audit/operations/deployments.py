@@ -108,16 +108,17 @@ class Deployments:
         self._near(now_ms)
         known_ms = now_ms if unjudged_ms is None else min(now_ms, unjudged_ms)
         while self._over and known_ms - self._over[0].until_ms > GAP_MS:
-            self._tell(self._over.popleft())
+            self._tell(self._over.popleft(), now_ms)
 
-    def close(self) -> None:
-        """Emit all that is left, at the end."""
+    def close(self, now_ms: int) -> None:
+        """Emit all that is left, at the end of the group or of the log."""
         self._end()
         while self._over:
-            self._tell(self._over.popleft())
+            self._tell(self._over.popleft(), now_ms)
 
-    def _tell(self, cluster: _Cluster) -> None:
+    def _tell(self, cluster: _Cluster, now_ms: int) -> None:
         pairs, lost = cluster.restarts()
+        ends = all(now_ms - at_ms > GAP_MS for at_ms, _ in lost)
         members = {went[1] for went, _ in pairs}
         if len(members) < 2:
             return
@@ -128,7 +129,7 @@ class Deployments:
             for at_ms, gone in self._rebalances
             if from_ms <= at_ms <= until_ms + GAP_MS and gone not in lost
         )
-        row = (from_ms, until_ms, len(pairs), len(members), rebalances, cluster.begins)
+        row = (from_ms, until_ms, len(pairs), len(members), rebalances, cluster.begins, ends)
         self._emit(Deployment(self._group, *row))
 
     @staticmethod

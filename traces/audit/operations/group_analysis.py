@@ -126,7 +126,7 @@ class GroupAnalysis:
         self._emit(MembersLeft(self.group, *left))
         self._lines.close()
         self._rebalances.close()
-        self._deployments.close()
+        self._deployments.close(now_ms)
 
     def _is_settled(self, member: LogMember) -> bool:
         """Return whether a member has its assignment, so that no request of it waits."""

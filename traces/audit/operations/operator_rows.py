@@ -201,7 +201,8 @@ class Rebalance:
 class Deployment:
     """Restarts of a group's members that follow each other closely.
 
-    `begins`: the log shows its beginning; if not, it may have cost more than is counted.
+    `begins`: the log shows its beginning; `ends`: nobody of it was away when the log ended; if not,
+    it may have cost more than is counted.
     """
 
     group: str
@@ -211,6 +212,7 @@ class Deployment:
     processes: int
     rebalances: int
     begins: bool
+    ends: bool
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from itertools import groupby
 
 from fencepost.traces.audit.operations.operator_report import OperatorReport
-from fencepost.traces.audit.operations.operator_rows import AVOIDING, Cause, Remedy
+from fencepost.traces.audit.operations.operator_rows import AVOIDING, Cause, Deployment, Remedy
 from fencepost.traces.audit.operations.operator_words import (
     at,
     often,
@@ -122,8 +122,14 @@ def _sessions(report: OperatorReport) -> Iterator[str]:
     )
 
 
-CUT = "It may have cost more: the log begins in the middle of it"
-"""Said of a deployment whose beginning the log may not show."""
+_CUT = "It may have cost more: the log {} in the middle of it"
+
+
+def cut(deployment: Deployment) -> str:
+    """What is said of a deployment whose beginning or end the log may not show; "" for others."""
+    shown = (deployment.begins, "begins"), (deployment.ends, "ends")
+    words = [word for is_shown, word in shown if not is_shown]
+    return _CUT.format(" and ".join(words)) if words else ""
 
 
 def _others(report: OperatorReport) -> Iterator[str]:
@@ -134,7 +140,7 @@ def _others(report: OperatorReport) -> Iterator[str]:
             f"{times(deployment.restarts, 'restart')} of {times(deployment.processes, 'member')} "
             f"in {seconds(deployment.until_ms - deployment.from_ms)} cost "
             f"{times(deployment.rebalances, 'rebalance')}."
-            + ("" if deployment.begins else f" {CUT}.")
+            + (f" {told}." if (told := cut(deployment)) else "")
         )
     if (more := report.deployments.count - _MOST) > 0:
         yield f"And {more:,} more deployments that cost less; the JSON has them."

@@ -127,7 +127,7 @@ class ServerAnalysis:
             case Said.LOADED:
                 self._open = None
 
-    def end(self) -> None:
+    def end(self, now_ms: int) -> None:
         """End the log."""
         self._leave()
         members = list(self._roster.members.values())
@@ -139,7 +139,7 @@ class ServerAnalysis:
         while self._done:
             self._judge(self._done.popleft())
         self._lines.close()
-        self._deployments.close()
+        self._deployments.close(now_ms)
 
     def _purge(self, now_ms: int) -> None:
         """Let go of what nothing more will be said about."""

@@ -2,7 +2,9 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import xml.etree.ElementTree as ET
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -36,8 +38,14 @@ def test_a_report_has_all_forms_and_a_trace_of_what_did_not_pass(tmp_path: Path)
     assert diff_certificates(old, certificate_json(ALL)).summary == (
         "0 fixed, 0 new failures, 0 changed"
     )
-    better = certificate(result(), result(), LACKS, UNDECIDED)
-    assert diff_certificates(old, certificate_json(better)).fixed
+    better = certificate(result(), replace(FAILED, outcome=Outcome.PASS), LACKS, UNDECIDED)
+    diff = diff_certificates(old, certificate_json(better))
+    assert [change.id for change in diff.fixed] == [FAILED.id]
+    write_report(better, tmp_path, diff)
+    page = (tmp_path / "diff.html").read_text("utf-8")
+    assert re.search(r"</span> fixed case</h2>", page)
+    assert f"was fail ({FAILED.observed}); now pass" in page
+    assert "on serve" in page
 
 
 def test_a_page_shows_what_was_done_sent_and_seen(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from fencepost.conformance.clients.driver import Driver, Heard
 from fencepost.conformance.clients.evidence.timeline import Timeline
 from fencepost.conformance.clients.protocol import Assigned
 from fencepost.conformance.execution.latency_monitor import LagMeter
-from fencepost.conformance.serve.history import Exchange, History
+from fencepost.conformance.serve.history import History, RecordedExchange
 from fencepost.conformance.serve.provocation import Action, Provocation
 from fencepost.model.messages.messages import HeartbeatResponse
 
@@ -25,19 +25,19 @@ class _Driver:
     fault: str | None = None
 
 
-def exchange(client_id: str = "a.1", at: float = 10, api: str = "Heartbeat") -> Exchange:
+def exchange(client_id: str = "a.1", at: float = 10, api: str = "Heartbeat") -> RecordedExchange:
     assert REQUEST is not None
     body = msgspec.json.encode(REQUEST.to_body(4))
-    return Exchange(1, "connection-1", client_id, api, 4, 1, at, body)
+    return RecordedExchange(1, "connection-1", client_id, api, 4, 1, at, body)
 
 
-def answered(one: Exchange, code: int = 0) -> Exchange:
+def answered(one: RecordedExchange, code: int = 0) -> RecordedExchange:
     one.answered_ms = one.received_ms + 5
     one.answer_json = msgspec.json.encode(HeartbeatResponse(error_code=code).to_body(4))
     return one
 
 
-def timeline(*exchanges: Exchange) -> Timeline:
+def timeline(*exchanges: RecordedExchange) -> Timeline:
     history = History(began_s=1000.0)
     history.exchanges += exchanges
     found = Timeline(history, {TOPIC: 2})

@@ -18,6 +18,7 @@ from support.client_story import (
     told,
 )
 
+from fencepost.conformance.clients.evidence.evidence import Call
 from fencepost.conformance.clients.judges.judges import judge
 from fencepost.conformance.clients.judges.verdict import Finding
 from fencepost.model.table.errors import Error as Code
@@ -87,6 +88,19 @@ BY_OBLIGATION: list[tuple[str, list[Piece], list[Piece], str]] = [
         "nobody's member",
     ),
     (
+        "CLIENT-FENCED-LATE-COMMIT",
+        [*STABLE, *RIVAL, deed("commit", A, 300), commit(A, 301, error=FENCED)],
+        [
+            *STABLE,
+            *RIVAL,
+            deed("commit", A, 300),
+            commit(A, 301, instance=None, error=Code.UNKNOWN_MEMBER_ID),
+            join(A, 310, gives="m3"),
+            commit(A, 330, "m3", instance=None),
+        ],
+        "the commit of a replaced member is accepted",
+    ),
+    (
         "CLIENT-FENCED-POLLED-ON",
         [*OUT, POLLED_ON, told(A, 1010)],
         [*OUT, POLLED_ON, join(A, 1010)],
@@ -133,6 +147,44 @@ def test_who_has_the_place_again_may_commit() -> None:
 def test_what_rests_on_silence_is_unknown_on_a_slow_machine() -> None:
     slow = replace(evidence(OUT), stalls=((400.0, 900.0),))
     assert judge("CLIENT-FENCED-HEARTBEAT", slow).finding is Finding.UNKNOWN
+
+
+def test_the_commit_of_who_took_its_place_back_before_is_its_own() -> None:
+    back = join(A, 280, gives="m3")
+    found = evidence(STABLE, RIVAL, back, deed("commit", A, 300), commit(A, 301, "m3"))
+    assert judge("CLIENT-FENCED-LATE-COMMIT", found).finding is Finding.UNKNOWN
+
+
+def test_what_a_failed_call_tells_is_told() -> None:
+    refused: list[Piece] = [A, sync(A, 10, error=FENCED)]
+    fenced = evidence(refused, deed("start", A, 0, 20, outcome=FENCED.name))
+    assert judge("CLIENT-FENCED-SYNC", fenced).finding is Finding.HOLDS
+    other = evidence(refused, deed("start", A, 0, 20, outcome="UNKNOWN"))
+    verdict = judge("CLIENT-FENCED-SYNC", other)
+    assert verdict.observed == "the user is told of something else after SyncGroup"
+    assert "its user was told UNKNOWN, and nothing of that" in verdict.sentence
+    late = evidence(refused, deed("start", A, 0, 20, outcome="late"))
+    assert judge("CLIENT-FENCED-SYNC", late).observed == "the user is not told after SyncGroup"
+
+
+@pytest.mark.parametrize(
+    ("api", "call"),
+    [
+        ("JOIN", join(A, 10, version=4, instance=None, error=FENCED)),
+        ("SYNC", sync(A, 10, version=2, instance=None, error=FENCED)),
+        ("HEARTBEAT", heartbeat(A, 10, version=2, instance=None, error=FENCED)),
+        ("COMMIT", commit(A, 10, version=6, instance=None, error=FENCED)),
+        ("COMMIT", commit(A, 10, version=9, instance=None, error=FENCED)),
+    ],
+)
+def test_an_answer_that_no_real_broker_gives_to_such_a_request_shows_nothing(
+    api: str, call: Call
+) -> None:
+    found = evidence(A, call, PRODUCED, read(A, 1600), join(A, 1700))
+    for name in (f"CLIENT-FENCED-{api}", "CLIENT-FENCED-NO-JOIN", "CLIENT-FENCED-NO-RECORDS"):
+        verdict = judge(name, found)
+        assert verdict.finding is Finding.UNSUPPORTED, name
+        assert f"{call.api} v{call.version} has no instance id" in verdict.sentence
 
 
 def test_who_cant_be_fenced_is_not_judged() -> None:

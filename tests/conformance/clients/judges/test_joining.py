@@ -143,6 +143,12 @@ def test_what_is_right_holds_and_what_is_wrong_is_seen(
     assert_told_apart(name, evidence(right), evidence(wrong), observed)
 
 
+def test_what_follows_from_being_fenced_is_not_held_against_trouble_before() -> None:
+    fenced = heartbeat(A, 300, error=Code.FENCED_INSTANCE_ID)
+    found = evidence(STABLE, MOVED, fenced, told(A, 310), ended(A, 320))
+    assert judge("CLIENT-JOIN-SILENT", found).finding is Finding.HOLDS
+
+
 @pytest.mark.parametrize("name", sorted({name for name, *_ in BY_OBLIGATION}))
 def test_nothing_is_said_where_nothing_happened(name: str) -> None:
     assert judge(name, evidence(A)).finding is Finding.UNKNOWN

@@ -25,6 +25,8 @@ def test_two_processes_never_work_in_silence() -> None:
     assert judge(name, evidence(A, B, *REFUSED, versions=AT_OLD)).finding is Finding.HOLDS
     working = evidence(A, B, assigned(A, 50, 0), assigned(B, 60, 1), versions=AT_OLD)
     assert "in silence" in judge(name, working).observed
+    alone = evidence(A, B, assigned(A, 50, 0), REFUSED[1], versions=AT_OLD)
+    assert judge(name, alone).finding is Finding.HOLDS
     told_so = evidence(A, B, assigned(A, 70, 0), *REFUSED, versions=AT_OLD)
     assert judge(name, told_so).finding is Finding.HOLDS
     assert judge(name, evidence(A, B)).finding is Finding.UNKNOWN

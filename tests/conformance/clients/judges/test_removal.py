@@ -88,3 +88,8 @@ def test_what_is_right_holds_and_what_is_wrong_is_seen(
 def test_nothing_is_said_where_nobody_was_removed(name: str) -> None:
     refused = removed(outcome="error 25")
     assert judge(name, evidence(STABLE, refused)).finding is Finding.UNKNOWN
+
+
+def test_who_had_nothing_when_it_was_removed_loses_nothing() -> None:
+    found = evidence(A, settled(A, 10)[:2], removed(), *UNTOLD)
+    assert judge("CLIENT-REMOVED-TOLD", found).finding is Finding.UNKNOWN

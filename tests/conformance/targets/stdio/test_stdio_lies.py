@@ -30,6 +30,7 @@ from fencepost.conformance.targets.stdio.line_process import LineProcess
 from fencepost.conformance.targets.stdio.protocol_schemas import COMMANDS
 from fencepost.conformance.targets.stdio.stdio import ExecTarget
 from fencepost.model.table.table import Level
+from fencepost.traces.text.words import with_article
 
 LIAR = TESTS / "conformance" / "stdio_liars" / "any_lie.sh"
 SILENT_S = 0.3
@@ -89,7 +90,7 @@ def lies(command: str) -> Iterator[Lie]:
     yield Lie('{"ms":NaN}', "NaN is no JSON value")
     yield Lie("[" * 2000 + "]" * 2000, "nested too deeply")
     for other, kind in (("[]", "list"), ('"ok"', "str"), ("7", "int"), ("null", "NoneType")):
-        yield Lie(other, f"is JSON, but a {kind} and not an object")
+        yield Lie(other, f"is JSON, but {with_article(kind)} and not an object")
     for key in honest:
         rest = {k: v for k, v in honest.items() if k != key}
         yield Lie(json.dumps(rest), f"'{key}' is a required property")

@@ -8,7 +8,7 @@ from support.logs.model_log import Consumer, ModelLog
 
 from fencepost.traces.audit.operations.deployments import GAP_MS, Deployments
 from fencepost.traces.audit.operations.operator_rows import Deployment, Row
-from fencepost.traces.audit.operations.operator_summary import CUT, operator_summary
+from fencepost.traces.audit.operations.operator_summary import cut, operator_summary
 from fencepost.traces.audit.operations.restarts import LogStart
 
 
@@ -75,8 +75,8 @@ def test_dynamic_members_whose_names_are_new_each_time_are_matched_by_time() -> 
         found.rebalanced(10_000 * number + 5_000, None)
     found.went("gone-for-good", 30_000)
     found.rebalanced(31_000, (30_000, "gone-for-good"))
-    found.close()
-    assert rows == [Deployment("g", 0, 24_000, 3, 3, 6, begins=True)]
+    found.close(30_000 + GAP_MS + 1)
+    assert rows == [Deployment("g", 0, 24_000, 3, 3, 6, begins=True, ends=True)]
 
 
 def test_a_row_waits_until_the_cost_is_known() -> None:
@@ -88,7 +88,7 @@ def test_a_row_waits_until_the_cost_is_known() -> None:
     assert rows == []
     found.rebalanced(5_000, None)
     found.purge(2 * GAP_MS, None)
-    assert rows == [Deployment("g", 0, 1_000, 2, 2, 1, begins=True)]
+    assert rows == [Deployment("g", 0, 1_000, 2, 2, 1, begins=True, ends=True)]
 
 
 @pytest.mark.parametrize(("whole", "cost"), [(True, 6), (False, 4)])
@@ -108,7 +108,33 @@ def test_a_deployment_that_the_log_cuts_says_that_it_may_have_cost_more(
     report = reported(log.exchanges[start:])
     (row,) = report.deployments.rows
     assert (row.rebalances, row.begins) == (cost, whole)
-    assert any(CUT in line for line in operator_summary(report)) is not whole
+    said = "It may have cost more: the log begins in the middle of it"
+    assert any(said in line for line in operator_summary(report)) is not whole
+
+
+def test_a_log_that_ends_in_a_deployment_says_that_it_may_have_cost_more() -> None:
+    log = ModelLog()
+    log.form(*(pods := [log.pod(number) for number in (1, 2, 3)]))
+    log.run(90)
+    for pod in pods[:2]:
+        pod.leave()
+        log.run(5)
+        pod.again().start()
+        log.run(5)
+    pods[2].leave()
+    log.run(5)
+    (row,) = (report := reported(log.exchanges)).deployments.rows
+    assert (row.restarts, row.begins, row.ends) == (2, True, False)
+    assert cut(row) == "It may have cost more: the log ends in the middle of it"
+    assert any(cut(row) in line for line in operator_summary(report))
+    log.run(90)
+    (row,) = reported(log.exchanges).deployments.rows
+    assert (row.ends, cut(row)) == (True, "")
+
+
+def test_a_log_that_is_shorter_than_a_deployment_says_both() -> None:
+    row = Deployment("g", 0, 1, 2, 2, 0, begins=False, ends=False)
+    assert cut(row) == "It may have cost more: the log begins and ends in the middle of it"
 
 
 def test_a_log_that_begins_long_before_a_deployment_shows_all_of_it() -> None:
@@ -121,4 +147,4 @@ def test_a_log_that_begins_long_before_a_deployment_shows_all_of_it() -> None:
         pod.restart()
         log.run(5)
     (row,) = reported(log.exchanges[start:]).deployments.rows
-    assert row == Deployment("orders", row.from_ms, row.until_ms, 2, 2, 0, begins=True)
+    assert row == Deployment("orders", row.from_ms, row.until_ms, 2, 2, 0, begins=True, ends=True)

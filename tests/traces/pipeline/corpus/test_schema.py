@@ -60,7 +60,7 @@ def test_every_file_says_its_version(tmp_path: Path) -> None:
             "deployments",
             (
                 "group:string from_ms:int64 until_ms:int64 restarts:int64 processes:int64"
-                " rebalances:int64 begins:bool"
+                " rebalances:int64 begins:bool ends:bool"
             ),
         ),
         (
