@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import chain, combinations, product
 
+from hypothesis import find, settings
 from hypothesis import strategies as st
 
 from fencepost.model.assignors.assignors import Assignor
@@ -203,3 +204,15 @@ def _some(names: tuple[str, ...], number: Callable[[int, int], int]) -> tuple[st
     """One or more of these, in their order."""
     bits = number(1, 2 ** len(names) - 1)
     return tuple(name for index, name in enumerate(names) if bits >> index & 1)
+
+
+def shrunk_group(is_wanted: Callable[[Group], bool]) -> Group:
+    """The smallest group, as far as Hypothesis finds it, of which this is true.
+
+    Raises hypothesis.errors.NoSuchExample.
+    """
+    return find(
+        groups(),
+        is_wanted,
+        settings=settings(max_examples=2000, derandomize=True, database=None),
+    )
