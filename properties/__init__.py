@@ -5,6 +5,7 @@ Rooms, from the top down; each may use those after it:
 - `kill_matrix`: which engine finds which mutant;
 - `cover`: as few walks as possible over every transition of a small scope;
 - `diff`: two revisions side by side, and the shortest way to tell them apart;
+- `assignors`: what assignors promise, groups to hold them to, and the best assignment there is;
 - `mutants`: revisions that are wrong on purpose, and the known departures of real coordinators;
 - `proofs`: Z3 proofs that every step keeps the invariants, for any number of members;
 - `stateful`: Hypothesis machines, strategies and profiles;

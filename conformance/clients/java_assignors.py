@@ -104,5 +104,3 @@ def _result(read: dict[str, Any]) -> Assignment | str:
         member: tuple(TopicPartition(topic, number) for topic, number in partitions)
         for member, partitions in read.items()
     }
-
-

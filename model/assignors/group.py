@@ -1,4 +1,4 @@
-"""A group as an assignor sees it: members with what they want and own, and partitions with racks."""
+"""A group as an assignor sees it: what members want and own, and where partitions are."""
 
 from __future__ import annotations
 
@@ -44,9 +44,7 @@ def in_order(members: Iterable[Applicant]) -> list[Applicant]:
     return sorted(members, key=lambda member: member.place)
 
 
-def takers_by_topic(
-    members: Iterable[Applicant], counts: Counts
-) -> dict[str, list[Applicant]]:
+def takers_by_topic(members: Iterable[Applicant], counts: Counts) -> dict[str, list[Applicant]]:
     """For each topic with partitions that somebody wants, in order: who wants it, by place."""
     found: dict[str, list[Applicant]] = {}
     for member in in_order(members):

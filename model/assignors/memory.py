@@ -27,9 +27,12 @@ class Memory:
     generation_id: int = -1
 
 
+NO_MEMORY = Memory()
+
+
 def encode_memory(memory: Memory) -> bytes | None:
     """The user data of a member; None of one that was never assigned anything."""
-    if memory == Memory():
+    if memory == NO_MEMORY:
         return None
     return encode_partitions(memory.partitions) + struct.pack(">i", memory.generation_id)
 
@@ -37,12 +40,12 @@ def encode_memory(memory: Memory) -> bytes | None:
 def decode_memory(user_data: bytes | None) -> Memory:
     """What a member had; nothing, where nobody can read it."""
     if not user_data:
-        return Memory()
+        return NO_MEMORY
     reader = Reader(user_data)
     try:
         partitions = reader.partitions()
     except ValueError:
-        return Memory()
+        return NO_MEMORY
     try:
         return Memory(partitions, reader.number(">i"))
     except ValueError:

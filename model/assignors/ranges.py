@@ -71,9 +71,7 @@ class _Cut:
         for index, taker in enumerate(self.takers):
             if taker.rack not in of_rack:
                 near = [
-                    n
-                    for n in range(self._count)
-                    if is_near(taker, TopicPartition(topic, n), racks)
+                    n for n in range(self._count) if is_near(taker, TopicPartition(topic, n), racks)
                 ]
                 of_rack[taker.rack] = iter(near)
             self._take(index, of_rack[taker.rack])

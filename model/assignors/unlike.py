@@ -31,7 +31,6 @@ from fencepost.model.assignors.group import (
 from fencepost.model.assignors.subscription import TopicPartition
 
 
-
 def settle_unlike(
     members: Sequence[Applicant], counts: Counts, racks: Racks, claims: Claims
 ) -> Mapping[str, Iterable[TopicPartition]]:

@@ -15,7 +15,6 @@ from fencepost.model.assignors.memory import Memory, encode_memory
 from fencepost.model.assignors.subscription import (
     PROTOCOL_TYPE,
     Subscription,
-    TopicPartition,
     decode_assignment,
     encode_subscription,
 )

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from fencepost.model.assignors.memory import Memory
+from fencepost.model.assignors.memory import NO_MEMORY, Memory
 from fencepost.model.assignors.subscription import TopicPartition
 from fencepost.model.client.cluster_messages import (
     BrokerNode,
@@ -181,7 +181,7 @@ class ClientState:
     links: tuple[Link, ...] = ()
     cluster: Cluster = Cluster()
     membership: Membership = Membership()
-    memory: Memory = Memory()
+    memory: Memory = NO_MEMORY
     reading: Reading = Reading()
     committing: Committing | None = None
     auto_commit_ms: int | None = None

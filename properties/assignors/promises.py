@@ -158,9 +158,7 @@ def racks_cost_no_balance(assignor: Assignor, group: Group) -> Iterator[str]:
     """With racks the loads are as even as without; promised where all want the same."""
     if not wants_are_alike(group):
         return
-    with_racks, without = (
-        _loads(assignor, one) for one in (group, replace(group, racks=NO_RACKS))
-    )
+    with_racks, without = (_loads(assignor, one) for one in (group, replace(group, racks=NO_RACKS)))
     if with_racks != without:
         yield f"loads {with_racks} with racks, {without} without"
 
@@ -191,7 +189,9 @@ PROMISES: Mapping[str, Promise] = {
 def broken_promises(assignor: Assignor, group: Group) -> list[str]:
     """Each fault of an assignor on a group, with the name of the promise."""
     return [
-        f"{name}: {fault}" for name, promise in PROMISES.items() for fault in promise(assignor, group)
+        f"{name}: {fault}"
+        for name, promise in PROMISES.items()
+        for fault in promise(assignor, group)
     ]
 
 

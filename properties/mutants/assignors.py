@@ -40,6 +40,7 @@ def _minds_no_wish(
 def _gives_all_to_first(
     members: tuple[Applicant, ...], counts: Counts, racks: Racks = NO_RACKS
 ) -> Assignment:
+    del racks
     found: dict[str, list[TopicPartition]] = {m.member_id: [] for m in members}
     for topic in {t for m in members for t in m.subscription.topics}:
         first = min((m for m in members if topic in m.subscription.topics), key=lambda m: m.place)

@@ -48,5 +48,3 @@ def group(*members: str, **topics: int | str) -> Group:
 def told(found: Assignment) -> dict[str, str]:
     """An assignment as such text."""
     return {m: " ".join(f"{p.topic}{p.partition}" for p in ps) for m, ps in found.items()}
-
-

@@ -96,17 +96,13 @@ def test_what_a_member_does_not_want_any_more_is_free() -> None:
 
 
 def test_a_partition_goes_back_to_who_had_it_earlier() -> None:
-    found = sticky(
-        group("m1: ta tb | ta0 ta1 ta2 tb0 @4", "m2: ta", "m3: ta | ta1 @3", ta=3, tb=1)
-    )
+    found = sticky(group("m1: ta tb | ta0 ta1 ta2 tb0 @4", "m2: ta", "m3: ta | ta1 @3", ta=3, tb=1))
     assert found["m3"] == "ta1"
 
 
 def test_who_had_it_earlier_gets_nothing_that_it_does_not_want_now() -> None:
     """Kafka gives `m3` a partition of a topic that it doesn't want."""
-    found = sticky(
-        group("m1: ta tb | ta0 ta1 ta2 tb0 @4", "m2: ta", "m3: tb | ta1 @3", ta=3, tb=1)
-    )
+    found = sticky(group("m1: ta tb | ta0 ta1 ta2 tb0 @4", "m2: ta", "m3: tb | ta1 @3", ta=3, tb=1))
     assert "ta" not in found["m3"]
 
 

@@ -1,12 +1,16 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 from support.groups import group, told
 
 from fencepost.model.assignors.assignors import ASSIGNORS, Assignor
 from fencepost.properties.assignors.groups import (
     Group,
+    Kind,
     groups,
     shrunk_group,
     small_groups,
@@ -16,6 +20,7 @@ from fencepost.properties.assignors.promises import (
     PROMISES,
     broken_promises,
     rounds,
+    settled,
 )
 from fencepost.properties.mutants.assignors import LYING_ASSIGNORS
 
@@ -52,6 +57,23 @@ def test_a_lying_assignor_is_caught_in_a_small_group(name: str) -> None:
 
 def test_every_promise_is_broken_by_somebody() -> None:
     assert {promise for _, promise in LYING_ASSIGNORS.values()} == set(PROMISES)
+
+
+@settings(max_examples=40)
+@given(st.sampled_from(list(ASSIGNORS.values())), groups(Kind()), st.integers(0, 5))
+def test_a_process_that_forgot_has_one_partition_less_at_most(
+    assignor: Assignor, group: Group, which: int
+) -> None:
+    found = settled(assignor, group)
+    now = group.owning(found, 9)
+    gone = now.members[which % len(now.members)]
+    blank = replace(gone, subscription=replace(gone.subscription, owned=(), generation_id=-1))
+    after = settled(
+        assignor, replace(now, members=tuple(blank if m == gone else m for m in now.members))
+    )
+    lost = {m: set(partitions) - set(after[m]) for m, partitions in found.items()}
+    assert len(lost.pop(gone.member_id)) <= (1 if assignor.is_sticky else 0)
+    assert not any(lost.values())
 
 
 def test_racks_can_take_more_than_two_rounds() -> None:
