@@ -17,7 +17,7 @@ from fencepost.conformance.clients.assignor_parity import parity_of
 from fencepost.conformance.clients.java_assignors import Question, ask_java
 from fencepost.model.assignors.assignors import ASSIGNORS, Assignor
 from fencepost.model.assignors.subscription import TopicPartition
-from fencepost.properties.assignors.groups import RACKS, Group, applicant
+from fencepost.properties.assignors.groups import RACKS, AssignorInput, applicant
 
 _TOPICS = 10
 _WITHIN_S = 900.0
@@ -42,7 +42,9 @@ def assignor_figures(members: int, partitions: int, *, java: bool) -> list[dict[
     return rows
 
 
-def _groups(members: int, partitions: int, assignor: Assignor) -> Iterator[tuple[str, Group]]:
+def _groups(
+    members: int, partitions: int, assignor: Assignor
+) -> Iterator[tuple[str, AssignorInput]]:
     for is_uniform in (True, False):
         for has_racks in (False, True):
             said = ("same" if is_uniform else "different") + (", racks" if has_racks else "")
@@ -52,10 +54,10 @@ def _groups(members: int, partitions: int, assignor: Assignor) -> Iterator[tuple
             yield f"{said}: one is gone", replace(owning, members=owning.members[1:])
 
 
-def _group(members: int, partitions: int, *, is_uniform: bool, has_racks: bool) -> Group:
+def _group(members: int, partitions: int, *, is_uniform: bool, has_racks: bool) -> AssignorInput:
     topics = tuple(f"t{number:03}" for number in range(_TOPICS))
     counts = dict.fromkeys(topics, partitions // _TOPICS)
-    return Group(
+    return AssignorInput(
         tuple(
             applicant(
                 number,
@@ -75,7 +77,7 @@ def _group(members: int, partitions: int, *, is_uniform: bool, has_racks: bool) 
     )
 
 
-def _row(assignor: Assignor, said: str, group: Group) -> dict[str, Any]:
+def _row(assignor: Assignor, said: str, group: AssignorInput) -> dict[str, Any]:
     began = time.perf_counter()
     group.assigned(assignor)
     took_ms = round(1000 * (time.perf_counter() - began))

@@ -34,6 +34,10 @@ from typing import TYPE_CHECKING
 from fencepost.model._door import lazy
 
 if TYPE_CHECKING:
+    from fencepost.properties.assignors.groups import AssignorInput, shrunk_group
+    from fencepost.properties.assignors.groups import groups as assignor_inputs
+    from fencepost.properties.assignors.optimum import Quality, best_assignment, quality_of
+    from fencepost.properties.assignors.promises import ASSIGNOR_PROMISES, broken_promises
     from fencepost.properties.checking.checking import (
         Checked,
         CheckedPromise,
@@ -85,6 +89,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ACTS",
+    "ASSIGNOR_PROMISES",
     "DEPARTURES",
     "HISTORY_PROPERTIES",
     "MUTANTS",
@@ -93,6 +98,7 @@ __all__ = [
     "PROPERTIES",
     "Act",
     "Allowed",
+    "AssignorInput",
     "Check",
     "Checked",
     "CheckedPromise",
@@ -122,6 +128,7 @@ __all__ = [
     "Property",
     "PropertyKind",
     "PropertyStatus",
+    "Quality",
     "Result",
     "Run",
     "Scope",
@@ -136,6 +143,9 @@ __all__ = [
     "WorldView",
     "Worlds",
     "Wrong",
+    "assignor_inputs",
+    "best_assignment",
+    "broken_promises",
     "broken_properties",
     "check_promises",
     "check_revision",
@@ -151,10 +161,12 @@ __all__ = [
     "load_profile",
     "programs",
     "prove",
+    "quality_of",
     "reached_properties",
     "register_profiles",
     "requests",
     "run_beside",
+    "shrunk_group",
     "unfold",
     "world_machine",
     "write_graph",

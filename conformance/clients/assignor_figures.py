@@ -17,8 +17,8 @@ from fencepost.model.assignors.assignors import ASSIGNORS
 from fencepost.model.assignors.group import Assignment
 from fencepost.properties.assignors.groups import (
     KINDS,
-    Group,
-    Kind,
+    AssignorInput,
+    GroupKind,
     random_group,
     small_groups,
     small_racked_groups,
@@ -48,13 +48,13 @@ async def measure(each: int, seed: int) -> dict[str, Any]:
     }
 
 
-def _small() -> Iterator[tuple[str, Group]]:
+def _small() -> Iterator[tuple[str, AssignorInput]]:
     yield from ((SMALL, group) for group in small_groups(3, 4))
     for members in (2, 3):
         yield from ((f"{SMALL}, racks", group) for group in small_racked_groups(members, 3))
 
 
-async def _parity(groups: Sequence[tuple[str, Group]]) -> list[dict[str, Any]]:
+async def _parity(groups: Sequence[tuple[str, AssignorInput]]) -> list[dict[str, Any]]:
     """How often each kind of parity was found, by kind of group and assignor."""
     asked = [
         (kind, Question(name, group.members, group.counts, group.racks))
@@ -72,7 +72,9 @@ async def _parity(groups: Sequence[tuple[str, Group]]) -> list[dict[str, Any]]:
     ]
 
 
-async def _quality(groups: Sequence[tuple[Kind, Group]]) -> AsyncIterator[dict[str, Any]]:
+async def _quality(
+    groups: Sequence[tuple[GroupKind, AssignorInput]],
+) -> AsyncIterator[dict[str, Any]]:
     """Gaps and rounds of the sticky assignors, by kind of group: ours, and Java's.
 
     Groups on which Java fails or breaks a promise are left out of both.
@@ -112,7 +114,7 @@ def gap(found: Quality, best: Quality) -> str:
     return GAPS[min(more, _MORE_MOVES)]
 
 
-async def _java_rounds(name: str, groups: Iterable[Group]) -> list[list[Assignment]]:
+async def _java_rounds(name: str, groups: Iterable[AssignorInput]) -> list[list[Assignment]]:
     """Java's assignments of each group, round by round; none where it fails or breaks a promise."""
     now = dict(enumerate(groups))
     found: list[list[Assignment]] = [[] for _ in now]

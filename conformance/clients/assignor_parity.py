@@ -13,7 +13,7 @@ from fencepost.conformance.clients.java_assignors import JavaAnswer, Question
 from fencepost.model.assignors.assignors import ASSIGNORS
 from fencepost.model.assignors.claims import claims_of
 from fencepost.model.assignors.group import Assignment
-from fencepost.properties.assignors.groups import Group
+from fencepost.properties.assignors.groups import AssignorInput
 from fencepost.properties.assignors.optimum import quality_of
 
 
@@ -32,7 +32,7 @@ class Parity(Enum):
 
 def parity_of(question: Question, answer: JavaAnswer) -> Parity:
     """Compare our result with Java's."""
-    group = Group(question.members, question.counts, question.racks)
+    group = AssignorInput(question.members, question.counts, question.racks)
     ours = group.assigned(ASSIGNORS[question.assignor])
     results = [result for result in answer.results if not isinstance(result, str)]
     if len(results) < len(answer.results):
@@ -51,7 +51,7 @@ def parity_of(question: Question, answer: JavaAnswer) -> Parity:
     return Parity.DIFFERENT
 
 
-def gives_unwanted(group: Group, found: Assignment) -> bool:
+def gives_unwanted(group: AssignorInput, found: Assignment) -> bool:
     """Whether a member gets a partition of a topic that it doesn't want."""
     return any(
         partition.topic not in member.subscription.topics
@@ -60,12 +60,12 @@ def gives_unwanted(group: Group, found: Assignment) -> bool:
     )
 
 
-def _gives_wrongly(group: Group, found: Assignment) -> bool:
+def _gives_wrongly(group: AssignorInput, found: Assignment) -> bool:
     count = Counter(p for partitions in found.values() for p in partitions)
     return bool(count.keys() - set(group.partitions())) or any(n > 1 for n in count.values())
 
 
-def _hands_over_early(group: Group, found: Assignment) -> bool:
+def _hands_over_early(group: AssignorInput, found: Assignment) -> bool:
     claims = claims_of(group.members, group.counts)
     owners = claims.owners()
     member = {m.member_id: m for m in group.members}

@@ -12,7 +12,7 @@ import struct
 from dataclasses import dataclass, replace
 
 from fencepost.model.assignors.subscription import (
-    Reader,
+    ProtocolReader,
     Subscription,
     TopicPartition,
     encode_partitions,
@@ -41,7 +41,7 @@ def decode_memory(user_data: bytes | None) -> Memory:
     """What a member had; nothing, where nobody can read it."""
     if not user_data:
         return NO_MEMORY
-    reader = Reader(user_data)
+    reader = ProtocolReader(user_data)
     try:
         partitions = reader.partitions()
     except ValueError:

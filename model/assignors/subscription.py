@@ -59,7 +59,7 @@ def encode_subscription(subscription: Subscription) -> bytes:
 
 def decode_subscription(metadata: bytes) -> Subscription:
     """What a member wants.  Raises ValueError for bytes that are no subscription."""
-    reader = Reader(metadata)
+    reader = ProtocolReader(metadata)
     version = reader.number(">h")
     topics = tuple(reader.string() or "" for _ in range(reader.count()))
     user_data = reader.bytes_or_none()
@@ -87,7 +87,7 @@ def decode_assignment(assignment: bytes) -> tuple[TopicPartition, ...]:
     """
     if not assignment:
         return ()
-    reader = Reader(assignment)
+    reader = ProtocolReader(assignment)
     reader.number(">h")
     return reader.partitions()
 
@@ -113,7 +113,7 @@ def encode_partitions(partitions: Iterable[TopicPartition]) -> bytes:
     return struct.pack(">i", len(topics)) + b"".join(rows)
 
 
-class Reader:
+class ProtocolReader:
     """Reads from the front of the bytes.  Raises ValueError where they end too soon."""
 
     def __init__(self, data: bytes) -> None:

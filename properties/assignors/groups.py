@@ -22,7 +22,7 @@ TOPICS = ("ta", "tb", "tc", "td")
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class AssignorInput:
     """What an assignor is given."""
 
     members: tuple[Applicant, ...]
@@ -42,7 +42,7 @@ class Group:
             for number in range(self.counts.get(topic, 0))
         ]
 
-    def owning(self, found: Assignment, generation: int) -> Group:
+    def owning(self, found: Assignment, generation: int) -> AssignorInput:
         """The same group, each member of which owns what it was given."""
         return replace(
             self,
@@ -72,7 +72,7 @@ def applicant(
     return Applicant(member_id, instance, Subscription(topics, owned, generation_id, rack))
 
 
-def small_groups(members: int, partitions: int) -> Iterator[Group]:
+def small_groups(members: int, partitions: int) -> Iterator[AssignorInput]:
     """Each way in which up to so many members own up to so many partitions of two topics.
 
     Members want one topic or both, at least one of them everything; no partition has two owners.
@@ -91,12 +91,12 @@ def _owned_group(
     partitions: list[TopicPartition],
     owners: tuple[int, ...],
     counts: Counts,
-) -> Group:
+) -> AssignorInput:
     owned = [
         tuple(p for p, owner in zip(partitions, owners, strict=True) if owner == index)
         for index in range(len(wishes))
     ]
-    return Group(
+    return AssignorInput(
         tuple(
             applicant(index, topics, owned[index], generation_id=1 if owned[index] else -1)
             for index, topics in enumerate(wishes)
@@ -105,7 +105,7 @@ def _owned_group(
     )
 
 
-def small_racked_groups(members: int, partitions: int) -> Iterator[Group]:
+def small_racked_groups(members: int, partitions: int) -> Iterator[AssignorInput]:
     """Each way in which so many members and partitions of a topic are in two racks, or none.
 
     Nobody owns anything, or the first member everything.
@@ -116,7 +116,7 @@ def small_racked_groups(members: int, partitions: int) -> Iterator[Group]:
     for where in product(places, repeat=members):
         for replicas in product(some, repeat=partitions):
             for owned in ((), everything):
-                yield Group(
+                yield AssignorInput(
                     tuple(
                         applicant(
                             index, ("ta",), owned if index == 0 else (), generation_id=1, rack=rack
@@ -129,7 +129,7 @@ def small_racked_groups(members: int, partitions: int) -> Iterator[Group]:
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class GroupKind:
     """What random groups are like.
 
     `is_uniform`: all members want the same; `has_racks`; `has_conflicts`: two members may claim the
@@ -148,7 +148,7 @@ class Kind:
 
 
 KINDS = tuple(
-    Kind(uniform, racks, conflicts)
+    GroupKind(uniform, racks, conflicts)
     for conflicts in (False, True)
     for racks in (False, True)
     for uniform in (True, False)
@@ -156,18 +156,18 @@ KINDS = tuple(
 
 
 @st.composite
-def groups(draw: st.DrawFn, kind: Kind | None = None) -> Group:
+def groups(draw: st.DrawFn, kind: GroupKind | None = None) -> AssignorInput:
     """Groups of a kind, or of any; the smaller, the fewer members, partitions and owners."""
     chosen = kind or draw(st.sampled_from(KINDS))
     return _made(chosen, lambda least, most: draw(st.integers(least, most)))
 
 
-def random_group(kind: Kind, rng: random.Random) -> Group:
+def random_group(kind: GroupKind, rng: random.Random) -> AssignorInput:
     """A random group of a kind."""
     return _made(kind, rng.randint)
 
 
-def _made(kind: Kind, number: Callable[[int, int], int]) -> Group:
+def _made(kind: GroupKind, number: Callable[[int, int], int]) -> AssignorInput:
     """A group of a kind; `number` chooses a number between two, the first being the simplest."""
     names = TOPICS[: number(1, 3)]
     counts = {topic: number(0, 6) for topic in names}
@@ -197,7 +197,7 @@ def _made(kind: Kind, number: Callable[[int, int], int]) -> Group:
         for partition in everything
         if kind.has_racks
     }
-    return Group(members, counts, racks)
+    return AssignorInput(members, counts, racks)
 
 
 def _some(names: tuple[str, ...], number: Callable[[int, int], int]) -> tuple[str, ...]:
@@ -206,7 +206,7 @@ def _some(names: tuple[str, ...], number: Callable[[int, int], int]) -> tuple[st
     return tuple(name for index, name in enumerate(names) if bits >> index & 1)
 
 
-def shrunk_group(is_wanted: Callable[[Group], bool]) -> Group:
+def shrunk_group(is_wanted: Callable[[AssignorInput], bool]) -> AssignorInput:
     """The smallest group, as far as Hypothesis finds it, of which this is true.
 
     Raises hypothesis.errors.NoSuchExample.

@@ -15,7 +15,7 @@ import networkx as nx
 from fencepost.model.assignors.claims import claims_of
 from fencepost.model.assignors.group import Applicant, Assignment, is_near, racks_matter
 from fencepost.model.assignors.subscription import TopicPartition
-from fencepost.properties.assignors.groups import Group
+from fencepost.properties.assignors.groups import AssignorInput
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -31,7 +31,7 @@ class Quality:
     moves: int
 
 
-def quality_of(group: Group, found: Assignment) -> Quality:
+def quality_of(group: AssignorInput, found: Assignment) -> Quality:
     """How good an assignment of a group is."""
     owners = claims_of(group.members, group.counts).owners()
     member = {m.member_id: m for m in group.members}
@@ -44,7 +44,7 @@ def quality_of(group: Group, found: Assignment) -> Quality:
     )
 
 
-def best_assignment(group: Group, *, by_racks: bool = True) -> Assignment:
+def best_assignment(group: AssignorInput, *, by_racks: bool = True) -> Assignment:
     """An assignment of the best quality; `by_racks` False: as if there were no racks."""
     partitions = group.partitions()
     matter = by_racks and racks_matter(group.members, partitions, group.racks)

@@ -1,7 +1,7 @@
 """What an assignor promises, each promise as a function from an assignor and a group to its faults.
 
 A fault is a sentence.  No faults: the promise is kept, or nothing is promised about such a group.
-`PROMISES` has them by name; `broken_promises` asks all of them.
+`ASSIGNOR_PROMISES` has them by name; `broken_promises` asks all of them.
 """
 
 from __future__ import annotations
@@ -13,22 +13,22 @@ from dataclasses import replace
 from fencepost.model.assignors.assignors import Assignor
 from fencepost.model.assignors.claims import claims_of
 from fencepost.model.assignors.group import NO_RACKS, Assignment, racks_matter
-from fencepost.properties.assignors.groups import Group
+from fencepost.properties.assignors.groups import AssignorInput
 from fencepost.properties.assignors.optimum import best_assignment, quality_of
 
-Promise = Callable[[Assignor, Group], Iterator[str]]
+AssignorPromise = Callable[[Assignor, AssignorInput], Iterator[str]]
 HANDOVER = 2
 """Rounds in which a cooperative assignor comes to its end, where all members want the same."""
 LONGEST = 8
 """Rounds in which it does in any case; with racks, or different wishes, 5 have been seen."""
 
 
-def settled(assignor: Assignor, group: Group) -> Assignment:
+def settled(assignor: Assignor, group: AssignorInput) -> Assignment:
     """What is assigned in the end: at once, or, if cooperative, when nothing moves any more."""
     return rounds(assignor, group)[-1][1]
 
 
-def rounds(assignor: Assignor, group: Group) -> list[tuple[Group, Assignment]]:
+def rounds(assignor: Assignor, group: AssignorInput) -> list[tuple[AssignorInput, Assignment]]:
     """Each round in which something moves: who owned what before it, and what was assigned.
 
     One that isn't cooperative does everything in the first round; there are at most LONGEST.
@@ -45,7 +45,7 @@ def rounds(assignor: Assignor, group: Group) -> list[tuple[Group, Assignment]]:
     return found
 
 
-def every_partition_once(assignor: Assignor, group: Group) -> Iterator[str]:
+def every_partition_once(assignor: Assignor, group: AssignorInput) -> Iterator[str]:
     """Every partition is given to one member, which wants it; never, in between, to two."""
     wanted = {m.member_id: set(m.subscription.topics) for m in group.members}
     found: Assignment = {}
@@ -65,7 +65,7 @@ def every_partition_once(assignor: Assignor, group: Group) -> Iterator[str]:
         yield f"{len(more)} partitions that don't exist, {min(more)} first"
 
 
-def balance(assignor: Assignor, group: Group) -> Iterator[str]:
+def balance(assignor: Assignor, group: AssignorInput) -> Iterator[str]:
     """No partition could go to a member with two fewer: of its topic, for range; or in all.
 
     Round robin promises it where all members want the same.
@@ -88,7 +88,7 @@ def balance(assignor: Assignor, group: Group) -> Iterator[str]:
             yield f"{most} has {load[most]}, and {least}, which wants {topic}, has {load[least]}"
 
 
-def stickiness(assignor: Assignor, group: Group) -> Iterator[str]:
+def stickiness(assignor: Assignor, group: AssignorInput) -> Iterator[str]:
     """No more moves than must be; promised where all want the same and racks don't matter."""
     if not assignor.is_sticky or not wants_are_alike(group) or _by_racks(assignor, group):
         return
@@ -98,7 +98,7 @@ def stickiness(assignor: Assignor, group: Group) -> Iterator[str]:
         yield f"{moves} partitions move, where {must} must"
 
 
-def restart(assignor: Assignor, group: Group) -> Iterator[str]:
+def restart(assignor: Assignor, group: AssignorInput) -> Iterator[str]:
     """Static members that come back under other member ids, in another order, change nothing."""
     new = {
         m.member_id: f"{len(group.members) - index:04}{m.member_id}"
@@ -118,7 +118,7 @@ def restart(assignor: Assignor, group: Group) -> Iterator[str]:
             yield f"{member_id} had {len(partitions)} partitions, and others after a restart"
 
 
-def calm(assignor: Assignor, group: Group) -> Iterator[str]:
+def calm(assignor: Assignor, group: AssignorInput) -> Iterator[str]:
     """Where nothing changed, a rebalance moves nothing; not promised where racks matter."""
     if assignor.is_sticky and _by_racks(assignor, group):
         return
@@ -130,7 +130,7 @@ def calm(assignor: Assignor, group: Group) -> Iterator[str]:
             yield f"{member_id} got {len(partitions)} partitions, and others the next time"
 
 
-def handover(assignor: Assignor, group: Group) -> Iterator[str]:
+def handover(assignor: Assignor, group: AssignorInput) -> Iterator[str]:
     """A cooperative member gets nothing that another still has, and there is an end.
 
     That is after two rounds, where all want the same and racks don't matter.  Promised where no two
@@ -154,7 +154,7 @@ def handover(assignor: Assignor, group: Group) -> Iterator[str]:
         yield f"something moves in round {len(passed)}"
 
 
-def racks_cost_no_balance(assignor: Assignor, group: Group) -> Iterator[str]:
+def racks_cost_no_balance(assignor: Assignor, group: AssignorInput) -> Iterator[str]:
     """With racks the loads are as even as without; promised where all want the same."""
     if not wants_are_alike(group):
         return
@@ -163,7 +163,7 @@ def racks_cost_no_balance(assignor: Assignor, group: Group) -> Iterator[str]:
         yield f"loads {with_racks} with racks, {without} without"
 
 
-def _loads(assignor: Assignor, group: Group) -> list[list[int]]:
+def _loads(assignor: Assignor, group: AssignorInput) -> list[list[int]]:
     """The members' loads, sorted; of each topic, for range."""
     found = settled(assignor, group).values()
     if assignor.name != "range":
@@ -174,7 +174,7 @@ def _loads(assignor: Assignor, group: Group) -> list[list[int]]:
     ]
 
 
-PROMISES: Mapping[str, Promise] = {
+ASSIGNOR_PROMISES: Mapping[str, AssignorPromise] = {
     "every-partition-once": every_partition_once,
     "balance": balance,
     "stickiness": stickiness,
@@ -186,19 +186,19 @@ PROMISES: Mapping[str, Promise] = {
 """The promises by name."""
 
 
-def broken_promises(assignor: Assignor, group: Group) -> list[str]:
+def broken_promises(assignor: Assignor, group: AssignorInput) -> list[str]:
     """Each fault of an assignor on a group, with the name of the promise."""
     return [
         f"{name}: {fault}"
-        for name, promise in PROMISES.items()
+        for name, promise in ASSIGNOR_PROMISES.items()
         for fault in promise(assignor, group)
     ]
 
 
-def wants_are_alike(group: Group) -> bool:
+def wants_are_alike(group: AssignorInput) -> bool:
     """Whether all members want the same topics."""
     return len({frozenset(m.subscription.topics) for m in group.members}) == 1
 
 
-def _by_racks(assignor: Assignor, group: Group) -> bool:
+def _by_racks(assignor: Assignor, group: AssignorInput) -> bool:
     return assignor.knows_racks and racks_matter(group.members, group.partitions(), group.racks)

@@ -9,13 +9,13 @@ from benchmarks import assignors
 from benchmarks.__main__ import bench_group
 from fencepost.conformance.clients.java_assignors import JavaAnswer, Question
 from fencepost.model.assignors.assignors import ASSIGNORS
-from fencepost.properties.assignors.groups import Group
+from fencepost.properties.assignors.groups import AssignorInput
 
 
 def test_a_row_for_each_assignor_and_group(monkeypatch: pytest.MonkeyPatch) -> None:
     async def ask_us(questions: list[Question], within_s: float) -> list[JavaAnswer]:
         del within_s
-        groups = [(q.assignor, Group(q.members, q.counts, q.racks)) for q in questions]
+        groups = [(q.assignor, AssignorInput(q.members, q.counts, q.racks)) for q in questions]
         return [JavaAnswer((group.assigned(ASSIGNORS[name]),), 7) for name, group in groups]
 
     monkeypatch.setattr(assignors, "ask_java", ask_us)

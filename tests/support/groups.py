@@ -6,7 +6,7 @@ import re
 
 from fencepost.model.assignors.group import Applicant, Assignment
 from fencepost.model.assignors.subscription import Subscription, TopicPartition
-from fencepost.properties.assignors.groups import Group
+from fencepost.properties.assignors.groups import AssignorInput
 
 _MEMBER = re.compile(r"(\w+)(?:\((\w+)\))?: ([\w ]*)(?:\| ([\w ]*)@(-?\d+))?")
 
@@ -30,7 +30,7 @@ def member(text: str, member_id: str | None = None) -> Applicant:
     return Applicant(member_id or name, name if name[0] == "i" else None, subscription)
 
 
-def group(*members: str, **topics: int | str) -> Group:
+def group(*members: str, **topics: int | str) -> AssignorInput:
     """A group; topics with a count, or with the racks of each partition: `"ra,rb rb -"`."""
     counts: dict[str, int] = {}
     racks: dict[TopicPartition, frozenset[str]] = {}
@@ -42,7 +42,7 @@ def group(*members: str, **topics: int | str) -> Group:
         counts[topic] = len(places)
         for number, place in enumerate(places):
             racks[TopicPartition(topic, number)] = frozenset(place.split(",")) - {"-"}
-    return Group(tuple(map(member, members)), counts, racks)
+    return AssignorInput(tuple(map(member, members)), counts, racks)
 
 
 def told(found: Assignment) -> dict[str, str]:

@@ -9,7 +9,7 @@ from fencepost.conformance.clients import assignor_figures
 from fencepost.conformance.clients.assignor_figures import gap, measure
 from fencepost.conformance.clients.java_assignors import JavaAnswer, Question
 from fencepost.model.assignors.assignors import ASSIGNORS
-from fencepost.properties.assignors.groups import Group
+from fencepost.properties.assignors.groups import AssignorInput
 from fencepost.properties.assignors.optimum import Quality
 
 BEST = Quality(10, 2, 3)
@@ -37,7 +37,9 @@ async def ask_us(questions: Iterable[Question], within_s: float) -> list[JavaAns
     return [
         JavaAnswer(("NullPointerException",), 0)
         if rng.random() < 0.02
-        else JavaAnswer((Group(q.members, q.counts, q.racks).assigned(ASSIGNORS[q.assignor]),), 0)
+        else JavaAnswer(
+            (AssignorInput(q.members, q.counts, q.racks).assigned(ASSIGNORS[q.assignor]),), 0
+        )
         for q in questions
     ]
 

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from support.groups import group, told
 
 from fencepost.model.assignors.assignors import ASSIGNORS, Assignor
-from fencepost.properties.assignors.groups import Group, groups
+from fencepost.properties.assignors.groups import AssignorInput, groups
 
 EACH = pytest.mark.parametrize("assignor", ASSIGNORS.values(), ids=lambda assignor: assignor.name)
 
@@ -20,8 +20,8 @@ def test_names_and_kinds() -> None:
 @EACH
 @settings(max_examples=30)
 @given(group=groups())
-def test_the_order_of_members_means_nothing(assignor: Assignor, group: Group) -> None:
-    backwards = Group(group.members[::-1], group.counts, group.racks)
+def test_the_order_of_members_means_nothing(assignor: Assignor, group: AssignorInput) -> None:
+    backwards = AssignorInput(group.members[::-1], group.counts, group.racks)
     assert group.assigned(assignor) == backwards.assigned(assignor)
 
 

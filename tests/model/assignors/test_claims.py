@@ -5,13 +5,13 @@ from support.groups import group, partitions
 from fencepost.model.assignors.claims import Claims, claims_of
 from fencepost.model.assignors.group import Applicant
 from fencepost.model.assignors.subscription import TopicPartition
-from fencepost.properties.assignors.groups import Group
+from fencepost.properties.assignors.groups import AssignorInput
 
 [P0, P1, P2] = partitions("ta0 ta1 ta2")
 Named = dict[TopicPartition, str]
 
 
-def claimed(of: Group) -> Claims:
+def claimed(of: AssignorInput) -> Claims:
     return claims_of(of.members, of.counts)
 
 

@@ -5,16 +5,16 @@ from support.groups import group, told
 
 from fencepost.model.assignors.assignors import ASSIGNORS
 from fencepost.model.assignors.group import Assignment
-from fencepost.properties.assignors.groups import Group
+from fencepost.properties.assignors.groups import AssignorInput
 
 STICKY, COOPERATIVE = ASSIGNORS["sticky"], ASSIGNORS["cooperative-sticky"]
 
 
-def sticky(of: Group) -> dict[str, str]:
+def sticky(of: AssignorInput) -> dict[str, str]:
     return told(of.assigned(STICKY))
 
 
-def cooperative(of: Group) -> Assignment:
+def cooperative(of: AssignorInput) -> Assignment:
     return of.assigned(COOPERATIVE)
 
 

@@ -8,7 +8,7 @@ from fencepost.model.assignors.claims import claims_of
 from fencepost.model.assignors.group import racks_matter
 from fencepost.properties.assignors.groups import (
     KINDS,
-    Kind,
+    GroupKind,
     random_group,
     shrunk_group,
     small_groups,
@@ -28,7 +28,7 @@ def test_small_groups_with_racks_are_all_different() -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=str)
-def test_random_groups_are_of_their_kind(kind: Kind) -> None:
+def test_random_groups_are_of_their_kind(kind: GroupKind) -> None:
     rng = random.Random(1)
     found = [random_group(kind, rng) for _ in range(60)]
     claims = [claims_of(one.members, one.counts).claimants.values() for one in found]

@@ -7,11 +7,11 @@ from hypothesis import given, settings
 from support.groups import group, told
 
 from fencepost.model.assignors.assignors import ASSIGNORS
-from fencepost.properties.assignors.groups import Group, groups
+from fencepost.properties.assignors.groups import AssignorInput, groups
 from fencepost.properties.assignors.optimum import Quality, best_assignment, quality_of
 
 
-def every_quality(of: Group) -> list[Quality]:
+def every_quality(of: AssignorInput) -> list[Quality]:
     """The quality of every assignment there is."""
     everything = of.partitions()
     takers = [
@@ -33,13 +33,13 @@ def every_quality(of: Group) -> list[Quality]:
 
 @settings(max_examples=60)
 @given(groups().filter(lambda one: len(one.members) ** len(one.partitions()) <= 300))
-def test_nothing_is_better(of: Group) -> None:
+def test_nothing_is_better(of: AssignorInput) -> None:
     assert quality_of(of, best_assignment(of)) == min(every_quality(of))
 
 
 @settings(max_examples=60)
 @given(groups())
-def test_no_assignor_is_better(of: Group) -> None:
+def test_no_assignor_is_better(of: AssignorInput) -> None:
     best = quality_of(of, best_assignment(of))
     for assignor in ASSIGNORS.values():
         if not assignor.is_cooperative:

@@ -9,15 +9,15 @@ from support.groups import group, told
 
 from fencepost.model.assignors.assignors import ASSIGNORS, Assignor
 from fencepost.properties.assignors.groups import (
-    Group,
-    Kind,
+    AssignorInput,
+    GroupKind,
     groups,
     shrunk_group,
     small_groups,
     small_racked_groups,
 )
 from fencepost.properties.assignors.promises import (
-    PROMISES,
+    ASSIGNOR_PROMISES,
     broken_promises,
     rounds,
     settled,
@@ -31,7 +31,7 @@ COOPERATIVE = ASSIGNORS["cooperative-sticky"]
 @EACH
 @settings(max_examples=60)
 @given(group=groups())
-def test_promises_are_kept(assignor: Assignor, group: Group) -> None:
+def test_promises_are_kept(assignor: Assignor, group: AssignorInput) -> None:
     assert broken_promises(assignor, group) == []
 
 
@@ -50,19 +50,19 @@ def test_promises_are_kept_in_all_small_groups_with_racks(assignor: Assignor) ->
 @pytest.mark.parametrize("name", LYING_ASSIGNORS)
 def test_a_lying_assignor_is_caught_in_a_small_group(name: str) -> None:
     liar, promise = LYING_ASSIGNORS[name]
-    found = shrunk_group(lambda one: any(PROMISES[promise](liar, one)))
+    found = shrunk_group(lambda one: any(ASSIGNOR_PROMISES[promise](liar, one)))
     assert len(found.members) <= 2
     assert sum(found.counts.values()) <= 3
 
 
 def test_every_promise_is_broken_by_somebody() -> None:
-    assert {promise for _, promise in LYING_ASSIGNORS.values()} == set(PROMISES)
+    assert {promise for _, promise in LYING_ASSIGNORS.values()} == set(ASSIGNOR_PROMISES)
 
 
 @settings(max_examples=40)
-@given(st.sampled_from(list(ASSIGNORS.values())), groups(Kind()), st.integers(0, 5))
+@given(st.sampled_from(list(ASSIGNORS.values())), groups(GroupKind()), st.integers(0, 5))
 def test_a_process_that_forgot_has_one_partition_less_at_most(
-    assignor: Assignor, group: Group, which: int
+    assignor: Assignor, group: AssignorInput, which: int
 ) -> None:
     found = settled(assignor, group)
     now = group.owning(found, 9)

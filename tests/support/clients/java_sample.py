@@ -25,7 +25,7 @@ from fencepost.conformance.clients.java_assignors import (
 from fencepost.model.assignors.assignors import ASSIGNORS
 from fencepost.model.assignors.group import Applicant
 from fencepost.model.assignors.subscription import Subscription, TopicPartition
-from fencepost.properties.assignors.groups import KINDS, Group, random_group
+from fencepost.properties.assignors.groups import KINDS, AssignorInput, random_group
 
 FILE = Path(__file__).with_name("java_assignors.json")
 _EACH = 3
@@ -85,7 +85,7 @@ def questions() -> Iterator[tuple[str, Question]]:
     yield from odd_questions()
 
 
-def _asked(assignor: str, group: Group) -> Question:
+def _asked(assignor: str, group: AssignorInput) -> Question:
     return Question(assignor, group.members, group.counts, group.racks)
 
 
