@@ -82,7 +82,8 @@ of them.
 """
 _REASONS = {
     Parity.JAVA_FAILS: """\
-`NullPointerException` in the leader's `poll()`. A member claims, of an earlier generation, a \
+[`NullPointerException` in the leader's `poll`]\
+(../findings/clients/java-sticky-null-pointer.md). A member claims, of an earlier generation, a \
 partition of a topic that it doesn't want any more, and is one whose partitions can't move; Java \
 compares loads with it after it took it out of the comparison. `IllegalStateException`, where a \
 topic was made anew with fewer partitions while members still claim the old ones.""",
