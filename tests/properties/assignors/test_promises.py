@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import random
 from dataclasses import replace
 
 import pytest
@@ -9,9 +10,11 @@ from support.groups import group, told
 
 from fencepost.model.assignors.assignors import ASSIGNORS, Assignor
 from fencepost.properties.assignors.groups import (
+    KINDS,
     AssignorInput,
     GroupKind,
     groups,
+    random_group,
     shrunk_group,
     small_groups,
     small_racked_groups,
@@ -48,7 +51,15 @@ def test_promises_are_kept_in_all_small_groups_with_racks(assignor: Assignor) ->
 
 
 @pytest.mark.parametrize("name", LYING_ASSIGNORS)
-def test_a_lying_assignor_is_caught_in_a_small_group(name: str) -> None:
+def test_a_lying_assignor_is_caught(name: str) -> None:
+    liar, promise = LYING_ASSIGNORS[name]
+    rng = random.Random(1)
+    some = (random_group(kind, rng) for _ in range(50) for kind in KINDS)
+    assert any(any(ASSIGNOR_PROMISES[promise](liar, one)) for one in some)
+
+
+@pytest.mark.parametrize("name", ["gives-all-to-first", "goes-by-member-id", "hands-over-early"])
+def test_what_catches_it_is_small(name: str) -> None:
     liar, promise = LYING_ASSIGNORS[name]
     found = shrunk_group(lambda one: any(ASSIGNOR_PROMISES[promise](liar, one)))
     assert len(found.members) <= 2
