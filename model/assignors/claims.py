@@ -51,6 +51,6 @@ def claims_of(members: Iterable[Applicant], counts: Counts) -> Claims:
     for member in ordered:
         for partition in dict.fromkeys(member.subscription.owned):
             topic, number = partition
-            if topic in wanted and number < counts.get(topic, 0):
+            if topic in wanted and 0 <= number < counts.get(topic, 0):
                 found[partition] = (*found.get(partition, ()), member)
     return Claims(found)

@@ -8,7 +8,7 @@ from fencepost.model.assignors.group import Applicant, Assignment
 from fencepost.model.assignors.subscription import Subscription, TopicPartition
 from fencepost.properties.assignors.groups import AssignorInput
 
-_MEMBER = re.compile(r"(\w+)(?:\((\w+)\))?: ([\w ]*)(?:\| ([\w ]*)@(-?\d+))?")
+_MEMBER = re.compile(r"(\w+)(?:\((\w+)\))?: ([\w ]*)(?:\| ([\w -]*)@(-?\d+))?")
 
 
 def partitions(text: str) -> tuple[TopicPartition, ...]:

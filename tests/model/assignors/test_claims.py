@@ -30,7 +30,7 @@ def test_of_two_latest_claims_none_does() -> None:
 
 
 def test_what_does_not_exist_or_nobody_wants_is_not_claimed() -> None:
-    claims = claimed(group("m1: ta | ta2 ta3 tb0 @1", ta=3, tb=1))
+    claims = claimed(group("m1: ta | ta2 ta3 ta-1 tb0 @1", ta=3, tb=1))
     assert names(claims.owners()) == {P2: "m1"}
 
 
