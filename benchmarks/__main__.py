@@ -9,6 +9,7 @@ from pathlib import Path
 
 import click
 
+from benchmarks.assignors import assignor_figures
 from benchmarks.audit import audit_figures, write_log
 from benchmarks.explore import WAYS, explore_figures
 from benchmarks.kip345_small import CONFIGURATIONS
@@ -43,6 +44,16 @@ def bench_model(seconds: float, beside: Path | None) -> None:
         except ValueError as error:
             raise click.UsageError(str(error)) from error
     click.echo(json.dumps(figures, indent=2))
+
+
+@bench_group.command("assignors")
+@click.option("--members", type=click.IntRange(2), default=1000, show_default=True)
+@click.option("--partitions", type=click.IntRange(10), default=10_000, show_default=True)
+@click.option("--java/--no-java", default=True, show_default=True, help="Java's beside them.")
+def bench_assignors(members: int, partitions: int, java: bool) -> None:
+    """Milliseconds of each assignor for a big group, beside Java's."""
+    for row in assignor_figures(members, partitions, java=java):
+        click.echo(json.dumps(row))
 
 
 @bench_group.command("audit")

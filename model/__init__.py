@@ -48,6 +48,9 @@ from typing import TYPE_CHECKING
 from fencepost.model._door import lazy
 
 if TYPE_CHECKING:
+    from fencepost.model.assignors.assignors import ASSIGNORS, Assignor
+    from fencepost.model.assignors.group import Applicant, Assignment
+    from fencepost.model.assignors.subscription import Subscription, TopicPartition
     from fencepost.model.coordinator import (
         CONFIG_DEFAULTS,
         Answer,
@@ -152,6 +155,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "APIS",
+    "ASSIGNORS",
     "CONFIG_DEFAULTS",
     "KAFKA_4",
     "RELEASES",
@@ -159,6 +163,9 @@ __all__ = [
     "Answer",
     "Answered",
     "Api",
+    "Applicant",
+    "Assignment",
+    "Assignor",
     "AsyncCoordinator",
     "Availability",
     "Body",
@@ -238,12 +245,14 @@ __all__ = [
     "Span",
     "Stored",
     "Subject",
+    "Subscription",
     "SyncAssignment",
     "SyncGroupRequest",
     "SyncGroupResponse",
     "Table",
     "TableError",
     "Timer",
+    "TopicPartition",
     "Trigger",
     "UnknownNameError",
     "UnsupportedError",

@@ -5,6 +5,7 @@ Rooms, from the top down; each may use those after it:
 - `kill_matrix`: which engine finds which mutant;
 - `cover`: as few walks as possible over every transition of a small scope;
 - `diff`: two revisions side by side, and the shortest way to tell them apart;
+- `assignors`: what assignors promise, groups to hold them to, and the best assignment there is;
 - `mutants`: revisions that are wrong on purpose, and the known departures of real coordinators;
 - `proofs`: Z3 proofs that every step keeps the invariants, for any number of members;
 - `stateful`: Hypothesis machines, strategies and profiles;
@@ -33,6 +34,10 @@ from typing import TYPE_CHECKING
 from fencepost.model._door import lazy
 
 if TYPE_CHECKING:
+    from fencepost.properties.assignors.groups import AssignorInput, shrunk_group
+    from fencepost.properties.assignors.groups import groups as assignor_inputs
+    from fencepost.properties.assignors.optimum import Quality, best_assignment, quality_of
+    from fencepost.properties.assignors.promises import ASSIGNOR_PROMISES, broken_promises
     from fencepost.properties.checking.checking import (
         Checked,
         CheckedPromise,
@@ -84,6 +89,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ACTS",
+    "ASSIGNOR_PROMISES",
     "DEPARTURES",
     "HISTORY_PROPERTIES",
     "MUTANTS",
@@ -92,6 +98,7 @@ __all__ = [
     "PROPERTIES",
     "Act",
     "Allowed",
+    "AssignorInput",
     "Check",
     "Checked",
     "CheckedPromise",
@@ -121,6 +128,7 @@ __all__ = [
     "Property",
     "PropertyKind",
     "PropertyStatus",
+    "Quality",
     "Result",
     "Run",
     "Scope",
@@ -135,6 +143,9 @@ __all__ = [
     "WorldView",
     "Worlds",
     "Wrong",
+    "assignor_inputs",
+    "best_assignment",
+    "broken_promises",
     "broken_properties",
     "check_promises",
     "check_revision",
@@ -150,10 +161,12 @@ __all__ = [
     "load_profile",
     "programs",
     "prove",
+    "quality_of",
     "reached_properties",
     "register_profiles",
     "requests",
     "run_beside",
+    "shrunk_group",
     "unfold",
     "world_machine",
     "write_graph",

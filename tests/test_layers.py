@@ -21,8 +21,8 @@ ROOMS = {
     ),
     "traces": "pipeline page audit forms logs files text",
     "properties": (
-        "kill_matrix cover diff mutants proofs stateful checking oracle claims explorer worlds"
-        " logic workers"
+        "kill_matrix cover diff assignors mutants proofs stateful checking oracle claims explorer"
+        " worlds logic workers"
     ),
     "model": (
         "client assignors revisions machine rules revision state history coordinator messages table"

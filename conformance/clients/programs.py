@@ -84,9 +84,9 @@ async def python_program(package: str, version: str) -> Program:
     return Program(argv, {"PYTHONPATH": str(drivers)})
 
 
-async def java_program(version: str) -> Program:
-    """The driver of Java's kafka-clients."""
-    source = SOURCES / "java" / "ClientDriver.java"
+async def java_classes(version: str, main: str) -> str:
+    """The class path of one of our Java programs, with kafka-clients of a version."""
+    source = SOURCES / "java" / f"{main}.java"
 
     async def build(folder: Path) -> None:
         javac = find_tool(
@@ -100,8 +100,13 @@ async def java_program(version: str) -> Program:
         )
 
     folder = await _cached(f"java-{version}", [source], build)
+    return ":".join(map(str, (folder, *jars_in(folder))))
+
+
+async def java_program(version: str) -> Program:
+    """The driver of Java's kafka-clients."""
+    path = await java_classes(version, "ClientDriver")
     java = find_tool("java", "install Java 17 or later (Debian: openjdk-17-jre-headless)")
-    path = ":".join(map(str, (folder, *jars_in(folder))))
     return Program((java, *_JVM, "-cp", path, "ClientDriver"))
 
 

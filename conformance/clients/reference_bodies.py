@@ -120,7 +120,10 @@ def response(api: str, body: Mapping[str, Any]) -> ClusterResponse:
             return FindCoordinatorResponse(told["errorCode"], node)
         case "Metadata":
             brokers = (BrokerNode(b["nodeId"], b["host"], b["port"]) for b in body["brokers"])
-            return MetadataResponse(tuple(brokers), tuple(map(_topic, body["topics"])))
+            racks = {b["nodeId"]: b["rack"] for b in body["brokers"] if b.get("rack")}
+            return MetadataResponse(
+                tuple(brokers), tuple(_topic(topic, racks) for topic in body["topics"])
+            )
         case "ListOffsets":
             return ListOffsetsResponse(
                 tuple(
@@ -156,10 +159,11 @@ def _ranges(rows: Iterable[Mapping[str, Any]]) -> Iterator[VersionRange]:
             yield VersionRange(name, row["minVersion"], row["maxVersion"])
 
 
-def _topic(row: Mapping[str, Any]) -> TopicLeaders:
+def _topic(row: Mapping[str, Any], racks: Mapping[int, str]) -> TopicLeaders:
     partitions = sorted(row["partitions"], key=lambda p: p["partitionIndex"])
     leaders = tuple(p["leaderId"] for p in partitions)
-    return TopicLeaders(row["name"], row["errorCode"], leaders)
+    found = (frozenset(racks[n] for n in p["replicaNodes"] if n in racks) for p in partitions)
+    return TopicLeaders(row["name"], row["errorCode"], leaders, tuple(found) if racks else ())
 
 
 def batches(data: bytes) -> Iterator[Batch]:

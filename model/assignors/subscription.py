@@ -28,12 +28,16 @@ class TopicPartition(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Subscription:
-    """What a member wants: topics; what it owns since which generation; where it is (rack)."""
+    """What a member wants: topics; what it owns since which generation; where it is (rack).
+
+    `user_data`: what an assignor adds for itself; None: nothing.
+    """
 
     topics: tuple[str, ...]
     owned: tuple[TopicPartition, ...] = ()
     generation_id: int = -1
     rack_id: str | None = None
+    user_data: bytes | None = None
 
 
 def encode_subscription(subscription: Subscription) -> bytes:
@@ -43,8 +47,8 @@ def encode_subscription(subscription: Subscription) -> bytes:
         (
             struct.pack(">hi", _VERSION, len(topics)),
             *map(_string, topics),
-            struct.pack(">i", -1),  # no user data
-            _partitions(subscription.owned),
+            _bytes(subscription.user_data),
+            encode_partitions(subscription.owned),
             struct.pack(">i", subscription.generation_id),
             struct.pack(">h", -1)
             if subscription.rack_id is None
@@ -55,14 +59,14 @@ def encode_subscription(subscription: Subscription) -> bytes:
 
 def decode_subscription(metadata: bytes) -> Subscription:
     """What a member wants.  Raises ValueError for bytes that are no subscription."""
-    reader = _Reader(metadata)
+    reader = ProtocolReader(metadata)
     version = reader.number(">h")
     topics = tuple(reader.string() or "" for _ in range(reader.count()))
-    reader.skip_bytes()
+    user_data = reader.bytes_or_none()
     owned = reader.partitions() if version >= 1 else ()
     generation = reader.number(">i") if version >= 2 else -1
     rack = reader.string() if version >= 3 else None
-    return Subscription(topics, owned, generation, rack)
+    return Subscription(topics, owned, generation, rack, user_data)
 
 
 def encode_assignment(partitions: Iterable[TopicPartition]) -> bytes:
@@ -70,8 +74,8 @@ def encode_assignment(partitions: Iterable[TopicPartition]) -> bytes:
     return b"".join(
         (
             struct.pack(">h", _ASSIGNMENT_VERSION),
-            _partitions(partitions),
-            struct.pack(">i", -1),  # no user data
+            encode_partitions(partitions),
+            _bytes(None),  # no user data
         )
     )
 
@@ -83,7 +87,7 @@ def decode_assignment(assignment: bytes) -> tuple[TopicPartition, ...]:
     """
     if not assignment:
         return ()
-    reader = _Reader(assignment)
+    reader = ProtocolReader(assignment)
     reader.number(">h")
     return reader.partitions()
 
@@ -93,7 +97,11 @@ def _string(text: str) -> bytes:
     return struct.pack(">h", len(encoded)) + encoded
 
 
-def _partitions(partitions: Iterable[TopicPartition]) -> bytes:
+def _bytes(data: bytes | None) -> bytes:
+    return struct.pack(">i", -1) if data is None else struct.pack(">i", len(data)) + data
+
+
+def encode_partitions(partitions: Iterable[TopicPartition]) -> bytes:
     """Topics in order, each with its partitions."""
     topics = [
         (t, [p.partition for p in of]) for t, of in groupby(sorted(partitions), lambda p: p[0])
@@ -105,7 +113,7 @@ def _partitions(partitions: Iterable[TopicPartition]) -> bytes:
     return struct.pack(">i", len(topics)) + b"".join(rows)
 
 
-class _Reader:
+class ProtocolReader:
     """Reads from the front of the bytes.  Raises ValueError where they end too soon."""
 
     def __init__(self, data: bytes) -> None:
@@ -113,21 +121,27 @@ class _Reader:
         self._at = 0
 
     def number(self, form: str) -> int:
+        """A number in a form of `struct`."""
         size = struct.calcsize(form)
         (value,) = struct.unpack(form, self._take(size))
         return int(value)
 
     def count(self) -> int:
+        """How many elements follow."""
         return max(self.number(">i"), 0)
 
     def string(self) -> str | None:
+        """A string; None: it is null."""
         size = self.number(">h")
         return None if size < 0 else self._take(size).decode()
 
-    def skip_bytes(self) -> None:
-        self._take(self.count())
+    def bytes_or_none(self) -> bytes | None:
+        """Bytes; None: they are null."""
+        size = self.number(">i")
+        return None if size < 0 else self._take(size)
 
     def partitions(self) -> tuple[TopicPartition, ...]:
+        """Partitions by topic, in order."""
         found = []
         for _ in range(self.count()):
             topic = self.string() or ""

@@ -31,11 +31,15 @@ class BrokerNode(NamedTuple):
 
 
 class TopicLeaders(NamedTuple):
-    """A topic: its error code, and the leading node of each partition (-1: none now)."""
+    """A topic: its error code, and the leading node of each partition (-1: none now).
+
+    `racks`: of each partition, where its replicas are, as far as their brokers tell; or nothing.
+    """
 
     topic: str
     error_code: int
     leaders: tuple[int, ...]
+    racks: tuple[frozenset[str], ...] = ()
 
 
 class OffsetRow(NamedTuple):

@@ -7,12 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from fencepost.model.assignors.assignors import (
-    ASSIGNORS,
-    Applicant,
-    Assignment,
-    assign_sticky,
-)
+from fencepost.model.assignors.assignors import ASSIGNORS, Assignor
+from fencepost.model.assignors.group import Applicant, Assignment, Racks
+from fencepost.model.assignors.memory import recalled
+from fencepost.model.assignors.sticky import assign_sticky
 from fencepost.model.assignors.subscription import (
     Subscription,
     TopicPartition,
@@ -40,21 +38,28 @@ def partition_counts(state: ClientState, topics: Iterable[str]) -> tuple[tuple[s
 
 def assignments(work: ClientWork, members: tuple[JoinMember, ...]) -> tuple[SyncAssignment, ...]:
     """What the leader sends: each member's assignment, in the order of the members."""
-    applicants = tuple(
-        Applicant(member.member_id, member.group_instance_id, _subscription(member))
-        for member in members
-    )
     assignor = ASSIGNORS[work.state.membership.protocol_name or work.settings.assignors[0]]
+    applicants = tuple(_applicant(member, assignor) for member in members)
     counts = dict(partition_counts(work.state, group_topics(members)))
+    racks = _racks(work.state)
     leading = work.conduct.leading
     if leading is Leading.HANDS_OVER_EARLY and assignor.is_cooperative:
-        found = assign_sticky(applicants, counts)
+        found = assign_sticky(applicants, counts, racks)
     else:
-        found = _departed(leading, assignor.assign(applicants, counts))
+        found = _departed(leading, assignor.assign(applicants, counts, racks))
     return tuple(
         SyncAssignment(member_id=member_id, assignment=encode_assignment(partitions))
         for member_id, partitions in found.items()
     )
+
+
+def _racks(state: ClientState) -> Racks:
+    """Where the replicas of partitions are, as far as this client knows."""
+    return {
+        TopicPartition(row.topic, number): racks
+        for row in state.cluster.topics
+        for number, racks in enumerate(row.racks)
+    }
 
 
 def _departed(leading: Leading, found: Assignment) -> Assignment:
@@ -77,6 +82,14 @@ def _departed(leading: Leading, found: Assignment) -> Assignment:
 def _without_last(found: Mapping[str, tuple[TopicPartition, ...]]) -> Assignment:
     last = max((p for partitions in found.values() for p in partitions), default=None)
     return {m: tuple(p for p in partitions if p != last) for m, partitions in found.items()}
+
+
+def _applicant(member: JoinMember, assignor: Assignor) -> Applicant:
+    """A member, with what it has, or had last."""
+    subscription = _subscription(member)
+    if assignor.needs_memory:
+        subscription = recalled(subscription)
+    return Applicant(member.member_id, member.group_instance_id, subscription)
 
 
 def _subscription(member: JoinMember) -> Subscription:

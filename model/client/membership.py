@@ -11,10 +11,10 @@ AbstractCoordinator, where these leave a choice.
 from __future__ import annotations
 
 from fencepost.model.assignors.assignors import ASSIGNORS
+from fencepost.model.assignors.memory import Memory, encode_memory
 from fencepost.model.assignors.subscription import (
     PROTOCOL_TYPE,
     Subscription,
-    TopicPartition,
     decode_assignment,
     encode_subscription,
 )
@@ -148,13 +148,16 @@ def _join_request(work: ClientWork, version: int) -> JoinGroupRequest:
 
 
 def _subscription(work: ClientWork, assignor: str) -> bytes:
-    state = work.state
-    owned: tuple[TopicPartition, ...] = ()
-    generation = -1
-    if ASSIGNORS[assignor].is_cooperative:
-        owned, generation = state.reading.owned, state.membership.assigned_in
-    rack = work.settings.rack_id
-    return encode_subscription(Subscription(state.topics, owned, generation, rack))
+    state, chosen = work.state, ASSIGNORS[assignor]
+    return encode_subscription(
+        Subscription(
+            topics=state.topics,
+            owned=state.reading.owned if chosen.is_cooperative else (),
+            generation_id=state.membership.assigned_in if chosen.is_sticky else -1,
+            rack_id=work.settings.rack_id,
+            user_data=encode_memory(state.memory) if chosen.needs_memory else None,
+        )
+    )
 
 
 def join_read(work: ClientWork, answer: JoinGroupResponse) -> None:
@@ -232,6 +235,8 @@ def sync_read(work: ClientWork, answer: SyncGroupResponse) -> None:
         work.tell_error(Error.UNKNOWN_SERVER_ERROR.value, _SYNC)
         target = ()
     again = work.conduct.rejoins_after_start and not member.was_stable
+    if any(ASSIGNORS[name].needs_memory for name in work.settings.assignors):
+        work.change(memory=Memory(target, member.generation_id))
     work.change_member(
         phase=Phase.STABLE,
         target=target,

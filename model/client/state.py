@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
+from fencepost.model.assignors.memory import NO_MEMORY, Memory
 from fencepost.model.assignors.subscription import TopicPartition
 from fencepost.model.client.cluster_messages import (
     BrokerNode,
@@ -167,7 +168,8 @@ class ClientState:
     """A client.
 
     `next_id`: the next correlation id.  `poll_by_ms`: when the user exceeds the poll interval; None
-    while it polls.  `leaving`: the member id that shall leave.  `failure`: the fatal error, once
+    while it polls.  `memory`: what the sticky assignor tells the leader; a member that was removed
+    still has it.  `leaving`: the member id that shall leave.  `failure`: the fatal error, once
     there is one; `was_told`: since the user polled last.
     """
 
@@ -179,6 +181,7 @@ class ClientState:
     links: tuple[Link, ...] = ()
     cluster: Cluster = Cluster()
     membership: Membership = Membership()
+    memory: Memory = NO_MEMORY
     reading: Reading = Reading()
     committing: Committing | None = None
     auto_commit_ms: int | None = None

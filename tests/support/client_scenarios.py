@@ -427,7 +427,7 @@ def nobody_commits_nothing(conduct: Conduct) -> None:
 
 @scenario("CLIENT-RESTART-SAME-PLACE")
 def a_rolling_bounce(conduct: Conduct) -> None:
-    for assignor in ("range", "roundrobin", "cooperative-sticky"):
+    for assignor in ("range", "roundrobin", "sticky", "cooperative-sticky"):
         for highest in (9, 8):
             sim = simulation()
             sim.cluster.highest["JoinGroup"] = highest

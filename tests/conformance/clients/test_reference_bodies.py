@@ -73,15 +73,15 @@ BATCH = logged(7, b"a", b"b", b"c")
 BODIES: dict[str, dict[str, Any]] = {
     "ApiVersions": {"errorCode": 0, "apiKeys": [{"apiKey": 11, "minVersion": 2, "maxVersion": 9}]},
     "Metadata": {
-        "brokers": [{"nodeId": 1, "host": "h", "port": 9}],
+        "brokers": [{"nodeId": 1, "host": "h", "port": 9, "rack": "ra"}],
         "controllerId": 1,
         "topics": [
             {
                 "errorCode": 0,
                 "name": "t",
                 "partitions": [
-                    {"errorCode": 0, "partitionIndex": n, "leaderId": leader}
-                    for n, leader in ((1, -1), (0, 1))
+                    {"errorCode": 0, "partitionIndex": n, "leaderId": leader, "replicaNodes": on}
+                    for n, leader, on in ((1, -1, [2]), (0, 1, [1, 2]))
                 ],
             }
         ],
@@ -102,7 +102,10 @@ BODIES: dict[str, dict[str, Any]] = {
 }
 SAID = {
     "ApiVersions": ApiVersionsResponse(0, (VersionRange("JoinGroup", 2, 9),)),
-    "Metadata": MetadataResponse((BrokerNode(1, "h", 9),), (TopicLeaders("t", 0, (1, -1)),)),
+    "Metadata": MetadataResponse(
+        (BrokerNode(1, "h", 9),),
+        (TopicLeaders("t", 0, (1, -1), (frozenset({"ra"}), frozenset())),),
+    ),
     "ListOffsets": ListOffsetsResponse((OffsetRow(FIRST, 0, 7),)),
     "Fetch": FetchResponse(0, (FetchedLog(FIRST, 0, ()),)),
 }

@@ -26,14 +26,16 @@ OWNED = st.frozensets(PARTITIONS).map(lambda found: tuple(sorted(found)))
     OWNED,
     st.integers(-1, 99),
     st.none() | NAMES,
+    st.none() | st.binary(max_size=4),
 )
 def test_a_subscription_is_read_as_it_was_written(
     topics: tuple[str, ...],
     owned: tuple[TopicPartition, ...],
     generation: int,
     rack: str | None,
+    user_data: bytes | None,
 ) -> None:
-    subscription = Subscription(topics, owned, generation, rack)
+    subscription = Subscription(topics, owned, generation, rack, user_data)
     assert decode_subscription(encode_subscription(subscription)) == subscription
 
 
@@ -72,14 +74,16 @@ def test_kafkas_own_bytes_are_read() -> None:
     assert encode_subscription(Subscription(("v1",))) == sent
 
 
-def test_user_data_is_passed_over() -> None:
+def test_user_data_is_kept_as_it_is() -> None:
     """The same consumer with its cooperative assignor, which keeps a generation there, too."""
     sent = bytes.fromhex(
         "0003 00000001 0002 7632 00000004 00000002"
         "00000001 0002 7632 00000003 00000000 00000001 00000002 00000002 ffff"
     )
     owned = tuple(TopicPartition("v2", number) for number in range(3))
-    assert decode_subscription(sent) == Subscription(("v2",), owned, 2)
+    subscription = Subscription(("v2",), owned, 2, user_data=b"\0\0\0\2")
+    assert decode_subscription(sent) == subscription
+    assert encode_subscription(subscription) == sent
 
 
 def test_no_bytes_are_no_partitions() -> None:

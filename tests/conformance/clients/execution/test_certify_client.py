@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import sys
+from pathlib import Path
+
 import pytest
 from support.client_story import evidence
 
@@ -17,6 +20,7 @@ from fencepost.conformance.clients.scenarios.catalogue import SCENARIOS, chosen
 from fencepost.conformance.execution.outcome import Outcome
 from fencepost.conformance.targets.registry import find_revision
 
+FAKE = Path(__file__).parents[3] / "support" / "clients" / "fake_driver.py"
 BAD, OTHER, DARK, LACKS = (
     violated("it", "x"),
     violated("that", "y"),
@@ -66,7 +70,8 @@ async def test_a_lying_client_fails_the_obligation_that_it_breaks() -> None:
 
 
 async def test_what_a_library_has_not_is_not_run() -> None:
-    certifier = ClientCertifier(find_client("reference"), ServedStage(find_revision("kafka-4")))
+    client = find_client(f"exec:{sys.executable} {FAKE}")
+    certifier = ClientCertifier(client, ServedStage(find_revision("kafka-4")))
     results = await certifier.run(list(chosen(["follower-restarts-sticky"]).values()))
     assert [(one.outcome, one.attempts) for one in results] == [(Outcome.UNSUPPORTED, 0)]
-    assert results[0].message == "reference has no assignor sticky"
+    assert results[0].message == "fake has no assignor sticky"

@@ -1,0 +1,29 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from benchmarks import assignors
+from benchmarks.__main__ import bench_group
+from fencepost.conformance.clients.java_assignors import JavaAnswer, Question
+from fencepost.model.assignors.assignors import ASSIGNORS
+from fencepost.properties.assignors.groups import AssignorInput
+
+
+def test_a_row_for_each_assignor_and_group(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def ask_us(questions: list[Question], within_s: float) -> list[JavaAnswer]:
+        del within_s
+        groups = [(q.assignor, AssignorInput(q.members, q.counts, q.racks)) for q in questions]
+        return [JavaAnswer((group.assigned(ASSIGNORS[name]),), 7) for name, group in groups]
+
+    monkeypatch.setattr(assignors, "ask_java", ask_us)
+    argv = ["assignors", "--members", "20", "--partitions", "100"]
+    result = CliRunner().invoke(bench_group, argv, standalone_mode=False)
+    assert result.exception is None, result.output
+    rows = [json.loads(line) for line in result.stdout.splitlines()]
+    assert len(rows) == 4 * 8
+    assert {row["assignor"] for row in rows} == set(ASSIGNORS)
+    assert {(row["java_ms"], row["parity"]) for row in rows} == {(7, "equal")}
+    assert all(row["ms"] >= 0 for row in rows)
