@@ -11,18 +11,16 @@ Nothing rests where requests are interfered with.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from fencepost.conformance.simulator.agenda import AFTER_ALL, Key, Stage
-from fencepost.conformance.simulator.simulation import Simulation
+from fencepost.conformance.simulator.simulation import About, Exchange, Simulation, Skipped
 from fencepost.model.client import links
 from fencepost.model.client.client import step
-from fencepost.model.client.interface import Endpoint, Input, Woken
+from fencepost.model.client.interface import Asked, Endpoint, Input, Woken
 from fencepost.model.client.state import Backoff, ClientState, Life, Phase
-from fencepost.model.coordinator import Answer
 from fencepost.model.messages.messages import HeartbeatResponse
 from fencepost.model.state.fast_replace import replace
 from fencepost.model.state.group import SESSION, Group
@@ -44,11 +42,10 @@ class _Rest:
 
 
 class QuietSimulation(Simulation):
-    """A simulation that skips heartbeats that change nothing; `skipped`: how many, by client."""
+    """A simulation that skips heartbeats that change nothing, and notes how many in `skipped`."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.skipped: Counter[str] = Counter()
         self._resting: dict[str, dict[str, _Rest]] = {}
         """By group and client."""
         self._key: Key = (0, AFTER_ALL, Stage.READ, 0)
@@ -108,17 +105,12 @@ class QuietSimulation(Simulation):
         self._stir(name)
         super().give(name, given)
 
-    def state_of(self, name: str) -> ClientState:
-        """A client's state, with what it skipped."""
-        self._stir(name)
-        return super().state_of(name)
-
     def move_coordinator(self, group_id: str, node: int) -> None:
         """Let another broker coordinate the group."""
-        self.stir_all()
+        self.rest_no_more()
         super().move_coordinator(group_id, node)
 
-    def stir_all(self) -> None:
+    def rest_no_more(self) -> None:
         """Make up for all heartbeats that were skipped up to now."""
         for group_id, resting in list(self._resting.items()):
             self._stir_many(group_id, list(resting))
@@ -127,13 +119,12 @@ class QuietSimulation(Simulation):
         self._stir(name)
         super()._end(name, endpoint)
 
-    def _at_model(self, do: Callable[[], Iterable[Answer]]) -> None:
-        groups = self.cluster.model.groups
-        before = {group_id: groups[group_id] for group_id in self._resting if group_id in groups}
-        answers = do()
-        for group_id, group in before.items():
-            self._disturb(group_id, group, groups.get(group_id))
-        self._deliver(answers)
+    def _changed(self, before: Mapping[str, Group], about: Exchange | About) -> None:
+        for group_id in self._resting:
+            if group_id in before:
+                after = self.cluster.model.groups.get(group_id)
+                self._disturb(group_id, before[group_id], after)
+        super()._changed(before, about)
 
     def _disturb(self, group_id: str, before: Group, after: Group | None) -> None:
         """Something happened at the coordinator: those whom it concerns rest no more."""
@@ -168,7 +159,10 @@ class QuietSimulation(Simulation):
         done = sent
         if sent and self._read_key(name, rest, sent - 1) >= self._key:
             done -= 1
-        self.skipped[name] += done
+        if done:
+            (asked,) = step(client.settings, client.state, Woken(), rest.since_ms).requests
+            assert isinstance(asked, Asked)
+            self.skipped.append(Skipped(name, asked, done))
         next_ms = rest.since_ms + done * rest.every_ms
         state = client.state
         client.state = replace(
@@ -191,6 +185,7 @@ class QuietSimulation(Simulation):
         done = step(client.settings, client.state, Woken(), sent_ms)
         client.state = done.state
         (asked,) = done.requests
+        assert isinstance(asked, Asked)
         at_ms = sent_ms + self._travel_ms(name, client.state.next_id - 1, "to")
         self._set_wake(name, done.wake_at_ms)
         self._answered_before(name, asked, at_ms, HeartbeatResponse(error_code=0))

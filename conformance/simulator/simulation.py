@@ -12,6 +12,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from enum import Enum
 from typing import NamedTuple
 
 from fencepost.conformance.serve.refusal import refused_message
@@ -43,6 +44,7 @@ from fencepost.model.messages.messages import APIS
 from fencepost.model.messages.shapes import Message
 from fencepost.model.revision import Revision
 from fencepost.model.revisions.base import KAFKA_4
+from fencepost.model.state.group import Group
 from fencepost.model.table.errors import Error
 
 
@@ -63,6 +65,18 @@ class Exchange:
 
 Interfere = Callable[[Exchange], Interference | None]
 """Called with each request as it arrives."""
+
+
+class About(Enum):
+    """What happens at a coordinator that no client asked for."""
+
+    TIMER = "a timer expired"
+    REMOVAL = "an administrator removed a member"
+    FAILOVER = "another broker coordinates the group"
+
+
+Watch = Callable[[int, Mapping[str, Group], Exchange | About], None]
+"""Called after each event at the coordinator: when, the groups before it, and what it was."""
 
 Busy = Callable[[str, Exchange], int]
 """How many ms a client's user still works, when this answer comes; 0: it polls."""
@@ -86,6 +100,14 @@ class Told(NamedTuple):
     at_ms: int
     client: str
     event: UserEvent
+
+
+class Skipped(NamedTuple):
+    """Requests that a client did not send, since they change nothing: one of them, and how many."""
+
+    client: str
+    asked: Asked
+    count: int
 
 
 class _Waiting(NamedTuple):
@@ -121,7 +143,9 @@ class Simulation:
         self.now_ms = 0
         self.history: list[Exchange] = []
         self.told: list[Told] = []
+        self.skipped: list[Skipped] = []
         self.interfere = interfere
+        self.watch: Watch | None = None
         self.is_down = False
         """While it is, no broker can be connected to."""
         self._latency_ms = latency_ms
@@ -189,11 +213,11 @@ class Simulation:
 
     def remove(self, group_id: str, instance: str) -> None:
         """An administrator removes a static member."""
-        self._at_model(lambda: self.cluster.remove(self.now_ms, group_id, instance))
+        self._at_model(lambda: self.cluster.remove(self.now_ms, group_id, instance), About.REMOVAL)
 
     def move_coordinator(self, group_id: str, node: int) -> None:
         """Let another broker coordinate the group."""
-        self._at_model(lambda: self.cluster.move_coordinator(group_id, node))
+        self._at_model(lambda: self.cluster.move_coordinator(group_id, node), About.FAILOVER)
 
     def cut_all(self) -> None:
         """End all connections, as a restart of the brokers does."""
@@ -201,6 +225,9 @@ class Simulation:
             for endpoint in list(client.arrivals):
                 self._end(name, endpoint)
                 self.give(name, ConnectionLost(endpoint))
+
+    def rest_no_more(self) -> None:
+        """Let all be as if nothing had been skipped up to now."""
 
     # Time.
 
@@ -213,7 +240,7 @@ class Simulation:
             model_ms = self._model_due_ms(limit_ms)
             if model_ms is not None and model_ms <= limit_ms:
                 self._go_to((model_ms, "", Stage.READ, 0))
-                self._at_model(lambda: self.cluster.model.advance_to(self.now_ms))
+                self._at_model(lambda: self.cluster.model.advance_to(self.now_ms), About.TIMER)
             elif next_ms is not None and next_ms <= end:
                 key, do = self._agenda.take()
                 self._go_to(key)
@@ -221,7 +248,7 @@ class Simulation:
             else:
                 break
         self._go_to((end, AFTER_ALL, Stage.READ, 0))
-        self._at_model(lambda: self.cluster.model.advance_to(end))
+        self._at_model(lambda: self.cluster.model.advance_to(end), About.TIMER)
 
     def _go_to(self, key: Key) -> None:
         self.now_ms = max(self.now_ms, key[0])
@@ -231,9 +258,17 @@ class Simulation:
         del limit_ms
         return self.cluster.model.next_deadline_ms()
 
-    def _at_model(self, do: Callable[[], Iterable[Answer]]) -> None:
+    def _at_model(self, do: Callable[[], Iterable[Answer]], about: Exchange | About) -> None:
         """Let something happen at the coordinator, and its answers go their ways."""
-        self._deliver(do())
+        before = dict(self.cluster.model.groups)
+        answers = do()
+        self._changed(before, about)
+        self._deliver(answers)
+
+    def _changed(self, before: Mapping[str, Group], about: Exchange | About) -> None:
+        """Something happened at the coordinator."""
+        if self.watch is not None:
+            self.watch(self.now_ms, before, about)
 
     def _travel_ms(self, name: str, number: int, way: str) -> int:
         """How long a client's request, or its answer, is under way."""
@@ -326,7 +361,7 @@ class Simulation:
             self._waiting[request_id] = waiting
             return answers
 
-        self._at_model(handle)
+        self._at_model(handle, exchange)
 
     def _answer_cluster(self, waiting: _Waiting, message: ClusterRequest) -> None:
         if isinstance(message, FetchRequest) and not self.cluster.has_records(message):
