@@ -66,11 +66,9 @@ def draw_ms(duration: Duration, of: str) -> int:
     source = random.Random(of)  # noqa: S311  (no secret)
     if duration.values:
         seconds = source.choice(duration.values)
-    elif duration.least is not None and duration.most is not None:
-        seconds = source.uniform(duration.least, duration.most)
-    else:
-        assert duration.median is not None
-        assert duration.p95 is not None
+    elif duration.median is not None and duration.p95 is not None:
         sigma = math.log(duration.p95 / duration.median) / _P95
         seconds = source.lognormvariate(math.log(duration.median), sigma)
+    else:
+        seconds = source.uniform(duration.least or 0.0, duration.most or 0.0)
     return round(seconds * 1000)

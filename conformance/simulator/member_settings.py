@@ -13,6 +13,8 @@ from fencepost.model.revisions.near import did_you_mean
 Ms = Annotated[int, msgspec.Meta(ge=1)]
 _BY_STRATEGY = {"eager": ("range",), "cooperative": ("cooperative-sticky",)}
 GROUP_ID = "group"
+SESSION_MS, BEAT_MS, POLL_MS = 45_000, 3000, 300_000
+"""What Kafka's Java client has where nothing is set: KIP-735, KIP-62."""
 _A_YEAR_MS = 365 * 24 * 3600 * 1000
 """For what doesn't matter here: no records are read, and a broker that is gone hangs up."""
 
@@ -70,10 +72,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_def
         return (self.instance_id or "{member}").replace("{member}", member)
 
     def client(self, member: str, topics: tuple[str, ...], rack: str | None) -> ClientSettings:
-        """What a consumer is made with; all settings are given."""
-        assert self.session_timeout_ms is not None
-        assert self.heartbeat_interval_ms is not None
-        assert self.max_poll_interval_ms is not None
+        """What a consumer is made with."""
         return ClientSettings(
             group_id=GROUP_ID,
             topics=topics,
@@ -81,9 +80,9 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_def
             group_instance_id=self.instance_of(member),
             assignors=self.offered,
             rack_id=rack,
-            session_timeout_ms=self.session_timeout_ms,
-            heartbeat_interval_ms=self.heartbeat_interval_ms,
-            max_poll_interval_ms=self.max_poll_interval_ms,
+            session_timeout_ms=self.session_timeout_ms or SESSION_MS,
+            heartbeat_interval_ms=self.heartbeat_interval_ms or BEAT_MS,
+            max_poll_interval_ms=self.max_poll_interval_ms or POLL_MS,
             auto_commit_ms=None,
             fetch_max_wait_ms=_A_YEAR_MS,
             request_timeout_ms=_A_YEAR_MS,
@@ -99,8 +98,8 @@ def strategy_of(assignors: tuple[str, ...]) -> str:
 DEFAULTS = Settings(
     membership="dynamic",
     strategy="eager",
-    session_timeout_ms=45_000,
-    heartbeat_interval_ms=3000,
-    max_poll_interval_ms=300_000,
+    session_timeout_ms=SESSION_MS,
+    heartbeat_interval_ms=BEAT_MS,
+    max_poll_interval_ms=POLL_MS,
 )
 """Those of Kafka's Java client."""

@@ -160,15 +160,10 @@ def _bounce(deployment: Deployment, step: Bounce) -> Script:
             yield _drawn(deployment, step.overlap_s, "overlap")
             _stop(deployment, old)
         if step.health == "balanced":
-            names = {host.name for host in wave}
-
-            def is_decided(failed: int = failed) -> bool:
-                return deployment.is_balanced() or len(deployment.failures) > failed
-
             yield _CHECK_MS
-            yield from until(deployment, is_decided, step.limit_s)
-            if not deployment.is_balanced():
-                deployment.halted.append(_why_halted(deployment, sorted(names), failed, step))
+            yield from until(deployment, lambda: _is_decided(deployment, running), step.limit_s)
+            if not (deployment.is_balanced() and all(host.running for host in running)):
+                deployment.halted.append(_why_halted(deployment, wave, failed, step))
                 return
         yield _drawn(deployment, step.pause_s, "pause")
 
@@ -179,8 +174,15 @@ def _stop(deployment: Deployment, processes: Iterable[tuple[Host, Process]]) -> 
             deployment.stop(host, process)
 
 
-def _why_halted(deployment: Deployment, names: list[str], failed: int, step: Bounce) -> str:
-    where = f"the rollout stopped at {', '.join(names)}"
+def _is_decided(deployment: Deployment, hosts: Iterable[Host]) -> bool:
+    """Whether all is well, or a process is gone for good."""
+    if not all(host.running for host in hosts):
+        return not deployment.scenario.restart_failed
+    return deployment.is_balanced()
+
+
+def _why_halted(deployment: Deployment, wave: Iterable[Host], failed: int, step: Bounce) -> str:
+    where = f"the rollout stopped at {', '.join(host.name for host in wave)}"
     for failure in deployment.failures[failed:]:
         return f"{where}: {failure.member} was told {failure.code} ({failure.where})"
     return f"{where}: the group was not balanced within {step.limit_s:g} s"

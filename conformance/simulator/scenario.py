@@ -1,7 +1,7 @@
 """Scenarios as data: a deployment, and what is done to it.
 
 A scenario is read from TOML.  Settings of consumers have Kafka's names and are in ms; what belongs
-to the deployment is in seconds.  What a scenario leaves out has the defaults of Kafka's Java client.
+to the deployment is in seconds.  What a scenario leaves out is as in Kafka's Java client.
 """
 
 from __future__ import annotations
@@ -9,13 +9,13 @@ from __future__ import annotations
 import tomllib
 from importlib.resources import files
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import msgspec
 
 from fencepost.conformance.simulator.durations import Duration, longest_s
+from fencepost.conformance.simulator.member_settings import POLL_MS, Settings
 from fencepost.conformance.simulator.steps import Step
-from fencepost.conformance.simulator.member_settings import DEFAULTS, Settings
 from fencepost.conformance.targets.registry import find_revision
 from fencepost.model.revisions.near import did_you_mean
 from fencepost.traces.files.bad_input import BadInputError
@@ -66,8 +66,7 @@ class Scenario(
             raise ValueError("give `partitions`, of one topic, or `topics`, by name; not both")
         if self.latency_ms[0] > self.latency_ms[1]:
             raise ValueError(f"`latency_ms` {list(self.latency_ms)}: give the shorter one first")
-        settings = self.settings.over(DEFAULTS)
-        poll_ms = settings.max_poll_interval_ms or 0
+        poll_ms = self.settings.max_poll_interval_ms or POLL_MS
         if longest_s(self.processing_s) * 1000 >= poll_ms:
             raise ValueError(
                 f"`processing_s` is longer than `max_poll_interval_ms` {poll_ms}: no member would "
@@ -114,12 +113,12 @@ def checked_scenario(document: dict[str, object], place: str) -> Scenario:
     try:
         scenario = msgspec.convert(document, Scenario)
     except msgspec.ValidationError as error:
-        raise ScenarioError(f"{place}: {_told(str(error), document)}") from None
+        raise ScenarioError(f"{place}: {_told(str(error))}") from None
     find_revision(scenario.revision)
     return scenario
 
 
-def _told(problem: str, document: dict[str, object]) -> str:
+def _told(problem: str) -> str:
     """What is wrong, with the names that may be meant."""
     if "unknown field" not in problem:
         return problem

@@ -13,8 +13,8 @@ import msgspec
 
 from fencepost.conformance.simulator.consumption import PartitionTimes, consumption
 from fencepost.conformance.simulator.deployment import Deployment
-from fencepost.conformance.simulator.durations import draw_ms, Spread
-from fencepost.conformance.simulator.member_settings import DEFAULTS, GROUP_ID, Settings
+from fencepost.conformance.simulator.durations import Spread, draw_ms
+from fencepost.conformance.simulator.member_settings import BEAT_MS, DEFAULTS, Settings
 from fencepost.conformance.simulator.outcome import (
     FailureRow,
     Outcome,
@@ -90,8 +90,7 @@ def _form(deployment: Deployment) -> int:
             failure = deployment.failures[0]
             why = f"{failure.member} is told {failure.code} ({failure.where})"
         raise ScenarioError(f"the group does not form: {why}; change the scenario's settings")
-    settings = deployment.scenario.settings.over(DEFAULTS)
-    beat_s = (settings.heartbeat_interval_ms or 0) / 1000
+    beat_s = (deployment.scenario.settings.heartbeat_interval_ms or BEAT_MS) / 1000
     sim.run_for(draw_ms(Spread(least=0, most=beat_s), f"{deployment.seed}/begin"))
     sim.rest_no_more()
     sim.history.clear()
