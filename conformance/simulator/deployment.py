@@ -35,13 +35,17 @@ class Process:
 
 @dataclass(slots=True)
 class Host:
-    """A place for a process; `running`: the process, or two, the older first."""
+    """A place for a process; `running`: the process, or two, the older first.
+
+    `is_awaited`: its process failed, and will be started again.
+    """
 
     name: str
     rack: str | None
     settings: Settings
     running: list[Process] = field(default_factory=list)
     started: int = 0
+    is_awaited: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +102,7 @@ class Deployment:
     def start(self, host: Host) -> None:
         """Start a process of a host."""
         host.started += 1
+        host.is_awaited = False
         names = [host.name]
         if self.scenario.threads > 1:
             threads = range(1, self.scenario.threads + 1)
@@ -152,6 +157,7 @@ class Deployment:
                     for process in host.running:
                         if row.client in process.consumers:
                             self.kill(host, process)
+                            host.is_awaited = self.scenario.restart_failed
                             yield host
                             break
 
@@ -180,7 +186,7 @@ class Deployment:
         consumers = self.consumers
         if group is None or group.state is not GroupState.STABLE or not consumers:
             return False
-        if len(group.members) != len(consumers):
+        if len(group.members) != len(consumers) or any(h.is_awaited for h in self.hosts.values()):
             return False
         ids = {member.member_id for member in group.members}
         owned = 0

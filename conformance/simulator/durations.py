@@ -6,6 +6,7 @@ import math
 import random
 from collections.abc import Iterator
 from statistics import NormalDist
+from typing import Annotated
 
 import msgspec
 
@@ -44,7 +45,7 @@ class Spread(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defau
             raise ValueError("`median` can't be 0: give a little more")
 
 
-Duration = float | Spread
+Duration = Annotated[float, msgspec.Meta(ge=0, le=10_000_000)] | Spread
 """Seconds, or what they are drawn from."""
 
 

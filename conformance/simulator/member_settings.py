@@ -10,7 +10,9 @@ from fencepost.model.assignors.assignors import ASSIGNORS
 from fencepost.model.client.settings import ClientSettings
 from fencepost.model.revisions.near import did_you_mean
 
-Ms = Annotated[int, msgspec.Meta(ge=1)]
+Ms = Annotated[int, msgspec.Meta(ge=1, le=2**31 - 1)]
+SessionMs = Annotated[int, msgspec.Meta(ge=6000, le=1_800_000)]
+"""What brokers allow by default: group.min.session.timeout.ms, group.max.session.timeout.ms."""
 _BY_STRATEGY = {"eager": ("range",), "cooperative": ("cooperative-sticky",)}
 GROUP_ID = "group"
 SESSION_MS, BEAT_MS, POLL_MS = 45_000, 3000, 300_000
@@ -32,7 +34,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_def
     strategy: Literal["eager", "cooperative"] | None = None
     assignors: tuple[str, ...] | None = None
     instance_id: str | None = None
-    session_timeout_ms: Ms | None = None
+    session_timeout_ms: SessionMs | None = None
     heartbeat_interval_ms: Ms | None = None
     max_poll_interval_ms: Ms | None = None
 
@@ -84,7 +86,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_def
             heartbeat_interval_ms=self.heartbeat_interval_ms or BEAT_MS,
             max_poll_interval_ms=self.max_poll_interval_ms or POLL_MS,
             auto_commit_ms=None,
-            fetch_max_wait_ms=_A_YEAR_MS,
+            fetches=False,
             request_timeout_ms=_A_YEAR_MS,
             metadata_max_age_ms=_A_YEAR_MS,
         )

@@ -132,11 +132,17 @@ class Variant(msgspec.Struct, frozen=True):
 
     def to_json(self) -> dict[str, Any]:
         """The first run; and, where there are several, the percentiles of all."""
-        document: dict[str, Any] = {"schema": "simulation-1", **msgspec.to_builtins(self.first)}
+        document: dict[str, Any] = {"schema": "simulation-1", **_plain(self.first)}
         if len(self.outcomes) > 1:
             document["seeds"] = [outcome.seed for outcome in self.outcomes]
             document["percentiles"] = percentiles(self.outcomes)
         return document
+
+
+def _plain(outcome: Outcome) -> dict[str, Any]:
+    """The rows as JSON has them: lists, no tuples."""
+    found: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(outcome))
+    return found
 
 
 def outcome_json(variants: Sequence[Variant]) -> dict[str, Any]:

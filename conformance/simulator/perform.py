@@ -50,7 +50,7 @@ class Performer:
             at_ms, _, script = heapq.heappop(self._due)
             sim.run_for(at_ms - sim.now_ms)
             for host in deployment.note_failures():
-                if deployment.scenario.restart_failed:
+                if host.is_awaited:
                     self.add(_start_later(deployment, host))
             wait_ms = next(script, None)
             if wait_ms is not None:

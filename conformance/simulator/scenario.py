@@ -6,21 +6,24 @@ to the deployment is in seconds.  What a scenario leaves out is as in Kafka's Ja
 
 from __future__ import annotations
 
+import re
 import tomllib
 from importlib.resources import files
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, get_args
 
 import msgspec
 
-from fencepost.conformance.simulator.durations import Duration, longest_s
-from fencepost.conformance.simulator.member_settings import POLL_MS, Settings
+from fencepost.conformance.simulator.durations import Duration, Spread, longest_s
+from fencepost.conformance.simulator.member_settings import BEAT_MS, POLL_MS, SESSION_MS, Settings
 from fencepost.conformance.simulator.steps import Step
 from fencepost.conformance.targets.registry import find_revision
 from fencepost.model.revisions.near import did_you_mean
 from fencepost.traces.files.bad_input import BadInputError
 
-Positive = Annotated[int, msgspec.Meta(ge=1)]
+Positive = Annotated[int, msgspec.Meta(ge=1, le=100_000)]
+_PLACE = re.compile(r"(?P<said>.*) - at `\$\.?(?P<path>.*)`", re.DOTALL)
+_PART = re.compile(r"[^.\[\]]+")
 _ENDING = ".toml"
 
 
@@ -67,6 +70,13 @@ class Scenario(
         if self.latency_ms[0] > self.latency_ms[1]:
             raise ValueError(f"`latency_ms` {list(self.latency_ms)}: give the shorter one first")
         poll_ms = self.settings.max_poll_interval_ms or POLL_MS
+        beat_ms = self.settings.heartbeat_interval_ms or BEAT_MS
+        session_ms = self.settings.session_timeout_ms or SESSION_MS
+        if beat_ms >= session_ms:
+            raise ValueError(
+                f"`heartbeat_interval_ms` {beat_ms} is not less than `session_timeout_ms` "
+                f"{session_ms}: every session would end; lower the one or raise the other"
+            )
         if longest_s(self.processing_s) * 1000 >= poll_ms:
             raise ValueError(
                 f"`processing_s` is longer than `max_poll_interval_ms` {poll_ms}: no member would "
@@ -113,20 +123,39 @@ def checked_scenario(document: dict[str, object], place: str) -> Scenario:
     try:
         scenario = msgspec.convert(document, Scenario)
     except msgspec.ValidationError as error:
-        raise ScenarioError(f"{place}: {_told(str(error))}") from None
+        raise ScenarioError(f"{place}: {_told(str(error), document)}") from None
     find_revision(scenario.revision)
     return scenario
 
 
-def _told(problem: str) -> str:
-    """What is wrong, with the names that may be meant."""
-    if "unknown field" not in problem:
-        return problem
-    unknown = problem.split("`")[1]
-    known = {*Scenario.__struct_fields__, *Settings.__struct_fields__}
-    for kind in Step.__args__:
-        known |= {*kind.__struct_fields__}
-    return f"{problem}{did_you_mean(unknown, known)}"
+def _told(problem: str, document: object) -> str:
+    """What is wrong and where, with the value that it is about, and names that may be meant."""
+    found = _PLACE.fullmatch(problem)
+    said, path = (found["said"], found["path"]) if found else (problem, "")
+    if path:
+        value = _value_at(document, path)
+        shown = "" if isinstance(value, dict | list) and "..." not in path else f" is {value!r}"
+        said = f"`{path}`{shown}: {said}"
+    names = re.findall(r"(?:unknown field `|Invalid (?:enum )?value ')([^`']*)", problem)
+    return f"{said}{did_you_mean(names[0], _words()) if names else ''}"
+
+
+def _value_at(document: object, path: str) -> object:
+    """The value at msgspec's path; where the path names none, all that is above it."""
+    for part in _PART.findall(path):
+        if isinstance(document, dict) and part in document:
+            document = document[part]
+        elif isinstance(document, list) and part.isdecimal():
+            document = document[int(part)]
+    return document
+
+
+def _words() -> set[str]:
+    """All names of fields and steps, and what some of them may be."""
+    structs = [Scenario, Settings, Spread, *get_args(Step)]
+    fields = {name for struct in structs for name in struct.__struct_fields__}
+    steps = {kind.__struct_config__.tag for kind in get_args(Step)}
+    return fields | steps | {"dynamic", "static", "eager", "cooperative", "balanced", "started"}
 
 
 def _folder() -> list[Path]:
