@@ -7,7 +7,7 @@ import time
 import msgspec
 
 from fencepost.conformance.simulator.scenario import checked_scenario, find_scenario
-from fencepost.conformance.simulator.simulate import Run, simulate
+from fencepost.conformance.simulator.simulate import SimulationRun, simulate
 
 LARGE = {
     "static, 50 at a time": {
@@ -28,13 +28,13 @@ def simulator_figures(names: tuple[str, ...]) -> dict[str, dict[str, float | Non
         document = msgspec.to_builtins(find_scenario("rolling-bounce")) | LARGE[name]
         scenario = checked_scenario(document, name)
         begun = time.process_time()
-        outcome = simulate(Run(scenario, name))
+        cost = simulate(SimulationRun(scenario, name))
         found[name] = {
             "cpu_s": round(time.process_time() - begun, 1),
-            "members": outcome.members,
-            "partitions": outcome.partitions,
-            "simulated_s": outcome.lasted_s,
-            "rebalances": outcome.rebalances,
-            "requests": outcome.requests,
+            "members": cost.members,
+            "partitions": cost.partitions,
+            "simulated_s": cost.lasted_s,
+            "rebalances": cost.rebalances,
+            "requests": cost.requests,
         }
     return found

@@ -10,21 +10,23 @@ import msgspec
 
 from fencepost.conformance.cli.exit_codes import exit_codes
 from fencepost.conformance.cli.options.common import (
+    REVISION,
     console,
     echo_json,
     json_option,
     report_option,
 )
-from fencepost.conformance.simulator.member_settings import Settings
-from fencepost.conformance.simulator.outcome import outcome_json
+from fencepost.conformance.simulator.cost import costs_json
+from fencepost.conformance.simulator.member_settings import MemberSettings
 from fencepost.conformance.simulator.report import print_variants, write_report
 from fencepost.conformance.simulator.scenario import (
-    Scenario,
+    DeploymentScenario,
     checked_scenario,
     find_scenario,
     scenario_names,
 )
 from fencepost.conformance.simulator.simulate import simulate_all, variant_name, variants_of
+from fencepost.model.revisions.revisions import is_in_a_file
 
 _JOBS = 2
 
@@ -42,6 +44,12 @@ _JOBS = 2
 @click.option("--restart-s", type=float, metavar="S", help="How long a restart takes.")
 @click.option("--session-timeout-ms", type=int, metavar="MS", help="session.timeout.ms.")
 @click.option("--at-a-time", type=int, metavar="K", help="A bounce restarts so many at a time.")
+@click.option(
+    "--revision",
+    type=REVISION,
+    metavar="R",
+    help="What the coordinator does, by name or as FILE.py:NAME.",
+)
 @click.option("--seed", type=int, default=0, show_default=True, metavar="N", help="The first seed.")
 @click.option(
     "--seeds",
@@ -75,6 +83,7 @@ def simulate_command(
     restart_s: float | None,
     session_timeout_ms: int | None,
     at_a_time: int | None,
+    revision: str | None,
     seed: int,
     seeds: int,
     compare: str | None,
@@ -101,6 +110,9 @@ def simulate_command(
         changes |= {"partitions": partitions, "topics": {}}
     if restart_s is not None:
         changes["restart_s"] = restart_s
+    if revision is not None:
+        changes["revision"] = revision
+        jobs = 1 if is_in_a_file(revision) else jobs  # a file is loaded in this process alone
     settings = {
         "strategy": strategy,
         "membership": None if static is None else "static" if static else "dynamic",
@@ -114,7 +126,7 @@ def simulate_command(
     if report is not None:
         write_report(chosen, variants, report)
     if as_json:
-        echo_json(outcome_json(variants))
+        echo_json(costs_json(variants))
         return 0
     print_variants(chosen, variants, console())
     if report is not None:
@@ -123,11 +135,11 @@ def simulate_command(
 
 
 def _changed(
-    scenario: Scenario,
+    scenario: DeploymentScenario,
     changes: dict[str, Any],
     settings: dict[str, Any],
     at_a_time: int | None,
-) -> Scenario:
+) -> DeploymentScenario:
     """A scenario with what the options say.  Raises ScenarioError."""
     given = msgspec.to_builtins(scenario) | changes
     own = {name: value for name, value in settings.items() if value is not None}
@@ -140,6 +152,6 @@ def _changed(
     return checked_scenario(given, "the options")
 
 
-def checked_settings(given: dict[str, Any]) -> Settings:
+def checked_settings(given: dict[str, Any]) -> MemberSettings:
     """Settings of plain values, which the options have checked but for their range."""
     return checked_scenario({"settings": given}, "the options").settings

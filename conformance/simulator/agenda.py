@@ -8,7 +8,7 @@ from collections.abc import Callable
 from enum import IntEnum
 
 
-class Stage(IntEnum):
+class Turn(IntEnum):
     """What of one client comes first at one ms."""
 
     READ = 0

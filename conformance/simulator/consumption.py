@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
+from fencepost.conformance.simulator.notes import Told
 from fencepost.conformance.simulator.rebalance_log import place_of
-from fencepost.conformance.simulator.simulation import Told
 from fencepost.model.assignors.subscription import TopicPartition
 from fencepost.model.client.interface import Assigned, Lost, Revoked
 

@@ -12,12 +12,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from fencepost.conformance.simulator.durations import draw_ms
-from fencepost.conformance.simulator.member_settings import DEFAULTS, GROUP_ID, Settings
+from fencepost.conformance.simulator.member_settings import DEFAULTS, GROUP_ID, MemberSettings
 from fencepost.conformance.simulator.quiet_simulation import QuietSimulation
 from fencepost.conformance.simulator.rebalance_log import RebalanceLog, place_of
-from fencepost.conformance.simulator.scenario import Scenario
+from fencepost.conformance.simulator.scenario import DeploymentScenario
 from fencepost.conformance.simulator.simulation import Exchange, Simulation
-from fencepost.conformance.simulator.steps import Scale
+from fencepost.conformance.simulator.steps import ScaleStep
 from fencepost.conformance.targets.registry import find_revision
 from fencepost.model.client.interface import ErrorTold
 from fencepost.model.client.state import Phase
@@ -26,7 +26,7 @@ from fencepost.model.table.vocabulary import GroupState
 
 
 @dataclass(slots=True)
-class Process:
+class HostProcess:
     """A process of a host: its consumers, and the instance ids that they have."""
 
     consumers: tuple[str, ...]
@@ -42,8 +42,8 @@ class Host:
 
     name: str
     rack: str | None
-    settings: Settings
-    running: list[Process] = field(default_factory=list)
+    settings: MemberSettings
+    running: list[HostProcess] = field(default_factory=list)
     started: int = 0
     is_awaited: bool = False
 
@@ -58,10 +58,10 @@ class ProcessFailure:
     where: str
 
 
-class Deployment:
+class RunningDeployment:
     """A scenario's hosts on a simulation.  `skips` False: no heartbeat is skipped."""
 
-    def __init__(self, scenario: Scenario, seed: int, *, skips: bool = True) -> None:
+    def __init__(self, scenario: DeploymentScenario, seed: int, *, skips: bool = True) -> None:
         self.scenario = scenario
         self.seed = seed
         kind = QuietSimulation if skips else Simulation
@@ -81,13 +81,13 @@ class Deployment:
         self.ended: dict[str, int] = {}
         """When each consumer's process was killed, by consumer."""
         self._told = 0
-        sizes = [step.to for step in scenario.step if isinstance(step, Scale)]
+        sizes = [step.to for step in scenario.step if isinstance(step, ScaleStep)]
         self._digits = len(str(max([scenario.members, *sizes])))
         self.add_hosts(scenario.members, scenario.settings.over(DEFAULTS))
 
     # Hosts and processes.
 
-    def add_hosts(self, count: int, settings: Settings) -> list[Host]:
+    def add_hosts(self, count: int, settings: MemberSettings) -> list[Host]:
         """Add hosts, on which nothing runs yet."""
         added = []
         for _ in range(count):
@@ -109,12 +109,12 @@ class Deployment:
             names = [f"{host.name}-thread-{number}" for number in threads]
         consumers = tuple(f"{name}#{host.started}" for name in names)
         instances = [host.settings.instance_of(name) for name in names]
-        host.running.append(Process(consumers, tuple(i for i in instances if i is not None)))
+        host.running.append(HostProcess(consumers, tuple(i for i in instances if i is not None)))
         topics = tuple(self.scenario.counts)
         for name, consumer in zip(names, consumers, strict=True):
             self.sim.start(consumer, host.settings.client(name, topics, host.rack))
 
-    def stop(self, host: Host, process: Process | None = None) -> Process:
+    def stop(self, host: Host, process: HostProcess | None = None) -> HostProcess:
         """Stop a process of a host, the oldest, in good order."""
         process = process or host.running[0]
         host.running.remove(process)
@@ -122,7 +122,7 @@ class Deployment:
             self.sim.close(consumer)
         return process
 
-    def kill(self, host: Host, process: Process | None = None) -> Process:
+    def kill(self, host: Host, process: HostProcess | None = None) -> HostProcess:
         """Let a process end at once."""
         process = process or host.running[0]
         host.running.remove(process)

@@ -21,7 +21,7 @@ _A_YEAR_MS = 365 * 24 * 3600 * 1000
 """For what doesn't matter here: no records are read, and a broker that is gone hangs up."""
 
 
-class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+class MemberSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """Settings of consumers, by Kafka's names; None: as it was.
 
     `strategy` chooses the assignor, unless `assignors` names them.  `instance_id`: of a static
@@ -54,13 +54,15 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_def
         if self.instance_id == "":
             raise ValueError("`instance_id` is empty: leave it out, or name the member in it")
 
-    def over(self, before: Settings) -> Settings:
+    def over(self, before: MemberSettings) -> MemberSettings:
         """These settings, and for what they leave out those before."""
         found = {name: getattr(before, name) for name in self.__struct_fields__}
         own = {name: getattr(self, name) for name in self.__struct_fields__}
         if self.strategy or self.assignors:
             found |= {"strategy": None, "assignors": None}
-        return Settings(**found | {name: value for name, value in own.items() if value is not None})
+        return MemberSettings(
+            **found | {name: value for name, value in own.items() if value is not None}
+        )
 
     @property
     def offered(self) -> tuple[str, ...]:
@@ -97,7 +99,7 @@ def strategy_of(assignors: tuple[str, ...]) -> str:
     return "cooperative" if all(ASSIGNORS[name].is_cooperative for name in assignors) else "eager"
 
 
-DEFAULTS = Settings(
+DEFAULTS = MemberSettings(
     membership="dynamic",
     strategy="eager",
     session_timeout_ms=SESSION_MS,

@@ -9,20 +9,20 @@ import heapq
 import itertools
 from collections.abc import Callable, Generator, Iterable, Sequence
 
-from fencepost.conformance.simulator.deployment import Deployment, Host, Process
+from fencepost.conformance.simulator.deployment import Host, HostProcess, RunningDeployment
 from fencepost.conformance.simulator.durations import Duration, draw_ms
 from fencepost.conformance.simulator.scenario import ScenarioError
 from fencepost.conformance.simulator.steps import (
-    Bounce,
-    Crash,
-    CrashLoop,
-    Duplicate,
-    Failover,
-    Remove,
-    Replace,
-    Scale,
+    BounceStep,
+    CrashLoopStep,
+    CrashStep,
+    DuplicateStep,
+    FailoverStep,
+    RemoveStep,
+    ReplaceStep,
+    ScaleStep,
     Step,
-    Wait,
+    WaitStep,
 )
 
 Script = Generator[int, None, None]
@@ -33,7 +33,7 @@ _CHECK_MS = 100
 class Performer:
     """Runs scripts on a deployment's clock."""
 
-    def __init__(self, deployment: Deployment) -> None:
+    def __init__(self, deployment: RunningDeployment) -> None:
         self._deployment = deployment
         self._due: list[tuple[int, int, Script]] = []
         self._order = itertools.count()
@@ -57,57 +57,57 @@ class Performer:
                 self.add(script, wait_ms)
 
 
-def all_steps(deployment: Deployment, steps: Iterable[Step]) -> Script:
+def all_steps(deployment: RunningDeployment, steps: Iterable[Step]) -> Script:
     """The steps that follow each other, and then the wait until all is well."""
     for step in steps:
         yield from perform(deployment, step)
 
 
-def until(deployment: Deployment, check: Callable[[], bool], limit_s: float) -> Script:
+def until(deployment: RunningDeployment, check: Callable[[], bool], limit_s: float) -> Script:
     """Wait until something is so, or for so long."""
     end = deployment.sim.now_ms + round(limit_s * 1000)
     while not check() and deployment.sim.now_ms < end:
         yield _CHECK_MS
 
 
-def perform(deployment: Deployment, step: Step) -> Script:
+def perform(deployment: RunningDeployment, step: Step) -> Script:
     """A step's script."""
     match step:
-        case Bounce():
+        case BounceStep():
             yield from _bounce(deployment, step)
-        case Crash():
+        case CrashStep():
             hosts = _chosen(deployment, step.who, step.count)
             for host in hosts:
                 _kill_all(deployment, host)
             if step.restart:
                 yield from _start_again(deployment, hosts)
-        case CrashLoop():
+        case CrashLoopStep():
             hosts = _chosen(deployment, step.who, step.count)
             for number in range(step.times):
                 for host in hosts:
                     _kill_all(deployment, host)
                 yield from _start_again(deployment, hosts)
                 yield _drawn(deployment, step.alive_s, f"alive/{number}")
-        case Scale():
+        case ScaleStep():
             yield from _scale(deployment, step)
-        case Replace():
+        case ReplaceStep():
             yield from _replace(deployment, step)
-        case Duplicate():
+        case DuplicateStep():
             yield from _duplicate(deployment, step)
-        case Failover():
+        case FailoverStep():
             yield from _fail_over(deployment, step)
-        case Remove():
+        case RemoveStep():
             for host in _chosen(deployment, step.who, step.count):
                 for process in host.running:
                     deployment.remove(process.instances)
-        case Wait():
+        case WaitStep():
             if step.s is None:
                 yield from until(deployment, deployment.is_balanced, deployment.scenario.settle_s)
             else:
                 yield _drawn(deployment, step.s, "wait")
 
 
-def _chosen(deployment: Deployment, who: Sequence[str], count: int) -> list[Host]:
+def _chosen(deployment: RunningDeployment, who: Sequence[str], count: int) -> list[Host]:
     """The hosts that are named, or the last ones.  Raises ScenarioError for a name of none."""
     for name in who:
         if name not in deployment.hosts:
@@ -118,20 +118,20 @@ def _chosen(deployment: Deployment, who: Sequence[str], count: int) -> list[Host
     return [deployment.hosts[name] for name in who] or running[-count:]
 
 
-def _drawn(deployment: Deployment, duration: Duration, of: str) -> int:
+def _drawn(deployment: RunningDeployment, duration: Duration, of: str) -> int:
     return draw_ms(duration, f"{deployment.seed}/{deployment.sim.now_ms}/{of}")
 
 
-def _kill_all(deployment: Deployment, host: Host) -> None:
+def _kill_all(deployment: RunningDeployment, host: Host) -> None:
     for process in list(host.running):
         deployment.kill(host, process)
 
 
-def _start_later(deployment: Deployment, host: Host) -> Script:
+def _start_later(deployment: RunningDeployment, host: Host) -> Script:
     yield from _start_again(deployment, [host])
 
 
-def _start_again(deployment: Deployment, hosts: Iterable[Host]) -> Script:
+def _start_again(deployment: RunningDeployment, hosts: Iterable[Host]) -> Script:
     """Start each host's next process when it is ready; all are made ready side by side."""
     begun_ms = deployment.sim.now_ms
     ready = sorted(
@@ -145,7 +145,7 @@ def _start_again(deployment: Deployment, hosts: Iterable[Host]) -> Script:
 # Steps of more than a few lines.
 
 
-def _bounce(deployment: Deployment, step: Bounce) -> Script:
+def _bounce(deployment: RunningDeployment, step: BounceStep) -> Script:
     running = [host for host in deployment.hosts.values() if host.running][: step.at_most]
     for first in range(0, len(running), step.at_a_time):
         wave = running[first : first + step.at_a_time]
@@ -168,27 +168,29 @@ def _bounce(deployment: Deployment, step: Bounce) -> Script:
         yield _drawn(deployment, step.pause_s, "pause")
 
 
-def _stop(deployment: Deployment, processes: Iterable[tuple[Host, Process]]) -> None:
+def _stop(deployment: RunningDeployment, processes: Iterable[tuple[Host, HostProcess]]) -> None:
     for host, process in processes:
         if process in host.running:
             deployment.stop(host, process)
 
 
-def _is_decided(deployment: Deployment, hosts: Iterable[Host]) -> bool:
+def _is_decided(deployment: RunningDeployment, hosts: Iterable[Host]) -> bool:
     """Whether all is well, or a process is gone for good."""
     if not all(host.running for host in hosts):
         return not deployment.scenario.restart_failed
     return deployment.is_balanced()
 
 
-def _why_halted(deployment: Deployment, wave: Iterable[Host], failed: int, step: Bounce) -> str:
+def _why_halted(
+    deployment: RunningDeployment, wave: Iterable[Host], failed: int, step: BounceStep
+) -> str:
     where = f"the rollout stopped at {', '.join(host.name for host in wave)}"
     for failure in deployment.failures[failed:]:
         return f"{where}: {failure.member} was told {failure.code} ({failure.where})"
     return f"{where}: the group was not balanced within {step.limit_s:g} s"
 
 
-def _scale(deployment: Deployment, step: Scale) -> Script:
+def _scale(deployment: RunningDeployment, step: ScaleStep) -> Script:
     running = [host for host in deployment.hosts.values() if host.running]
     if step.to > len(running):
         last = running[-1].settings if running else deployment.scenario.settings
@@ -203,7 +205,7 @@ def _scale(deployment: Deployment, step: Scale) -> Script:
     yield 0
 
 
-def _replace(deployment: Deployment, step: Replace) -> Script:
+def _replace(deployment: RunningDeployment, step: ReplaceStep) -> Script:
     hosts = _chosen(deployment, step.who, step.count)
     died_ms = deployment.sim.now_ms
     instances = [i for host in hosts for process in host.running for i in process.instances]
@@ -225,7 +227,7 @@ def _replace(deployment: Deployment, step: Replace) -> Script:
         deployment.remove(instances)
 
 
-def _duplicate(deployment: Deployment, step: Duplicate) -> Script:
+def _duplicate(deployment: RunningDeployment, step: DuplicateStep) -> Script:
     hosts = _chosen(deployment, step.who, step.count)
     for host in hosts:
         deployment.start(host)
@@ -236,7 +238,7 @@ def _duplicate(deployment: Deployment, step: Duplicate) -> Script:
     _stop(deployment, second)
 
 
-def _fail_over(deployment: Deployment, step: Failover) -> Script:
+def _fail_over(deployment: RunningDeployment, step: FailoverStep) -> Script:
     sim = deployment.sim
     sim.is_down = True
     sim.cut_all()

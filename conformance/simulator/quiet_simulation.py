@@ -15,8 +15,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from fencepost.conformance.simulator.agenda import AFTER_ALL, Key, Stage
-from fencepost.conformance.simulator.simulation import About, Exchange, Simulation, Skipped
+from fencepost.conformance.simulator.agenda import AFTER_ALL, Key, Turn
+from fencepost.conformance.simulator.notes import CoordinatorEvent, SkippedRequests
+from fencepost.conformance.simulator.simulation import Exchange, Simulation, Waiting
 from fencepost.model.client import links
 from fencepost.model.client.client import step
 from fencepost.model.client.interface import Asked, Endpoint, Input, Woken
@@ -48,7 +49,7 @@ class QuietSimulation(Simulation):
         super().__init__(*args, **kwargs)
         self._resting: dict[str, dict[str, _Rest]] = {}
         """By group and client."""
-        self._key: Key = (0, AFTER_ALL, Stage.READ, 0)
+        self._key: Key = (0, AFTER_ALL, Turn.READ, 0)
 
     # When a client rests.
 
@@ -119,7 +120,7 @@ class QuietSimulation(Simulation):
         self._stir(name)
         super()._end(name, endpoint)
 
-    def _changed(self, before: Mapping[str, Group], about: Exchange | About) -> None:
+    def _changed(self, before: Mapping[str, Group], about: Exchange | CoordinatorEvent) -> None:
         for group_id in self._resting:
             if group_id in before:
                 after = self.cluster.model.groups.get(group_id)
@@ -162,7 +163,7 @@ class QuietSimulation(Simulation):
         if done:
             (asked,) = step(client.settings, client.state, Woken(), rest.since_ms).requests
             assert isinstance(asked, Asked)  # noqa: S101  (for the type checker)
-            self.skipped.append(Skipped(name, asked, done))
+            self.skipped.append(SkippedRequests(name, asked, done))
         next_ms = rest.since_ms + done * rest.every_ms
         state = client.state
         client.state = replace(
@@ -186,9 +187,16 @@ class QuietSimulation(Simulation):
         client.state = done.state
         (asked,) = done.requests
         assert isinstance(asked, Asked)  # noqa: S101  (for the type checker)
-        at_ms = sent_ms + self._travel_ms(name, client.state.next_id - 1, "to")
+        number, to = asked.correlation_id, asked.to
+        at_ms = sent_ms + self._travel_ms(name, number, "to")
+        answer = HeartbeatResponse(error_code=0)
+        sent = asked.api, asked.version, asked.message
+        exchange = Exchange(at_ms, name, to, *sent, at_ms, answer)
+        self.history.append(exchange)
+        client.arrivals[to] = at_ms
         self._set_wake(name, done.wake_at_ms)
-        self._answered_before(name, asked, at_ms, HeartbeatResponse(error_code=0))
+        waiting = Waiting(name, to, client.epochs.get(to, 0), number, exchange)
+        self._return(waiting, answer, at_ms)
 
     def _restart_sessions(
         self, group_id: str, names: Iterable[str], until: Key, before: Group | None = None
@@ -218,7 +226,7 @@ class QuietSimulation(Simulation):
         """How many heartbeats were sent before something."""
         count = max((until[0] - rest.since_ms) // rest.every_ms + 1, 0)
         last_ms = rest.since_ms + (count - 1) * rest.every_ms
-        return count - 1 if count and (last_ms, name, Stage.WAKE, 0) >= until else count
+        return count - 1 if count and (last_ms, name, Turn.WAKE, 0) >= until else count
 
     def _arrival_ms(self, name: str, rest: _Rest, index: int) -> int:
         sent_ms = rest.since_ms + index * rest.every_ms
@@ -226,12 +234,12 @@ class QuietSimulation(Simulation):
 
     def _arrival_key(self, name: str, rest: _Rest, index: int) -> Key:
         at_ms = self._arrival_ms(name, rest, index)
-        return at_ms, name, Stage.ARRIVE, rest.first_id + index
+        return at_ms, name, Turn.ARRIVE, rest.first_id + index
 
     def _read_key(self, name: str, rest: _Rest, index: int) -> Key:
         number = rest.first_id + index
         at_ms = self._arrival_ms(name, rest, index) + self._travel_ms(name, number, "from")
-        return at_ms, name, Stage.READ, number
+        return at_ms, name, Turn.READ, number
 
     # Time.
 
@@ -245,7 +253,7 @@ class QuietSimulation(Simulation):
             due_ms = super()._model_due_ms(limit_ms)
             if due_ms is None or due_ms > limit_ms:
                 return due_ms
-            until = due_ms, "", Stage.READ, 0
+            until = due_ms, "", Turn.READ, 0
             restarted = [self._restart_sessions(*each, until) for each in self._resting.items()]
             if not any(restarted):
                 return due_ms

@@ -9,7 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from fencepost.conformance.simulator.member_settings import GROUP_ID
-from fencepost.conformance.simulator.simulation import About, Exchange
+from fencepost.conformance.simulator.notes import CoordinatorEvent
+from fencepost.conformance.simulator.simulation import Exchange
 from fencepost.model.assignors.assignors import ASSIGNORS
 from fencepost.model.messages.messages import JoinGroupRequest
 from fencepost.model.state.group import Group, Member
@@ -46,7 +47,9 @@ class RebalanceLog:
         self.rebalances: list[SimulatedRebalance] = []
         self._groups = groups
 
-    def __call__(self, now_ms: int, groups: Mapping[str, Group], about: Exchange | About) -> None:
+    def __call__(
+        self, now_ms: int, groups: Mapping[str, Group], about: Exchange | CoordinatorEvent
+    ) -> None:
         """Something happened at the coordinator."""
         before, after = groups.get(GROUP_ID, Group()), self._groups.get(GROUP_ID, Group())
         if before is after or after.state is GroupState.EMPTY:
@@ -76,12 +79,14 @@ def _come_or_gone(before: Group, after: Group) -> list[str]:
     return sorted(name for ids, name in {**old, **new}.items() if (ids in old) != (ids in new))
 
 
-def _begun(now_ms: int, before: Group, after: Group, about: Exchange | About) -> SimulatedRebalance:
-    if isinstance(about, About):
+def _begun(
+    now_ms: int, before: Group, after: Group, about: Exchange | CoordinatorEvent
+) -> SimulatedRebalance:
+    if isinstance(about, CoordinatorEvent):
         who = ", ".join(_come_or_gone(before, after))
-        if about is About.REMOVAL:
+        if about is CoordinatorEvent.REMOVAL:
             return SimulatedRebalance(now_ms, Cause.LEAVE, who, BY_ADMIN)
-        cause = Cause.FAILOVER if about is About.FAILOVER else Cause.EXPIRY
+        cause = Cause.FAILOVER if about is CoordinatorEvent.FAILOVER else Cause.EXPIRY
         return SimulatedRebalance(now_ms, cause, who)
     name = place_of(about.client)
     message = about.request

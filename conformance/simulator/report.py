@@ -10,8 +10,8 @@ from rich.console import Console
 from rich.table import Table
 
 from fencepost.conformance.certify.report import write_texts
-from fencepost.conformance.simulator.outcome import Outcome, Variant, outcome_json, percentiles
-from fencepost.conformance.simulator.scenario import Scenario
+from fencepost.conformance.simulator.cost import Cost, Variant, costs_json, percentiles
+from fencepost.conformance.simulator.scenario import DeploymentScenario
 from fencepost.traces.page.simulation_page import simulation_page
 
 _ROWS = 20
@@ -44,12 +44,14 @@ ROWS: Mapping[str, tuple[str, Callable[[Number], str]]] = {
 """The figures, what each is called, and how it is written."""
 
 
-def print_variants(scenario: Scenario, variants: Sequence[Variant], console: Console) -> None:
+def print_variants(
+    scenario: DeploymentScenario, variants: Sequence[Variant], console: Console
+) -> None:
     """Print what each form costs, side by side; of one alone its rebalances, too."""
     first = variants[0].first
     if scenario.about:
         console.print(scenario.about, soft_wrap=True, markup=False)
-    console.print(_title(first, len(variants[0].outcomes)), soft_wrap=True, markup=False)
+    console.print(_title(first, len(variants[0].costs)), soft_wrap=True, markup=False)
     console.print(_figures(variants))
     for variant in variants:
         for line in _trouble(variant.first, named=len(variants) > 1):
@@ -61,7 +63,7 @@ def print_variants(scenario: Scenario, variants: Sequence[Variant], console: Con
             console.print(f"{left} more rebalances are in --json and --report.")
 
 
-def _title(first: Outcome, seeds: int) -> str:
+def _title(first: Cost, seeds: int) -> str:
     runs = f"seed {first.seed}" if seeds == 1 else f"{seeds} seeds from {first.seed} on"
     return f"{first.scenario}: {first.members} members, {first.partitions} partitions, {runs}"
 
@@ -71,11 +73,11 @@ def _figures(variants: Sequence[Variant]) -> Table:
     table.add_column("")
     for variant in variants:
         table.add_column(variant.first.variant, justify="right")
-    if len(variants[0].outcomes) > 1:
+    if len(variants[0].costs) > 1:
         table.add_row("", *("p50 / p95" for _ in variants), style="dim")
-    spread = [percentiles(variant.outcomes) for variant in variants]
+    spread = [percentiles(variant.costs) for variant in variants]
     for name, (said, written) in ROWS.items():
-        if len(variants[0].outcomes) > 1:
+        if len(variants[0].costs) > 1:
             cells = [f"{written(own[name]['p50'])} / {written(own[name]['p95'])}" for own in spread]
         else:
             cells = [written(getattr(variant.first, name)) for variant in variants]
@@ -83,26 +85,26 @@ def _figures(variants: Sequence[Variant]) -> Table:
     return table
 
 
-def _trouble(outcome: Outcome, *, named: bool) -> list[str]:
+def _trouble(cost: Cost, *, named: bool) -> list[str]:
     """What went wrong, in sentences."""
-    who = f"{outcome.variant}: " if named else ""
-    said = [f"{who}{line}." for line in outcome.halted]
+    who = f"{cost.variant}: " if named else ""
+    said = [f"{who}{line}." for line in cost.halted]
     said += [
         f"{who}{each.at_s:,.1f} s: {each.member} was told {each.code} ({each.where}), and ended."
-        for each in outcome.failures[:_ROWS]
+        for each in cost.failures[:_ROWS]
     ]
-    if len(outcome.failures) > _ROWS:
-        said.append(f"{who}{len(outcome.failures) - _ROWS} more processes ended so.")
-    if outcome.balanced_after_s is None:
+    if len(cost.failures) > _ROWS:
+        said.append(f"{who}{len(cost.failures) - _ROWS} more processes ended so.")
+    if cost.balanced_after_s is None:
         said.append(f"{who}the group was not balanced at the end.")
     return said
 
 
-def _rebalances(outcome: Outcome) -> Table:
+def _rebalances(cost: Cost) -> Table:
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for name, side in (("at", "right"), ("cause", "left"), ("members", "right"), ("took", "right")):
         table.add_column(name, justify="right" if side == "right" else "left")
-    for row in outcome.each_rebalance[:_ROWS]:
+    for row in cost.each_rebalance[:_ROWS]:
         also = f", also {', '.join(row.also)}" if row.also else ""
         note = f" ({row.note})" if row.note else ""
         table.add_row(
@@ -114,9 +116,9 @@ def _rebalances(outcome: Outcome) -> Table:
     return table
 
 
-def write_report(scenario: Scenario, variants: Sequence[Variant], folder: Path) -> None:
+def write_report(scenario: DeploymentScenario, variants: Sequence[Variant], folder: Path) -> None:
     """Write `simulation.json` and `index.html`.  Raises ReportError where that can't be."""
-    document = outcome_json(variants)
+    document = costs_json(variants)
     texts = {
         "simulation.json": json.dumps(document, indent=1, ensure_ascii=False) + "\n",
         "index.html": simulation_page(
@@ -130,8 +132,8 @@ def write_report(scenario: Scenario, variants: Sequence[Variant], folder: Path) 
 
 def _shown(variant: Variant) -> list[tuple[str, str]]:
     """A form's figures as the page shows them."""
-    if len(variant.outcomes) > 1:
-        spread = percentiles(variant.outcomes)
+    if len(variant.costs) > 1:
+        spread = percentiles(variant.costs)
         return [
             (said, f"{written(spread[name]['p50'])} / {written(spread[name]['p95'])}")
             for name, (said, written) in ROWS.items()

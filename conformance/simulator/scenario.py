@@ -15,7 +15,12 @@ from typing import Annotated, get_args
 import msgspec
 
 from fencepost.conformance.simulator.durations import Duration, Spread, longest_s
-from fencepost.conformance.simulator.member_settings import BEAT_MS, POLL_MS, SESSION_MS, Settings
+from fencepost.conformance.simulator.member_settings import (
+    BEAT_MS,
+    POLL_MS,
+    SESSION_MS,
+    MemberSettings,
+)
 from fencepost.conformance.simulator.steps import Step
 from fencepost.conformance.targets.registry import find_revision
 from fencepost.model.revisions.near import did_you_mean
@@ -31,7 +36,7 @@ class ScenarioError(BadInputError):
     """A scenario can't be run.  `str()` names the value and the remedy."""
 
 
-class Scenario(
+class DeploymentScenario(
     msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, kw_only=True
 ):
     """A deployment of a consumer group, and the steps that are taken once the group has formed.
@@ -53,7 +58,7 @@ class Scenario(
     partitions: Positive | None = None
     topics: dict[str, Positive] = {}
     racks: tuple[str, ...] = ()
-    settings: Settings = Settings()
+    settings: MemberSettings = MemberSettings()
     restart_s: Duration = 5.0
     restart_failed: bool = False
     processing_s: Duration = 0.0
@@ -94,7 +99,7 @@ def scenario_names() -> list[str]:
     return sorted(file.name.removesuffix(_ENDING) for file in _folder() if file.suffix == _ENDING)
 
 
-def find_scenario(name: str) -> Scenario:
+def find_scenario(name: str) -> DeploymentScenario:
     """The scenario of this name, or in this file.  Raises ScenarioError."""
     if name.endswith(_ENDING) or "/" in name:
         return read_scenario(Path(name))
@@ -107,7 +112,7 @@ def find_scenario(name: str) -> Scenario:
     return read_scenario(next(file for file in _folder() if file.name == f"{name}{_ENDING}"))
 
 
-def read_scenario(path: Path) -> Scenario:
+def read_scenario(path: Path) -> DeploymentScenario:
     """Read a scenario; its name is the file's, unless it has one.  Raises ScenarioError."""
     try:
         document = tomllib.loads(path.read_text("utf-8"))
@@ -118,10 +123,10 @@ def read_scenario(path: Path) -> Scenario:
     return checked_scenario({"name": path.stem, **document}, str(path))
 
 
-def checked_scenario(document: dict[str, object], place: str) -> Scenario:
+def checked_scenario(document: dict[str, object], place: str) -> DeploymentScenario:
     """A scenario of plain values.  Raises ScenarioError, which names the place."""
     try:
-        scenario = msgspec.convert(document, Scenario)
+        scenario = msgspec.convert(document, DeploymentScenario)
     except msgspec.ValidationError as error:
         raise ScenarioError(f"{place}: {_told(str(error), document)}") from None
     find_revision(scenario.revision)
@@ -152,7 +157,7 @@ def _value_at(document: object, path: str) -> object:
 
 def _words() -> set[str]:
     """All names of fields and steps, and what some of them may be."""
-    structs = [Scenario, Settings, Spread, *get_args(Step)]
+    structs = [DeploymentScenario, MemberSettings, Spread, *get_args(Step)]
     fields = {name for struct in structs for name in struct.__struct_fields__}
     steps = {kind.__struct_config__.tag for kind in get_args(Step)}
     return fields | steps | {"dynamic", "static", "eager", "cooperative", "balanced", "started"}

@@ -12,19 +12,19 @@ from collections.abc import Sequence
 import msgspec
 
 from fencepost.conformance.simulator.consumption import PartitionTimes, consumption
-from fencepost.conformance.simulator.deployment import Deployment
-from fencepost.conformance.simulator.durations import Spread, draw_ms
-from fencepost.conformance.simulator.member_settings import BEAT_MS, DEFAULTS, Settings
-from fencepost.conformance.simulator.outcome import (
+from fencepost.conformance.simulator.cost import (
+    Cost,
     FailureRow,
-    Outcome,
     PartitionRow,
     RebalanceRow,
     Variant,
 )
+from fencepost.conformance.simulator.deployment import RunningDeployment
+from fencepost.conformance.simulator.durations import Spread, draw_ms
+from fencepost.conformance.simulator.member_settings import BEAT_MS, DEFAULTS, MemberSettings
 from fencepost.conformance.simulator.perform import Performer, all_steps, perform, until
 from fencepost.conformance.simulator.rebalance_log import SimulatedRebalance
-from fencepost.conformance.simulator.scenario import Scenario, ScenarioError
+from fencepost.conformance.simulator.scenario import DeploymentScenario, ScenarioError
 from fencepost.conformance.simulator.traffic import traffic_of
 from fencepost.model.assignors.subscription import TopicPartition
 from fencepost.model.revisions.near import did_you_mean
@@ -33,31 +33,31 @@ from fencepost.properties.workers.pool import run_side_by_side
 _FORMS_S = 3600.0
 """How long a group may take to form."""
 _WORDS = {
-    "eager": Settings(strategy="eager"),
-    "cooperative": Settings(strategy="cooperative"),
-    "static": Settings(membership="static"),
-    "dynamic": Settings(membership="dynamic"),
+    "eager": MemberSettings(strategy="eager"),
+    "cooperative": MemberSettings(strategy="cooperative"),
+    "static": MemberSettings(membership="static"),
+    "dynamic": MemberSettings(membership="dynamic"),
 }
-_EAGER_DYNAMIC = Settings(membership="dynamic", strategy="eager")
+_EAGER_DYNAMIC = MemberSettings(membership="dynamic", strategy="eager")
 
 
-class Run(msgspec.Struct, frozen=True):
+class SimulationRun(msgspec.Struct, frozen=True):
     """What `simulate` takes: a scenario, what it is called, a seed, and how much to keep.
 
     `is_brief`: without the rows of rebalances and partitions.  `skips`: heartbeats that change
     nothing are skipped; the results are the same.
     """
 
-    scenario: Scenario
+    scenario: DeploymentScenario
     variant: str = ""
     seed: int = 0
     is_brief: bool = False
     skips: bool = True
 
 
-def simulate(run: Run) -> Outcome:
+def simulate(run: SimulationRun) -> Cost:
     """Run a scenario.  Raises ScenarioError where the group doesn't even form."""
-    deployment = Deployment(run.scenario, run.seed, skips=run.skips)
+    deployment = RunningDeployment(run.scenario, run.seed, skips=run.skips)
     begin_ms = _form(deployment)
     performer, limit_s = Performer(deployment), run.scenario.settle_s
     performer.add(all_steps(deployment, [s for s in run.scenario.step if s.at_s is None]))
@@ -68,10 +68,10 @@ def simulate(run: Run) -> Outcome:
     if deployment.consumers:
         performer.add(until(deployment, deployment.is_balanced, limit_s))
         performer.run()
-    return _outcome(run, deployment, begin_ms)
+    return _cost(run, deployment, begin_ms)
 
 
-def _form(deployment: Deployment) -> int:
+def _form(deployment: RunningDeployment) -> int:
     """Start all processes, and wait for the group; returns when the first step begins.
 
     That is within a heartbeat interval from then, by the seed.
@@ -99,7 +99,7 @@ def _form(deployment: Deployment) -> int:
     return sim.now_ms
 
 
-def _outcome(run: Run, deployment: Deployment, begin_ms: int) -> Outcome:
+def _cost(run: SimulationRun, deployment: RunningDeployment, begin_ms: int) -> Cost:
     sim, scenario = deployment.sim, run.scenario
     sim.rest_no_more()
     partitions = [
@@ -110,7 +110,7 @@ def _outcome(run: Run, deployment: Deployment, begin_ms: int) -> Outcome:
     times = consumption(sim.told, deployment.ended, partitions, begin_ms, sim.now_ms)
     rebalances = deployment.log.rebalances
     apis = traffic_of(sim.history, sim.skipped)
-    return Outcome(
+    return Cost(
         scenario=scenario.name,
         variant=run.variant,
         seed=run.seed,
@@ -139,7 +139,7 @@ def _outcome(run: Run, deployment: Deployment, begin_ms: int) -> Outcome:
 
 
 def _balanced_after_s(
-    deployment: Deployment, times: Sequence[PartitionTimes], begin_ms: int
+    deployment: RunningDeployment, times: Sequence[PartitionTimes], begin_ms: int
 ) -> float | None:
     """When the last rebalance was over, and the last partition found its owner."""
     if not deployment.is_balanced():
@@ -185,13 +185,13 @@ def _times(each: PartitionTimes, begin_ms: int) -> PartitionRow:
 # Many runs.
 
 
-def variants_of(scenario: Scenario, compared: str) -> dict[str, Scenario]:
+def variants_of(scenario: DeploymentScenario, compared: str) -> dict[str, DeploymentScenario]:
     """The scenario in each of these forms, such as `eager,static+cooperative`, by their names.
 
     A form that says nothing of membership is dynamic, one that names no strategy eager.  Raises
     ScenarioError.
     """
-    found: dict[str, Scenario] = {}
+    found: dict[str, DeploymentScenario] = {}
     for form in compared.split(","):
         settings = _EAGER_DYNAMIC.over(scenario.settings)
         for word in form.strip().split("+"):
@@ -203,29 +203,31 @@ def variants_of(scenario: Scenario, compared: str) -> dict[str, Scenario]:
     return found
 
 
-def variant_name(settings: Settings) -> str:
+def variant_name(settings: MemberSettings) -> str:
     """What settings are called: membership and strategy."""
     settings = settings.over(DEFAULTS)
     strategy = "+".join(settings.assignors) if settings.assignors else settings.strategy
     return f"{settings.membership}+{strategy}"
 
 
-def simulate_all(scenarios: dict[str, Scenario], seeds: Sequence[int], jobs: int) -> list[Variant]:
+def simulate_all(
+    scenarios: dict[str, DeploymentScenario], seeds: Sequence[int], jobs: int
+) -> list[Variant]:
     """Run each scenario with each seed in up to `jobs` processes; rows are kept of the first seed.
 
     Raises ScenarioError.
     """
     runs = [
-        Run(scenario, name, seed, is_brief=seed != seeds[0])
+        SimulationRun(scenario, name, seed, is_brief=seed != seeds[0])
         for name, scenario in scenarios.items()
         for seed in seeds
     ]
     if jobs == 1 or len(runs) == 1:
-        outcomes = [simulate(run) for run in runs]
+        costs = [simulate(run) for run in runs]
     else:
         done = {
             (run.variant, run.seed): found for run, found in run_side_by_side(simulate, runs, jobs)
         }
-        outcomes = [done[run.variant, run.seed] for run in runs]
+        costs = [done[run.variant, run.seed] for run in runs]
     width = len(seeds)
-    return [Variant(tuple(outcomes[at : at + width])) for at in range(0, len(outcomes), width)]
+    return [Variant(tuple(costs[at : at + width])) for at in range(0, len(costs), width)]

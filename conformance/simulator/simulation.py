@@ -1,10 +1,8 @@
 """Runs clients of the model against the model coordinator on a virtual clock.
 
 Pure in effect: the same seed, settings and calls give the same history, byte for byte.  Messages of
-one connection keep their order; each takes a few ms, drawn from the seed and its own name, so that
-no message changes what another takes.  What happens at one ms is ordered by client.  What goes
-wrong on the way (an answer that is lost, a connection that is cut) is the caller's to say, request
-by request.
+one connection keep their order; each takes a few ms, drawn from the seed and its own name.  What
+happens at one ms is ordered by client.  What goes wrong on the way is the caller's to say.
 """
 
 from __future__ import annotations
@@ -12,13 +10,13 @@ from __future__ import annotations
 import zlib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from enum import Enum
 from typing import NamedTuple
 
 from fencepost.conformance.serve.refusal import refused_message
-from fencepost.conformance.simulator.agenda import AFTER_ALL, Agenda, Key, Stage
+from fencepost.conformance.simulator.agenda import AFTER_ALL, Agenda, Key, Turn
 from fencepost.conformance.simulator.cluster import VirtualCluster
 from fencepost.conformance.simulator.interference import Fault, Interference
+from fencepost.conformance.simulator.notes import CoordinatorEvent, SkippedRequests, Told
 from fencepost.model.client.client import step
 from fencepost.model.client.cluster_messages import ClusterRequest, ClusterResponse, FetchRequest
 from fencepost.model.client.interface import (
@@ -67,15 +65,7 @@ Interfere = Callable[[Exchange], Interference | None]
 """Called with each request as it arrives."""
 
 
-class About(Enum):
-    """What happens at a coordinator that no client asked for."""
-
-    TIMER = "a timer expired"
-    REMOVAL = "an administrator removed a member"
-    FAILOVER = "another broker coordinates the group"
-
-
-Watch = Callable[[int, Mapping[str, Group], Exchange | About], None]
+Watch = Callable[[int, Mapping[str, Group], Exchange | CoordinatorEvent], None]
 """Called after each event at the coordinator: when, the groups before it, and what it was."""
 
 Busy = Callable[[str, Exchange], int]
@@ -94,23 +84,7 @@ class _Client:
     is_alive: bool = True
 
 
-class Told(NamedTuple):
-    """What a client's user saw, and when."""
-
-    at_ms: int
-    client: str
-    event: UserEvent
-
-
-class Skipped(NamedTuple):
-    """Requests that a client did not send, since they change nothing: one of them, and how many."""
-
-    client: str
-    asked: Asked
-    count: int
-
-
-class _Waiting(NamedTuple):
+class Waiting(NamedTuple):
     """A request at the model whose answer has somewhere to go."""
 
     client: str
@@ -143,17 +117,16 @@ class Simulation:
         self.now_ms = 0
         self.history: list[Exchange] = []
         self.told: list[Told] = []
-        self.skipped: list[Skipped] = []
+        self.skipped: list[SkippedRequests] = []
         self.interfere = interfere
         self.watch: Watch | None = None
-        self.is_down = False
-        """While it is, no broker can be connected to."""
+        self.is_down = False  # while it is, no broker can be connected to
         self._latency_ms = latency_ms
         self._seed = seed
         self._busy = busy
         self._clients: dict[str, _Client] = {}
         self._agenda = Agenda()
-        self._waiting: dict[str, _Waiting] = {}
+        self._waiting: dict[str, Waiting] = {}
 
     # What happens to clients.
 
@@ -213,11 +186,15 @@ class Simulation:
 
     def remove(self, group_id: str, instance: str) -> None:
         """An administrator removes a static member."""
-        self._at_model(lambda: self.cluster.remove(self.now_ms, group_id, instance), About.REMOVAL)
+        self._at_model(
+            lambda: self.cluster.remove(self.now_ms, group_id, instance), CoordinatorEvent.REMOVAL
+        )
 
     def move_coordinator(self, group_id: str, node: int) -> None:
         """Let another broker coordinate the group."""
-        self._at_model(lambda: self.cluster.move_coordinator(group_id, node), About.FAILOVER)
+        self._at_model(
+            lambda: self.cluster.move_coordinator(group_id, node), CoordinatorEvent.FAILOVER
+        )
 
     def cut_all(self) -> None:
         """End all connections, as a restart of the brokers does."""
@@ -239,16 +216,18 @@ class Simulation:
             limit_ms = end if next_ms is None else min(next_ms, end)
             model_ms = self._model_due_ms(limit_ms)
             if model_ms is not None and model_ms <= limit_ms:
-                self._go_to((model_ms, "", Stage.READ, 0))
-                self._at_model(lambda: self.cluster.model.advance_to(self.now_ms), About.TIMER)
+                self._go_to((model_ms, "", Turn.READ, 0))
+                self._at_model(
+                    lambda: self.cluster.model.advance_to(self.now_ms), CoordinatorEvent.TIMER
+                )
             elif next_ms is not None and next_ms <= end:
                 key, do = self._agenda.take()
                 self._go_to(key)
                 do()
             else:
                 break
-        self._go_to((end, AFTER_ALL, Stage.READ, 0))
-        self._at_model(lambda: self.cluster.model.advance_to(end), About.TIMER)
+        self._go_to((end, AFTER_ALL, Turn.READ, 0))
+        self._at_model(lambda: self.cluster.model.advance_to(end), CoordinatorEvent.TIMER)
 
     def _go_to(self, key: Key) -> None:
         self.now_ms = max(self.now_ms, key[0])
@@ -258,14 +237,16 @@ class Simulation:
         del limit_ms
         return self.cluster.model.next_deadline_ms()
 
-    def _at_model(self, do: Callable[[], Iterable[Answer]], about: Exchange | About) -> None:
+    def _at_model(
+        self, do: Callable[[], Iterable[Answer]], about: Exchange | CoordinatorEvent
+    ) -> None:
         """Let something happen at the coordinator, and its answers go their ways."""
         before = dict(self.cluster.model.groups)
         answers = do()
         self._changed(before, about)
         self._deliver(answers)
 
-    def _changed(self, before: Mapping[str, Group], about: Exchange | About) -> None:
+    def _changed(self, before: Mapping[str, Group], about: Exchange | CoordinatorEvent) -> None:
         """Something happened at the coordinator."""
         if self.watch is not None:
             self.watch(self.now_ms, before, about)
@@ -289,7 +270,7 @@ class Simulation:
                 client.wake_ms = None
                 self._wake(name)
 
-        self._agenda.put((at_ms, name, Stage.WAKE, 0), wake)
+        self._agenda.put((at_ms, name, Turn.WAKE, 0), wake)
 
     def _wake(self, name: str) -> None:
         """Let a client do what is due by its own clock."""
@@ -323,7 +304,7 @@ class Simulation:
             else:
                 self._arrive(name, asked, epoch)
 
-        self._agenda.put((arrival, name, Stage.ARRIVE, number), arrive)
+        self._agenda.put((arrival, name, Turn.ARRIVE, number), arrive)
 
     def _arrive(self, name: str, asked: Asked, epoch: int) -> None:
         exchange = Exchange(self.now_ms, name, asked.to, asked.api, asked.version, asked.message)
@@ -332,7 +313,7 @@ class Simulation:
         fault = met.fault if met else None
         if fault is Fault.LOSE_REQUEST:
             return
-        waiting = _Waiting(name, asked.to, epoch, asked.correlation_id, exchange)
+        waiting = Waiting(name, asked.to, epoch, asked.correlation_id, exchange)
         message = asked.message
         if not isinstance(message, Message):
             self._answer_cluster(waiting, message)
@@ -349,7 +330,7 @@ class Simulation:
             self._end(name, asked.to)
             self.give(name, ConnectionLost(asked.to))
 
-    def _ask_model(self, waiting: _Waiting, message: Message) -> None:
+    def _ask_model(self, waiting: Waiting, message: Message) -> None:
         exchange = waiting.exchange
         client_id = self._clients[waiting.client].settings.client_id or waiting.client
         connection = _connection(waiting.client, waiting.endpoint, waiting.epoch)
@@ -363,9 +344,9 @@ class Simulation:
 
         self._at_model(handle, exchange)
 
-    def _answer_cluster(self, waiting: _Waiting, message: ClusterRequest) -> None:
+    def _answer_cluster(self, waiting: Waiting, message: ClusterRequest) -> None:
         if isinstance(message, FetchRequest) and not self.cluster.has_records(message):
-            at = self.now_ms + message.max_wait_ms, waiting.client, Stage.ARRIVE, 0
+            at = self.now_ms + message.max_wait_ms, waiting.client, Turn.ARRIVE, 0
             self._agenda.put(at, lambda: self._answer(waiting, self.cluster.answer(message)))
         else:
             self._answer(waiting, self.cluster.answer(message))
@@ -379,15 +360,14 @@ class Simulation:
                 body = dict(answer.body)
                 self._answer(waiting, response.from_body(body, exchange.version))
 
-    def _answer(self, waiting: _Waiting, answer: Message | ClusterResponse) -> None:
+    def _answer(self, waiting: Waiting, answer: Message | ClusterResponse) -> None:
         exchange, met = waiting.exchange, waiting.exchange.met
         exchange.answered_ms, exchange.answer = self.now_ms, answer
-        if met is not None and met.fault in {Fault.LOSE_ANSWER, Fault.CUT}:
-            return
-        delay = met.ms if met is not None and met.fault is Fault.DELAY else 0
-        self._return(waiting, answer, self.now_ms + delay)
+        if met is None or met.fault not in {Fault.LOSE_ANSWER, Fault.CUT}:
+            delay = met.ms if met is not None and met.fault is Fault.DELAY else 0
+            self._return(waiting, answer, self.now_ms + delay)
 
-    def _return(self, waiting: _Waiting, answer: Message | ClusterResponse, from_ms: int) -> None:
+    def _return(self, waiting: Waiting, answer: Message | ClusterResponse, from_ms: int) -> None:
         """Send an answer on its way to its client."""
         name, number = waiting.client, waiting.correlation_id
         client = self._clients[name]
@@ -399,27 +379,20 @@ class Simulation:
                 self._read(waiting, answer)
 
         at_ms = from_ms + self._travel_ms(name, number, "from")
-        self._agenda.put((at_ms, name, Stage.READ, number), read)
+        self._agenda.put((at_ms, name, Turn.READ, number), read)
 
-    def _answered_before(self, name: str, asked: Asked, at_ms: int, answer: Message) -> None:
-        """A request was answered at a time that is over; its answer is still under way."""
-        to, epoch = asked.to, self._clients[name].epochs.get(asked.to, 0)
-        exchange = Exchange(at_ms, name, to, asked.api, asked.version, asked.message, at_ms, answer)
-        self.history.append(exchange)
-        self._clients[name].arrivals[to] = at_ms
-        self._return(_Waiting(name, to, epoch, asked.correlation_id, exchange), answer, at_ms)
-
-    def _read(self, waiting: _Waiting, answer: Message | ClusterResponse) -> None:
+    def _read(self, waiting: Waiting, answer: Message | ClusterResponse) -> None:
         """Let a client read an answer; a busy user polls on later."""
         name = waiting.client
-        busy_ms = self._busy(name, waiting.exchange) if self._busy else 0
-        if busy_ms:
+        if self._busy and (busy_ms := self._busy(name, waiting.exchange)):
             client = self._clients[name]
+
+            def poll_on() -> None:
+                if self._clients[name] is client:
+                    self.give(name, PollOn())
+
             self.give(name, StopPolling())
-            at = self.now_ms + busy_ms, name, Stage.WAKE, 0
-            self._agenda.put(
-                at, lambda: self._clients[name] is client and self.give(name, PollOn())
-            )
+            self._agenda.put((self.now_ms + busy_ms, name, Turn.WAKE, 0), poll_on)
         self.give(name, AnswerRead(waiting.correlation_id, answer))
 
 

@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 import msgspec
 
 from fencepost.conformance.simulator.durations import Duration
-from fencepost.conformance.simulator.member_settings import Settings
+from fencepost.conformance.simulator.member_settings import MemberSettings
 
 _Positive = Annotated[int, msgspec.Meta(ge=1)]
 _Seconds = Annotated[float, msgspec.Meta(ge=0)]
@@ -28,7 +28,7 @@ class _Step(
     at_s: _Seconds | None = None
 
 
-class Bounce(_Step, frozen=True, tag="bounce"):
+class BounceStep(_Step, frozen=True, tag="bounce"):
     """Restart all processes, some at a time; `set`: with other settings.
 
     `health`: the next ones follow when the group is `balanced`, or as soon as these are `started`;
@@ -43,7 +43,7 @@ class Bounce(_Step, frozen=True, tag="bounce"):
     limit_s: _Seconds = 600.0
     overlap_s: Duration | None = None
     at_most: _Positive | None = None
-    set: Settings = Settings()
+    set: MemberSettings = MemberSettings()
 
 
 class _About(_Step, frozen=True):
@@ -51,20 +51,20 @@ class _About(_Step, frozen=True):
     who: tuple[str, ...] = ()
 
 
-class Crash(_About, frozen=True, tag="crash"):
+class CrashStep(_About, frozen=True, tag="crash"):
     """Processes die at once, without a word; `restart`: they come back."""
 
     restart: bool = True
 
 
-class CrashLoop(_About, frozen=True, tag="crash-loop"):
+class CrashLoopStep(_About, frozen=True, tag="crash-loop"):
     """Processes die, come back, live for `alive_s`, and die again, so many times."""
 
     times: _Positive = 5
     alive_s: Duration = 10.0
 
 
-class Scale(_Step, frozen=True, tag="scale"):
+class ScaleStep(_Step, frozen=True, tag="scale"):
     """Add hosts, or stop the last ones, until there are so many.
 
     `remove`: an administrator removes those static members that are stopped.
@@ -72,10 +72,10 @@ class Scale(_Step, frozen=True, tag="scale"):
 
     to: _Positive
     remove: bool = False
-    set: Settings = Settings()
+    set: MemberSettings = MemberSettings()
 
 
-class Replace(_About, frozen=True, tag="replace"):
+class ReplaceStep(_About, frozen=True, tag="replace"):
     """Hosts die, and new ones with other names take their places after the restart time.
 
     `remove`: an administrator removes the members of the old hosts, `remove_after_s` later.
@@ -85,7 +85,7 @@ class Replace(_About, frozen=True, tag="replace"):
     remove_after_s: Duration = 0.0
 
 
-class Duplicate(_About, frozen=True, tag="duplicate"):
+class DuplicateStep(_About, frozen=True, tag="duplicate"):
     """A second process is started on a host's instance id, by mistake; it is stopped after `for_s`.
 
     Without `for_s` it stays.
@@ -94,7 +94,7 @@ class Duplicate(_About, frozen=True, tag="duplicate"):
     for_s: Duration | None = None
 
 
-class Failover(_Step, frozen=True, tag="failover"):
+class FailoverStep(_Step, frozen=True, tag="failover"):
     """Another broker becomes the group's coordinator.
 
     `down_s`: for so long before that nobody reaches a broker.
@@ -103,14 +103,24 @@ class Failover(_Step, frozen=True, tag="failover"):
     down_s: Duration = 0.0
 
 
-class Remove(_About, frozen=True, tag="remove"):
+class RemoveStep(_About, frozen=True, tag="remove"):
     """An administrator removes static members."""
 
 
-class Wait(_Step, frozen=True, tag="wait"):
+class WaitStep(_Step, frozen=True, tag="wait"):
     """Let time pass: so many seconds, or until the group is balanced."""
 
     s: Duration | None = None
 
 
-Step = Bounce | Crash | CrashLoop | Scale | Replace | Duplicate | Failover | Remove | Wait
+Step = (
+    BounceStep
+    | CrashStep
+    | CrashLoopStep
+    | ScaleStep
+    | ReplaceStep
+    | DuplicateStep
+    | FailoverStep
+    | RemoveStep
+    | WaitStep
+)

@@ -26,7 +26,7 @@ Document = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Bar:
+class HeldBar:
     """A time for which a partition was consumed by a member, or by two (`kind` `twice`)."""
 
     x: float
@@ -37,17 +37,17 @@ class Bar:
 
 
 @dataclass(frozen=True, slots=True)
-class Lane:
+class PartitionLane:
     """A partition."""
 
     name: str
     y: int
     away: str
-    bars: tuple[Bar, ...]
+    bars: tuple[HeldBar, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Timeline:
+class PartitionTimeline:
     """One form's picture: how many partitions nobody consumed, rebalances, and a lane each.
 
     `end`: where this run ends; others may last longer.
@@ -61,7 +61,7 @@ class Timeline:
     base: int
     ticks: tuple[tuple[float, str], ...]
     marks: tuple[tuple[float, str], ...]
-    lanes: tuple[Lane, ...]
+    lanes: tuple[PartitionLane, ...]
     count: int
     document: Document
     rebalances: tuple[Mapping[str, Any], ...]
@@ -107,14 +107,14 @@ def _troubles(document: Document) -> list[str]:
     return said
 
 
-def _timeline(document: Document, lasted_s: float) -> Timeline:
+def _timeline(document: Document, lasted_s: float) -> PartitionTimeline:
     scale = (_WIDTH - _LEFT) / lasted_s
     rows = document["each_partition"]
     worst = sorted(rows, key=lambda row: -row["unavailable_s"])[:_DRAWN]
     chosen = sorted(worst, key=lambda row: (row["topic"], row["partition"]))
     begin = _TOP + _CHART + 12
     lanes = tuple(
-        Lane(
+        PartitionLane(
             f"{row['topic']}-{row['partition']}",
             begin + number * _ROW,
             f"{row['unavailable_s']:,.1f} s",
@@ -123,7 +123,7 @@ def _timeline(document: Document, lasted_s: float) -> Timeline:
         for number, row in enumerate(chosen)
     )
     most, area = _away(rows, document["lasted_s"], scale)
-    return Timeline(
+    return PartitionTimeline(
         document["variant"],
         begin + len(lanes) * _ROW + 4,
         round(_LEFT + document["lasted_s"] * scale, 1),
@@ -157,7 +157,7 @@ def _ticks(lasted_s: float, scale: float) -> tuple[tuple[float, str], ...]:
     )
 
 
-def _bars(row: Mapping[str, Any], scale: float) -> tuple[Bar, ...]:
+def _bars(row: Mapping[str, Any], scale: float) -> tuple[HeldBar, ...]:
     """The bars of a lane; those of one member that nearly touch are one."""
     merged: list[list[Any]] = []
     for from_s, until_s, member in row["held"]:
@@ -178,11 +178,11 @@ def _bars(row: Mapping[str, Any], scale: float) -> tuple[Bar, ...]:
     return tuple(bars)
 
 
-def _bar(from_s: float, until_s: float, member: str, kind: str, scale: float) -> Bar:
+def _bar(from_s: float, until_s: float, member: str, kind: str, scale: float) -> HeldBar:
     width = max(round((until_s - from_s) * scale, 1), 0.5)
     name = member if kind != "twice" and len(member) * _LETTER + 8 < width else ""
     says = f"{member}, {from_s:,.1f} s to {until_s:,.1f} s"
-    return Bar(round(_LEFT + from_s * scale, 1), width, kind, says, name)
+    return HeldBar(round(_LEFT + from_s * scale, 1), width, kind, says, name)
 
 
 def _away(rows: Sequence[Mapping[str, Any]], until_s: float, scale: float) -> tuple[int, str]:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from itertools import permutations
 
-from fencepost.conformance.simulator.agenda import Agenda, Key, Stage
+from fencepost.conformance.simulator.agenda import Agenda, Key, Turn
 
 KEYS: list[Key] = [
-    (5, "b", Stage.READ, 9),
-    (5, "a", Stage.ARRIVE, 1),
-    (5, "a", Stage.WAKE, 0),
-    (4, "c", Stage.ARRIVE, 2),
+    (5, "b", Turn.READ, 9),
+    (5, "a", Turn.ARRIVE, 1),
+    (5, "a", Turn.WAKE, 0),
+    (4, "c", Turn.ARRIVE, 2),
 ]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fencepost.conformance.simulator.consumption import Held, consumption
-from fencepost.conformance.simulator.simulation import Told
+from fencepost.conformance.simulator.notes import Told
 from fencepost.model.assignors.subscription import TopicPartition
 from fencepost.model.client.interface import Assigned, Lost, Revoked
 

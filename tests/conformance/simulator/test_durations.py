@@ -56,4 +56,4 @@ def test_the_same_name_draws_the_same() -> None:
 )
 def test_what_is_none_is_refused(given: object, said: str) -> None:
     with pytest.raises(msgspec.ValidationError, match=said):
-        msgspec.convert(given, Duration)  # type: ignore[call-overload]
+        msgspec.convert(given, Duration)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from fencepost.conformance.simulator.outcome import FIGURES
+from fencepost.conformance.simulator.cost import FIGURES
 from fencepost.conformance.simulator.report import ROWS, print_variants, write_report
 from fencepost.conformance.simulator.scenario import checked_scenario
 from fencepost.conformance.simulator.simulate import simulate_all, variants_of

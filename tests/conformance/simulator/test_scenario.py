@@ -14,7 +14,7 @@ from fencepost.conformance.simulator.scenario import (
     read_scenario,
     scenario_names,
 )
-from fencepost.conformance.simulator.steps import Bounce
+from fencepost.conformance.simulator.steps import BounceStep
 
 EXAMPLES = sorted((ROOT / "examples" / "deployments").glob("*.toml"))
 
@@ -35,7 +35,7 @@ def test_an_example_can_be_read(path: Path) -> None:
 def test_what_is_left_out_is_as_in_the_java_client() -> None:
     scenario = find_scenario("rolling-bounce")
     assert scenario.counts == {"topic": 24}
-    assert scenario.step == (Bounce(),)
+    assert scenario.step == (BounceStep(),)
     assert scenario.initial_delay_ms == 3000
 
 

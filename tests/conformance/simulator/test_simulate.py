@@ -9,22 +9,22 @@ import msgspec
 import pytest
 from jsonschema import Draft202012Validator
 
-from fencepost.conformance.simulator.outcome import (
+from fencepost.conformance.simulator.cost import (
     SCHEMA_FILE,
-    Outcome,
+    Cost,
     Variant,
-    outcome_json,
+    costs_json,
     percentiles,
 )
 from fencepost.conformance.simulator.scenario import (
-    Scenario,
+    DeploymentScenario,
     ScenarioError,
     checked_scenario,
     find_scenario,
     scenario_names,
 )
 from fencepost.conformance.simulator.simulate import (
-    Run,
+    SimulationRun,
     simulate,
     simulate_all,
     variant_name,
@@ -34,12 +34,12 @@ from fencepost.conformance.simulator.simulate import (
 SCHEMA = Draft202012Validator(json.loads(SCHEMA_FILE.read_text("utf-8")))
 
 
-def changed(name: str, **changes: Any) -> Scenario:
+def changed(name: str, **changes: Any) -> DeploymentScenario:
     return checked_scenario(msgspec.to_builtins(find_scenario(name)) | changes, "a test")
 
 
-def cost(name: str, **changes: Any) -> Outcome:
-    return simulate(Run(changed(name, **changes)))
+def cost(name: str, **changes: Any) -> Cost:
+    return simulate(SimulationRun(changed(name, **changes)))
 
 
 @pytest.mark.parametrize("members", [3, 6])
@@ -147,14 +147,14 @@ def test_threads_have_ids_of_their_own_and_a_process_restarts_with_all() -> None
 
 def test_an_eager_rebalance_waits_for_the_slowest_user() -> None:
     quick, slow = (cost("scale-up", processing_s=seconds) for seconds in (0, 30))
-    assert slow.each_rebalance[0].took_s > (quick.each_rebalance[0].took_s or 0) + 10
+    assert (slow.each_rebalance[0].took_s or 0) > (quick.each_rebalance[0].took_s or 0) + 10
 
 
 @pytest.mark.parametrize("name", scenario_names())
 def test_skipped_heartbeats_change_no_figure(name: str) -> None:
     scenario = changed(name, settle_s=60)
-    outcomes = [simulate(Run(scenario, seed=1, skips=skips)) for skips in (True, False)]
-    assert outcomes[0] == outcomes[1]
+    both = [simulate(SimulationRun(scenario, seed=1, skips=skips)) for skips in (True, False)]
+    assert both[0] == both[1]
 
 
 def test_several_seeds_in_several_processes_are_as_in_one() -> None:
@@ -162,9 +162,9 @@ def test_several_seeds_in_several_processes_are_as_in_one() -> None:
     several = simulate_all(forms, range(2), jobs=2)
     assert several == simulate_all(forms, range(2), jobs=1)
     assert [variant.first.variant for variant in several] == ["static", "cooperative"]
-    assert several[0].outcomes[1].each_partition == ()
-    SCHEMA.validate(outcome_json(several))
-    SCHEMA.validate(outcome_json(several[:1]))
+    assert several[0].costs[1].each_partition == ()
+    SCHEMA.validate(costs_json(several))
+    SCHEMA.validate(costs_json(several[:1]))
 
 
 def test_percentiles_count_a_run_without_end_as_the_longest() -> None:

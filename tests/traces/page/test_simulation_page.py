@@ -64,7 +64,7 @@ def page_of(*documents: dict[str, Any]) -> str:
 def test_forms_stand_side_by_side_and_below_each_other(open_page: Open) -> None:
     page = open_page(page_of(document("eager"), document("static", rebalances=0)))
     heads = page.locator("table").first.locator("thead th").all_inner_texts()
-    assert heads == ["", "eager", "static"]
+    assert heads == ["figure", "eager", "static"]
     assert page.locator("tbody tr").first.inner_text().split() == ["rebalances", "2", "2"]
     assert page.locator("h2").all_inner_texts() == ["What it costs", "eager", "static"]
     expect(page.locator("header p").last).to_have_text("About & more.")
@@ -88,7 +88,7 @@ def test_rebalances_and_requests_are_folded_up(open_page: Open) -> None:
     page = open_page(page_of(document("eager")))
     row = page.get_by_text("leave: app-1 (by hand), also app-2").last
     expect(row).to_be_hidden()
-    page.get_by_text("1 rebalances").click()
+    page.get_by_text("1 rebalance", exact=True).click()
     expect(row).to_be_visible()
     page.get_by_text("Requests at the coordinator").click()
     expect(page.get_by_text("1,234")).to_be_visible()

@@ -56,7 +56,7 @@ class PartitionRow(msgspec.Struct, frozen=True):
     held: tuple[tuple[float, float, str], ...]
 
 
-class Outcome(msgspec.Struct, frozen=True, kw_only=True):
+class Cost(msgspec.Struct, frozen=True, kw_only=True):
     """A run of a scenario.
 
     `unavailable_partition_s`, `twice_partition_s`: summed over partitions.  `longest_gap_s`: of any
@@ -105,14 +105,14 @@ FIGURES = (
 PERCENTILES = (5, 50, 95, 100)
 
 
-def percentiles(outcomes: Sequence[Outcome]) -> dict[str, dict[str, float | None]]:
+def percentiles(costs: Sequence[Cost]) -> dict[str, dict[str, float | None]]:
     """Of each figure the value that so many percent of the runs don't exceed; `p100`: the most.
 
     A run that was never balanced counts as longer than all others: None.
     """
     found: dict[str, dict[str, float | None]] = {}
     for name in FIGURES:
-        values = [getattr(outcome, name) for outcome in outcomes]
+        values = [getattr(cost, name) for cost in costs]
         ordered = sorted(v for v in values if v is not None) + [None for v in values if v is None]
         found[name] = {
             f"p{p}": ordered[max(-(-len(ordered) * p // 100), 1) - 1] for p in PERCENTILES
@@ -123,29 +123,29 @@ def percentiles(outcomes: Sequence[Outcome]) -> dict[str, dict[str, float | None
 class Variant(msgspec.Struct, frozen=True):
     """The runs of a scenario in one form, the first in full."""
 
-    outcomes: tuple[Outcome, ...]
+    costs: tuple[Cost, ...]
 
     @property
-    def first(self) -> Outcome:
+    def first(self) -> Cost:
         """The run of the first seed."""
-        return self.outcomes[0]
+        return self.costs[0]
 
     def to_json(self) -> dict[str, Any]:
         """The first run; and, where there are several, the percentiles of all."""
         document: dict[str, Any] = {"schema": "simulation-1", **_plain(self.first)}
-        if len(self.outcomes) > 1:
-            document["seeds"] = [outcome.seed for outcome in self.outcomes]
-            document["percentiles"] = percentiles(self.outcomes)
+        if len(self.costs) > 1:
+            document["seeds"] = [cost.seed for cost in self.costs]
+            document["percentiles"] = percentiles(self.costs)
         return document
 
 
-def _plain(outcome: Outcome) -> dict[str, Any]:
+def _plain(cost: Cost) -> dict[str, Any]:
     """The rows as JSON has them: lists, no tuples."""
-    found: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(outcome))
+    found: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(cost))
     return found
 
 
-def outcome_json(variants: Sequence[Variant]) -> dict[str, Any]:
+def costs_json(variants: Sequence[Variant]) -> dict[str, Any]:
     """The document of one form, or of several that are compared."""
     if len(variants) == 1:
         return variants[0].to_json()
