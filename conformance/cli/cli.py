@@ -42,7 +42,11 @@ _SECTIONS = {
     ),
     "Logs": (Stub("audit", "audit:audit_command", "Check request logs, server.log, or traces."),),
     "Deployments": (
-        Stub("simulate", "simulate:simulate_command", "Compute what a deployment costs a group."),
+        Stub(
+            "simulate",
+            "deployments.simulate:simulate_command",
+            "Compute what a deployment costs a group.",
+        ),
     ),
     "Traces": (
         Stub("replay", "certify:replay_command", "Judge a trace again, or run its plan again."),

@@ -128,18 +128,24 @@ def _kill_all(deployment: RunningDeployment, host: Host) -> None:
 
 
 def _start_later(deployment: RunningDeployment, host: Host) -> Script:
-    yield from _start_again(deployment, [host])
+    yield from _start_again(deployment, [host], beside=True)
 
 
-def _start_again(deployment: RunningDeployment, hosts: Iterable[Host]) -> Script:
-    """Start each host's next process when it is ready; all are made ready side by side."""
+def _start_again(
+    deployment: RunningDeployment, hosts: Iterable[Host], *, beside: bool = False
+) -> Script:
+    """Start each host's next process when it is ready; all are made ready side by side.
+
+    Where another step has started one meanwhile, that is enough, unless it shall run `beside` it.
+    """
     begun_ms = deployment.sim.now_ms
     ready = sorted(
         ((deployment.restart_ms(host), host.name, host) for host in hosts), key=lambda r: r[:2]
     )
     for restart_ms, _, host in ready:
         yield begun_ms + restart_ms - deployment.sim.now_ms
-        deployment.start(host)
+        if beside or not host.running:
+            deployment.start(host)
 
 
 # Steps of more than a few lines.
@@ -155,7 +161,7 @@ def _bounce(deployment: RunningDeployment, step: BounceStep) -> Script:
             host.settings = step.set.over(host.settings)
         if step.overlap_s is None:
             _stop(deployment, old)
-        yield from _start_again(deployment, wave)
+        yield from _start_again(deployment, wave, beside=step.overlap_s is not None)
         if step.overlap_s is not None:
             yield _drawn(deployment, step.overlap_s, "overlap")
             _stop(deployment, old)
