@@ -91,7 +91,7 @@ def simulate_command(
     as_json: bool,
     report: Path | None,
 ) -> int:
-    """Compute what a deployment costs a consumer group.
+    """Compute what a deployment costs a group.
 
     The group is the reference client, many times, and the model of the coordinator, on a virtual
     clock: rebalances with their causes, partitions that move, and how long each is not consumed.

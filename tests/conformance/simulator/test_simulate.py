@@ -7,7 +7,10 @@ from typing import Any
 
 import msgspec
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
+from support.deployments import SCENARIOS
 
 from fencepost.conformance.simulator.cost import (
     SCHEMA_FILE,
@@ -152,9 +155,29 @@ def test_an_eager_rebalance_waits_for_the_slowest_user() -> None:
 
 @pytest.mark.parametrize("name", scenario_names())
 def test_skipped_heartbeats_change_no_figure(name: str) -> None:
-    scenario = changed(name, settle_s=60)
+    scenario = changed(name, members=3, settle_s=60)
     both = [simulate(SimulationRun(scenario, seed=1, skips=skips)) for skips in (True, False)]
     assert both[0] == both[1]
+
+
+@settings(max_examples=10)
+@given(scenario=SCENARIOS, seed=st.integers(0, 99))
+def test_whatever_is_done_the_figures_hold_together(
+    scenario: DeploymentScenario, seed: int
+) -> None:
+    found, whole = (
+        simulate(SimulationRun(scenario, seed=seed, skips=skips)) for skips in (True, False)
+    )
+    assert found == whole
+    assert found.generations <= found.rebalances == sum(found.causes.values())
+    assert found.partitions_moved == sum(row.moves for row in found.each_partition)
+    for row in found.each_partition:
+        held = sum(until_s - from_s for from_s, until_s, _ in row.held)
+        assert held + row.unavailable_s - row.twice_s <= found.lasted_s + 0.01
+        assert row.longest_gap_s <= row.unavailable_s <= found.lasted_s
+    if found.balanced_after_s is not None:
+        assert found.balanced_after_s <= found.lasted_s
+    SCHEMA.validate(Variant((found,)).to_json())
 
 
 def test_several_seeds_in_several_processes_are_as_in_one() -> None:
