@@ -27,7 +27,7 @@ INSTALL = $(PIP) install --no-build-isolation \
 FLOORS := $(shell find model properties traces conformance -type d ! -name __pycache__)
 SOURCES := $(FLOORS) README.md LICENSE \
 	$(shell find $(FLOORS) -maxdepth 1 \( -name '*.py' -o -name '*.json' -o -name '*.css' -o -name '*.js' -o -name '*.html' \
-	-o -name '*.java' -o -name '*.go' -o -name '*.mjs' -o -name '*.txt' \))
+	-o -name '*.java' -o -name '*.go' -o -name '*.mjs' -o -name '*.txt' -o -name '*.toml' \))
 
 .PHONY: certify test clean
 .DELETE_ON_ERROR:

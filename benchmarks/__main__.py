@@ -14,6 +14,7 @@ from benchmarks.audit import audit_figures, write_log
 from benchmarks.explore import WAYS, explore_figures
 from benchmarks.kip345_small import CONFIGURATIONS
 from benchmarks.model import model_figures, walk_beside
+from benchmarks.simulator import LARGE, simulator_figures
 from benchmarks.worlds import real_model_figures
 from fencepost.conformance.cli.cli import exit_code
 from fencepost.conformance.runtime.errors import TargetUnavailableError
@@ -149,6 +150,21 @@ def bench_pipeline(traces: int, ways: tuple[str, ...]) -> None:
         click.echo(json.dumps(figures, indent=2))
     except BenchError as error:
         raise TargetUnavailableError(str(error)) from error
+
+
+@bench_group.command("simulator")
+@click.option(
+    "--deployment",
+    "names",
+    type=click.Choice(list(LARGE)),
+    multiple=True,
+    default=tuple(LARGE),
+    show_default=True,
+    help="Which; may be given several times.",
+)
+def bench_simulator(names: tuple[str, ...]) -> None:
+    """CPU seconds that rolling bounces of large groups take to simulate."""
+    click.echo(json.dumps(simulator_figures(names), indent=2))
 
 
 if __name__ == "__main__":

@@ -46,6 +46,13 @@ _SECTIONS = {
         ),
     ),
     "Logs": (Stub("audit", "audit:audit_command", "Check request logs, server.log, or traces."),),
+    "Deployments": (
+        Stub(
+            "simulate",
+            "deployments.simulate:simulate_command",
+            "Compute what a deployment costs a group.",
+        ),
+    ),
     "Traces": (
         Stub("replay", "certify:replay_command", "Judge a trace again, or run its plan again."),
         Stub("shrink", "convert:shrink_command", "Make a trace as small as can be."),

@@ -1,22 +1,22 @@
 """Runs clients of the model against the model coordinator on a virtual clock.
 
 Pure in effect: the same seed, settings and calls give the same history, byte for byte.  Messages of
-one connection keep their order; each takes a few ms, drawn from the seed.  What goes wrong on the
-way (an answer that is lost, a connection that is cut) is the caller's to say, request by request.
+one connection keep their order; each takes a few ms, drawn from the seed and its own name.  What
+happens at one ms is ordered by client.  What goes wrong on the way is the caller's to say.
 """
 
 from __future__ import annotations
 
-import heapq
-import itertools
-import random
+import zlib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from enum import Enum
 from typing import NamedTuple
 
 from fencepost.conformance.serve.refusal import refused_message
+from fencepost.conformance.simulator.agenda import AFTER_ALL, Agenda, Key, Turn
 from fencepost.conformance.simulator.cluster import VirtualCluster
+from fencepost.conformance.simulator.interference import Fault, Interference
+from fencepost.conformance.simulator.notes import CoordinatorEvent, SkippedRequests, Told
 from fencepost.model.client.client import step
 from fencepost.model.client.cluster_messages import ClusterRequest, ClusterResponse, FetchRequest
 from fencepost.model.client.interface import (
@@ -28,8 +28,10 @@ from fencepost.model.client.interface import (
     Endpoint,
     HangUp,
     Input,
+    PollOn,
     Role,
     Start,
+    StopPolling,
     UserEvent,
     Woken,
 )
@@ -40,6 +42,7 @@ from fencepost.model.messages.messages import APIS
 from fencepost.model.messages.shapes import Message
 from fencepost.model.revision import Revision
 from fencepost.model.revisions.base import KAFKA_4
+from fencepost.model.state.group import Group
 from fencepost.model.table.errors import Error
 
 
@@ -58,31 +61,21 @@ class Exchange:
     met: Interference | None = None
 
 
-class Fault(Enum):
-    """What can happen to a request."""
-
-    LOSE_REQUEST = "it never arrives"
-    LOSE_ANSWER = "it is handled, and its answer never arrives"
-    CUT = "it is handled, and its connection ends"
-    REFUSE = "it is answered with an error"
-    DELAY = "its answer takes longer"
-
-
-class Interference(NamedTuple):
-    """What happens to a request; `code` for REFUSE, `ms` for DELAY."""
-
-    fault: Fault
-    code: int = 0
-    ms: int = 0
-
-
 Interfere = Callable[[Exchange], Interference | None]
 """Called with each request as it arrives."""
+
+
+Watch = Callable[[int, Mapping[str, Group], Exchange | CoordinatorEvent], None]
+"""Called after each event at the coordinator: when, the groups before it, and what it was."""
+
+Busy = Callable[[str, Exchange], int]
+"""How many ms a client's user still works, when this answer comes; 0: it polls."""
 
 
 @dataclass(slots=True)
 class _Client:
     settings: ClientSettings
+    since_ms: int
     state: ClientState = field(default_factory=ClientState)
     epochs: dict[Endpoint, int] = field(default_factory=dict)
     """How many connections to an endpoint have ended; what is under way on those is lost."""
@@ -91,15 +84,7 @@ class _Client:
     is_alive: bool = True
 
 
-class Told(NamedTuple):
-    """What a client's user saw, and when."""
-
-    at_ms: int
-    client: str
-    event: UserEvent
-
-
-class _Waiting(NamedTuple):
+class Waiting(NamedTuple):
     """A request at the model whose answer has somewhere to go."""
 
     client: str
@@ -113,7 +98,7 @@ class Simulation:
     """Clients, brokers and a clock, in ms from 0.
 
     `history` and `told` hold what reached the brokers and what users saw, in order.  `latency_ms`:
-    the shortest and longest time of a message.
+    the shortest and longest time of a message.  `busy`: by default users always poll.
     """
 
     def __init__(
@@ -126,20 +111,22 @@ class Simulation:
         seed: int = 0,
         latency_ms: tuple[int, int] = (1, 3),
         interfere: Interfere | None = None,
+        busy: Busy | None = None,
     ) -> None:
         self.cluster = VirtualCluster(revision, config, topics, nodes)
         self.now_ms = 0
         self.history: list[Exchange] = []
         self.told: list[Told] = []
+        self.skipped: list[SkippedRequests] = []
         self.interfere = interfere
-        self.is_down = False
-        """While it is, no broker can be connected to."""
+        self.watch: Watch | None = None
+        self.is_down = False  # while it is, no broker can be connected to
         self._latency_ms = latency_ms
-        self._random = random.Random(seed)  # noqa: S311  (latencies, no secrets)
+        self._seed = seed
+        self._busy = busy
         self._clients: dict[str, _Client] = {}
-        self._due: list[tuple[int, int, Callable[[], None]]] = []
-        self._order = itertools.count()
-        self._waiting: dict[str, _Waiting] = {}
+        self._agenda = Agenda()
+        self._waiting: dict[str, Waiting] = {}
 
     # What happens to clients.
 
@@ -147,7 +134,7 @@ class Simulation:
         """Start a process; a name may be used again once the one before it is gone."""
         if name in self._clients and self._clients[name].is_alive:
             raise ValueError(f"{name} runs: close or kill it first")
-        self._clients[name] = _Client(settings)
+        self._clients[name] = _Client(settings, self.now_ms)
         self.give(name, Start())
 
     def give(self, name: str, given: Input) -> None:
@@ -155,17 +142,20 @@ class Simulation:
         client = self._clients[name]
         if not client.is_alive:
             return
-        done = step(client.settings, client.state, given, self.now_ms)
+        self._step(name, client, given, self.now_ms)
+
+    def _step(self, name: str, client: _Client, given: Input, now_ms: int) -> None:
+        done = step(client.settings, client.state, given, now_ms)
         client.state = done.state
         for event in done.events:
-            self.told.append(Told(self.now_ms, name, event))
+            self.told.append(Told(now_ms, name, event))
             if isinstance(event, Closed):
                 client.is_alive = False
         for request in done.requests:
             if isinstance(request, HangUp):
                 self._end(name, request.to)
             else:
-                self._send(name, request)
+                self._send(name, request, now_ms)
         self._set_wake(name, done.wake_at_ms)
 
     def close(self, name: str, timeout_ms: int = 10_000) -> None:
@@ -175,9 +165,9 @@ class Simulation:
     def kill(self, name: str) -> None:
         """End a process at once; its connections end with it."""
         client = self._clients[name]
-        client.is_alive = False
         for endpoint in list(client.arrivals):
             self._end(name, endpoint)
+        client.is_alive = False
 
     def state_of(self, name: str) -> ClientState:
         """A client's state."""
@@ -196,11 +186,15 @@ class Simulation:
 
     def remove(self, group_id: str, instance: str) -> None:
         """An administrator removes a static member."""
-        self._deliver(self.cluster.remove(self.now_ms, group_id, instance))
+        self._at_model(
+            lambda: self.cluster.remove(self.now_ms, group_id, instance), CoordinatorEvent.REMOVAL
+        )
 
     def move_coordinator(self, group_id: str, node: int) -> None:
         """Let another broker coordinate the group."""
-        self._deliver(self.cluster.move_coordinator(group_id, node))
+        self._at_model(
+            lambda: self.cluster.move_coordinator(group_id, node), CoordinatorEvent.FAILOVER
+        )
 
     def cut_all(self) -> None:
         """End all connections, as a restart of the brokers does."""
@@ -209,30 +203,60 @@ class Simulation:
                 self._end(name, endpoint)
                 self.give(name, ConnectionLost(endpoint))
 
+    def rest_no_more(self) -> None:
+        """Let all be as if nothing had been skipped up to now."""
+
     # Time.
 
     def run_for(self, ms: int) -> None:
         """Let time pass, and all that is due in it happen."""
         end = self.now_ms + ms
         while True:
-            model_ms = self.cluster.model.next_deadline_ms()
-            next_ms = self._due[0][0] if self._due else None
-            first = min((t for t in (model_ms, next_ms) if t is not None), default=None)
-            if first is None or first > end:
-                break
-            self.now_ms = max(self.now_ms, first)
-            if model_ms is not None and model_ms <= first:
-                self._deliver(self.cluster.model.advance_to(self.now_ms))
+            next_ms = self._agenda.next_ms()
+            limit_ms = end if next_ms is None else min(next_ms, end)
+            model_ms = self._model_due_ms(limit_ms)
+            if model_ms is not None and model_ms <= limit_ms:
+                self._go_to((model_ms, "", Turn.READ, 0))
+                self._at_model(
+                    lambda: self.cluster.model.advance_to(self.now_ms), CoordinatorEvent.TIMER
+                )
+            elif next_ms is not None and next_ms <= end:
+                key, do = self._agenda.take()
+                self._go_to(key)
+                do()
             else:
-                heapq.heappop(self._due)[2]()
-        self.now_ms = end
-        self._deliver(self.cluster.model.advance_to(end))
+                break
+        self._go_to((end, AFTER_ALL, Turn.READ, 0))
+        self._at_model(lambda: self.cluster.model.advance_to(end), CoordinatorEvent.TIMER)
 
-    def _later(self, at_ms: int, do: Callable[[], None]) -> None:
-        heapq.heappush(self._due, (at_ms, next(self._order), do))
+    def _go_to(self, key: Key) -> None:
+        self.now_ms = max(self.now_ms, key[0])
 
-    def _travel_ms(self) -> int:
-        return self.now_ms + self._random.randint(*self._latency_ms)
+    def _model_due_ms(self, limit_ms: int) -> int | None:
+        """When the coordinator's next timer is due; one beyond the limit needs not be exact."""
+        del limit_ms
+        return self.cluster.model.next_deadline_ms()
+
+    def _at_model(
+        self, do: Callable[[], Iterable[Answer]], about: Exchange | CoordinatorEvent
+    ) -> None:
+        """Let something happen at the coordinator, and its answers go their ways."""
+        before = dict(self.cluster.model.groups)
+        answers = do()
+        self._changed(before, about)
+        self._deliver(answers)
+
+    def _changed(self, before: Mapping[str, Group], about: Exchange | CoordinatorEvent) -> None:
+        """Something happened at the coordinator."""
+        if self.watch is not None:
+            self.watch(self.now_ms, before, about)
+
+    def _travel_ms(self, name: str, number: int, way: str) -> int:
+        """How long a client's request, or its answer, is under way."""
+        shortest, longest = self._latency_ms
+        client = f"{self._seed}/{name}/{self._clients[name].since_ms}"
+        drawn = zlib.crc32(f"{client}/{number}/{way}".encode())
+        return shortest + drawn % (longest - shortest + 1)
 
     def _set_wake(self, name: str, at_ms: int | None) -> None:
         client = self._clients[name]
@@ -244,9 +268,13 @@ class Simulation:
         def wake() -> None:
             if self._clients.get(name) is client and client.wake_ms == at_ms:
                 client.wake_ms = None
-                self.give(name, Woken())
+                self._wake(name)
 
-        self._later(at_ms, wake)
+        self._agenda.put((at_ms, name, Turn.WAKE, 0), wake)
+
+    def _wake(self, name: str) -> None:
+        """Let a client do what is due by its own clock."""
+        self.give(name, Woken())
 
     # Messages on their way.
 
@@ -259,9 +287,11 @@ class Simulation:
         for request_id in self.cluster.model.drop(_connection(name, endpoint, epoch)):
             self._waiting.pop(request_id, None)
 
-    def _send(self, name: str, asked: Asked) -> None:
+    def _send(self, name: str, asked: Asked, now_ms: int) -> None:
         client = self._clients[name]
-        arrival = max(self._travel_ms(), client.arrivals.get(asked.to, 0))
+        number = asked.correlation_id
+        travelled = now_ms + self._travel_ms(name, number, "to")
+        arrival = max(travelled, client.arrivals.get(asked.to, 0))
         client.arrivals[asked.to] = arrival
         epoch = client.epochs.get(asked.to, 0)
 
@@ -274,7 +304,7 @@ class Simulation:
             else:
                 self._arrive(name, asked, epoch)
 
-        self._later(arrival, arrive)
+        self._agenda.put((arrival, name, Turn.ARRIVE, number), arrive)
 
     def _arrive(self, name: str, asked: Asked, epoch: int) -> None:
         exchange = Exchange(self.now_ms, name, asked.to, asked.api, asked.version, asked.message)
@@ -283,7 +313,7 @@ class Simulation:
         fault = met.fault if met else None
         if fault is Fault.LOSE_REQUEST:
             return
-        waiting = _Waiting(name, asked.to, epoch, asked.correlation_id, exchange)
+        waiting = Waiting(name, asked.to, epoch, asked.correlation_id, exchange)
         message = asked.message
         if not isinstance(message, Message):
             self._answer_cluster(waiting, message)
@@ -300,20 +330,24 @@ class Simulation:
             self._end(name, asked.to)
             self.give(name, ConnectionLost(asked.to))
 
-    def _ask_model(self, waiting: _Waiting, message: Message) -> None:
+    def _ask_model(self, waiting: Waiting, message: Message) -> None:
         exchange = waiting.exchange
         client_id = self._clients[waiting.client].settings.client_id or waiting.client
         connection = _connection(waiting.client, waiting.endpoint, waiting.epoch)
-        request_id, answers = self.cluster.handle(
-            self.now_ms, connection, client_id, exchange.api, exchange.version, message
-        )
-        self._waiting[request_id] = waiting
-        self._deliver(answers)
 
-    def _answer_cluster(self, waiting: _Waiting, message: ClusterRequest) -> None:
+        def handle() -> Iterable[Answer]:
+            request_id, answers = self.cluster.handle(
+                self.now_ms, connection, client_id, exchange.api, exchange.version, message
+            )
+            self._waiting[request_id] = waiting
+            return answers
+
+        self._at_model(handle, exchange)
+
+    def _answer_cluster(self, waiting: Waiting, message: ClusterRequest) -> None:
         if isinstance(message, FetchRequest) and not self.cluster.has_records(message):
-            at_ms = self.now_ms + message.max_wait_ms
-            self._later(at_ms, lambda: self._answer(waiting, self.cluster.answer(message)))
+            at = self.now_ms + message.max_wait_ms, waiting.client, Turn.ARRIVE, 0
+            self._agenda.put(at, lambda: self._answer(waiting, self.cluster.answer(message)))
         else:
             self._answer(waiting, self.cluster.answer(message))
 
@@ -326,21 +360,40 @@ class Simulation:
                 body = dict(answer.body)
                 self._answer(waiting, response.from_body(body, exchange.version))
 
-    def _answer(self, waiting: _Waiting, answer: Message | ClusterResponse) -> None:
+    def _answer(self, waiting: Waiting, answer: Message | ClusterResponse) -> None:
         exchange, met = waiting.exchange, waiting.exchange.met
         exchange.answered_ms, exchange.answer = self.now_ms, answer
-        if met is not None and met.fault in {Fault.LOSE_ANSWER, Fault.CUT}:
-            return
-        delay = met.ms if met is not None and met.fault is Fault.DELAY else 0
-        client = self._clients[waiting.client]
+        if met is None or met.fault not in {Fault.LOSE_ANSWER, Fault.CUT}:
+            delay = met.ms if met is not None and met.fault is Fault.DELAY else 0
+            self._return(waiting, answer, self.now_ms + delay)
+
+    def _return(self, waiting: Waiting, answer: Message | ClusterResponse, from_ms: int) -> None:
+        """Send an answer on its way to its client."""
+        name, number = waiting.client, waiting.correlation_id
+        client = self._clients[name]
 
         def read() -> None:
-            if self._clients[waiting.client] is not client:
+            if self._clients[name] is not client:
                 return
             if client.epochs.get(waiting.endpoint, 0) == waiting.epoch:
-                self.give(waiting.client, AnswerRead(waiting.correlation_id, answer))
+                self._read(waiting, answer)
 
-        self._later(self._travel_ms() + delay, read)
+        at_ms = from_ms + self._travel_ms(name, number, "from")
+        self._agenda.put((at_ms, name, Turn.READ, number), read)
+
+    def _read(self, waiting: Waiting, answer: Message | ClusterResponse) -> None:
+        """Let a client read an answer; a busy user polls on later."""
+        name = waiting.client
+        if self._busy and (busy_ms := self._busy(name, waiting.exchange)):
+            client = self._clients[name]
+
+            def poll_on() -> None:
+                if self._clients[name] is client:
+                    self.give(name, PollOn())
+
+            self.give(name, StopPolling())
+            self._agenda.put((self.now_ms + busy_ms, name, Turn.WAKE, 0), poll_on)
+        self.give(name, AnswerRead(waiting.correlation_id, answer))
 
 
 def _connection(name: str, endpoint: Endpoint, epoch: int) -> str:

@@ -8,13 +8,14 @@ outcome, `new_id` makes member ids.  The clock is the caller's, too, in ms from 
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 from fencepost.model.coordinator import Answer, Send
 from fencepost.model.machine.answers import about_nothing, merged
 from fencepost.model.machine.machine import Machine
 from fencepost.model.messages.messages import groups_of
 from fencepost.model.messages.shapes import Message
+from fencepost.model.state.fast_replace import replace
 from fencepost.model.state.group import CLEANUP, SESSION, Group, Timer
 from fencepost.model.state.work import Emission, Incoming, Outcome, Span
 from fencepost.model.table.vocabulary import Availability, GroupState
@@ -146,6 +147,23 @@ class RunningModel:
         outcome = self._choose(self.machine.expire(group, timer, self._span()))
         self._take(group_id, outcome)
         return self._answers(outcome.emissions)
+
+    def restart_sessions(self, group_id: str, due_ms: Mapping[str, int]) -> bool:
+        """Set session timers to these deadlines, by member id, as heartbeats would have.
+
+        Returns whether any changed; whoever has no session timer is left out.
+        """
+        group = self.groups[group_id]
+        timers = tuple(
+            timer._replace(earliest=at_ms, latest=at_ms)
+            if timer.kind == SESSION and (at_ms := due_ms.get(timer.subject)) is not None
+            else timer
+            for timer in group.timers
+        )
+        if timers == group.timers:
+            return False
+        self._take(group_id, Outcome(replace(group, timers=timers), (), ()))
+        return True
 
     def fail_over(self, only: Collection[str] | None = None) -> list[Answer]:
         """Parked requests are told NOT_COORDINATOR, then groups are as stored; all, or some."""

@@ -47,7 +47,7 @@ def pursue(work: ClientWork) -> None:
     reading = state.reading
     if work.now_ms >= reading.backoff.not_before_ms:
         _ask_positions(work)
-    if work.now_ms < reading.fetch_backoff.not_before_ms:
+    if work.now_ms < reading.fetch_backoff.not_before_ms or not work.settings.fetches:
         return
     for leader, positions in _by_leader(work, work.state.reading.positions):
         _ask_log(work, leader, positions)

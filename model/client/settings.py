@@ -16,7 +16,8 @@ class ClientSettings:
 
     `group_instance_id` None: a dynamic member.  `assignors`: offered in this order; the group is
     cooperative if all of them are.  `max_poll_interval_ms` is the rebalance timeout, too.
-    `auto_commit_ms` None: only the user commits.  `conduct`: what it does rightly, or not.
+    `auto_commit_ms` None: only the user commits.  `fetches` False: the user wants no records, and
+    only the membership matters.  `conduct`: what it does rightly, or not.
     """
 
     group_id: str
@@ -36,6 +37,7 @@ class ClientSettings:
     join_slack_ms: int = 5000
     """A join's and a sync's answer is awaited for the rebalance timeout and so much more."""
     commit_timeout_ms: int = 60_000
+    fetches: bool = True
     fetch_max_wait_ms: int = 500
     metadata_max_age_ms: int = 300_000
     conduct: Conduct = RIGHT

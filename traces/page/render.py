@@ -65,6 +65,13 @@ def site_page(template: str, title: str, **values: Any) -> str:
     return _rendered(template, title, SITE_STYLES, SITE_SCRIPTS, **values)
 
 
+def plain_page(template: str, title: str, style: str, **values: Any) -> str:
+    """Render a page that stands alone, without a viewer of traces.  `style`: its own."""
+    return _rendered(
+        template, title, ("base.css", "certificate.css", style), ("theme.js",), **values
+    )
+
+
 def _rendered(
     template: str, title: str, styles: tuple[str, ...], scripts: tuple[str, ...], **values: Any
 ) -> str:

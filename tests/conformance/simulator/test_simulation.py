@@ -19,7 +19,8 @@ from support.client_scenarios import (
     simulation,
 )
 
-from fencepost.conformance.simulator.simulation import Fault, Interference, Simulation
+from fencepost.conformance.simulator.interference import Fault, Interference
+from fencepost.conformance.simulator.simulation import Simulation
 from fencepost.model.client.conduct import RIGHT
 from fencepost.model.client.duties import DUTIES
 from fencepost.model.client.interface import (

@@ -1,0 +1,86 @@
+"""Who consumed each partition, and when: gaps, overlaps and moves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+from fencepost.conformance.simulator.notes import Told
+from fencepost.conformance.simulator.rebalance_log import place_of
+from fencepost.model.assignors.subscription import TopicPartition
+from fencepost.model.client.interface import Assigned, Lost, Revoked
+
+
+class Held(NamedTuple):
+    """A time, in ms, for which a member consumed a partition."""
+
+    from_ms: int
+    until_ms: int
+    member: str
+
+
+class PartitionTimes(NamedTuple):
+    """A partition in a window: who held it, and what that comes to, in ms.
+
+    `moves`: how often the next one to hold it was another member, whatever its process.
+    """
+
+    partition: TopicPartition
+    held: tuple[Held, ...]
+    unavailable_ms: int
+    longest_gap_ms: int
+    twice_ms: int
+    moves: int
+
+
+def consumption(
+    told: Iterable[Told],
+    ended: Mapping[str, int],
+    partitions: Iterable[TopicPartition],
+    from_ms: int,
+    until_ms: int,
+) -> list[PartitionTimes]:
+    """What became of each partition in a window.
+
+    `ended`: when processes were killed, by consumer; others give back what they have.
+    """
+    held: dict[TopicPartition, list[Held]] = {partition: [] for partition in partitions}
+    owned: dict[tuple[str, TopicPartition], int] = {}
+
+    def give_back(at_ms: int, consumer: str, partition: TopicPartition) -> None:
+        since = owned.pop((consumer, partition), None)
+        if since is not None:
+            held[partition].append(Held(since, at_ms, place_of(consumer)))
+
+    for at_ms, consumer, event in told:
+        match event:
+            case Assigned(given):
+                for partition in given:
+                    owned[consumer, partition] = at_ms
+            case Revoked(gone) | Lost(gone):
+                for partition in gone:
+                    give_back(at_ms, consumer, partition)
+            case _:
+                pass
+    for consumer, partition in list(owned):
+        give_back(ended.get(consumer, until_ms), consumer, partition)
+    return [_in_window(partition, rows, from_ms, until_ms) for partition, rows in held.items()]
+
+
+def _in_window(
+    partition: TopicPartition, rows: Sequence[Held], from_ms: int, until_ms: int
+) -> PartitionTimes:
+    shown = sorted(
+        Held(max(row.from_ms, from_ms), min(row.until_ms, until_ms), row.member)
+        for row in rows
+        if row.from_ms < until_ms and row.until_ms > from_ms
+    )
+    gaps, twice_ms, end_ms = [], 0, from_ms
+    for row in shown:
+        gaps.append(max(row.from_ms - end_ms, 0))
+        twice_ms += max(min(row.until_ms, end_ms) - row.from_ms, 0)
+        end_ms = max(end_ms, row.until_ms)
+    gaps.append(until_ms - end_ms)
+    moves = sum(one.member != other.member for one, other in pairwise(shown))
+    return PartitionTimes(partition, tuple(shown), sum(gaps), max(gaps), twice_ms, moves)

@@ -1,0 +1,205 @@
+"""A deployment while it is simulated: hosts, their processes, and whether all is well.
+
+A host runs one process, with a consumer or more; each start of it is a new process, called
+`app-1#2`.  Restart times are drawn by host and number, so that the same seed gives the same ones
+whatever else is compared.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from fencepost.conformance.simulator.durations import draw_ms
+from fencepost.conformance.simulator.member_settings import DEFAULTS, GROUP_ID, MemberSettings
+from fencepost.conformance.simulator.quiet_simulation import QuietSimulation
+from fencepost.conformance.simulator.rebalance_log import RebalanceLog, place_of
+from fencepost.conformance.simulator.scenario import DeploymentScenario
+from fencepost.conformance.simulator.simulation import Exchange, Simulation
+from fencepost.conformance.simulator.steps import ScaleStep
+from fencepost.conformance.targets.registry import find_revision
+from fencepost.model.client.interface import ErrorTold
+from fencepost.model.client.state import Phase
+from fencepost.model.table.errors import Error
+from fencepost.model.table.vocabulary import GroupState
+
+
+@dataclass(slots=True)
+class HostProcess:
+    """A process of a host: its consumers, and the instance ids that they have."""
+
+    consumers: tuple[str, ...]
+    instances: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class Host:
+    """A place for a process; `running`: the process, or two, the older first.
+
+    `is_awaited`: its process failed, and will be started again.
+    """
+
+    name: str
+    rack: str | None
+    settings: MemberSettings
+    running: list[HostProcess] = field(default_factory=list)
+    started: int = 0
+    is_awaited: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessFailure:
+    """A process that was told a fatal error, and ended."""
+
+    at_ms: int
+    member: str
+    code: str
+    where: str
+
+
+class RunningDeployment:
+    """A scenario's hosts on a simulation.  `skips` False: no heartbeat is skipped."""
+
+    def __init__(self, scenario: DeploymentScenario, seed: int, *, skips: bool = True) -> None:
+        self.scenario = scenario
+        self.seed = seed
+        kind = QuietSimulation if skips else Simulation
+        self.sim = kind(
+            scenario.counts,
+            revision=find_revision(scenario.revision),
+            config={"group.initial.rebalance.delay.ms": scenario.initial_delay_ms},
+            nodes=2,
+            seed=seed,
+            latency_ms=scenario.latency_ms,
+            busy=self._busy_ms if scenario.processing_s else None,
+        )
+        self.log = self.sim.watch = RebalanceLog(self.sim.cluster.model.groups)
+        self.hosts: dict[str, Host] = {}
+        self.failures: list[ProcessFailure] = []
+        self.halted: list[str] = []
+        self.ended: dict[str, int] = {}
+        """When each consumer's process was killed, by consumer."""
+        self._told = 0
+        sizes = [step.to for step in scenario.step if isinstance(step, ScaleStep)]
+        self._digits = len(str(max([scenario.members, *sizes])))
+        self.add_hosts(scenario.members, scenario.settings.over(DEFAULTS))
+
+    # Hosts and processes.
+
+    def add_hosts(self, count: int, settings: MemberSettings) -> list[Host]:
+        """Add hosts, on which nothing runs yet."""
+        added = []
+        for _ in range(count):
+            number = len(self.hosts) + 1
+            racks = self.scenario.racks
+            rack = racks[(number - 1) % len(racks)] if racks else None
+            host = Host(f"app-{number:0{self._digits}}", rack, settings)
+            self.hosts[host.name] = host
+            added.append(host)
+        return added
+
+    def start(self, host: Host) -> None:
+        """Start a process of a host."""
+        host.started += 1
+        host.is_awaited = False
+        names = [host.name]
+        if self.scenario.threads > 1:
+            threads = range(1, self.scenario.threads + 1)
+            names = [f"{host.name}-thread-{number}" for number in threads]
+        consumers = tuple(f"{name}#{host.started}" for name in names)
+        instances = [host.settings.instance_of(name) for name in names]
+        host.running.append(HostProcess(consumers, tuple(i for i in instances if i is not None)))
+        topics = tuple(self.scenario.counts)
+        for name, consumer in zip(names, consumers, strict=True):
+            self.sim.start(consumer, host.settings.client(name, topics, host.rack))
+
+    def stop(self, host: Host, process: HostProcess | None = None) -> HostProcess:
+        """Stop a process of a host, the oldest, in good order."""
+        process = process or host.running[0]
+        host.running.remove(process)
+        for consumer in process.consumers:
+            self.sim.close(consumer)
+        return process
+
+    def kill(self, host: Host, process: HostProcess | None = None) -> HostProcess:
+        """Let a process end at once."""
+        process = process or host.running[0]
+        host.running.remove(process)
+        for consumer in process.consumers:
+            self.sim.kill(consumer)
+            self.ended[consumer] = self.sim.now_ms
+        return process
+
+    def remove(self, instances: Iterable[str]) -> None:
+        """An administrator removes static members."""
+        for instance in instances:
+            self.sim.remove(GROUP_ID, instance)
+
+    def move_coordinator(self) -> None:
+        """Let the other broker coordinate the group."""
+        other = 3 - self.sim.cluster.coordinator_of(GROUP_ID).node
+        self.sim.move_coordinator(GROUP_ID, other)
+
+    def restart_ms(self, host: Host) -> int:
+        """How long it takes until the next process of a host polls."""
+        return draw_ms(self.scenario.restart_s, f"{self.seed}/{host.name}/{host.started}")
+
+    def note_failures(self) -> Iterator[Host]:
+        """Yield the hosts whose process was told a fatal error since the last call; it ends."""
+        told, self._told = self.sim.told[self._told :], len(self.sim.told)
+        for row in told:
+            if isinstance(row.event, ErrorTold) and row.event.fatal:
+                where = place_of(row.client)
+                failed = ProcessFailure(row.at_ms, where, row.event.code, row.event.where)
+                self.failures.append(failed)
+                for host in self.hosts.values():
+                    for process in host.running:
+                        if row.client in process.consumers:
+                            self.kill(host, process)
+                            host.is_awaited = self.scenario.restart_failed
+                            yield host
+                            break
+
+    def _busy_ms(self, consumer: str, exchange: Exchange) -> int:
+        """What is left of the work on what the last poll returned, when a rebalance is told."""
+        code = getattr(exchange.answer, "error_code", None)
+        if exchange.api != "Heartbeat" or code != Error.REBALANCE_IN_PROGRESS.value:
+            return 0
+        if not self.sim.state_of(consumer).is_polling:
+            return 0
+        of = f"{self.seed}/{consumer}/{exchange.at_ms}"
+        left = zlib.crc32(of.encode()) / 2**32
+        return round(draw_ms(self.scenario.processing_s, of) * left)
+
+    # Whether all is well.
+
+    @property
+    def consumers(self) -> list[str]:
+        """All consumers that run."""
+        running = (process for host in self.hosts.values() for process in host.running)
+        return [consumer for process in running for consumer in process.consumers]
+
+    def is_balanced(self) -> bool:
+        """Whether every consumer that runs is a member, nobody else is, and all is consumed."""
+        group = self.sim.cluster.model.groups.get(GROUP_ID)
+        consumers = self.consumers
+        if group is None or group.state is not GroupState.STABLE or not consumers:
+            return False
+        if len(group.members) != len(consumers) or any(h.is_awaited for h in self.hosts.values()):
+            return False
+        ids = {member.member_id for member in group.members}
+        owned = 0
+        for consumer in consumers:
+            state = self.sim.state_of(consumer)
+            member = state.membership
+            if (
+                member.member_id not in ids
+                or member.phase is not Phase.STABLE
+                or member.generation_id != group.generation_id
+                or member.needs_join
+                or not member.is_handed_out
+            ):
+                return False
+            owned += len(state.reading.positions)
+        return owned == sum(self.scenario.counts.values())

@@ -1,0 +1,253 @@
+"""Performs the steps of a scenario on a deployment, one after the other or side by side.
+
+A step is a generator that yields how many ms pass until it goes on.
+"""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+from collections.abc import Callable, Generator, Iterable, Sequence
+
+from fencepost.conformance.simulator.deployment import Host, HostProcess, RunningDeployment
+from fencepost.conformance.simulator.durations import Duration, draw_ms
+from fencepost.conformance.simulator.scenario import ScenarioError
+from fencepost.conformance.simulator.steps import (
+    BounceStep,
+    CrashLoopStep,
+    CrashStep,
+    DuplicateStep,
+    FailoverStep,
+    RemoveStep,
+    ReplaceStep,
+    ScaleStep,
+    Step,
+    WaitStep,
+)
+
+Script = Generator[int, None, None]
+_CHECK_MS = 100
+"""How often a health check looks."""
+
+
+class Performer:
+    """Runs scripts on a deployment's clock."""
+
+    def __init__(self, deployment: RunningDeployment) -> None:
+        self._deployment = deployment
+        self._due: list[tuple[int, int, Script]] = []
+        self._order = itertools.count()
+
+    def add(self, script: Script, in_ms: int = 0) -> None:
+        """Let a script begin after so long."""
+        at_ms = self._deployment.sim.now_ms + in_ms
+        heapq.heappush(self._due, (at_ms, next(self._order), script))
+
+    def run(self) -> None:
+        """Let time pass until all scripts have ended."""
+        deployment, sim = self._deployment, self._deployment.sim
+        while self._due:
+            at_ms, _, script = heapq.heappop(self._due)
+            sim.run_for(at_ms - sim.now_ms)
+            for host in deployment.note_failures():
+                if host.is_awaited:
+                    self.add(_start_later(deployment, host))
+            wait_ms = next(script, None)
+            if wait_ms is not None:
+                self.add(script, wait_ms)
+
+
+def all_steps(deployment: RunningDeployment, steps: Iterable[Step]) -> Script:
+    """The steps that follow each other, and then the wait until all is well."""
+    for step in steps:
+        yield from perform(deployment, step)
+
+
+def until(deployment: RunningDeployment, check: Callable[[], bool], limit_s: float) -> Script:
+    """Wait until something is so, or for so long."""
+    end = deployment.sim.now_ms + round(limit_s * 1000)
+    while not check() and deployment.sim.now_ms < end:
+        yield _CHECK_MS
+
+
+def perform(deployment: RunningDeployment, step: Step) -> Script:
+    """A step's script."""
+    match step:
+        case BounceStep():
+            yield from _bounce(deployment, step)
+        case CrashStep():
+            hosts = _chosen(deployment, step.who, step.count)
+            for host in hosts:
+                _kill_all(deployment, host)
+            if step.restart:
+                yield from _start_again(deployment, hosts)
+        case CrashLoopStep():
+            hosts = _chosen(deployment, step.who, step.count)
+            for number in range(step.times):
+                for host in hosts:
+                    _kill_all(deployment, host)
+                yield from _start_again(deployment, hosts)
+                yield _drawn(deployment, step.alive_s, f"alive/{number}")
+        case ScaleStep():
+            yield from _scale(deployment, step)
+        case ReplaceStep():
+            yield from _replace(deployment, step)
+        case DuplicateStep():
+            yield from _duplicate(deployment, step)
+        case FailoverStep():
+            yield from _fail_over(deployment, step)
+        case RemoveStep():
+            for host in _chosen(deployment, step.who, step.count):
+                for process in host.running:
+                    deployment.remove(process.instances)
+        case WaitStep():
+            if step.s is None:
+                yield from until(deployment, deployment.is_balanced, deployment.scenario.settle_s)
+            else:
+                yield _drawn(deployment, step.s, "wait")
+
+
+def _chosen(deployment: RunningDeployment, who: Sequence[str], count: int) -> list[Host]:
+    """The hosts that are named, or the last ones.  Raises ScenarioError for a name of none."""
+    for name in who:
+        if name not in deployment.hosts:
+            raise ScenarioError(
+                f"no host is called {name!r}; there is {', '.join(list(deployment.hosts)[:12])}"
+            )
+    running = [host for host in deployment.hosts.values() if host.running]
+    return [deployment.hosts[name] for name in who] or running[-count:]
+
+
+def _drawn(deployment: RunningDeployment, duration: Duration, of: str) -> int:
+    return draw_ms(duration, f"{deployment.seed}/{deployment.sim.now_ms}/{of}")
+
+
+def _kill_all(deployment: RunningDeployment, host: Host) -> None:
+    for process in list(host.running):
+        deployment.kill(host, process)
+
+
+def _start_later(deployment: RunningDeployment, host: Host) -> Script:
+    yield from _start_again(deployment, [host], beside=True)
+
+
+def _start_again(
+    deployment: RunningDeployment, hosts: Iterable[Host], *, beside: bool = False
+) -> Script:
+    """Start each host's next process when it is ready; all are made ready side by side.
+
+    Where another step has started one meanwhile, that is enough, unless it shall run `beside` it.
+    """
+    begun_ms = deployment.sim.now_ms
+    ready = sorted(
+        ((deployment.restart_ms(host), host.name, host) for host in hosts), key=lambda r: r[:2]
+    )
+    for restart_ms, _, host in ready:
+        yield begun_ms + restart_ms - deployment.sim.now_ms
+        if beside or not host.running:
+            deployment.start(host)
+
+
+# Steps of more than a few lines.
+
+
+def _bounce(deployment: RunningDeployment, step: BounceStep) -> Script:
+    running = [host for host in deployment.hosts.values() if host.running][: step.at_most]
+    for first in range(0, len(running), step.at_a_time):
+        wave = running[first : first + step.at_a_time]
+        failed = len(deployment.failures)
+        old = [(host, process) for host in wave for process in host.running]
+        for host in wave:
+            host.settings = step.set.over(host.settings)
+        if step.overlap_s is None:
+            _stop(deployment, old)
+        yield from _start_again(deployment, wave, beside=step.overlap_s is not None)
+        if step.overlap_s is not None:
+            yield _drawn(deployment, step.overlap_s, "overlap")
+            _stop(deployment, old)
+        if step.health == "balanced":
+            yield _CHECK_MS
+            yield from until(deployment, lambda: _is_decided(deployment, running), step.limit_s)
+            if not (deployment.is_balanced() and all(host.running for host in running)):
+                deployment.halted.append(_why_halted(deployment, wave, failed, step))
+                return
+        yield _drawn(deployment, step.pause_s, "pause")
+
+
+def _stop(deployment: RunningDeployment, processes: Iterable[tuple[Host, HostProcess]]) -> None:
+    for host, process in processes:
+        if process in host.running:
+            deployment.stop(host, process)
+
+
+def _is_decided(deployment: RunningDeployment, hosts: Iterable[Host]) -> bool:
+    """Whether all is well, or a process is gone for good."""
+    if not all(host.running for host in hosts):
+        return not deployment.scenario.restart_failed
+    return deployment.is_balanced()
+
+
+def _why_halted(
+    deployment: RunningDeployment, wave: Iterable[Host], failed: int, step: BounceStep
+) -> str:
+    where = f"the rollout stopped at {', '.join(host.name for host in wave)}"
+    for failure in deployment.failures[failed:]:
+        return f"{where}: {failure.member} was told {failure.code} ({failure.where})"
+    return f"{where}: the group was not balanced within {step.limit_s:g} s"
+
+
+def _scale(deployment: RunningDeployment, step: ScaleStep) -> Script:
+    running = [host for host in deployment.hosts.values() if host.running]
+    if step.to > len(running):
+        last = running[-1].settings if running else deployment.scenario.settings
+        for host in deployment.add_hosts(step.to - len(running), step.set.over(last)):
+            deployment.start(host)
+        return
+    for host in running[step.to :]:
+        for process in list(host.running):
+            deployment.stop(host, process)
+            if step.remove:
+                deployment.remove(process.instances)
+    yield 0
+
+
+def _replace(deployment: RunningDeployment, step: ReplaceStep) -> Script:
+    hosts = _chosen(deployment, step.who, step.count)
+    died_ms = deployment.sim.now_ms
+    instances = [i for host in hosts for process in host.running for i in process.instances]
+    for host in hosts:
+        _kill_all(deployment, host)
+    new = [deployment.add_hosts(1, host.settings)[0] for host in hosts]
+    remove_ms = _drawn(deployment, step.remove_after_s, "remove") if step.remove else None
+    for restart_ms, host in sorted(
+        ((deployment.restart_ms(host), host) for host in new), key=lambda row: row[0]
+    ):
+        if remove_ms is not None and remove_ms <= restart_ms:
+            yield died_ms + remove_ms - deployment.sim.now_ms
+            deployment.remove(instances)
+            remove_ms = None
+        yield died_ms + restart_ms - deployment.sim.now_ms
+        deployment.start(host)
+    if remove_ms is not None:
+        yield died_ms + remove_ms - deployment.sim.now_ms
+        deployment.remove(instances)
+
+
+def _duplicate(deployment: RunningDeployment, step: DuplicateStep) -> Script:
+    hosts = _chosen(deployment, step.who, step.count)
+    for host in hosts:
+        deployment.start(host)
+    if step.for_s is None:
+        return
+    second = [(host, host.running[-1]) for host in hosts]
+    yield _drawn(deployment, step.for_s, "duplicate")
+    _stop(deployment, second)
+
+
+def _fail_over(deployment: RunningDeployment, step: FailoverStep) -> Script:
+    sim = deployment.sim
+    sim.is_down = True
+    sim.cut_all()
+    yield _drawn(deployment, step.down_s, "down")
+    sim.is_down = False
+    deployment.move_coordinator()

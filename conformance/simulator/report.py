@@ -1,0 +1,141 @@
+"""Tells what a simulation came to: tables in the terminal, and a folder with JSON and a page."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from fencepost.conformance.certify.report import write_texts
+from fencepost.conformance.simulator.cost import Cost, Variant, costs_json, percentiles
+from fencepost.conformance.simulator.scenario import DeploymentScenario
+from fencepost.traces.page.simulation_page import simulation_page
+
+_ROWS = 20
+Number = float | None
+
+
+def _count(value: Number) -> str:
+    return "-" if value is None else f"{value:,.0f}"
+
+
+def _seconds(value: Number) -> str:
+    return "never" if value is None else f"{value:,.1f} s"
+
+
+def _bytes(value: Number) -> str:
+    return "-" if value is None else f"{value / 1000:,.1f} kB"
+
+
+ROWS: Mapping[str, tuple[str, Callable[[Number], str]]] = {
+    "rebalances": ("rebalances", _count),
+    "generations": ("generations", _count),
+    "partitions_moved": ("partitions moved", _count),
+    "unavailable_partition_s": ("not consumed, over all partitions", _seconds),
+    "longest_gap_s": ("longest time that a partition was not consumed", _seconds),
+    "twice_partition_s": ("consumed by two at once, over all partitions", _seconds),
+    "balanced_after_s": ("balanced after", _seconds),
+    "requests": ("requests at the coordinator", _count),
+    "bytes": ("bytes there, both ways", _bytes),
+}
+"""The figures, what each is called, and how it is written."""
+
+
+def print_variants(
+    scenario: DeploymentScenario, variants: Sequence[Variant], console: Console
+) -> None:
+    """Print what each form costs, side by side; of one alone its rebalances, too."""
+    first = variants[0].first
+    if scenario.about:
+        console.print(scenario.about, soft_wrap=True, markup=False)
+    console.print(_title(first, len(variants[0].costs)), soft_wrap=True, markup=False)
+    console.print(_figures(variants))
+    for variant in variants:
+        for line in _trouble(variant.first, named=len(variants) > 1):
+            console.print(line, soft_wrap=True, markup=False)
+    if len(variants) == 1 and first.each_rebalance:
+        console.print(_rebalances(first))
+        if len(first.each_rebalance) > _ROWS:
+            left = len(first.each_rebalance) - _ROWS
+            console.print(f"{left} more rebalances are in --json and --report.")
+
+
+def _title(first: Cost, seeds: int) -> str:
+    runs = f"seed {first.seed}" if seeds == 1 else f"{seeds} seeds from {first.seed} on"
+    return f"{first.scenario}: {first.members} members, {first.partitions} partitions, {runs}"
+
+
+def _figures(variants: Sequence[Variant]) -> Table:
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    table.add_column("")
+    for variant in variants:
+        table.add_column(variant.first.variant, justify="right")
+    if len(variants[0].costs) > 1:
+        table.add_row("", *("p50 / p95" for _ in variants), style="dim")
+    spread = [percentiles(variant.costs) for variant in variants]
+    for name, (said, written) in ROWS.items():
+        if len(variants[0].costs) > 1:
+            cells = [f"{written(own[name]['p50'])} / {written(own[name]['p95'])}" for own in spread]
+        else:
+            cells = [written(getattr(variant.first, name)) for variant in variants]
+        table.add_row(said, *cells)
+    return table
+
+
+def _trouble(cost: Cost, *, named: bool) -> list[str]:
+    """What went wrong, in sentences."""
+    who = f"{cost.variant}: " if named else ""
+    said = [f"{who}{line}." for line in cost.halted]
+    said += [
+        f"{who}{each.at_s:,.1f} s: {each.member} was told {each.code} ({each.where}), and ended."
+        for each in cost.failures[:_ROWS]
+    ]
+    if len(cost.failures) > _ROWS:
+        said.append(f"{who}{len(cost.failures) - _ROWS} more processes ended so.")
+    if cost.balanced_after_s is None:
+        said.append(f"{who}the group was not balanced at the end.")
+    return said
+
+
+def _rebalances(cost: Cost) -> Table:
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for name, side in (("at", "right"), ("cause", "left"), ("members", "right"), ("took", "right")):
+        table.add_column(name, justify="right" if side == "right" else "left")
+    for row in cost.each_rebalance[:_ROWS]:
+        also = f", also {', '.join(row.also)}" if row.also else ""
+        note = f" ({row.note})" if row.note else ""
+        table.add_row(
+            f"{row.at_s:,.1f} s",
+            f"{row.cause}: {row.who}{note}{also}",
+            "-" if row.members is None else str(row.members),
+            "cut off" if row.took_s is None else f"{row.took_s:,.1f} s",
+        )
+    return table
+
+
+def write_report(scenario: DeploymentScenario, variants: Sequence[Variant], folder: Path) -> None:
+    """Write `simulation.json` and `index.html`.  Raises ReportError where that can't be."""
+    document = costs_json(variants)
+    texts = {
+        "simulation.json": json.dumps(document, indent=1, ensure_ascii=False) + "\n",
+        "index.html": simulation_page(
+            scenario.about,
+            [variant.to_json() for variant in variants],
+            [_shown(variant) for variant in variants],
+        ),
+    }
+    write_texts(texts, folder, "--report")
+
+
+def _shown(variant: Variant) -> list[tuple[str, str]]:
+    """A form's figures as the page shows them."""
+    if len(variant.costs) > 1:
+        spread = percentiles(variant.costs)
+        return [
+            (said, f"{written(spread[name]['p50'])} / {written(spread[name]['p95'])}")
+            for name, (said, written) in ROWS.items()
+        ]
+    return [(said, written(getattr(variant.first, name))) for name, (said, written) in ROWS.items()]

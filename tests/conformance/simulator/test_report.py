@@ -1,0 +1,54 @@
+"""The terminal's tables and the files of a report."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from rich.console import Console
+
+from fencepost.conformance.simulator.cost import FIGURES
+from fencepost.conformance.simulator.report import ROWS, print_variants, write_report
+from fencepost.conformance.simulator.scenario import checked_scenario
+from fencepost.conformance.simulator.simulate import simulate_all, variants_of
+
+SMALL = checked_scenario(
+    {"name": "small", "members": 2, "partitions": 2, "step": [{"do": "bounce"}]}, "a test"
+)
+
+
+def printed(forms: str, seeds: int) -> str:
+    console = Console(width=160, record=True, quiet=False, file=None)
+    with console.capture() as told:
+        print_variants(
+            SMALL, simulate_all(variants_of(SMALL, forms), range(seeds), jobs=1), console
+        )
+    return told.get()
+
+
+def test_every_figure_has_a_row() -> None:
+    assert set(ROWS) == set(FIGURES)
+
+
+def test_one_form_is_printed_with_its_rebalances() -> None:
+    lines = [" ".join(line.split()) for line in printed("eager", 1).splitlines()]
+    assert lines[0] == "small: 2 members, 2 partitions, seed 0"
+    assert "rebalances 4" in lines
+    assert sum("leave: app-" in line for line in lines) == 2
+
+
+def test_several_forms_stand_side_by_side_with_percentiles() -> None:
+    lines = [" ".join(line.split()) for line in printed("eager,static", 2).splitlines()]
+    assert lines[0] == "small: 2 members, 2 partitions, 2 seeds from 0 on"
+    assert lines[1:4] == ["eager static", "p50 / p95 p50 / p95", "rebalances 4 / 4 0 / 0"]
+    assert not any("leave" in line for line in lines)
+
+
+def test_a_report_is_json_and_a_page_and_always_the_same(tmp_path: Path) -> None:
+    for name in ("one", "other"):
+        variants = simulate_all(variants_of(SMALL, "eager,static"), range(1), jobs=1)
+        write_report(SMALL, variants, tmp_path / name)
+    written = {path.name: path.read_bytes() for path in (tmp_path / "one").iterdir()}
+    assert written == {path.name: path.read_bytes() for path in (tmp_path / "other").iterdir()}
+    assert set(written) == {"simulation.json", "index.html"}
+    assert len(json.loads(written["simulation.json"])["compared"]) == 2
