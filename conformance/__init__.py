@@ -10,7 +10,7 @@ The rooms, from the top down; a room imports from those below it only:
 - `compare`: two targets, and the shortest plan on which they differ
 - `kill_matrix`: which engine finds which mutant
 - `clients`: client libraries under test: drivers, obligations, scenarios, judges, certificates
-- `simulator`: whole groups on a virtual clock: model clients against the model coordinator
+- `simulator`: whole groups on a virtual clock, and what deployments cost them
 - `serve`: the model as a broker, for a judge or for applications, or as a program on stdio
 - `fuzz`: generated plans, with the model in the loop
 - `log_audit`: reports of audited request logs

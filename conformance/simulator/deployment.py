@@ -37,7 +37,8 @@ class HostProcess:
 class Host:
     """A place for a process; `running`: the process, or two, the older first.
 
-    `is_awaited`: its process failed, and will be started again.
+    `failed`: how many processes of it were told a fatal error; `is_awaited`: the last one did, and
+    the next will be started.
     """
 
     name: str
@@ -45,6 +46,7 @@ class Host:
     settings: MemberSettings
     running: list[HostProcess] = field(default_factory=list)
     started: int = 0
+    failed: int = 0
     is_awaited: bool = False
 
 
@@ -157,9 +159,14 @@ class RunningDeployment:
                     for process in host.running:
                         if row.client in process.consumers:
                             self.kill(host, process)
+                            host.failed += 1
                             host.is_awaited = self.scenario.restart_failed
                             yield host
                             break
+
+    def pause_ms(self, host: Host) -> int:
+        """How long a host whose process failed again waits: 10 s, twice that, up to 5 min."""
+        return min(10_000 << min(host.failed - 2, 9), 300_000) if host.failed > 1 else 0
 
     def _busy_ms(self, consumer: str, exchange: Exchange) -> int:
         """What is left of the work on what the last poll returned, when a rebalance is told."""
@@ -180,13 +187,18 @@ class RunningDeployment:
         running = (process for host in self.hosts.values() for process in host.running)
         return [consumer for process in running for consumer in process.consumers]
 
+    @property
+    def is_awaited(self) -> bool:
+        """Whether a process that failed will be started again."""
+        return any(host.is_awaited for host in self.hosts.values())
+
     def is_balanced(self) -> bool:
         """Whether every consumer that runs is a member, nobody else is, and all is consumed."""
         group = self.sim.cluster.model.groups.get(GROUP_ID)
         consumers = self.consumers
         if group is None or group.state is not GroupState.STABLE or not consumers:
             return False
-        if len(group.members) != len(consumers) or any(h.is_awaited for h in self.hosts.values()):
+        if len(group.members) != len(consumers) or self.is_awaited:
             return False
         ids = {member.member_id for member in group.members}
         owned = 0

@@ -35,26 +35,30 @@ class Performer:
 
     def __init__(self, deployment: RunningDeployment) -> None:
         self._deployment = deployment
-        self._due: list[tuple[int, int, Script]] = []
+        self._due: list[tuple[int, int, Script, bool]] = []
         self._order = itertools.count()
+        self._awaited = 0
 
-    def add(self, script: Script, in_ms: int = 0) -> None:
-        """Let a script begin after so long."""
+    def add(self, script: Script, in_ms: int = 0, *, is_awaited: bool = True) -> None:
+        """Let a script begin after so long.  Unless it `is_awaited`, all may end before."""
         at_ms = self._deployment.sim.now_ms + in_ms
-        heapq.heappush(self._due, (at_ms, next(self._order), script))
+        self._awaited += is_awaited
+        heapq.heappush(self._due, (at_ms, next(self._order), script, is_awaited))
 
     def run(self) -> None:
-        """Let time pass until all scripts have ended."""
+        """Let time pass until all scripts have ended that are awaited."""
         deployment, sim = self._deployment, self._deployment.sim
-        while self._due:
-            at_ms, _, script = heapq.heappop(self._due)
+        while self._awaited:
+            at_ms, _, script, is_awaited = heapq.heappop(self._due)
             sim.run_for(at_ms - sim.now_ms)
             for host in deployment.note_failures():
                 if host.is_awaited:
-                    self.add(_start_later(deployment, host))
+                    again = _start_later(deployment, host)
+                    self.add(again, deployment.pause_ms(host), is_awaited=False)
             wait_ms = next(script, None)
+            self._awaited -= is_awaited
             if wait_ms is not None:
-                self.add(script, wait_ms)
+                self.add(script, wait_ms, is_awaited=is_awaited)
 
 
 def all_steps(deployment: RunningDeployment, steps: Iterable[Step]) -> Script:

@@ -45,8 +45,8 @@ class DeploymentScenario(
     instance ids that end in `-thread-N`.  `partitions`: of one topic, or `topics`: of several, by
     name.  `racks`: of the hosts, in turn.  `restart_s`: from the stop of a process until it polls
     again.  `processing_s`: how long a user works on what one poll returned, before it polls again.
-    `restart_failed`: a process that fails for good is started again.  `settle_s`: how long, after
-    the last step, the group may take to be balanced.
+    `restart_failed`: a process that fails is started again, each time after a longer pause.
+    `settle_s`: how long, after the last step, the group may take to be balanced.
 
     Raises ValueError (msgspec.ValidationError when read) for what can't be.
     """

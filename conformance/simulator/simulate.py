@@ -65,7 +65,7 @@ def simulate(run: SimulationRun) -> Cost:
         if step.at_s is not None:
             performer.add(perform(deployment, step), round(step.at_s * 1000))
     performer.run()
-    if deployment.consumers:
+    if deployment.consumers or deployment.is_awaited:
         performer.add(until(deployment, deployment.is_balanced, limit_s))
         performer.run()
     return _cost(run, deployment, begin_ms)
