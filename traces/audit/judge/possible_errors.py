@@ -20,7 +20,7 @@ from fencepost.model.messages.messages import (
     OffsetCommitResponse,
     SyncGroupRequest,
 )
-from fencepost.model.messages.shapes import ShapeError
+from fencepost.model.messages.wire_form import ShapeError
 from fencepost.model.revision import Revision
 from fencepost.model.table.effects import Do
 from fencepost.model.table.errors import error_name
