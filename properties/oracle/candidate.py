@@ -91,6 +91,8 @@ class Candidate:
 
     def with_group(self, group_id: str, group: Group | None) -> Groups:
         """Return the groups with this one put in, or (None) taken away."""
+        if group is not None and len(self.groups) == 1 and self.groups[0][0] == group_id:
+            return ((group_id, group),)
         rest = [pair for pair in self.groups if pair[0] != group_id]
         if group is not None:
             rest.append((group_id, group))

@@ -44,6 +44,7 @@ Otherwise it holds, and lists the rules that every explanation used.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 from fencepost.model.coordinator import Answer, Config, Send
@@ -94,7 +95,7 @@ class Oracle:
         self._search = Search(self.machine, lag_ms, limit)
         self._candidates = [Candidate()]
         self._seen: set[str] = set()
-        self._levels = {rule.id: rule.level for _, rule in revision.rules()}
+        self._levels = _levels(revision)
 
     # What the judge asks.
 
@@ -395,6 +396,12 @@ class Oracle:
         )
         rule = broken_rule(found, self.machine.revision)
         self.violation = found if rule is None else replace(found, level=rule.level)
+
+
+@cache
+def _levels(revision: Revision) -> dict[str, Level]:
+    """Return the level of each rule."""
+    return {rule.id: rule.level for _, rule in revision.rules()}
 
 
 def judge(
