@@ -129,7 +129,7 @@ def fuzz_command(
             Budget(requests, None if minutes is None else minutes * 60),
             seed,
             known,
-            read_corpus(corpus) if corpus is not None else (),
+            read_corpus(corpus) if corpus is not None else None,
             _Progress(),
             jobs,
             target,

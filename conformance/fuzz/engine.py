@@ -76,6 +76,7 @@ class Fuzzer:
         self._measured: deque[int] = deque(maxlen=_RECENT)
         self._results: dict[int, tuple[Plan, CaseResult]] = {}
         self._next = 0
+        self._failing_over = 0
         self._dead = False
         self._victims: list[CaseResult] = []
 
@@ -148,6 +149,7 @@ class Fuzzer:
         """The plans; on a real clock those with a failover come together, now and then.
 
         They share a restart then.  One that starts takes the processors, so the others are late.
+        A restart waits for all of them, so no more come before the last ones have ended.
         """
         held: deque[Plan] = deque()
         half = _FAILOVERS_APART_S if budget.seconds is None else budget.seconds / 2
@@ -157,7 +159,7 @@ class Fuzzer:
                 yield plan
             else:
                 held.append(plan)
-            if time.monotonic() >= due:
+            if time.monotonic() >= due and not self._failing_over:
                 yield from self._released(held)
                 due = time.monotonic() + _FAILOVERS_APART_S
         if budget.seconds is None:  # else no time is left for them
@@ -182,36 +184,44 @@ class Fuzzer:
             yield plan
 
     async def _run(self, number: int, plan: Plan) -> None:
-        await self._suite.prepare([plan.case])
-        result = await self._suite.try_case(plan.case, seen_ms=self._lag_ms())
+        self._failing_over += plan.case.restarts
+        try:
+            await self._suite.prepare([plan.case])
+            result = await self._suite.try_case(plan.case, seen_ms=self._lag_ms())
+        finally:
+            self._failing_over -= plan.case.restarts
         if result.recording is not None:
             self._measured.append(result.recording.measured_ms)
         if is_cut_off(result) and (self._dead or not await self._is_alive()):
             self._dead = True
             self._victims.append(result)
             return
-        if result.violation is not None:
-            if self._suite.hello.clock == "real":
+        if self._suite.hello.clock == "real":
+            if result.violation is not None:
                 _, spent = await aside(partial(result.attribution, self._suite.revision))
                 self._tally.spent["judging"] += spent
-            else:
+            self._count(plan, result)
+        else:
+            if result.violation is not None:
                 result.attribution(self._suite.revision)
-        self._results[number] = plan, result
-        self._account()
+            self._results[number] = plan, result
+            self._account()
 
     def _account(self, *, everything: bool = False) -> None:
-        """Count what has ended, in the order in which it was planned."""
+        """On a virtual clock, count what has ended in the order in which it was planned."""
         if everything:
             self._results = dict(sorted(self._results.items()))
         while self._results:
             number = next(iter(self._results)) if everything else self._next
             if number not in self._results:
                 return
-            plan, result = self._results.pop(number)
             self._next = number + 1
-            self._tally.add(plan, result, self._key_of(result))
-            if self._on_tally is not None:
-                self._on_tally(self._tally)
+            self._count(*self._results.pop(number))
+
+    def _count(self, plan: Plan, result: CaseResult) -> None:
+        self._tally.add(plan, result, self._key_of(result))
+        if self._on_tally is not None:
+            self._on_tally(self._tally)
 
     async def _is_alive(self) -> bool:
         """Whether the target still answers anything."""

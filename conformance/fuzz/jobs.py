@@ -40,7 +40,7 @@ class Assignment:
     revision: str
     budget: Budget
     seed: int
-    corpus: tuple[Case, ...]
+    corpus: tuple[Case, ...] | None
     known: tuple[KnownFailure, ...]
 
 
@@ -79,6 +79,7 @@ async def other_jobs(
         return
     name, target_options = _shared(target, suite, options)
     known = tuple(options.known(target))
+    corpus = None if options.corpus is None else tuple(options.corpus)
     budget = progress.budget()
     share = budget.requests
     if share is not None:
@@ -94,7 +95,7 @@ async def other_jobs(
                 options.revision.name,
                 Budget(share, budget.seconds),
                 options.seed + number * _APART,
-                tuple(options.corpus)[number :: options.jobs],
+                None if corpus is None else corpus[number :: options.jobs],
                 known,
             )
             task = Task(f"fuzzer {number}", _fuzz, assignment)

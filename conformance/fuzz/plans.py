@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from random import Random
@@ -52,6 +52,9 @@ _CHANGED = 0.4
 _OFTEN = 3
 _REDRAWS = 3
 _DIGEST = 12
+_MOST_KEPT = 1_000
+"""Older plans are forgotten, so that a search of days needs no more memory than one of minutes."""
+
 _FAILOVER_EACH = 6
 """On a real clock so many plans share one with failovers, which take seconds."""
 _DEPARTS = 0.04
@@ -131,7 +134,7 @@ class Planner:
     known: Iterable[Case] = ()
     reached: PlanCoverage = field(default_factory=PlanCoverage)
     _random: Random = field(init=False)
-    _corpus: list[_Kept] = field(default_factory=list)
+    _corpus: deque[_Kept] = field(default_factory=lambda: deque(maxlen=_MOST_KEPT))
     _seen: Counter[object] = field(default_factory=Counter)
     _waiting: list[_Kept] = field(default_factory=list)
     _number: int = 0

@@ -35,19 +35,20 @@ ListOf = Callable[[Target], Sequence[KnownFailure]]
 class FuzzOptions:
     """Options of a fuzz run.
 
-    `known`: the known failures of a target that is open; `corpus`: plans to start with; `on_tally`:
-    called with the tally as it grows.  `jobs`: processes that search; with more than one, `target`
-    and `target_options` say what the others open.  `examine_s`: how long failures are examined on a
-    real clock; None: in proportion to the search.  `stop`: ends the search, and then the
-    examination.  `passed_over`: causes, or fingerprints in words, that are only counted;
-    `examines_listed`: whether known failures are shrunk and confirmed, too.
+    `known`: the known failures of a target that is open; `corpus`: plans to start with; None: what
+    reaches something new isn't kept either; `on_tally`: called with the tally as it grows.  `jobs`:
+    processes that search; with more than one, `target` and `target_options` say what the others
+    open.  `examine_s`: how long failures are examined on a real clock; None: in proportion to the
+    search.  `stop`: ends the search, and then the examination.  `passed_over`: causes, or
+    fingerprints in words, that are only counted; `examines_listed`: whether known failures are
+    shrunk and confirmed, too.
     """
 
     revision: Revision
     budget: Budget
     seed: int = 0
     known: ListOf = lambda _: ()
-    corpus: Iterable[Case] = ()
+    corpus: Iterable[Case] | None = None
     on_tally: OnTally | None = None
     jobs: int = 1
     target: str = ""
@@ -67,6 +68,10 @@ class FuzzProgress:
     planner: Planner | None = None
     known: KnownReasons = field(default_factory=KnownReasons)
     known_counts: Counter[str] = field(default_factory=Counter)
+
+    def __post_init__(self) -> None:
+        """Keep what a corpus needs, if there is one."""
+        self.tally.keeps_novel = self.options.corpus is not None
 
     def key_of(self, result: CaseResult) -> FailureKey | None:
         """The key by which a failure is counted; None for what is no failure."""
@@ -126,7 +131,7 @@ class FuzzProgress:
         Returns the suspects then.
         """
         if self.planner is None:
-            self.planner = Planner(context, self.options.seed, self.options.corpus)
+            self.planner = Planner(context, self.options.seed, self.options.corpus or ())
         self.planner.context = context
         fuzzer = Fuzzer(target, suite, self.planner, self.tally, self.key_of, self.options.on_tally)
         return await self.options.stop.cut(fuzzer.run(self.budget()))

@@ -44,10 +44,10 @@ class Tally:
     `settings`: how many plans ran under which settings, `OWN` for the target's own; `events`: in
     how many a failover, a disconnect or a pause was reached; `words`: how often each kind of
     request was sent; `outcomes`: of plans; `covered`: what was shown of the model; `novel`: plans
-    that reached something new; `failures`: some of each kind; `unknown`: why plans are undecided,
-    and how often; `died`: how often the target did; `spent`: our own processor time, in s, by
-    purpose, see `WORK`; `theirs`: that of processes that were started for it, where the system
-    reports it; `lived`: how long all plans took together, in s.
+    that reached something new, if `keeps_novel`; `failures`: some of each kind; `unknown`: why
+    plans are undecided, and how often; `died`: how often the target did; `spent`: our own processor
+    time, in s, by purpose, see `WORK`; `theirs`: that of processes that were started for it, where
+    the system reports it; `lived`: how long all plans took together, in s.
     """
 
     plans: int = 0
@@ -58,6 +58,7 @@ class Tally:
     outcomes: Counter[Outcome] = field(default_factory=Counter)
     covered: PlanCoverage = field(default_factory=PlanCoverage)
     novel: list[Case] = field(default_factory=list)
+    keeps_novel: bool = False
     failures: dict[FailureKey, list[CaseResult]] = field(default_factory=dict)
     unknown: Counter[str] = field(default_factory=Counter)
     died: int = 0
@@ -84,7 +85,7 @@ class Tally:
                 self.covered.add(plan.reached)
             else:
                 self.covered.rules.update(verdict.used)
-        if plan.is_novel:
+        if plan.is_novel and self.keeps_novel:
             self.novel.append(plan.case)
         if result.outcome is Outcome.UNKNOWN:
             self.unknown[_NUMBER.sub("…", result.message.partition(":")[0])] += 1

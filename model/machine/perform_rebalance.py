@@ -223,10 +223,13 @@ def take_assignments(work: Work) -> None:
 def begin_write(work: Work) -> None:
     """Begin to write the leader's assignments; CompletingRebalance until that is done.
 
-    A second sync begins no second write.
+    What is being written is stored whatever happens to the group meanwhile: a rebalance that cuts
+    the write short doesn't take it back.  A second sync begins no second write.
     """
     if not work.group.has_timer(WRITE):
         take_assignments(work)
+        written = replace(work.group, state=GroupState.STABLE).as_stored()
+        work.group = replace(work.group, stored=written)
         work.set_timer(WRITE, "", 0)
 
 

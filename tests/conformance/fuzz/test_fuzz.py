@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 import pytest
 from support.runs import without_delay
@@ -20,6 +21,7 @@ from fencepost.conformance.certify.replay import replay_trace
 from fencepost.conformance.execution.outcome import CaseResult, Outcome
 from fencepost.conformance.execution.recording import Recording
 from fencepost.conformance.findings.findings import Finding
+from fencepost.conformance.fuzz import engine
 from fencepost.conformance.fuzz.corpus import read_corpus, write_corpus
 from fencepost.conformance.fuzz.engine import Fuzzer
 from fencepost.conformance.fuzz.fuzz import FuzzListener, FuzzResult, fuzz
@@ -51,7 +53,7 @@ def run(target: str, requests: int, *, seed: int = 1, **options: Any) -> FuzzRes
 @pytest.fixture(scope="module")
 def found() -> FuzzResult:
     """A mutant that was caught."""
-    return run("mutant:kafka-8500", 700)
+    return run("mutant:kafka-8500", 700, corpus=())
 
 
 def test_the_model_holds() -> None:
@@ -83,7 +85,7 @@ def test_findings_are_small_and_can_be_replayed(found: FuzzResult, tmp_path: Pat
 
 
 def test_the_same_seed_says_the_same(found: FuzzResult, tmp_path: Path) -> None:
-    again = run("mutant:kafka-8500", 700)
+    again = run("mutant:kafka-8500", 700, corpus=())
     assert list(lines(again)) == list(lines(found))
     assert fuzz_json(again) == fuzz_json(found)
     for name, fuzzed in (("one", found), ("two", again)):
@@ -97,7 +99,7 @@ def test_the_same_seed_says_the_same(found: FuzzResult, tmp_path: Path) -> None:
 
 
 def test_a_corpus_is_begun_with_and_tells_what_it_covers(tmp_path: Path) -> None:
-    first = run("model", 500)
+    first = run("model", 500, corpus=())
     write_corpus(first.tally.novel, tmp_path)
     plans = read_corpus(tmp_path)
     assert {plan.id for plan in plans} == {plan.id for plan in first.tally.novel}
@@ -276,6 +278,34 @@ async def test_in_a_short_search_plans_fail_over_when_half_of_it_is_over() -> No
     failing_over = [place for place, (restarts, _) in enumerate(slow.seen) if restarts]
     assert len(failing_over) > 2
     assert len(slow.seen) // 4 < failing_over[0] < len(slow.seen) - len(failing_over)
+
+
+@at_once
+async def test_no_more_plans_fail_over_while_some_wait_for_a_failover(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Lasting(_Slow):
+        under_way = 0
+        met: ClassVar[list[str]] = []
+
+        async def try_case(self, case: Case, *, seen_ms: int = 0) -> CaseResult:
+            if not case.restarts:
+                self.met.append("other, beside some" if self.under_way else "other")
+                return await super().try_case(case, seen_ms=seen_ms)
+            self.met.append("failover")
+            self.under_way += 1
+            await asyncio.sleep(0.2)
+            self.under_way -= 1
+            return await super().try_case(case, seen_ms=seen_ms)
+
+    monkeypatch.setattr(engine, "_FAILOVERS_APART_S", 0.0)
+    slow = Lasting(20)
+    await fuzzer(slow, InProcessTarget("model", KAFKA_4, "0"), Tally()).run(Budget(6000))
+    while slow.met[-1] == "failover":
+        slow.met.pop()  # the last ones are let go together, whoever still waits
+    batches = list(itertools.pairwise(word for word, _ in itertools.groupby(slow.met)))
+    assert batches.count(("other", "failover")) > 2
+    assert ("other, beside some", "failover") not in batches
 
 
 @at_once

@@ -12,7 +12,7 @@ from support.told import Told, late
 from support.world import PARKED, D, Reply, S
 
 from fencepost.conformance.targets import in_process
-from fencepost.model.history import Answered, Disconnected, Event, Handled, Passed, Sent
+from fencepost.model.history import Answered, Disconnected, Event, Handled, Passed, Restarted, Sent
 from fencepost.model.machine.machine import Machine
 from fencepost.model.revisions.base import KAFKA_4
 from fencepost.model.table.table import Level
@@ -235,6 +235,7 @@ def listed_beside_the_first_join(*order: int) -> Oracle:
     return judge(KAFKA_4, {}, [parts[i] for i in order], lag_ms=LAG)
 
 
+DESCRIBED = {"groups": ["g"], "includeAuthorizedOperations": False}
 LIST_SENT, LISTED, JOIN_SENT, JOINED = 2, 3, 0, 1
 
 
@@ -246,6 +247,14 @@ def test_a_list_that_was_asked_for_before_the_first_join_may_show_its_group() ->
 def test_a_group_that_is_listed_before_anybody_named_it_is_a_lie() -> None:
     early = listed_beside_the_first_join(LIST_SENT, LISTED, JOIN_SENT, JOINED)
     assert wrong(early) == (Wrong.ANSWER, "2")
+
+
+def fail_over(world: Told) -> None:
+    """Let the coordinator fail over, a lag after what was last seen."""
+    world.wait(LAG)
+    place = len(world.history)
+    dropped = world.restart().dropped
+    world.history.insert(place, Restarted(world.now, world.now, dropped))
 
 
 @dataclass
@@ -322,6 +331,28 @@ def test_a_write_of_an_earlier_generation_makes_nothing_stable(writing: Writing)
     writing.world.wait(0)
     assert writing.world.group().state is GroupState.PREPARING
     assert holds(writing.judged())
+
+
+def test_a_write_that_a_rebalance_cut_short_is_found_after_a_failover(writing: Writing) -> None:
+    world = writing.world
+    world.join("C")
+    assert [s.error for s in writing.syncs] == ["REBALANCE_IN_PROGRESS"] * 2
+    fail_over(world)
+    world.send("admin", "DescribeGroups", 5, DESCRIBED)
+    assert world.group().state is GroupState.STABLE
+    assert {m.member_id for m in world.group().members} == {writing.leader, writing.follower}
+    assert holds(writing.judged())
+
+
+def test_a_write_that_was_answered_is_not_lost_by_a_failover(writing: Writing) -> None:
+    world = writing.world
+    world.wait(0)
+    fail_over(world)
+    shown = world.send("admin", "DescribeGroups", 5, DESCRIBED)
+    (group,) = shown.body["groups"]
+    assert holds(writing.judged())
+    world.history = world.told(shown, groups=[{**group, "groupState": "Empty", "members": []}])
+    assert wrong(writing.judged()) == (Wrong.ANSWER, shown._id)
 
 
 def test_a_write_that_never_ends_is_a_fault(writing: Writing) -> None:
