@@ -63,23 +63,23 @@ def make_reader(kind: type[Message], fields: Fields, version: int) -> Read:
         f"_set_{name}(new, {name if form.carried_by(version) else f'_default_{name}'})"
         for name, form in fields
     ]
-    return _compiled("read(body, path)", [*lines, "return new"], known)
+    read: Read = _compiled("read(body, path)", [*lines, "return new"], known)
+    return read
 
 
 def _read_lines(name: str, form: Wire, version: int, known: dict[str, Any]) -> list[str]:
     """Return the lines that check and convert the value of a field, which is in `name`."""
     odd = f"{name} = _odd(_form_{name}, {name}, {version}, path)"
     kind = form.type
-    if isinstance(kind, ListOf) or kind is BYTES:
-        if isinstance(kind, ListOf) and isinstance(kind.item, Scalar):
+    quick = f"_bytes({name}, strict_mode=True)" if kind is BYTES else ""
+    if isinstance(kind, ListOf):
+        if isinstance(kind.item, Scalar):
             return [odd]
-        if isinstance(kind, ListOf):
-            known[f"_each_{name}"] = kind.item.reader(version)
-            quick = f"tuple([_each_{name}(row, '') for row in {name}])"
-        else:
-            quick = f"_bytes({name}, strict_mode=True)"
+        known[f"_each_{name}"] = kind.item.reader(version)
+        quick = f"tuple([_each_{name}(row, '') for row in {name}])"
+    if quick:
         return [
-            f"if type({name}) is {'str' if kind is BYTES else 'list'}:",
+            f"if type({name}) is {'list' if isinstance(kind, ListOf) else 'str'}:",
             "    try:",
             f"        {name} = {quick}",
             "    except ValueError:",
@@ -179,7 +179,8 @@ def make_writer(fields: Fields, version: int) -> Write:
             if form.optional:
                 put = [f"if {name} != _default_{name}:", *(f"    {line}" for line in put)]
             lines += put
-    return _compiled("write(self, path)", [*lines, "return body"], known)
+    write: Write = _compiled("write(self, path)", [*lines, "return body"], known)
+    return write
 
 
 def _write_lines(name: str, form: Wire, version: int, known: dict[str, Any]) -> list[str]:
@@ -188,13 +189,14 @@ def _write_lines(name: str, form: Wire, version: int, known: dict[str, Any]) -> 
     value, here = name, f"body[{form.name!r}]"
     if kind is BYTES:
         value = f"_text({name}, newline=False).decode()"
-    elif isinstance(kind, ListOf) and kind.item is BYTES:
-        value = f"[_text(each, newline=False).decode() for each in {name}]"
-    elif isinstance(kind, ListOf) and isinstance(kind.item, Scalar):
-        value = f"list({name})"
     elif isinstance(kind, ListOf):
-        known[f"_each_{name}"] = kind.item.writer(version)
-        value = f"_rows(_each_{name}, {name}, {form.name!r}, path)"
+        if kind.item is BYTES:
+            value = f"[_text(each, newline=False).decode() for each in {name}]"
+        elif isinstance(kind.item, Scalar):
+            value = f"list({name})"
+        else:
+            known[f"_each_{name}"] = kind.item.writer(version)
+            value = f"_rows(_each_{name}, {name}, {form.name!r}, path)"
     if form.allows_null(version):
         return [f"{here} = {name if value == name else f'None if {name} is None else {value}'}"]
     if form.null_as is not None:
@@ -236,7 +238,9 @@ def make_check(fields: Fields, version: int) -> IsCarried:
         if isinstance(form.type, ListOf) and not isinstance(form.type.item, Scalar):
             known[f"_each_{name}"] = form.type.item.check(version)
             tests.append(f"all(map(_each_{name}, self.{name} or ()))")
-    return _compiled("is_carried(self)", [f"return {' and '.join(tests) or 'True'}"], known)
+    line = f"return {' and '.join(tests) or 'True'}"
+    is_carried: IsCarried = _compiled("is_carried(self)", [line], known)
+    return is_carried
 
 
 def _compiled(head: str, lines: Sequence[str], known: dict[str, Any]) -> Any:

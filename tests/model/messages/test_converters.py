@@ -22,7 +22,25 @@ KINDS = sorted(
         for version in range(api.lowest, api.highest + 1)
     }
 )
-ODD = [None, "", "x", "AAEC", "ž", "A", True, 0, 1, -1, 2**31, 2**63, 1.5, [], {}, [None], [{}]]
+ODD: list[Any] = [
+    None,
+    "",
+    "x",
+    "AAEC",
+    "ž",
+    "A",
+    True,
+    0,
+    1,
+    -1,
+    2**31,
+    2**63,
+    1.5,
+    [],
+    {},
+    [None],
+    [{}],
+]
 
 
 def by_fields(kind: type[Message], body: Any, version: int, path: str = "") -> Message:
