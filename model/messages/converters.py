@@ -71,22 +71,13 @@ def _read_lines(name: str, form: Wire, version: int, known: dict[str, Any]) -> l
     """Return the lines that check and convert the value of a field, which is in `name`."""
     odd = f"{name} = _odd(_form_{name}, {name}, {version}, path)"
     kind = form.type
-    quick = f"_bytes({name}, strict_mode=True)" if kind is BYTES else ""
     if isinstance(kind, ListOf):
         if isinstance(kind.item, Scalar):
             return [odd]
         known[f"_each_{name}"] = kind.item.reader(version)
-        quick = f"tuple([_each_{name}(row, '') for row in {name}])"
-    if quick:
-        return [
-            f"if type({name}) is {'list' if isinstance(kind, ListOf) else 'str'}:",
-            "    try:",
-            f"        {name} = {quick}",
-            "    except ValueError:",
-            f"        {odd}",
-            "else:",
-            f"    {odd}",
-        ]
+        return _tried(name, "list", f"tuple([_each_{name}(row, '') for row in {name}])", odd)
+    if kind is BYTES:
+        return _tried(name, "str", f"_bytes({name}, strict_mode=True)", odd)
     test = f"type({name}) is not {_EXACT[kind.name]}"
     if (bound := _INT_BOUNDS.get(kind.name)) is not None:
         test += f" or not {-bound} <= {name} < {bound}"
@@ -97,6 +88,19 @@ def _read_lines(name: str, form: Wire, version: int, known: dict[str, Any]) -> l
     if form.null_as is not None and not nullable:
         lines += [f"if {name} == {form.null_as!r}:", f"    {name} = None"]
     return lines
+
+
+def _tried(name: str, exact: str, quick: str, odd: str) -> list[str]:
+    """Return the lines that convert a value of this exact type quickly, or say what is odd."""
+    return [
+        f"if type({name}) is {exact}:",
+        "    try:",
+        f"        {name} = {quick}",
+        "    except ValueError:",
+        f"        {odd}",
+        "else:",
+        f"    {odd}",
+    ]
 
 
 def read_field(form: Wire, value: Any, version: int, path: str) -> Any:
