@@ -44,7 +44,6 @@ Otherwise it holds, and lists the rules that every explanation used.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
 from typing import Any
 
 from fencepost.model.coordinator import Answer, Config, Send
@@ -68,7 +67,7 @@ from fencepost.properties.oracle.answer_match import (
     told_ids,
 )
 from fencepost.properties.oracle.candidate import Candidate, Emitted, merged
-from fencepost.properties.oracle.fingerprint import broken_rule
+from fencepost.properties.oracle.fingerprint import broken_rule, rule_levels
 from fencepost.properties.oracle.search import Search, TooManyError
 from fencepost.properties.oracle.verdict import Allowed, Verdict, Violation, Wrong
 from fencepost.properties.oracle.waiting import wait_of
@@ -95,7 +94,7 @@ class Oracle:
         self._search = Search(self.machine, lag_ms, limit)
         self._candidates = [Candidate()]
         self._seen: set[str] = set()
-        self._levels = _levels(revision)
+        self._levels = rule_levels(revision)
 
     # What the judge asks.
 
@@ -173,14 +172,8 @@ class Oracle:
         if request.api not in revision.apis:
             self.unknown = f"{revision.name} knows no {request.api}"
             return
-        incoming = Incoming(
-            request.id,
-            request.client_id,
-            request.api,
-            request.version,
-            self._asked(request),
-            FRESH + request.id,
-        )
+        row = (request.id, request.client_id, request.api, request.version)
+        incoming = Incoming(*row, self._asked(request), FRESH + request.id)
         self._search.sent(incoming, event.at_ms, event.ended_ms)
         self._candidates = [
             replace(c, unapplied=(*c.unapplied, request.id)) for c in self._candidates
@@ -190,9 +183,8 @@ class Oracle:
         """Return the message of a request."""
         return ALL_APIS[request.api].request.from_body(dict(request.body), request.version)
 
-    def _read(self, answer: Answer, request: Incoming) -> Message:
+    def _read(self, request: Incoming, body: dict[str, Any]) -> Message:
         """Return the message of an answer.  Raises ShapeError."""
-        body = dict(answer.body or {})
         return ALL_APIS[request.api].response.from_body(body, request.version)
 
     def _let_timers_fire(self, at_ms: int) -> None:
@@ -224,7 +216,7 @@ class Oracle:
             return
         body = dict(answer.body)
         try:
-            observed = self._read(answer, request)
+            observed = self._read(request, body)
         except ShapeError as error:
             self._violate(Wrong.SHAPE, answer.id, answer.at_ms, body, reached, str(error))
             return
@@ -364,7 +356,7 @@ class Oracle:
         seen = frozenset(self._seen)
         observed = None
         if body is not None and wrong is not Wrong.SHAPE:
-            observed = ALL_APIS[request.api].response.from_body(body, request.version)
+            observed = self._read(request, body)
         allowed: dict[str, Allowed] = {}
         for candidate in reached:
             emitted = candidate.emission(request_id)
@@ -396,12 +388,6 @@ class Oracle:
         )
         rule = broken_rule(found, self.machine.revision)
         self.violation = found if rule is None else replace(found, level=rule.level)
-
-
-@cache
-def _levels(revision: Revision) -> dict[str, Level]:
-    """Return the level of each rule."""
-    return {rule.id: rule.level for _, rule in revision.rules()}
 
 
 def judge(

@@ -248,13 +248,14 @@ class SegmentOracle(Oracle):
         """Return the message of a request, which its line has read already."""
         return self._requests.get(request.id) or super()._asked(request)
 
-    def _read(self, answer: Answer, request: Incoming) -> Message:
+    def _read(self, request: Incoming, body: dict[str, Any]) -> Message:
         """Return the message of an answer, which its line has read already."""
-        return self.search.answers.get(answer.id) or super()._read(answer, request)
+        return self.search.answers.get(request.id) or super()._read(request, body)
 
     def _answered(self, event: Answered) -> None:
         answer = event.answer
-        observed = self._read(answer, self._search.requests[answer.id].incoming)
+        request = self._search.requests[answer.id].incoming
+        observed = self._read(request, dict(answer.body or {}))
         self.search.explains = lambda c: bool(self._matching(c, answer, observed))
         self._matched.clear()
         super()._answered(event)
