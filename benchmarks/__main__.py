@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import sys
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 import click
 
 from benchmarks.assignors import assignor_figures
-from benchmarks.audit import audit_figures, write_log
+from benchmarks.audit import HEALTHY, PROBLEMS, audit_figures, write_log
 from benchmarks.explore import WAYS, explore_figures
 from benchmarks.kip345_small import CONFIGURATIONS
 from benchmarks.model import model_figures, walk_beside
@@ -59,21 +60,37 @@ def bench_assignors(members: int, partitions: int, java: bool) -> None:
 
 @bench_group.command("audit")
 @click.argument("log", required=False, type=click.Path(exists=True, dir_okay=False, path_type=Path))
-@click.option("--lines", type=click.IntRange(min=1), default=200_000, show_default=True)
-@click.option("--groups", type=click.IntRange(min=1), default=200, show_default=True)
+@click.option(
+    "--part",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    help="Make logs of one line in so many, with as few groups.",
+)
 @click.option("--seed", default=0, show_default=True)
 @click.option(
     "--keep",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="Where to leave the log that was made.",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="A folder, where to leave the logs that were made.",
 )
-def bench_audit(log: Path | None, lines: int, groups: int, seed: int, keep: Path | None) -> None:
-    """Lines per second of the audit, beside plain JSON parsing of the same LOG (or of one made)."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = log or keep or Path(folder) / "kafka-request.log"
-        if log is None:
-            write_log(path, lines, groups, seed)
-        click.echo(json.dumps(audit_figures(path), indent=2))
+def bench_audit(log: Path | None, part: int, seed: int, keep: Path | None) -> None:
+    """Lines per second of the audit, beside plain JSON parsing of the same LOG.
+
+    Without a LOG, of a healthy one and of one full of problems, which are made.
+    """
+    if log is not None:
+        click.echo(json.dumps(audit_figures(log), indent=2))
+        return
+    figures: dict[str, object] = {}
+    with tempfile.TemporaryDirectory() as made:
+        folder = keep or Path(made)
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, plan in (("healthy", HEALTHY), ("problems", PROBLEMS)):
+            path = folder / f"{name}.log"
+            lines, groups = max(1, plan.lines // part), max(1, plan.groups // part)
+            write_log(path, replace(plan, lines=lines, groups=groups, seed=seed))
+            figures[name] = audit_figures(path)
+    click.echo(json.dumps(figures, indent=2))
 
 
 @bench_group.command("explore")

@@ -2,7 +2,9 @@
 
 The figures are lines per second of the parser alone (orjson, and Python's json beside it), of the
 reader, and of the whole audit, on one core and in the same run; and how much memory the audit takes
-at most.  The log is made by the model's clients, the same for the same seed.
+at most.  Times are those of the processor.  The logs are made by the model's clients, the same
+for the same seed: a healthy one, and one full of problems, where each minute something happens to
+each member, half of it what no good client does.
 """
 
 from __future__ import annotations
@@ -26,14 +28,12 @@ from fencepost.traces.audit.run import audit_log
 from fencepost.traces.logs.request_log import MARK, RequestLog
 
 _T = TypeVar("_T")
-_UNREST_MS = 1_800_000
+HEALTHY = Plan(lines=200_000, groups=200, members=8, unrest_ms=1_800_000, session_ms=45_000)
+PROBLEMS = Plan(lines=60_000, groups=40, members=8, unrest_ms=60_000, session_ms=45_000, odd=0.5)
 
 
-def write_log(path: Path, lines: int, groups: int, seed: int) -> None:
-    """A log of this many lines: groups of up to eight, twice an hour something for each member."""
-    plan = Plan(
-        lines=lines, groups=groups, members=8, unrest_ms=_UNREST_MS, session_ms=45_000, seed=seed
-    )
+def write_log(path: Path, plan: Plan) -> None:
+    """Write the log of a plan."""
     with path.open("wb") as file:
         for _, line in Traffic(plan, KAFKA_4):
             file.write(line)

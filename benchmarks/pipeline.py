@@ -4,8 +4,8 @@ Each engine draws and checks the same traces in a process of its own, so that no
 another.  So does a bare loop over the same functions, which shows what the local engine itself
 costs; since that cost per trace doesn't depend on the number of traces, the loop takes a tenth of
 them only.  Spark's session is up, and its workers have done a little, before the clock starts: the
-start is reported beside the work.  Memory is the peak of the driving process, which must not grow
-with the number of traces.
+start is reported beside the work.  `processor_seconds` are those of the driving process alone.
+Memory is the peak of that process, which must not grow with the number of traces.
 """
 
 from __future__ import annotations
@@ -92,7 +92,9 @@ def measured(way: str, traces: int) -> dict[str, Any]:
     with tempfile.TemporaryDirectory(prefix="fencepost-") as folder, _ready(way) as work:
         work(Path(folder) / "warm", _WARMING)
         started = time.perf_counter()
+        used = time.process_time()
         drawn, checked = work(Path(folder) / "corpus", traces)
+        used = time.process_time() - used
         seconds = time.perf_counter() - started
     return {
         "traces": traces,
@@ -100,6 +102,7 @@ def measured(way: str, traces: int) -> dict[str, Any]:
         "seconds": round(seconds, 2),
         "drawing_seconds": round(drawn, 2),
         "checking_seconds": round(checked, 2),
+        "processor_seconds": round(used, 2),
         "starting_seconds": round(started - begun, 2),
         "peak_mib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10,
     }

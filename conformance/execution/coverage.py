@@ -15,7 +15,8 @@ from itertools import product
 from fencepost.conformance.execution.outcome import CaseResult, CertificateCoverage, Outcome
 from fencepost.model.coordinator import Config, Hello
 from fencepost.model.messages.messages import APIS
-from fencepost.model.messages.shapes import ListOf, Message, wire_fields
+from fencepost.model.messages.shapes import Message, wire_fields
+from fencepost.model.messages.wire_form import ListOf
 from fencepost.model.revision import Revision
 from fencepost.model.table.effects import Do
 from fencepost.model.table.expr import Expr, Feature, compile_closure, features_of

@@ -28,7 +28,8 @@ from fencepost.model.coordinator import Answer, Config, Dropped, Reset, Send
 from fencepost.model.history import Answered, Sent
 from fencepost.model.machine.machine import Machine
 from fencepost.model.messages.messages import APIS
-from fencepost.model.messages.shapes import ListOf, Message, wire_fields
+from fencepost.model.messages.shapes import Message, wire_fields
+from fencepost.model.messages.wire_form import ListOf
 from fencepost.model.revision import Revision
 from fencepost.model.state.work import Outcome
 from fencepost.model.table.errors import error_name

@@ -34,7 +34,8 @@ from fencepost.model.coordinator import Answer, AsyncCoordinator, Config, Hello,
 from fencepost.model.history import Answered, Disconnected, Event, Handled, Passed, Restarted, Sent
 from fencepost.model.messages.draft_messages import ALL_APIS
 from fencepost.model.messages.messages import LeaveGroupRequest, LeavingMember
-from fencepost.model.messages.shapes import Message, ShapeError, wire_fields
+from fencepost.model.messages.shapes import Message, wire_fields
+from fencepost.model.messages.wire_form import ShapeError
 from fencepost.model.revision import Revision
 from fencepost.model.state.fast_replace import replace
 from fencepost.model.table.errors import MOVING

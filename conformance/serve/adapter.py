@@ -39,7 +39,7 @@ from fencepost.model.coordinator import (
 )
 from fencepost.model.messages.draft_messages import ALL_APIS
 from fencepost.model.messages.messages import Api
-from fencepost.model.messages.shapes import ShapeError
+from fencepost.model.messages.wire_form import ShapeError
 from fencepost.traces.files.bounded import LINE_LIMIT, bounded_lines, is_too_long
 
 Json = dict[str, Any]

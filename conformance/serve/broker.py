@@ -46,7 +46,8 @@ from fencepost.conformance.targets.tcp.wire import (
 )
 from fencepost.model.coordinator import Config, Send
 from fencepost.model.messages.messages import APIS
-from fencepost.model.messages.shapes import Message, ShapeError
+from fencepost.model.messages.shapes import Message
+from fencepost.model.messages.wire_form import ShapeError
 from fencepost.model.revision import Revision
 
 HOST = "127.0.0.1"

@@ -32,7 +32,7 @@ from fencepost.conformance.targets.tcp.wire import (
     decode_request,
     encode_message,
 )
-from fencepost.model.messages.shapes import ShapeError
+from fencepost.model.messages.wire_form import ShapeError
 from fencepost.model.table.errors import error_name
 
 Json = dict[str, Any]

@@ -25,7 +25,7 @@ from fencepost.model.coordinator import (
 )
 from fencepost.model.machine.machine import Machine
 from fencepost.model.messages.draft_messages import ALL_APIS
-from fencepost.model.messages.shapes import ShapeError
+from fencepost.model.messages.wire_form import ShapeError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from fencepost.model.messages.messages import APIS, Api, JoinGroupResponse, JoinProtocol
-from fencepost.model.messages.shapes import ERROR, INT32, STRING, ListOf, Message, wire
+from fencepost.model.messages.shapes import Message
+from fencepost.model.messages.wire_form import ERROR, INT32, STRING, ListOf, wire
 
 MEMBER_NAME = "JoinGroup/member-name"
 TWO_LIST = "LeaveGroup/two-list"

@@ -8,7 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from fencepost.model.messages.shapes import BOOL, BYTES, ERROR, INT32, STRING, ListOf, Message, wire
+from fencepost.model.messages.shapes import Message
+from fencepost.model.messages.wire_form import BOOL, BYTES, ERROR, INT32, STRING, ListOf, wire
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -89,7 +89,7 @@ class WalkContext:
         held = [p for p in given if excused_rules(p, revision) is not None]
         self.states = [p for p in self.judging.of_worlds if p in held]
         self.histories = [p for p in held if p.kind is PropertyKind.HISTORY]
-        self.worlds = Worlds(revision, self.scope, self.judging.judge)
+        self.worlds = Worlds(revision, self.scope, self.judging.judge if given else None)
         self.reference = reference
         self._theirs = None if reference is None else Worlds(reference, self.scope)
         self._seen: dict[World, Fault | None] = {}

@@ -27,7 +27,8 @@ from fencepost.model.messages.messages import (
     SyncGroupResponse,
     groups_of,
 )
-from fencepost.model.messages.shapes import Message, ShapeError
+from fencepost.model.messages.shapes import Message
+from fencepost.model.messages.wire_form import ShapeError
 from fencepost.model.table.errors import Error
 
 NONE = Error.NONE.value

@@ -15,7 +15,8 @@ from fencepost.model.messages.messages import (
     JoinGroupRequest,
     JoinGroupResponse,
 )
-from fencepost.model.messages.shapes import Message, ShapeError
+from fencepost.model.messages.shapes import Message
+from fencepost.model.messages.wire_form import ShapeError
 from fencepost.model.state.group import SESSION, Group, Member, Timer
 from fencepost.model.state.work import Incoming
 from fencepost.model.table.errors import Error

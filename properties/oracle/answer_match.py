@@ -380,11 +380,6 @@ def renamed(message: Message, names: Mapping[str, str]) -> Any:
     return replace(message, **changes) if changes else message
 
 
-def carried(message: Message, version: int) -> Message:
-    """Return the message as read at this version, without what the version can't carry."""
-    return type(message).from_body(message.to_body(version), version)
-
-
 def told_ids(message: Message) -> Iterator[str]:
     """Yield the member ids that an answer tells."""
     for name in ("member_id", "leader"):

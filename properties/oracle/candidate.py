@@ -50,6 +50,12 @@ class Candidate:
     told: tuple[tuple[str, int], ...] = ()
     past: Past | None = field(default=None, compare=False, repr=False)
 
+    def __hash__(self) -> int:
+        """Return a hash of what mostly differs, since searches hash every state that they meet."""
+        groups = [(g.generation_id, g.leader, g.timers) for _, g in self.groups]
+        answers = [(e.request_id, e.rule) for e in self.emitted]
+        return hash((self.now, self.unapplied, *groups, *answers))
+
     def last_told(self, group_id: str) -> int:
         """Return the last generation of this group that was told; -1 if none was."""
         return dict(self.told).get(group_id, -1)
@@ -85,6 +91,8 @@ class Candidate:
 
     def with_group(self, group_id: str, group: Group | None) -> Groups:
         """Return the groups with this one put in, or (None) taken away."""
+        if group is not None and len(self.groups) == 1 and self.groups[0][0] == group_id:
+            return ((group_id, group),)
         rest = [pair for pair in self.groups if pair[0] != group_id]
         if group is not None:
             rest.append((group_id, group))
@@ -124,8 +132,8 @@ class Candidate:
         """Return the same candidate with one more event in its past."""
         return replace(self, past=Past(self.past, event))
 
-    def key(self) -> object:
-        """Return what must agree for two candidates to be taken as one."""
+    def timeless(self) -> Candidate:
+        """Return the candidate without times: where two agree in it, they are taken as one."""
         groups = tuple(
             (
                 name,
@@ -133,11 +141,11 @@ class Candidate:
             )
             for name, group in self.groups
         )
-        emitted = tuple(e[:3] for e in self.emitted)
-        return groups, self.unapplied, emitted, self.deviations, self.told
+        emitted = tuple(Emitted(*e[:3], 0, 0) for e in self.emitted)
+        return replace(self, groups=groups, emitted=emitted, now=0, used=frozenset())
 
     def joined(self, other: Candidate) -> Candidate:
-        """Merge two candidates whose keys agree."""
+        """Merge two candidates that agree in all but times."""
         groups = tuple(
             (name, replace(group, timers=_hull(group.timers, twin.timers)))
             for (name, group), (_, twin) in zip(self.groups, other.groups, strict=True)
@@ -159,9 +167,9 @@ def merged(candidates: list[Candidate]) -> list[Candidate]:
     """Merge candidates that agree in all but times, in order of first appearance."""
     if len(candidates) < 2:
         return candidates
-    kept: dict[object, Candidate] = {}
+    kept: dict[Candidate, Candidate] = {}
     for candidate in candidates:
-        key = candidate.key()
+        key = candidate.timeless()
         twin = kept.get(key)
         kept[key] = candidate if twin is None else twin.joined(candidate)
     return list(kept.values())

@@ -17,12 +17,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 from fencepost.model.history import Event, Sent
 from fencepost.model.revision import Revision
 from fencepost.model.table.errors import error_name
-from fencepost.model.table.table import Rule
+from fencepost.model.table.table import Level, Rule
 from fencepost.properties.oracle.verdict import Violation, Wrong, nearest
 
 _FIELD = re.compile(r"[A-Za-z.]+")
@@ -89,6 +90,12 @@ def without_names(observed: str) -> str:
     text = _SENDER.sub(lambda found: f"{found['api']}: ", observed)
     text = _LIST.sub("[…]", text)
     return _NUMBER.sub("…", _MEMBER.sub("…", text))
+
+
+@cache
+def rule_levels(revision: Revision) -> Mapping[str, Level]:
+    """Return the level of each rule, by its id."""
+    return {rule.id: rule.level for _, rule in revision.rules()}
 
 
 def broken_rule(violation: Violation, revision: Revision) -> Rule | None:

@@ -46,12 +46,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from fencepost.model.coordinator import Answer, Config
+from fencepost.model.coordinator import Answer, Config, Send
 from fencepost.model.history import Answered, Disconnected, Event, Handled, Passed, Restarted, Sent
 from fencepost.model.machine.machine import Machine
 from fencepost.model.messages.draft_messages import ALL_APIS
 from fencepost.model.messages.messages import JoinGroupResponse
-from fencepost.model.messages.shapes import Message, ShapeError
+from fencepost.model.messages.shapes import Message
+from fencepost.model.messages.wire_form import ShapeError
 from fencepost.model.revision import Revision
 from fencepost.model.state.fast_replace import replace
 from fencepost.model.state.work import Incoming, Span
@@ -60,14 +61,13 @@ from fencepost.properties.oracle.answer_match import (
     FRESH,
     Deviation,
     Match,
-    carried,
     first_difference,
     has_too_many_new,
     matches,
     told_ids,
 )
 from fencepost.properties.oracle.candidate import Candidate, Emitted, merged
-from fencepost.properties.oracle.fingerprint import broken_rule
+from fencepost.properties.oracle.fingerprint import broken_rule, rule_levels
 from fencepost.properties.oracle.search import Search, TooManyError
 from fencepost.properties.oracle.verdict import Allowed, Verdict, Violation, Wrong
 from fencepost.properties.oracle.waiting import wait_of
@@ -94,7 +94,7 @@ class Oracle:
         self._search = Search(self.machine, lag_ms, limit)
         self._candidates = [Candidate()]
         self._seen: set[str] = set()
-        self._levels = {rule.id: rule.level for _, rule in revision.rules()}
+        self._levels = rule_levels(revision)
 
     # What the judge asks.
 
@@ -172,19 +172,20 @@ class Oracle:
         if request.api not in revision.apis:
             self.unknown = f"{revision.name} knows no {request.api}"
             return
-        message = ALL_APIS[request.api].request.from_body(dict(request.body), request.version)
-        incoming = Incoming(
-            request.id,
-            request.client_id,
-            request.api,
-            request.version,
-            message,
-            FRESH + request.id,
-        )
+        row = (request.id, request.client_id, request.api, request.version)
+        incoming = Incoming(*row, self._asked(request), FRESH + request.id)
         self._search.sent(incoming, event.at_ms, event.ended_ms)
         self._candidates = [
             replace(c, unapplied=(*c.unapplied, request.id)) for c in self._candidates
         ]
+
+    def _asked(self, request: Send) -> Message:
+        """Return the message of a request."""
+        return ALL_APIS[request.api].request.from_body(dict(request.body), request.version)
+
+    def _read(self, request: Incoming, body: dict[str, Any]) -> Message:
+        """Return the message of an answer.  Raises ShapeError."""
+        return ALL_APIS[request.api].response.from_body(body, request.version)
 
     def _let_timers_fire(self, at_ms: int) -> None:
         """With a virtual clock, a timer that may have fired has fired before a request, or waits.
@@ -215,7 +216,7 @@ class Oracle:
             return
         body = dict(answer.body)
         try:
-            observed = ALL_APIS[request.api].response.from_body(body, request.version)
+            observed = self._read(request, body)
         except ShapeError as error:
             self._violate(Wrong.SHAPE, answer.id, answer.at_ms, body, reached, str(error))
             return
@@ -253,7 +254,7 @@ class Oracle:
             return []
         rest = candidate.without_emission(request_id)
         level = self._levels.get(emitted.rule, Level.MUST)
-        expected = carried(emitted.message, self._search.requests[request_id].incoming.version)
+        expected = emitted.message.as_carried(self._search.requests[request_id].incoming.version)
         told = candidate.last_told(self._group_of(request_id))
         found = matches(expected, observed, level, frozenset(self._seen), told)
         return [self._agreed(rest, emitted, observed, match) for match in found]
@@ -355,7 +356,7 @@ class Oracle:
         seen = frozenset(self._seen)
         observed = None
         if body is not None and wrong is not Wrong.SHAPE:
-            observed = ALL_APIS[request.api].response.from_body(body, request.version)
+            observed = self._read(request, body)
         allowed: dict[str, Allowed] = {}
         for candidate in reached:
             emitted = candidate.emission(request_id)
@@ -364,7 +365,7 @@ class Oracle:
             difference = detail
             if observed is not None:
                 level = self._levels.get(emitted.rule, Level.MUST)
-                shaped = carried(emitted.message, request.version)
+                shaped = emitted.message.as_carried(request.version)
                 told = candidate.last_told(self._group_of(request_id))
                 difference = first_difference(shaped, observed, level, seen, told) or detail
             expected = emitted.message.to_body(request.version)

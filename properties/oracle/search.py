@@ -216,7 +216,7 @@ class Search:
         timer: Timer | None = None,
     ) -> Candidate:
         """Return the candidate after an outcome for a group: of a request, a timer, or neither."""
-        emitted = list(candidate.emitted)
+        emitted = candidate.emitted
         for e in outcome.emissions:
             if e.request_id not in self.dropped:
                 new = Emitted(e.request_id, e.message, e.rule, span.earliest, span.latest)
@@ -224,8 +224,8 @@ class Search:
         after = replace(
             candidate,
             groups=candidate.with_group(group_id, outcome.group),
-            emitted=tuple(sorted(emitted, key=_request_id)),
-            used=candidate.used | set(outcome.rules),
+            emitted=emitted,
+            used=candidate.used.union(outcome.rules),
         )
         if not self.remembers:
             return after
@@ -237,15 +237,15 @@ def _join_timer(group: Group | None) -> Timer | None:
     return next((t for t in group.timers if t.kind == JOIN), None) if group is not None else None
 
 
-def _with_rows(emitted: list[Emitted], new: Emitted) -> list[Emitted]:
+def _with_rows(emitted: tuple[Emitted, ...], new: Emitted) -> tuple[Emitted, ...]:
     """The answers with one more; a second one to a request for several groups adds its rows."""
     for i, old in enumerate(emitted):
         if old.request_id == new.request_id:
-            if old.message is not None and new.message is not None:
-                message = merged_rows([old.message, new.message])
-                emitted[i] = old._replace(message=message)
-            return emitted
-    return [*emitted, new]
+            if old.message is None or new.message is None:
+                return emitted
+            both = old._replace(message=merged_rows([old.message, new.message]))
+            return (*emitted[:i], both, *emitted[i + 1 :])
+    return tuple(sorted((*emitted, new), key=_request_id)) if emitted else (new,)
 
 
 def _request_id(emitted: Emitted) -> str:

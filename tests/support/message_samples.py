@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from fencepost.model.messages.shapes import ListOf, Message, Scalar, wire_fields
+from fencepost.model.messages.shapes import Message, wire_fields
+from fencepost.model.messages.wire_form import ListOf, Scalar
 
 VALUES: dict[str, Any] = {
     "string": "xyž",

@@ -20,7 +20,7 @@ from typing import Any, Self
 from fencepost.model.coordinator import Answer, Config, Send
 from fencepost.model.history import Answered, Disconnected, Event, Handled, Passed, Restarted, Sent
 from fencepost.model.messages.draft_messages import ALL_APIS
-from fencepost.model.messages.shapes import ShapeError
+from fencepost.model.messages.wire_form import ShapeError
 from fencepost.model.revision import Revision
 from fencepost.properties.mutants import catalogue
 from fencepost.properties.mutants.departure import coordinator_of

@@ -27,9 +27,9 @@ def is_wanted(group_id: str, only: frozenset[str]) -> bool:
     return group_id in only if only else not group_id.startswith(OWN_GROUPS)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class LoggedExchange:
-    """A request and its answer.
+    """A request and its answer.  Not frozen, since one is made for each line; nobody changes it.
 
     `source`, `line`: file name and line number (from 1); `broker`: whose log it is.  `arrived_ms`,
     `answered_ms`: ms since 1970 on the clock of the audit (skew taken away), each rounded down.
@@ -70,7 +70,7 @@ class LoggedExchange:
         if self._request is None:
             body = shaped(self.api, self.request_body)
             made = ALL_APIS[self.api].request.from_body(body, self.version)
-            object.__setattr__(self, "_request", made)
+            self._request = made
             return made
         return self._request
 
@@ -80,7 +80,7 @@ class LoggedExchange:
         if self._response is None:
             body = shaped(self.api, self.response_body)
             made = ALL_APIS[self.api].response.from_body(body, self.version)
-            object.__setattr__(self, "_response", made)
+            self._response = made
             return made
         return self._response
 

@@ -21,7 +21,8 @@ from fencepost.conformance.clients.evidence.evidence import (
 from fencepost.conformance.serve.history import History, RecordedExchange
 from fencepost.conformance.targets.tcp.wire import API_KEYS
 from fencepost.model.messages.messages import APIS, OffsetCommitRequest
-from fencepost.model.messages.shapes import Message, ShapeError
+from fencepost.model.messages.shapes import Message
+from fencepost.model.messages.wire_form import ShapeError
 
 _VERSIONS = "ApiVersions"
 _READ = {*MEMBER_APIS, LEAVE}

@@ -11,7 +11,7 @@ from typing import Any
 
 from fencepost.model.coordinator import Answer, Send
 from fencepost.model.messages.messages import Api
-from fencepost.model.messages.shapes import ShapeError
+from fencepost.model.messages.wire_form import ShapeError
 
 
 class LedgerError(Exception):

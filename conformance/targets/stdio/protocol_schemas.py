@@ -22,7 +22,8 @@ from jsonschema.exceptions import best_match
 
 from fencepost.conformance.targets.stdio.json_lines import shortened
 from fencepost.model.messages.draft_messages import ALL_APIS
-from fencepost.model.messages.shapes import ListOf, Message, Scalar, Wire, wire_fields
+from fencepost.model.messages.shapes import Message, wire_fields
+from fencepost.model.messages.wire_form import ListOf, Scalar, Wire
 
 Direction = Literal["request", "response"]
 

@@ -43,7 +43,7 @@ from fencepost.model.coordinator import (
     codes_in,
 )
 from fencepost.model.messages.messages import APIS
-from fencepost.model.messages.shapes import ShapeError
+from fencepost.model.messages.wire_form import ShapeError
 from fencepost.model.table.errors import Error
 
 _RESIGNING_S = 1.0

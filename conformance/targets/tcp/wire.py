@@ -30,7 +30,7 @@ from fencepost.conformance.targets.tcp.wire_reader import (
     within,
 )
 from fencepost.model.messages.messages import APIS
-from fencepost.model.messages.shapes import ShapeError
+from fencepost.model.messages.wire_form import ShapeError
 
 API_KEYS: dict[str, int] = {
     **{name: api.key for name, api in APIS.items() if api.key is not None},

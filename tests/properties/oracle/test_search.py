@@ -50,8 +50,8 @@ def explored(
 def merged(candidates: list[Candidate]) -> list[Candidate]:
     kept: dict[object, Candidate] = {}
     for candidate in candidates:
-        twin = kept.get(candidate.key())
-        kept[candidate.key()] = candidate if twin is None else twin.joined(candidate)
+        twin = kept.get(candidate.timeless())
+        kept[candidate.timeless()] = candidate if twin is None else twin.joined(candidate)
     return list(kept.values())
 
 

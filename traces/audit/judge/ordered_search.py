@@ -14,7 +14,7 @@ from typing import Any
 from fencepost.model.coordinator import Answer, Send
 from fencepost.model.history import Answered, Disconnected, Event, Sent
 from fencepost.model.messages.draft_messages import ALL_APIS
-from fencepost.model.messages.shapes import Message, ShapeError
+from fencepost.model.messages.shapes import Message
 from fencepost.model.state.work import Incoming, Outcome
 from fencepost.model.table.table import Level
 from fencepost.model.table.vocabulary import GroupState
@@ -176,6 +176,8 @@ class SegmentOracle(Oracle):
             self.machine, lag_ms, limit, window=effort.window, enough=effort.enough
         )
         self.search.strict = effort.strict
+        self._requests: dict[str, Message] = {}
+        self._matched: dict[int, tuple[Candidate, list[Candidate]]] = {}
         self._candidates = list(start)
         for candidate in start:
             for _, group in candidate.groups:
@@ -224,7 +226,7 @@ class SegmentOracle(Oracle):
             level = self._levels.get(emitted.rule, Level.MUST)
             told = candidate.last_told(exchange.group_ids[0])
             body = emitted.message.to_body(exchange.version)
-            message = type(emitted.message).from_body(body, exchange.version)
+            message = emitted.message.as_carried(exchange.version)
             said = first_difference(message, exchange.response, level, frozenset(), told)
             found.setdefault(f"{emitted.rule} {said}", Allowed(body, emitted.rule, said))
         return list(found.values())
@@ -242,18 +244,29 @@ class SegmentOracle(Oracle):
             return replace(agreed, deviations=kept)
         return agreed
 
+    def _asked(self, request: Send) -> Message:
+        """Return the message of a request, which its line has read already."""
+        return self._requests.get(request.id) or super()._asked(request)
+
+    def _read(self, request: Incoming, body: dict[str, Any]) -> Message:
+        """Return the message of an answer, which its line has read already."""
+        return self.search.answers.get(request.id) or super()._read(request, body)
+
     def _answered(self, event: Answered) -> None:
         answer = event.answer
         request = self._search.requests[answer.id].incoming
-        try:
-            observed = ALL_APIS[request.api].response.from_body(
-                dict(answer.body or {}), request.version
-            )
-        except ShapeError:
-            self.search.explains = None
-        else:
-            self.search.explains = lambda c: bool(self._matching(c, answer, observed))
+        observed = self._read(request, dict(answer.body or {}))
+        self.search.explains = lambda c: bool(self._matching(c, answer, observed))
+        self._matched.clear()
         super()._answered(event)
+
+    def _matching(self, candidate: Candidate, answer: Answer, observed: Message) -> list[Candidate]:
+        """See Oracle; the search asks for it first, and then the oracle."""
+        found = self._matched.get(id(candidate))
+        if found is None:
+            made = super()._matching(candidate, answer, observed)
+            found = self._matched[id(candidate)] = candidate, made
+        return found[1]
 
     def follow(
         self,
@@ -267,6 +280,7 @@ class SegmentOracle(Oracle):
         looked at.
         """
         self.search.answers = {e.place: e.response for e in exchanges if e.place not in ignored}
+        self._requests = {e.place: e.request for e in exchanges}
         parked = self._search.requests.keys()
         for event in history(exchanges, self.lag_ms, frozenset(parked), self.effort, hidden):
             if isinstance(event, Answered) and event.answer.id in ignored:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
-from fencepost.model.messages.shapes import ShapeError
+from fencepost.model.messages.wire_form import ShapeError
 from fencepost.traces.audit.operations.group_analysis import GroupAnalysis
 from fencepost.traces.audit.operations.group_figures import GroupFigures
 from fencepost.traces.audit.operations.operator_rows import (

@@ -24,7 +24,7 @@ from fencepost.conformance.targets.tcp.wire import (
 )
 from fencepost.conformance.targets.tcp.wire_reader import MAX_ITEMS, schema
 from fencepost.model.messages.messages import APIS
-from fencepost.model.messages.shapes import ShapeError
+from fencepost.model.messages.wire_form import ShapeError
 
 VERSIONS = [(n, v) for n, a in APIS.items() for v in range(a.lowest, a.highest + 1)]
 # kio follows Kafka 4, which has dropped these.
