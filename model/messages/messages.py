@@ -15,6 +15,7 @@ are in `fencepost.model.machine.translate`.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 
 from fencepost.model.messages.messages_admin import (
     DescribedGroup,
@@ -55,7 +56,7 @@ from fencepost.model.messages.messages_offsets import (
     OffsetFetchRequest,
     OffsetFetchResponse,
 )
-from fencepost.model.messages.shapes import Message
+from fencepost.model.messages.shapes import Message, wire_fields
 
 __all__ = [
     "APIS",
@@ -93,6 +94,7 @@ __all__ = [
     "SyncAssignment",
     "SyncGroupRequest",
     "SyncGroupResponse",
+    "carried_fields",
     "groups_of",
 ]
 
@@ -126,6 +128,12 @@ APIS: dict[str, Api] = {
 
 _SEVERAL_SINCE = 8
 """From this version on OffsetFetch may name several groups."""
+
+
+@cache
+def carried_fields(cls: type[Message], version: int) -> frozenset[str]:
+    """Return the attributes of a message class that a version has."""
+    return frozenset(name for name, form in wire_fields(cls) if form.carried_by(version))
 
 
 def groups_of(message: Message, version: int) -> list[str] | None:
