@@ -15,7 +15,6 @@ are in `fencepost.model.machine.translate`.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
 
 from fencepost.model.messages.messages_admin import (
     DescribedGroup,
@@ -130,10 +129,16 @@ _SEVERAL_SINCE = 8
 """From this version on OffsetFetch may name several groups."""
 
 
-@cache
+_CARRIED: dict[tuple[type[Message], int], frozenset[str]] = {}
+
+
 def carried_fields(cls: type[Message], version: int) -> frozenset[str]:
     """Return the attributes of a message class that a version has."""
-    return frozenset(name for name, form in wire_fields(cls) if form.carried_by(version))
+    names = _CARRIED.get((cls, version))
+    if names is None:
+        names = frozenset(name for name, form in wire_fields(cls) if form.carried_by(version))
+        _CARRIED[cls, version] = names
+    return names
 
 
 def groups_of(message: Message, version: int) -> list[str] | None:
