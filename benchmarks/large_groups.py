@@ -13,7 +13,8 @@ import time
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from fencepost.conformance.fuzz.fuzz import FuzzOptions, fuzz
+from fencepost.conformance.fuzz.fuzz import fuzz
+from fencepost.conformance.fuzz.progress import FuzzOptions
 from fencepost.conformance.fuzz.tally import Budget
 from fencepost.conformance.targets.in_process import InProcessTarget, ModelCoordinator
 from fencepost.model.coordinator import Answer, Body, Send

@@ -22,6 +22,7 @@ from fencepost.model.state.group import (
     Offset,
     ParkedRequest,
 )
+from fencepost.model.state.members import kinds
 from fencepost.model.state.work import Work
 from fencepost.model.table.errors import Error
 from fencepost.model.table.vocabulary import GroupState
@@ -48,7 +49,9 @@ def rebalance(work: Work, initial_delay_ms: int) -> None:
     if group.state is GroupState.EMPTY:
         delay = InitialDelay(max(rebalance_ms - initial_delay_ms, 0), somebody_came=False)
         rebalance_ms = initial_delay_ms
-    members = tuple(replace(m, owes_sync=False) if m.owes_sync else m for m in work.group.members)
+    members = work.group.members
+    if any(m.owes_sync for m in kinds(members)):
+        members = tuple(replace(m, owes_sync=False) if m.owes_sync else m for m in members)
     work.group = replace(
         work.group, state=GroupState.PREPARING, delay=delay, members=members
     ).without_timer(SYNC)

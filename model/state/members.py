@@ -35,6 +35,13 @@ class CountedMembers(tuple["Member", ...]):  # noqa: SLOT001  (a tuple can have 
             _count(counts, member, 1)
         return counts
 
+    @cached_property
+    def _hash(self) -> int:
+        return super().__hash__()
+
+    def __hash__(self) -> int:
+        return self._hash
+
     def spliced(self, place: int, end: int, new: tuple[Member, ...]) -> CountedMembers:
         """Return the same members, with new ones from one place to another."""
         after = CountedMembers((*self[:place], *new, *self[end:]))
