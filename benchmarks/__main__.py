@@ -14,6 +14,7 @@ from benchmarks.assignors import assignor_figures
 from benchmarks.audit import HEALTHY, PROBLEMS, audit_figures, write_log
 from benchmarks.explore import WAYS, explore_figures
 from benchmarks.kip345_small import CONFIGURATIONS
+from benchmarks.large_groups import fuzz_figures, group_figures
 from benchmarks.model import model_figures, walk_beside
 from benchmarks.simulator import LARGE, simulator_figures
 from benchmarks.worlds import real_model_figures
@@ -56,6 +57,23 @@ def bench_assignors(members: int, partitions: int, java: bool) -> None:
     """Milliseconds of each assignor for a big group, beside Java's."""
     for row in assignor_figures(members, partitions, java=java):
         click.echo(json.dumps(row))
+
+
+@bench_group.command("groups")
+@click.option(
+    "--members",
+    "sizes",
+    type=click.IntRange(2),
+    multiple=True,
+    default=(250, 1000),
+    show_default=True,
+    help="Of a group; may be given several times.",
+)
+@click.option("--requests", type=click.IntRange(1), default=10_000, show_default=True)
+def bench_groups(sizes: tuple[int, ...], requests: int) -> None:
+    """One rebalance and one heartbeat of a large group, and a fuzz of the model, in CPU time."""
+    figures: dict[str, object] = {str(size): group_figures(size) for size in sizes}
+    click.echo(json.dumps({"members": figures, "fuzz": fuzz_figures(requests)}, indent=2))
 
 
 @bench_group.command("audit")

@@ -33,8 +33,8 @@ from fencepost.conformance.targets.target import Clocked, Hints
 from fencepost.model.coordinator import Answer, AsyncCoordinator, Config, Hello, Send, codes_in
 from fencepost.model.history import Answered, Disconnected, Event, Handled, Passed, Restarted, Sent
 from fencepost.model.messages.draft_messages import ALL_APIS
-from fencepost.model.messages.messages import LeaveGroupRequest, LeavingMember
-from fencepost.model.messages.shapes import Message, wire_fields
+from fencepost.model.messages.messages import LeaveGroupRequest, LeavingMember, carried_fields
+from fencepost.model.messages.shapes import Message
 from fencepost.model.messages.wire_form import ShapeError
 from fencepost.model.revision import Revision
 from fencepost.model.state.fast_replace import replace
@@ -332,7 +332,7 @@ def asked(step: RequestStep, hello: Hello, knowledge: Knowledge) -> tuple[int, d
             f"{step.api} v{version}; the target has v{bounds[0]} to v{bounds[1]}"
         )
     kind = ALL_APIS[step.api].request
-    carried = {name for name, form in wire_fields(kind) if form.carried_by(version)}
+    carried = carried_fields(kind, version)
     values = {
         name: knowledge.value(value)
         for name, value in step.fields.items()

@@ -38,8 +38,8 @@ from fencepost.model.messages.messages import (
     FetchTopic,
     JoinProtocol,
     LeavingMember,
+    carried_fields,
 )
-from fencepost.model.messages.shapes import wire_fields
 from fencepost.model.state.fast_replace import replace
 from fencepost.model.state.group import Member
 from fencepost.model.table.vocabulary import GroupState
@@ -237,7 +237,7 @@ class Drawer:
         if random.random() < _BENT:
             fields, boundary = self._boundary_fields(who, kind, fields)
             word = f"{api} {boundary.id}" if boundary is not None else api
-        carried = {n for n, form in wire_fields(ALL_APIS[api].request) if form.carried_by(version)}
+        carried = carried_fields(ALL_APIS[api].request, version)
         if "fetched" in fields:
             fields = _fetching(fields, version)
         fields = {name: value for name, value in fields.items() if name in carried}

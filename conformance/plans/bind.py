@@ -7,9 +7,9 @@ members of a plan.
 from __future__ import annotations
 
 import base64
-import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from operator import is_
 from typing import Any
 
 from fencepost.conformance.plans.plan import (
@@ -22,7 +22,11 @@ from fencepost.conformance.plans.plan import (
     Times,
 )
 from fencepost.model.messages.messages import SyncAssignment
-from fencepost.model.messages.shapes import Message
+from fencepost.model.messages.shapes import Message, wire_fields
+from fencepost.model.state.fast_replace import replace
+
+_PLAIN = {type(None), bool, int, str, bytes}
+"""They stand for themselves, as nearly all values do."""
 
 
 @dataclass(slots=True)
@@ -68,6 +72,8 @@ class Knowledge:
 
     def value(self, reference: Any) -> Any:
         """What a reference stands for now; anything else stands for itself."""
+        if type(reference) in _PLAIN:
+            return reference
         match reference:
             case IdOf():
                 ids = self.of_member(reference.who).ids
@@ -93,13 +99,15 @@ class Knowledge:
                     for member in sorted(self.of_member(reference.who).members)
                 )
             case tuple():
-                return tuple(self.value(item) for item in reference)
+                items = tuple([self.value(item) for item in reference])
+                return reference if all(map(is_, items, reference)) else items
             case Message():
                 changes = {
-                    f.name: self.value(getattr(reference, f.name))
-                    for f in dataclasses.fields(reference)
+                    name: value
+                    for name, _ in wire_fields(type(reference))
+                    if (value := self.value(old := getattr(reference, name))) is not old
                 }
-                return dataclasses.replace(reference, **changes)
+                return replace(reference, **changes) if changes else reference
             case _:
                 return reference
 

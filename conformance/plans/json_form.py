@@ -10,7 +10,7 @@ from __future__ import annotations
 import base64
 import binascii
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, get_type_hints
 
 import msgspec
@@ -35,7 +35,7 @@ from fencepost.conformance.plans.plan import (
 )
 from fencepost.model.messages import draft_messages, messages
 from fencepost.model.messages.draft_messages import ALL_APIS
-from fencepost.model.messages.shapes import Message
+from fencepost.model.messages.shapes import Message, wire_fields
 from fencepost.traces.files.bad_input import BadInputError
 
 _MESSAGES: dict[str, type[Message]] = {
@@ -67,6 +67,7 @@ _TYPES: Mapping[type[Any], dict[str, Any]] = {
 }
 """The types of the fields in JSON; a pause names its times."""
 
+_PLAIN = {type(None), bool, int, str}
 _TIMES = {f.name.replace("_", " ") for f in dataclasses.fields(Times)} - {"margin", "settle"}
 
 
@@ -111,7 +112,7 @@ def step_json(step: Step, path: str = "$") -> dict[str, Any]:
     """One step as JSON.  Raises PlanError."""
     match step:
         case RequestStep():
-            fields = {k: _write(v, f"{path}.fields.{k}") for k, v in step.fields.items()}
+            fields = _write_each(step.fields.items(), f"{path}.fields")
             return _written("do", step, path, fields=fields)
         case Pause():
             return _written("do", step, path, times=[time.name for time in step.times])
@@ -137,10 +138,16 @@ def step_from_json(document: Any, path: str = "$") -> Step:
 
 def _written(tag: str, value: Any, path: str, **parts: Any) -> dict[str, Any]:
     """What it is, under `tag`, and all its fields in their order; `parts`: written already."""
-    names = [f.name for f in dataclasses.fields(value)]
-    return {tag: _NAMES[type(value)]} | {
-        name: parts[name] if name in parts else _write(getattr(value, name), f"{path}.{name}")
-        for name in names
+    kind = type(value)
+    own = {name: None if name in parts else getattr(value, name) for name in _TYPES[kind]}
+    return {tag: _NAMES[kind]} | _write_each(own.items(), path) | parts
+
+
+def _write_each(values: Iterable[tuple[str, Any]], path: str) -> dict[str, Any]:
+    """Values by name; most stand for themselves, and need no path."""
+    return {
+        name: value if type(value) in _PLAIN else _write(value, f"{path}.{name}")
+        for name, value in values
     }
 
 
@@ -153,12 +160,12 @@ def _write(value: Any, path: str) -> Any:
         case tuple():
             return [_write(item, f"{path}[{i}]") for i, item in enumerate(value)]
         case Message():
-            said = {
-                f.name: _write(getattr(value, f.name), f"{path}.{f.name}")
-                for f in dataclasses.fields(value)
-                if getattr(value, f.name) != f.default
-            }
-            return {"message": type(value).__name__, "fields": said}
+            said = [
+                (name, part)
+                for name, form in wire_fields(type(value))
+                if (part := getattr(value, name)) != form.default
+            ]
+            return {"message": type(value).__name__, "fields": _write_each(said, path)}
         case _ if type(value) in _REFERENCES.values():
             return _written("ref", value, path)
         case _:

@@ -42,6 +42,8 @@ class ModelCoordinator(Coordinator):
         self._version = version
         self._running = RunningModel(Machine(revision))
         self._seen: set[str] = set()
+        self._last: dict[str, str] = {}
+        """The last request of each connection."""
 
     def hello(self) -> Hello:
         """Name the revision and its APIs; all features are supported."""
@@ -61,6 +63,7 @@ class ModelCoordinator(Coordinator):
         dropped = tuple(self._running.open)
         self._running = RunningModel(machine)
         self._seen.clear()
+        self._last.clear()
         return Reset(dict(machine.config), dropped)
 
     def send(self, request: Send) -> list[Answer]:
@@ -71,13 +74,14 @@ class ModelCoordinator(Coordinator):
             raise UnsupportedError(f"{request.api} version {request.version}")
         if request.id in self._seen:
             raise CoordinatorFailure(f"request id {request.id!r} was used before; take a new one")
-        if any(o.connection == request.connection for o in self._running.open.values()):
+        if self._last.get(request.connection) in self._running.open:
             raise CoordinatorFailure(f"connection {request.connection!r} has an open request")
         try:
             message = api.request.from_body(dict(request.body), request.version)
         except ShapeError as error:
             raise CoordinatorFailure(f"{request.api} v{request.version}: {error}") from error
         self._seen.add(request.id)
+        self._last[request.connection] = request.id
         return self._running.handle(request, message)
 
     def advance(self, ms: int) -> list[Answer]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from operator import itemgetter
 
 from fencepost.model.coordinator import Answer, Send
 from fencepost.model.machine.answers import about_nothing, merged
@@ -63,6 +64,9 @@ class RunningModel:
         self._new_id = new_id
         self._ids = 0
         self._due: list[tuple[int, str, Timer]] = []
+        self._first: dict[str, Timer] = {}
+        """The first timer of each group, but for those whose timers changed since it was asked."""
+        self._changed: set[str] = set()
 
     def forked(self, machine: Machine) -> RunningModel:
         """Return a copy that goes on from here with another machine; choices are made alike."""
@@ -70,6 +74,7 @@ class RunningModel:
         other.groups, other.open = dict(self.groups), dict(self.open)
         other.now_ms, other._ids, other._due = self.now_ms, self._ids, list(self._due)
         other._looked_ms = dict(self._looked_ms)
+        other._first, other._changed = dict(self._first), set(self._changed)
         return other
 
     def answer_version(self, request: Send) -> int:
@@ -109,7 +114,8 @@ class RunningModel:
                     replies.append(emission.message)
                 else:
                     emissions.append(emission)
-        if fresh in self._known_ids(named):
+        known = (self.groups[group_id] for group_id in named if group_id in self.groups)
+        if any(group.member(fresh) is not None or fresh in group.pending for group in known):
             self._ids += 1
         if named == []:
             replies.append(about_nothing(message))
@@ -189,6 +195,7 @@ class RunningModel:
         if group.state is not GroupState.EMPTY:
             return False
         del self.groups[group_id]
+        self._changed.add(group_id)
         return True
 
     def _next_due(self) -> tuple[int, str, Timer] | None:
@@ -215,36 +222,31 @@ class RunningModel:
     def _span(self) -> Span:
         return Span(self.now_ms, self.now_ms)
 
-    def _known_ids(self, named: Iterable[str]) -> set[str]:
-        groups = [self.groups[g] for g in named if g in self.groups]
-        return {m.member_id for g in groups for m in g.members} | {
-            p for g in groups for p in g.pending
-        }
-
     def _take(self, group_id: str, outcome: Outcome) -> None:
+        before = self.groups.get(group_id)
         if outcome.group is None:
             self.groups.pop(group_id, None)
-            return
-        before = self.groups.get(group_id)
-        self.groups[group_id] = outcome.group
-        timer = _first_timer(outcome.group)
-        if timer is None or (before is not None and timer == _first_timer(before)):
-            return
-        heapq.heappush(self._due, (timer.earliest, group_id, timer))
-        if len(self._due) > _STALE + 2 * len(self.groups):
-            self._due = [
-                (timer.earliest, group_id, timer)
-                for group_id, group in self.groups.items()
-                if (timer := _first_timer(group)) is not None
-            ]
-            heapq.heapify(self._due)
+        else:
+            self.groups[group_id] = outcome.group
+            if before is not None and before.timers is outcome.group.timers:
+                return
+        self._changed.add(group_id)
 
     def _next_timer(self) -> tuple[int, str, Timer] | None:
         """The first of all groups' first timers; what became stale in the heap is thrown out."""
+        for group_id in self._changed:
+            was, group = self._first.pop(group_id, None), self.groups.get(group_id)
+            if group is not None and group.timers:
+                timer = self._first[group_id] = min(group.timers, key=_deadline)
+                if timer != was:
+                    heapq.heappush(self._due, (timer.earliest, group_id, timer))
+        self._changed.clear()
+        if len(self._due) > _STALE + 2 * len(self.groups):
+            self._due = [(timer.earliest, g, timer) for g, timer in self._first.items()]
+            heapq.heapify(self._due)
         while self._due:
             due = self._due[0]
-            group = self.groups.get(due[1])
-            if group is not None and _first_timer(group) == due[2]:
+            if self._first.get(due[1]) == due[2]:
                 return due
             heapq.heappop(self._due)
         return None
@@ -261,5 +263,5 @@ class RunningModel:
         return answers
 
 
-def _first_timer(group: Group) -> Timer | None:
-    return min(group.timers, key=lambda timer: (timer.earliest, timer), default=None)
+_deadline = itemgetter(2)
+"""Of a group's timers, which are sorted, the first with the least deadline is the first to fire."""

@@ -14,6 +14,7 @@ from fencepost.model.messages.messages import (
 )
 from fencepost.model.state.fast_replace import replace
 from fencepost.model.state.group import Group
+from fencepost.model.state.members import kinds
 from fencepost.model.table.expr import Point
 from fencepost.model.table.vocabulary import (
     Availability,
@@ -100,7 +101,7 @@ def offer(group: Group | None, join: JoinGroupRequest) -> Offer:
         good = join.protocol_type != "" and bool(join.protocols)
     else:
         good = join.protocol_type == group.protocol_type and any(
-            all(m.supports(p.name) for m in group.members) for p in join.protocols
+            all(m.supports(p.name) for m in kinds(group.members)) for p in join.protocols
         )
     return Offer.SUPPORTED if good else Offer.UNSUPPORTED
 
@@ -125,9 +126,8 @@ def room(
         own = group.holder(join.group_instance_id) or ""
     member = group.member(own) if own else None
     if group.state is GroupState.PREPARING:
-        waiting = sum(m.joining is not None for m in group.members)
         inside = member is not None and member.joining is not None
-        return Room.FREE if inside or waiting < limit else Room.FULL
+        return Room.FREE if inside or group.waiting() < limit else Room.FULL
     return Room.FREE if member is not None or len(group.members) < limit else Room.FULL
 
 
@@ -275,19 +275,19 @@ def join_phase_point(group: Group, trigger: Trigger) -> Point:
     else:
         more = group.delay.somebody_came and group.delay.remaining_ms > 0
         delay = Delay.EXTENDABLE if more else Delay.LAST
-    waiting = sum(m.joining is not None for m in group.members)
+    waiting = group.waiting()
     if waiting == len(group.members) and not group.pending:
         parked = Parked.ALL
     else:
         parked = Parked.SOME if waiting else Parked.NOBODY
-    stays = any(m.joining is not None or m.is_static for m in group.members)
+    stays = waiting or any(m.is_static for m in kinds(group.members))
     absent_too = trigger is Trigger.CHECK and bool(group.members)
     return (trigger, delay, parked, Left.SOMEBODY if stays or absent_too else Left.NOBODY)
 
 
 def sync_phase_point(group: Group) -> Point:
     """Make the point of the sync timer's end."""
-    dynamic = any(m.owes_sync and not m.is_static for m in group.members)
+    dynamic = any(m.owes_sync and not m.is_static for m in kinds(group.members))
     return (group.state, Late.DYNAMIC if dynamic else Late.STATIC)
 
 

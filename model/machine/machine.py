@@ -348,6 +348,8 @@ class Machine:
                 for w in self._perform(before, row_rule, skip=Do.REBALANCE if at_end else None):
                     found = (*errors, row_rule.answer.value)
                     after += [(s, found) for s in ([w] if at_end else self._settle(w, start))]
+            if len(after) > 1:  # two leaders that leave one after the other, or the other way round
+                after = list({(s.outcome(), found): (s, found) for s, found in after}.values())
             states = after
         finished: list[Work] = []
         for w, errors in states:

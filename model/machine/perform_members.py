@@ -180,13 +180,14 @@ def _dismiss(work: Work, member: Member, error: int | str, member_id: str) -> No
         work.emit(member.syncing.request_id, SyncGroupResponse(error_code=error))
 
 
-def remove(work: Work, member_id: str) -> list[Work] | None:
-    """Remove a member; if it led, another one leads: one outcome for each."""
-    member = work.group.member(member_id)
-    assert member is not None
-    _dismiss(work, member, Error.UNKNOWN_MEMBER_ID.value, "")
-    led = work.group.leader == member_id
-    work.group = work.group.without_member(member_id)
+def remove(work: Work, *member_ids: str) -> list[Work] | None:
+    """Remove members; if one of them led, one that stays leads: one outcome for each."""
+    led = work.group.leader in member_ids
+    for member_id in member_ids:
+        member = work.group.member(member_id)
+        assert member is not None
+        _dismiss(work, member, Error.UNKNOWN_MEMBER_ID.value, "")
+        work.group = work.group.without_member(member_id)
     return elect(work, [m.member_id for m in work.group.members]) if led else None
 
 
@@ -227,26 +228,18 @@ def remove_pending(work: Work) -> None:
     work.group = replace(group, pending=rest).without_timer(SESSION, work.caller)
 
 
-def remove_all(work: Work, member_ids: list[str]) -> list[Work]:
-    """Remove several members, one after the other."""
-    works = [work]
-    for member_id in member_ids:
-        works = [fork for w in works for fork in (remove(w, member_id) or [w])]
-    return works
-
-
-def remove_unsynced(work: Work) -> list[Work]:
+def remove_unsynced(work: Work) -> list[Work] | None:
     """Remove the members that were given the generation and have not sent SyncGroup."""
-    return remove_all(work, [m.member_id for m in work.group.members if m.owes_sync])
+    return remove(work, *[m.member_id for m in work.group.members if m.owes_sync])
 
 
-def remove_unsynced_dynamic(work: Work) -> list[Work]:
+def remove_unsynced_dynamic(work: Work) -> list[Work] | None:
     """Remove the dynamic ones of them; static members stay."""
     late = [m.member_id for m in work.group.members if m.owes_sync and not m.is_static]
-    return remove_all(work, late)
+    return remove(work, *late)
 
 
-def remove_absent_dynamic(work: Work) -> list[Work]:
+def remove_absent_dynamic(work: Work) -> list[Work] | None:
     """Remove the dynamic members without a parked join; static members stay."""
     absent = [m.member_id for m in work.group.members if m.joining is None and not m.is_static]
-    return remove_all(work, absent)
+    return remove(work, *absent)

@@ -22,6 +22,7 @@ from fencepost.model.state.group import (
     Offset,
     ParkedRequest,
 )
+from fencepost.model.state.members import kinds
 from fencepost.model.state.work import Work
 from fencepost.model.table.errors import Error
 from fencepost.model.table.vocabulary import GroupState
@@ -36,11 +37,11 @@ def rebalance(work: Work, initial_delay_ms: int) -> None:
     if group.state is GroupState.PREPARING:
         return
     if group.state is GroupState.COMPLETING:
+        error = Error.REBALANCE_IN_PROGRESS.value
         for member in group.members:
             if member.syncing is not None:
-                error = Error.REBALANCE_IN_PROGRESS.value
                 work.emit(member.syncing.request_id, SyncGroupResponse(error_code=error))
-                work.set_timer(SESSION, member.member_id, member.session_timeout_ms)
+        work.restart_sessions(m for m in group.members if m.syncing is not None)
         members = tuple(replace(m, assignment=b"", syncing=None) for m in group.members)
         work.group = replace(work.group, members=members)
     rebalance_ms = work.group.rebalance_timeout_ms()
@@ -48,7 +49,9 @@ def rebalance(work: Work, initial_delay_ms: int) -> None:
     if group.state is GroupState.EMPTY:
         delay = InitialDelay(max(rebalance_ms - initial_delay_ms, 0), somebody_came=False)
         rebalance_ms = initial_delay_ms
-    members = tuple(replace(m, owes_sync=False) for m in work.group.members)
+    members = work.group.members
+    if any(m.owes_sync for m in kinds(members)):
+        members = tuple(replace(m, owes_sync=False) if m.owes_sync else m for m in members)
     work.group = replace(
         work.group, state=GroupState.PREPARING, delay=delay, members=members
     ).without_timer(SYNC)
@@ -114,7 +117,7 @@ def _begin_generation(work: Work, protocol_name: str | None) -> None:
     for member in group.members:
         if member.joining is not None:
             work.emit(member.joining.request_id, joined_answer(group, member.member_id))
-        work.set_timer(SESSION, member.member_id, member.session_timeout_ms)
+    work.restart_sessions(group.members)
     members = tuple(
         replace(m, joining=None, new=False, owes_sync=m.joining is not None) for m in group.members
     )
@@ -235,11 +238,14 @@ def begin_write(work: Work) -> None:
 
 def answer_syncs(work: Work) -> None:
     """Answer all parked syncs with their assignments; their members' session timers restart."""
-    for member in work.group.members:
-        if member.syncing is not None:
-            work.emit(member.syncing.request_id, synced_answer(work.group, member))
-            work.set_timer(SESSION, member.member_id, member.session_timeout_ms)
-    members = tuple(replace(m, syncing=None) for m in work.group.members)
+    answered = [m for m in work.group.members if m.syncing is not None]
+    for member in answered:
+        assert member.syncing is not None
+        work.emit(member.syncing.request_id, synced_answer(work.group, member))
+    work.restart_sessions(answered)
+    members = tuple(
+        replace(m, syncing=None) if m.syncing is not None else m for m in work.group.members
+    )
     work.group = replace(work.group, members=members)
 
 
@@ -299,8 +305,7 @@ def reload(work: Work) -> None:
     group = work.group
     stored = group.stored or Group()
     work.group = replace(stored, offsets=group.offsets, stored=group.stored)
-    for member in stored.members:
-        work.set_timer(SESSION, member.member_id, member.session_timeout_ms)
+    work.restart_sessions(stored.members)
 
 
 def _caller(work: Work) -> Member:

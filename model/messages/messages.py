@@ -55,7 +55,7 @@ from fencepost.model.messages.messages_offsets import (
     OffsetFetchRequest,
     OffsetFetchResponse,
 )
-from fencepost.model.messages.shapes import Message
+from fencepost.model.messages.shapes import Message, wire_fields
 
 __all__ = [
     "APIS",
@@ -93,6 +93,7 @@ __all__ = [
     "SyncAssignment",
     "SyncGroupRequest",
     "SyncGroupResponse",
+    "carried_fields",
     "groups_of",
 ]
 
@@ -126,6 +127,18 @@ APIS: dict[str, Api] = {
 
 _SEVERAL_SINCE = 8
 """From this version on OffsetFetch may name several groups."""
+
+
+_CARRIED: dict[tuple[type[Message], int], frozenset[str]] = {}
+
+
+def carried_fields(cls: type[Message], version: int) -> frozenset[str]:
+    """Return the attributes of a message class that a version has."""
+    names = _CARRIED.get((cls, version))
+    if names is None:
+        names = frozenset(name for name, form in wire_fields(cls) if form.carried_by(version))
+        _CARRIED[cls, version] = names
+    return names
 
 
 def groups_of(message: Message, version: int) -> list[str] | None:

@@ -5,12 +5,12 @@ Where the protocol leaves a choice open, an effect forks the work, and each fork
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from fencepost.model.messages.shapes import Message
-from fencepost.model.state.group import Group
+from fencepost.model.state.group import SESSION, Group, Member, Timer
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +121,15 @@ class Work:
         """Start a timer that fires after so many ms; a negative number means 0."""
         span, ms = self.span, max(ms, 0)
         self.group = self.group.with_timer(kind, subject, span.earliest + ms, span.latest + ms)
+
+    def restart_sessions(self, members: Iterable[Member]) -> None:
+        """Restart the session timers of these members."""
+        now, until = self.span
+        self.group = self.group.with_timers(
+            Timer(SESSION, m.member_id, now + ms, until + ms)
+            for m in members
+            for ms in (max(m.session_timeout_ms, 0),)
+        )
 
     def outcome(self) -> Outcome:
         """Return the outcome; a group that was forgotten, or was never created, doesn't exist."""

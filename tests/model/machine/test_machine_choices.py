@@ -5,7 +5,12 @@ from __future__ import annotations
 import pytest
 from support.world import MAX_SIZE, PARKED, R, S, World, offers
 
-from fencepost.model.messages.messages import JoinGroupRequest, OffsetCommitRequest
+from fencepost.model.messages.messages import (
+    JoinGroupRequest,
+    LeaveGroupRequest,
+    LeavingMember,
+    OffsetCommitRequest,
+)
 from fencepost.model.state.work import Incoming, Span
 
 
@@ -33,6 +38,30 @@ def test_a_removed_leader_is_followed_by_any_who_remain() -> None:
     seats = world.stable("A", "B", "x")
     leaders = {o.group.leader for o in world.expiries("session", seats["A"].mid) if o.group}
     assert leaders == {seats["B"].mid, seats["x"].mid}
+
+
+MANY = [f"c{number:02}" for number in range(40)]
+"""So many that a count of the orders in which they may have led would never end."""
+
+
+def test_of_many_that_owe_a_sync_each_who_stays_leads_once() -> None:
+    world = World()
+    seats = world.completing(*MANY)
+    stays = [seats[who] for who in MANY[-2:]]
+    for who, seat in zip(MANY[-2:], stays, strict=True):
+        world.sync(who, seat.mid, seat.gen)
+    leaders = [o.group.leader for o in world.expiries("sync") if o.group]
+    assert leaders == sorted(seat.mid for seat in stays)
+
+
+def test_of_many_that_leave_together_each_who_stays_leads_once() -> None:
+    world = World()
+    seats = world.stable(*MANY)
+    rows = tuple(LeavingMember(member_id=seats[who].mid) for who in MANY[:-2])
+    outcomes = world.outcomes(LeaveGroupRequest(group_id="g", members=rows), 5)
+    leaders = [o.group.leader for o in outcomes if o.group]
+    stays = sorted(seats[who].mid for who in MANY[-2:])
+    assert leaders == [*stays, *stays]  # it rebalances after each row, or once at the end
 
 
 @pytest.mark.parametrize(
