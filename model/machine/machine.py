@@ -171,9 +171,8 @@ class Machine:
             return (work.outcome(),)
         if timer.kind == SESSION:
             work.caller = timer.subject
-            rule = self._tables["session timeout"].decide(
-                features.session_point(group, timer.subject)
-            )
+            point = features.session_point(group, timer.subject)
+            rule = self._tables["session timeout"].decide(point)
         elif timer.kind == JOIN:
             point = features.join_phase_point(group, Trigger.EXPIRY)
             rule = self._tables["join phase"].decide(point)
