@@ -62,8 +62,8 @@ class Revision:
     can say what is wrong.  `twists`: steps that are performed otherwise, each made from the model's
     own step.  `distort`: changes an answer before it is given.  `answer_versions`: (API, version
     asked) → the version in whose shape the answer's body is written.  `restart_needs_room`: a join
-    by instance alone needs a free place, as if it added a member.  `unchecked`: rules of JoinGroup
-    after which nobody looks whether the join phase is over.
+    by instance alone needs a free place, as if it added a member.  `unchecked`: rules of joins and
+    timers after which nobody looks whether the join phase is over.
     """
 
     name: str

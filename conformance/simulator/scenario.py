@@ -25,6 +25,7 @@ from fencepost.conformance.simulator.steps import Step
 from fencepost.conformance.targets.registry import find_revision
 from fencepost.model.revisions.near import did_you_mean
 from fencepost.traces.files.bad_input import BadInputError
+from fencepost.traces.files.bounded import DocumentError, bounded_text
 
 Positive = Annotated[int, msgspec.Meta(ge=1, le=100_000)]
 _PLACE = re.compile(r"(?P<said>.*) - at `\$\.?(?P<path>.*)`", re.DOTALL)
@@ -115,10 +116,10 @@ def find_scenario(name: str) -> DeploymentScenario:
 def read_scenario(path: Path) -> DeploymentScenario:
     """Read a scenario; its name is the file's, unless it has one.  Raises ScenarioError."""
     try:
-        document = tomllib.loads(path.read_text("utf-8"))
-    except OSError as error:
-        raise ScenarioError(f"{path} can't be read: {error.strerror}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        document = tomllib.loads(bounded_text(path))
+    except DocumentError as error:
+        raise ScenarioError(str(error)) from None
+    except tomllib.TOMLDecodeError as error:
         raise ScenarioError(f"{path} is no TOML: {error}") from None
     return checked_scenario({"name": path.stem, **document}, str(path))
 

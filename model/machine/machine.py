@@ -165,8 +165,7 @@ class Machine:
 
     def expire(self, group: Group, timer: Timer, span: Span) -> tuple[Outcome, ...]:
         """Let a timer of the group reach its deadline."""
-        rest = group.without_timer(timer.kind, timer.subject)
-        work = Work(rest, span)
+        work = Work(group.without_timer(timer.kind, timer.subject), span)
         if timer.kind == CREATION:
             return (work.outcome(),)
         if timer.kind == SESSION:
@@ -184,8 +183,9 @@ class Machine:
         else:
             rule = self._tables["sync phase"].decide(features.sync_phase_point(group))
         works = self._perform(work, rule)
-        settled = (w for done in works for w in self._settle(done, rest))
-        return self._distorted(tuple(w.outcome() for w in settled))
+        if rule.id not in self.revision.unchecked:
+            works = [w for done in works for w in self._settle(done, group)]
+        return self._distorted(tuple(w.outcome() for w in works))
 
     def failover(self, group: Group | None, span: Span) -> tuple[Outcome, ...]:
         """Let another coordinator load what was stored; parked requests get NOT_COORDINATOR."""

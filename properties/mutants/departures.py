@@ -222,7 +222,7 @@ DEPARTURES: Mapping[str, Departure] = {
             "a member that is refused for want of room holds up the rebalance",
             _NEW,
             level=Level.SHOULD,  # the KIP says nothing of a group's size
-            unchecked=frozenset({"JOIN-GROUP-FULL", "JOIN-GROUP-FULL-PENDING"}),
+            unchecked=frozenset({"JOIN-GROUP-FULL", "JOIN-GROUP-FULL-PENDING", "SESSION-WAITING"}),
         ),
         Departure(
             "delay-cut-short",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from fencepost.conformance.execution.latency_monitor import LagMeter, TimerRound
+from fencepost.conformance.execution.latency_monitor import LagMeter, Samples, TimerRound
 
 
 def meter_of(
@@ -19,7 +19,7 @@ def meter_of(
 ) -> LagMeter:
     """A control that was answered every 50 ms; `samples` and rounds of its timers ended `at`."""
     said: dict[str, Any] = {
-        "samples": [(at, seconds) for seconds in samples],
+        "samples": Samples((at, seconds) for seconds in samples),
         "answered": [began + number * 0.05 for number in range(int((ended - began) * 20) + 1)],
         "rounds": [TimerRound(at - 6, at, timer) for timer in fired],
     }

@@ -118,6 +118,14 @@ def parse_json(text: str) -> Any:
 def read_json(path: Path, limit: int = FILE_LIMIT) -> Any:
     """Read the JSON document in a file.  Raises DocumentError."""
     try:
+        return parse_json(bounded_text(path, limit))
+    except BadJsonError as error:
+        raise DocumentError(path, error.place, error.problem) from None
+
+
+def bounded_text(path: Path, limit: int = FILE_LIMIT) -> str:
+    """Return the text of a file that has at most so many bytes.  Raises DocumentError."""
+    try:
         with path.open("rb") as file:
             data = file.read(limit + 1)
     except OSError as error:
@@ -126,8 +134,6 @@ def read_json(path: Path, limit: int = FILE_LIMIT) -> Any:
     if len(data) > limit:
         raise DocumentError(path, "the file", f"has more than {limit} bytes")
     try:
-        return parse_json(data.decode())
+        return data.decode()
     except UnicodeDecodeError as error:
         raise DocumentError(path, f"byte {error.start}", "isn't UTF-8") from None
-    except BadJsonError as error:
-        raise DocumentError(path, error.place, error.problem) from None

@@ -21,7 +21,7 @@ from fencepost.conformance.catalogue.script import Script
 from fencepost.conformance.certify import certify as certifying
 from fencepost.conformance.certify.certify import OpenTarget, Options, certify
 from fencepost.conformance.execution.controls import Watched
-from fencepost.conformance.execution.latency_monitor import LagMeter
+from fencepost.conformance.execution.latency_monitor import LagMeter, Samples
 from fencepost.conformance.execution.link_faults import SIGHTS
 from fencepost.conformance.execution.outcome import CaseResult, Certificate, Outcome, Overall
 from fencepost.conformance.execution.realtime_verdict import verdict_of
@@ -288,7 +288,7 @@ async def test_a_stall_does_not_make_the_next_case_last_for_minutes(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(certifying, "_SPIKE_MS", 400)
-    meter = LagMeter([(time.monotonic(), 10.0)])
+    meter = LagMeter(Samples([(time.monotonic(), 10.0)]))
     suite = suite_with(meter)
     (result,) = await suite.run([entry(FIRST)])
     assert result.recording is not None

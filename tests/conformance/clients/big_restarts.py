@@ -304,7 +304,7 @@ def memory(broker: ApplicationBroker) -> Memory:
         int(Path("/proc/self/statm").read_text("ascii").split()[1]) * PAGE,
         sum(exchange_bytes(one) for one in history.exchanges)
         + sum(300 for _ in history.connections)
-        + sum(112 * len(meter.samples) + 32 * len(meter.answered) for meter in meters)
+        + sum(16 * len(meter.samples) + 8 * len(meter.answered) for meter in meters)
         + sum(log._size for log in broker.topics[TOPIC].partitions),
         len(history.exchanges),
     )

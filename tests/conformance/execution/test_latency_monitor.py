@@ -14,7 +14,7 @@ from support.real_clock import RealClockModel
 from support.virtual_clock import at_once
 
 from fencepost.conformance.execution import latency_monitor
-from fencepost.conformance.execution.latency_monitor import Control, LagMeter, TimerRound
+from fencepost.conformance.execution.latency_monitor import Control, LagMeter, Samples, TimerRound
 from fencepost.conformance.plans.plan import LEAST_LAG_MS
 from fencepost.conformance.targets.registry import find_revision
 from fencepost.model.coordinator import Answer, CoordinatorFailure, Send
@@ -38,14 +38,14 @@ PATIENCE_S = 60
     ],
 )
 def test_well_above_the_worst(samples: list[float], lag_ms: int) -> None:
-    assert LagMeter([(10.5, seconds) for seconds in samples]).lag_ms(10, 11) == lag_ms
+    assert LagMeter(Samples((10.5, seconds) for seconds in samples)).lag_ms(10, 11) == lag_ms
 
 
 @pytest.mark.parametrize(
     ("at", "counts"), [(8.9, False), (9.0, True), (10.5, True), (12.0, True), (12.1, False)]
 )
 def test_a_second_before_and_after_counts(at: float, counts: bool) -> None:
-    meter = LagMeter([(at, 0.05)])
+    meter = LagMeter(Samples([(at, 0.05)]))
     assert meter.worst_ms(10, 11) == (50 if counts else 0)
 
 
@@ -65,7 +65,7 @@ def test_what_is_still_waited_for_counts(monkeypatch: pytest.MonkeyPatch) -> Non
         assert meter.worst_ms(10, 14) == 4000
         assert meter.worst_ms(5, 8) == 0  # it had not begun
         now[0] = 15.0
-    assert (meter.waiting, meter.samples) == ([], [(15.0, 5.0)])
+    assert (meter.waiting, [*meter.samples]) == ([], [(15.0, 5.0)])
     assert meter.worst_ms(11, 12) == 5000  # it was under way all the time
     assert meter.worst_ms(5, 8) == 0
 
@@ -81,8 +81,8 @@ def test_what_failed_is_bad_time(monkeypatch: pytest.MonkeyPatch) -> None:
 
     with pytest.raises(CoordinatorFailure), meter.measured():
         fall_over()
-    assert (meter.waiting, meter.answered) == ([], [])
-    assert meter.samples == [(12.0, 2.0)]  # it took that long at least
+    assert (meter.waiting, [*meter.answered]) == ([], [])
+    assert [*meter.samples] == [(12.0, 2.0)]  # it took that long at least
     assert meter.lost == [(10.0, 12.0)]
     assert meter.was_cut(10.5, 11)
     assert not meter.was_cut(5, 8)
@@ -288,7 +288,7 @@ async def test_a_control_that_fails_is_noted_and_tried_again(
     measured = await control(kind(), kind())
     await measured.warm_up(rounds=1)
     meter = await running(measured, lambda meter: len(meter.lost) > 3 and meter.failed_rounds > 1)
-    assert (meter.answered, meter.rounds) == ([], [])
+    assert ([*meter.answered], meter.rounds) == ([], [])
     assert len(meter.samples) > len(meter.lost)  # our own loop is watched on
     assert not meter.trustworthy(meter.lost[0][0], meter.lost[-1][1], 10**6)
 
@@ -301,7 +301,7 @@ def closed(_: Send, answer: Answer) -> Answer:
 async def test_a_connection_that_is_closed_is_a_failure() -> None:
     measured = await control(RealClockModel(lie=closed), RealClockModel(lie=closed))
     meter = await running(measured, lambda meter: len(meter.lost) > 3)
-    assert (meter.answered, meter.rounds) == ([], [])
+    assert ([*meter.answered], meter.rounds) == ([], [])
 
 
 @at_once

@@ -74,7 +74,7 @@ def test_names_and_files_that_are_not_there_are_told(tmp_path: Path) -> None:
         find_scenario("rollingbounce")
     with pytest.raises(ScenarioError, match="there is crash, "):
         find_scenario("nothing-near-it")
-    with pytest.raises(ScenarioError, match=r"none\.toml can't be read: No such file"):
+    with pytest.raises(ScenarioError, match=r"none\.toml: file: can't be read .No such file"):
         find_scenario(str(tmp_path / "none.toml"))
     broken = tmp_path / "broken.toml"
     broken.write_text("members =", encoding="utf-8")

@@ -52,7 +52,7 @@ def test_options_change_the_scenario() -> None:
         (("rolling-bounce", "--session-timeout-ms", "5"), "`settings.session_timeout_ms` is 5"),
         (("rolling-bounce", "--restart-s", "-1"), "`restart_s` is -1"),
         (("rolling-bounce", "--compare", "eager,,"), "''"),
-        (("none.toml",), "none.toml can't be read"),
+        (("none.toml",), "none.toml: file: can't be read"),
     ],
 )
 def test_what_can_not_be_is_one_sentence(arguments: tuple[str, ...], said: str) -> None:

@@ -10,7 +10,7 @@ from support.client_story import TOPIC, heartbeat, life
 from fencepost.conformance.clients.driver import Driver, Heard
 from fencepost.conformance.clients.evidence.timeline import Timeline
 from fencepost.conformance.clients.protocol import Assigned
-from fencepost.conformance.execution.latency_monitor import LagMeter
+from fencepost.conformance.execution.latency_monitor import LagMeter, Samples
 from fencepost.conformance.serve.history import History, RecordedExchange
 from fencepost.conformance.serve.provocation import Action, Provocation
 from fencepost.model.messages.messages import HeartbeatResponse
@@ -111,7 +111,7 @@ def test_the_drivers_clock_is_mapped_by_what_came_quickest() -> None:
 def test_a_control_that_waits_is_a_stall() -> None:
     found = timeline()
     meter = found.history.meters[1] = LagMeter()
-    meter.samples += [(1000.5, 0.01), (1001.0, 0.4)]
+    meter.samples = Samples([(1000.5, 0.01), (1001.0, 0.4)])
     (stall,) = found.evidence().stalls
     assert stall == pytest.approx((600, 400))
     assert found.evidence().worst_stall_ms(900, 2000) == pytest.approx(400)
