@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Callable
+
 from fencepost.model.machine.perform_members import elect
 from fencepost.model.messages.messages import (
     JoinGroupResponse,
@@ -22,7 +25,8 @@ from fencepost.model.state.group import (
     Offset,
     ParkedRequest,
 )
-from fencepost.model.state.work import Work
+from fencepost.model.state.work import Effect, Work
+from fencepost.model.table.effects import Do
 from fencepost.model.table.errors import Error
 from fencepost.model.table.vocabulary import GroupState
 
@@ -54,6 +58,28 @@ def rebalance(work: Work, initial_delay_ms: int) -> None:
     ).without_timer(SYNC)
     work.group = work.group.without_timer(WRITE)
     work.set_timer(JOIN, "", rebalance_ms)
+
+
+def rebalances_by_size(target: int | None, initial_delay_ms: int) -> dict[Do, Effect]:
+    """Make the steps of experiments that rebalance by the size of the group, else store it.
+
+    `target`: the size that a group is meant to have, 1 or more; None: they always rebalance.
+    """
+
+    def step(is_due: Callable[[int, int], bool]) -> Effect:
+        def perform(work: Work) -> None:
+            if target is None or is_due(len(work.group.members), target):
+                rebalance(work, initial_delay_ms)
+            else:
+                persist(work)
+
+        return perform
+
+    return {
+        Do.REBALANCE_FROM_TARGET: step(operator.ge),
+        Do.REBALANCE_UP_TO_TARGET: step(operator.le),
+        Do.REBALANCE_BELOW_TARGET: step(operator.lt),
+    }
 
 
 def extend_delay(work: Work, initial_delay_ms: int) -> None:

@@ -62,7 +62,7 @@ _JOBS = 2
 @click.option(
     "--compare",
     metavar="FORMS",
-    help="Run several forms side by side, such as eager,cooperative,static,static+cooperative.",
+    help="Run several forms side by side, such as eager,static+cooperative,static+kip-345.",
 )
 @click.option(
     "--jobs",
