@@ -1,6 +1,6 @@
 """The experiments on the KIP's open ends, and what they are for, as properties.
 
-    fencepost check examples/revisions/open_ends.py:TARGET_SIZE --question "two instances"
+`docs/designers/experiments.md` shows what `fencepost check` says of them.
 """
 
 from fencepost.model import GroupState, Incoming, find_revision

@@ -105,9 +105,7 @@ class Machine:
         delay = self.config["group.initial.rebalance.delay.ms"] or 0
         self._effects: dict[Do, Effect] = {
             **_EFFECTS,
-            Do.REBALANCE: lambda work: phases.rebalance(work, delay),
-            Do.EXTEND_DELAY: lambda work: phases.extend_delay(work, delay),
-            **phases.rebalances_by_size(revision.target_size, delay),
+            **phases.rebalances(delay, revision.target_size),
         }
         for do, twist in revision.twists.items():
             self._effects[do] = twist(self._effects[do])

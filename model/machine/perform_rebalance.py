@@ -60,25 +60,29 @@ def rebalance(work: Work, initial_delay_ms: int) -> None:
     work.set_timer(JOIN, "", rebalance_ms)
 
 
-def rebalances_by_size(target: int | None, initial_delay_ms: int) -> dict[Do, Effect]:
-    """Make the steps of experiments that rebalance by the size of the group, else store it.
+def rebalances(initial_delay_ms: int, target: int | None) -> dict[Do, Effect]:
+    """Make the steps that begin a rebalance or wait again, by what the coordinator was told.
 
-    `target`: the size that a group is meant to have, 1 or more; None: they always rebalance.
+    `target`: the size that a group is meant to have, 1 or more.  Steps of experiments rebalance by
+    it, else they store the group; where it is None they always rebalance.
     """
 
-    def step(is_due: Callable[[int, int], bool]) -> Effect:
+    def by_size(is_due: Callable[[int, int], bool]) -> Effect:
         def perform(work: Work) -> None:
             if target is None or is_due(len(work.group.members), target):
                 rebalance(work, initial_delay_ms)
             else:
+                work.group = work.group.without_idle_sync_timer()
                 persist(work)
 
         return perform
 
     return {
-        Do.REBALANCE_FROM_TARGET: step(operator.ge),
-        Do.REBALANCE_UP_TO_TARGET: step(operator.le),
-        Do.REBALANCE_BELOW_TARGET: step(operator.lt),
+        Do.REBALANCE: lambda work: rebalance(work, initial_delay_ms),
+        Do.EXTEND_DELAY: lambda work: extend_delay(work, initial_delay_ms),
+        Do.REBALANCE_FROM_TARGET: by_size(operator.ge),
+        Do.REBALANCE_UP_TO_TARGET: by_size(operator.le),
+        Do.REBALANCE_BELOW_TARGET: by_size(operator.lt),
     }
 
 

@@ -102,13 +102,19 @@ STANDBY = with_target_size(
     ),
     1,
 )
-TARGET_SIZE = derive(
-    STANDBY,
-    "experiment-target-size",
-    "with standbys, and by the KIP's words: a swap only when the group is below target.group.size",
-    _gone(
-        Do.REBALANCE_BELOW_TARGET,
-        _STANDBY,
-        "the swap is due when the group is smaller than its target size",
+TARGET_SIZE = with_target_size(
+    derive(
+        KAFKA_4,
+        "experiment-target-size",
+        "standbys, and by the KIP's words a swap only in a group smaller than target.group.size",
+        (
+            *STANDBY.differences,
+            *_gone(
+                Do.REBALANCE_BELOW_TARGET,
+                _STANDBY,
+                "the swap is due when the group is smaller than its target size",
+            ),
+        ),
     ),
+    1,
 )

@@ -151,8 +151,9 @@ _BY_SIZE = AbstractEffect(
     (
         Moves(STATE, ((GroupState.PREPARING, _IS_DUE),)),
         becomes(JOIN_TIMER, any_of(JOIN_TIMER.now(), _IS_DUE)),
-        becomes(SYNC_TIMER, all_of(SYNC_TIMER.now(), negate(_IS_DUE))),
+        becomes(SYNC_TIMER, all_of(SYNC_TIMER.now(), negate(_IS_DUE), exists(Y, OWES.now(Y)))),
         becomes(OWES, X, all_of(OWES.now(X), negate(_IS_DUE))),
+        Moves(STORED_STATE, ((GroupState.STABLE, negate(_IS_DUE)),)),
         *(
             becomes(
                 stored,
@@ -165,7 +166,7 @@ _BY_SIZE = AbstractEffect(
         ),
     ),
     choices=(Choice(MAYBE, any_of(exists(X, MEMBER.now(X)), _IS_DUE)),),
-    leaves_out="the sizes: it rebalances or stores; a stable group's generation is stored already",
+    leaves_out="the sizes: it rebalances or stores; what a stable group stores has its generation",
 )
 _NOTE_SYNC = AbstractEffect(
     (
