@@ -58,6 +58,9 @@ class Revision:
     made from, the nearest first.  `empty_instance_is_none`: an instance id of "" means none, as
     early drafts have it.
 
+    `target_size`: how many members a group is meant to have, 1 or more; only experiments ask for
+    it, and None means that every change is one to rebalance for.
+
     The last five are for mutants (models that are broken on purpose) and departures, where no table
     can say what is wrong.  `twists`: steps that are performed otherwise, each made from the model's
     own step.  `distort`: changes an answer before it is given.  `answer_versions`: (API, version
@@ -73,6 +76,7 @@ class Revision:
     ancestors: tuple[str, ...] = ()
     differences: tuple[Difference, ...] = ()
     empty_instance_is_none: bool = False
+    target_size: int | None = None
     twists: Mapping[Do, Twist] = field(default_factory=dict)
     distort: Distortion | None = None
     answer_versions: Mapping[tuple[str, int], int] = field(default_factory=dict)

@@ -161,7 +161,7 @@ def _step(do: Do) -> str:
     if needs:
         told.append(f"*Needs* {'; '.join(needs)}.")
     users = [rule.id for _, rule in find_revision(DEFAULT_REVISION).rules() if do in rule.effect]
-    told.append(f"*Used by* `{users[0]}`." if users else "*Used by* drafts alone.")
+    told.append(f"*Used by* `{users[0]}`." if users else "*Used by* drafts or experiments alone.")
     return f"**`{do}`**: {' '.join(told)}\n"
 
 

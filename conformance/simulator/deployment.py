@@ -18,7 +18,6 @@ from fencepost.conformance.simulator.rebalance_log import RebalanceLog, place_of
 from fencepost.conformance.simulator.scenario import DeploymentScenario
 from fencepost.conformance.simulator.simulation import Exchange, Simulation
 from fencepost.conformance.simulator.steps import ScaleStep
-from fencepost.conformance.targets.registry import find_revision
 from fencepost.model.client.interface import ErrorTold
 from fencepost.model.client.state import Phase
 from fencepost.model.table.errors import Error
@@ -69,7 +68,7 @@ class RunningDeployment:
         kind = QuietSimulation if skips else Simulation
         self.sim = kind(
             scenario.counts,
-            revision=find_revision(scenario.revision),
+            revision=scenario.coordinator,
             config={"group.initial.rebalance.delay.ms": scenario.initial_delay_ms},
             nodes=2,
             seed=seed,

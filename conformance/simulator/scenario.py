@@ -23,6 +23,8 @@ from fencepost.conformance.simulator.member_settings import (
 )
 from fencepost.conformance.simulator.steps import Step
 from fencepost.conformance.targets.registry import find_revision
+from fencepost.model.revision import Revision
+from fencepost.model.revisions.experiments import with_target_size
 from fencepost.model.revisions.near import did_you_mean
 from fencepost.traces.files.bad_input import BadInputError
 from fencepost.traces.files.bounded import DocumentError, bounded_text
@@ -46,8 +48,10 @@ class DeploymentScenario(
     instance ids that end in `-thread-N`.  `partitions`: of one topic, or `topics`: of several, by
     name.  `racks`: of the hosts, in turn.  `restart_s`: from the stop of a process until it polls
     again.  `processing_s`: how long a user works on what one poll returned, before it polls again.
-    `restart_failed`: a process that fails is started again, each time after a longer pause.
-    `settle_s`: how long, after the last step, the group may take to be balanced.
+    `target_size`: how many members the coordinator is told that there will be, as many as at the
+    beginning if it isn't said; only experimental revisions ask.  `restart_failed`: a process that
+    fails is started again, each time after a longer pause.  `settle_s`: how long, after the last
+    step, the group may take to be balanced.
 
     Raises ValueError (msgspec.ValidationError when read) for what can't be.
     """
@@ -66,6 +70,7 @@ class DeploymentScenario(
     initial_delay_ms: Annotated[int, msgspec.Meta(ge=0)] = 3000
     latency_ms: tuple[Positive, Positive] = (1, 3)
     revision: str = "kafka-4"
+    target_size: Positive | None = None
     settle_s: Annotated[float, msgspec.Meta(gt=0)] = 900.0
     step: tuple[Step, ...] = ()
 
@@ -88,6 +93,14 @@ class DeploymentScenario(
                 f"`processing_s` is longer than `max_poll_interval_ms` {poll_ms}: no member would "
                 "stay in the group; raise the one or lower the other"
             )
+
+    @property
+    def coordinator(self) -> Revision:
+        """What the coordinator does."""
+        revision = find_revision(self.revision)
+        if revision.target_size is None:
+            return revision
+        return with_target_size(revision, self.target_size or self.members * self.threads)
 
     @property
     def counts(self) -> dict[str, int]:

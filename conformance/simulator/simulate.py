@@ -28,6 +28,7 @@ from fencepost.conformance.simulator.scenario import DeploymentScenario, Scenari
 from fencepost.conformance.simulator.traffic import traffic_of
 from fencepost.model.assignors.subscription import TopicPartition
 from fencepost.model.revisions.near import did_you_mean
+from fencepost.model.revisions.revisions import NAMES
 from fencepost.properties.workers.pool import run_side_by_side
 
 _FORMS_S = 3600.0
@@ -188,18 +189,24 @@ def _times(each: PartitionTimes, begin_ms: int) -> PartitionRow:
 def variants_of(scenario: DeploymentScenario, compared: str) -> dict[str, DeploymentScenario]:
     """The scenario in each of these forms, such as `eager,static+cooperative`, by their names.
 
-    A form that says nothing of membership is dynamic, one that names no strategy eager.  Raises
-    ScenarioError.
+    A form that says nothing of membership is dynamic, one that names no strategy eager.  It may
+    also name a revision for the coordinator.  Raises ScenarioError.
     """
+    known = (*_WORDS, *NAMES)
     found: dict[str, DeploymentScenario] = {}
     for form in compared.split(","):
-        settings = _EAGER_DYNAMIC.over(scenario.settings)
+        settings, revision = _EAGER_DYNAMIC.over(scenario.settings), scenario.revision
         for word in form.strip().split("+"):
-            if word not in _WORDS:
-                near = did_you_mean(word, _WORDS) or f"; there is {', '.join(_WORDS)}"
+            if word not in known:
+                near = did_you_mean(word, known) or f"; there is {', '.join(_WORDS)}, or a revision"
                 raise ScenarioError(f"nothing to compare is called {word!r}{near}; join with +")
-            settings = _WORDS[word].over(settings)
-        found[form.strip()] = msgspec.structs.replace(scenario, settings=settings)
+            if word in _WORDS:
+                settings = _WORDS[word].over(settings)
+            else:
+                revision = word
+        found[form.strip()] = msgspec.structs.replace(
+            scenario, settings=settings, revision=revision
+        )
     return found
 
 

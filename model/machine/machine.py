@@ -44,6 +44,7 @@ _EFFECTS: dict[Do, Effect] = {
     Do.REPLACE_HOLDER: members.replace_holder,
     Do.REPLACE_HOLDER_AS_SENT: members.replace_holder_as_sent,
     Do.MAP_CALLER: members.map_caller,
+    Do.SEAT_IDLE: members.seat_idle,
     Do.UPDATE_MEMBER: members.update_member,
     Do.REMOVE_CALLER: members.remove_caller,
     Do.REMOVE_HOLDER: members.remove_holder,
@@ -104,8 +105,7 @@ class Machine:
         delay = self.config["group.initial.rebalance.delay.ms"] or 0
         self._effects: dict[Do, Effect] = {
             **_EFFECTS,
-            Do.REBALANCE: lambda work: phases.rebalance(work, delay),
-            Do.EXTEND_DELAY: lambda work: phases.extend_delay(work, delay),
+            **phases.rebalances(delay, revision.target_size),
         }
         for do, twist in revision.twists.items():
             self._effects[do] = twist(self._effects[do])

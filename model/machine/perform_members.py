@@ -150,6 +150,17 @@ def map_caller(work: Work) -> None:
     work.group = work.group.with_member(upgraded).with_mapping(work.instance, work.caller)
 
 
+def seat_idle(work: Work) -> None:
+    """Take the caller, which was just added, for a member whose join is done.
+
+    It has no assignment before the next rebalance, as experiments have it.
+    """
+    member = work.group.member(work.caller)
+    assert member is not None
+    work.group = work.group.with_member(replace(member, new=False))
+    work.set_timer(SESSION, work.caller, member.session_timeout_ms)
+
+
 def update_member(work: Work) -> None:
     """Take protocols and timeouts of the caller from its new join."""
     join = join_request(work)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Callable
+
 from fencepost.model.machine.perform_members import elect
 from fencepost.model.messages.messages import (
     JoinGroupResponse,
@@ -23,7 +26,8 @@ from fencepost.model.state.group import (
     ParkedRequest,
 )
 from fencepost.model.state.members import kinds
-from fencepost.model.state.work import Work
+from fencepost.model.state.work import Effect, Work
+from fencepost.model.table.effects import Do
 from fencepost.model.table.errors import Error
 from fencepost.model.table.vocabulary import GroupState
 
@@ -57,6 +61,32 @@ def rebalance(work: Work, initial_delay_ms: int) -> None:
     ).without_timer(SYNC)
     work.group = work.group.without_timer(WRITE)
     work.set_timer(JOIN, "", rebalance_ms)
+
+
+def rebalances(initial_delay_ms: int, target: int | None) -> dict[Do, Effect]:
+    """Make the steps that begin a rebalance or wait again, by what the coordinator was told.
+
+    `target`: the size that a group is meant to have, 1 or more.  Steps of experiments rebalance by
+    it, else they store the group; where it is None they always rebalance.
+    """
+
+    def by_size(is_due: Callable[[int, int], bool]) -> Effect:
+        def perform(work: Work) -> None:
+            if target is None or is_due(len(work.group.members), target):
+                rebalance(work, initial_delay_ms)
+            else:
+                work.group = work.group.without_idle_sync_timer()
+                persist(work)
+
+        return perform
+
+    return {
+        Do.REBALANCE: lambda work: rebalance(work, initial_delay_ms),
+        Do.EXTEND_DELAY: lambda work: extend_delay(work, initial_delay_ms),
+        Do.REBALANCE_FROM_TARGET: by_size(operator.ge),
+        Do.REBALANCE_UP_TO_TARGET: by_size(operator.le),
+        Do.REBALANCE_BELOW_TARGET: by_size(operator.lt),
+    }
 
 
 def extend_delay(work: Work, initial_delay_ms: int) -> None:

@@ -1,4 +1,4 @@
-"""All revisions by name: the base, the accepted KIP, its drafts and comments, the releases.
+"""All revisions by name: the base, the KIP, its drafts and comments, experiments, the releases.
 
 Those of the user's own, from files, are added as they are loaded.
 
@@ -20,6 +20,7 @@ from fencepost.model.revisions.drafts import (
     TUPLE_LIST_LEAVE_DRAFT,
     TWO_LIST_LEAVE_DRAFT,
 )
+from fencepost.model.revisions.experiments import PREREGISTERED, STANDBY, TARGET_SIZE
 from fencepost.model.revisions.kip import KIP_345
 from fencepost.model.revisions.near import did_you_mean
 from fencepost.model.revisions.releases import RELEASES, gates_ahead, release
@@ -34,6 +35,9 @@ _NAMED = {
         TUPLE_LIST_LEAVE_DRAFT,
         COMMENT_TABLE_1,
         COMMENT_TABLE_2,
+        PREREGISTERED,
+        STANDBY,
+        TARGET_SIZE,
     )
 }
 NAMES: tuple[str, ...] = (*_NAMED, *(f"kafka-{a}.{b}" for a, b in RELEASES))

@@ -14,6 +14,7 @@ KIP_CLIENT = 'KIP-345 "Client Behavior Changes"'
 KIP_SERVER_CONFIG = 'KIP-345 "Server Side Changes"'
 KIP_PUBLIC = 'KIP-345 "Public Interfaces"'
 KIP_NON_GOAL = 'KIP-345 "Non Goal", update of 2/12'
+KIP_FUTURE = 'KIP-345 "Future Works"'
 KIP_134 = "KIP-134 (initial rebalance delay)"
 KIP_389 = "KIP-389 (group.max.size)"
 KIP_394 = "KIP-394 (a member id is required)"

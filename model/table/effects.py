@@ -35,6 +35,7 @@ class Do(Enum):
         "replace the holder's id by the one that was sent; its parked requests are fenced"
     )
     MAP_CALLER = "map the instance to the caller, which becomes static"
+    SEAT_IDLE = "the new member has its place at once, without an assignment; a timer S"
     UPDATE_MEMBER = "take the offered protocols, S and R"
     REMOVE_CALLER = "remove the caller if it is a member"
     REMOVE_HOLDER = "remove the holder of the instance; its parked requests get UNKNOWN_MEMBER_ID"
@@ -47,6 +48,15 @@ class Do(Enum):
     REMOVE_ABSENT_DYNAMIC = "remove dynamic members without a parked join; static ones stay"
     # the rebalance
     REBALANCE = "rebalance, unless one is being prepared: parked syncs get REBALANCE_IN_PROGRESS"
+    REBALANCE_FROM_TARGET = (
+        "rebalance, if the group has its target size or more members; else store the group"
+    )
+    REBALANCE_UP_TO_TARGET = (
+        "rebalance, if the group has its target size or fewer members; else store the group"
+    )
+    REBALANCE_BELOW_TARGET = (
+        "rebalance, if the group has fewer members than its target size; else store the group"
+    )
     EXTEND_DELAY = "wait again, min(D, what remains of R)"
     POSTPONE = "wait R again, same generation"
     COMPLETE_JOIN = "elect, vote, generation + 1, answer all parked joins; CompletingRebalance"

@@ -49,6 +49,7 @@ TABLES: dict[str, frozenset[Do]] = {
         {
             Do.CREATE_GROUP,
             Do.MAP_CALLER,
+            Do.SEAT_IDLE,
             Do.UPDATE_MEMBER,
             Do.PARK_JOIN,
             Do.ANSWER_CURRENT,
@@ -152,6 +153,18 @@ _REBALANCE = Need(
     lambda where: where.state is GroupState.PREPARING or Do.REBALANCE in where.before,
     possible=True,
 )
+_STABLE = Need(
+    "the group is stable",
+    "the group is not stable",
+    "ask for state=GroupState.STABLE",
+    lambda where: where.state is GroupState.STABLE,
+)
+_SEATED = Need(
+    "a step before it that adds a member",
+    "nobody was added before",
+    "put Do.ADD_STATIC or Do.ADMIT_PENDING before it",
+    lambda where: bool(where.before & SEATS),
+)
 _AWAITED = Need(
     "the leader's assignment is awaited, which answers the sync",
     "no assignment is awaited, so nothing would ever answer the sync",
@@ -169,8 +182,12 @@ NEEDS: dict[Do, tuple[Need, ...]] = {
     Do.REPLACE_HOLDER_AS_SENT: (_HOLDER, _SENT_ID),
     Do.REMOVE_HOLDER: (_HOLDER,),
     Do.MAP_CALLER: (_MEMBER, _INSTANCE),
+    Do.SEAT_IDLE: (_SEATED, _STABLE),
     Do.UPDATE_MEMBER: (_MEMBER,),
     Do.REMOVE_MEMBER: (_MEMBER,),
+    Do.REBALANCE_FROM_TARGET: (_STABLE,),
+    Do.REBALANCE_UP_TO_TARGET: (_STABLE,),
+    Do.REBALANCE_BELOW_TARGET: (_STABLE,),
     Do.PARK_JOIN: (_MEMBER, _REBALANCE),
     Do.ANSWER_CURRENT: (_MEMBER,),
     Do.ANSWER_RESTARTED: (_MEMBER, _REPLACED),

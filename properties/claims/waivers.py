@@ -16,7 +16,8 @@ Why = tuple[str, frozenset[str]]
 _BEFORE_2_6_1 = ("kafka-2.3", "kafka-2.4", "kafka-2.5")
 _DRAFTS = ("member-name-draft", "two-list-leave-draft", "tuple-list-leave-draft")
 _COMMENTS = ("comment-table-1", "comment-table-2")
-_ALL_BUT_STRICT = ("kafka-4", *_DRAFTS, *_COMMENTS)
+_EXPERIMENTS = ("experiment-preregistered", "experiment-standby", "experiment-target-size")
+_ALL_BUT_STRICT = ("kafka-4", *_DRAFTS, *_COMMENTS, *_EXPERIMENTS)
 
 _BRINGS_ITS_ID = frozenset({"JOIN-UNKNOWN-MAPPED", "JOIN-UNKNOWN-MAPPED-PREPARING"})
 _COMES_BACK = "JOIN-UNKNOWN-UNMAPPED"
@@ -73,7 +74,7 @@ _ZOMBIE_TOLD = {
 }
 _CAUSES = {
     **_in(
-        ("kafka-4", *_DRAFTS),
+        ("kafka-4", *_DRAFTS, *_EXPERIMENTS),
         "a static member that changes what it subscribes to, or a replacement that changes the "
         "vote, has assignments remade",
         "JOIN-MEMBER-COMPLETING-CHANGED",

@@ -219,6 +219,7 @@ MEMBER_EFFECTS: dict[Do, AbstractEffect] = {
             ),
         )
     ),
+    Do.SEAT_IDLE: AbstractEffect((becomes(NEW, X, all_of(NEW.now(X), negate(CALLER.now(X)))),)),
     Do.UPDATE_MEMBER: AbstractEffect(leaves_out="protocols and timeouts"),
     Do.REMOVE_CALLER: removed(_caller_is_member(X), _caller_is_member(W)),
     Do.REMOVE_HOLDER: removed(HOLDS.now(INST, X), HOLDS.now(INST, W)),

@@ -146,6 +146,28 @@ _REBALANCE = AbstractEffect(
     condition=negate(is_now(STATE, GroupState.PREPARING)),
     leaves_out="the answers to parked syncs, assignments, how long the timer runs",
 )
+_IS_DUE = same(MAYBE, FRESH)
+_BY_SIZE = AbstractEffect(
+    (
+        Moves(STATE, ((GroupState.PREPARING, _IS_DUE),)),
+        becomes(JOIN_TIMER, any_of(JOIN_TIMER.now(), _IS_DUE)),
+        becomes(SYNC_TIMER, all_of(SYNC_TIMER.now(), negate(_IS_DUE), exists(Y, OWES.now(Y)))),
+        becomes(OWES, X, all_of(OWES.now(X), negate(_IS_DUE))),
+        Moves(STORED_STATE, ((GroupState.STABLE, negate(_IS_DUE)),)),
+        *(
+            becomes(
+                stored,
+                *terms,
+                any_of(
+                    all_of(_IS_DUE, stored.now(*terms)), all_of(negate(_IS_DUE), live.now(*terms))
+                ),
+            )
+            for stored, live, terms in _STORED
+        ),
+    ),
+    choices=(Choice(MAYBE, any_of(exists(X, MEMBER.now(X)), _IS_DUE)),),
+    leaves_out="the sizes: it rebalances or stores; what a stable group stores has its generation",
+)
 _NOTE_SYNC = AbstractEffect(
     (
         becomes(OWES, X, all_of(OWES.now(X), negate(CALLER.now(X)))),
@@ -191,6 +213,9 @@ EFFECTS: Mapping[Do, AbstractEffect] = {
     **dict.fromkeys(Do, NOTHING),
     **MEMBER_EFFECTS,
     Do.REBALANCE: _REBALANCE,
+    Do.REBALANCE_FROM_TARGET: _BY_SIZE,
+    Do.REBALANCE_UP_TO_TARGET: _BY_SIZE,
+    Do.REBALANCE_BELOW_TARGET: _BY_SIZE,
     Do.EXTEND_DELAY: AbstractEffect((becomes(JOIN_TIMER, TRUE),), leaves_out="how long it runs"),
     Do.POSTPONE: AbstractEffect((becomes(DELAYED, FALSE), becomes(JOIN_TIMER, TRUE))),
     Do.COMPLETE_JOIN: _COMPLETE_JOIN,

@@ -50,6 +50,12 @@ _JOBS = 2
     metavar="R",
     help="What the coordinator does, by name or as FILE.py:NAME.",
 )
+@click.option(
+    "--target-size",
+    type=int,
+    metavar="N",
+    help="How many members an experimental revision is told that there will be.",
+)
 @click.option("--seed", type=int, default=0, show_default=True, metavar="N", help="The first seed.")
 @click.option(
     "--seeds",
@@ -62,7 +68,7 @@ _JOBS = 2
 @click.option(
     "--compare",
     metavar="FORMS",
-    help="Run several forms side by side, such as eager,cooperative,static,static+cooperative.",
+    help="Run several forms side by side, such as eager,static+cooperative,static+kip-345.",
 )
 @click.option(
     "--jobs",
@@ -84,6 +90,7 @@ def simulate_command(
     session_timeout_ms: int | None,
     at_a_time: int | None,
     revision: str | None,
+    target_size: int | None,
     seed: int,
     seeds: int,
     compare: str | None,
@@ -110,6 +117,8 @@ def simulate_command(
         changes |= {"partitions": partitions, "topics": {}}
     if restart_s is not None:
         changes["restart_s"] = restart_s
+    if target_size is not None:
+        changes["target_size"] = target_size
     if revision is not None:
         changes["revision"] = revision
         jobs = 1 if is_in_a_file(revision) else jobs  # a file is loaded in this process alone

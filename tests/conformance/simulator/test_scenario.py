@@ -80,3 +80,19 @@ def test_names_and_files_that_are_not_there_are_told(tmp_path: Path) -> None:
     broken.write_text("members =", encoding="utf-8")
     with pytest.raises(ScenarioError, match=r"broken\.toml is no TOML: "):
         read_scenario(broken)
+
+
+@pytest.mark.parametrize(
+    ("given", "size"),
+    [
+        ({}, None),
+        ({"target_size": 9}, None),
+        ({"revision": "experiment-preregistered"}, 6),
+        ({"revision": "experiment-preregistered", "threads": 2}, 12),
+        ({"revision": "experiment-standby", "target_size": 9}, 9),
+    ],
+)
+def test_an_experiment_is_told_how_many_there_will_be(
+    given: dict[str, object], size: int | None
+) -> None:
+    assert checked_scenario(given, "a test").coordinator.target_size == size

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 from support.deployments import SCENARIOS
+from support.places import ROOT
 
 from fencepost.conformance.simulator.cost import (
     SCHEMA_FILE,
@@ -24,6 +25,7 @@ from fencepost.conformance.simulator.scenario import (
     ScenarioError,
     checked_scenario,
     find_scenario,
+    read_scenario,
     scenario_names,
 )
 from fencepost.conformance.simulator.simulate import (
@@ -242,3 +244,24 @@ def test_all_that_can_be_done_at_once_is_done() -> None:
     assert found.balanced_after_s is not None
     assert "leave" in found.causes
     SCHEMA.validate(Variant((found,)).to_json())
+
+
+def test_revisions_are_compared_side_by_side() -> None:
+    grow = read_scenario(ROOT / "examples" / "deployments" / "grow.toml")
+    forms = "static+kafka-4,static+experiment-preregistered"
+    today, then = simulate_all(variants_of(grow, forms), range(1), jobs=1)
+    assert (today.first.rebalances, then.first.rebalances) == (6, 1)
+    assert then.first.partitions_moved < today.first.partitions_moved
+
+
+def test_by_the_kips_words_a_spare_is_never_used() -> None:
+    spare = read_scenario(ROOT / "examples" / "deployments" / "standby.toml")
+    forms = "static+experiment-standby,static+experiment-target-size"
+    swapped, idle = simulate_all(variants_of(spare, forms), range(1), jobs=1)
+    assert swapped.first.balanced_after_s is not None
+    assert idle.first.balanced_after_s is None
+
+
+def test_a_revision_that_there_isnt_is_refused() -> None:
+    with pytest.raises(ScenarioError, match="did you mean experiment-standby"):
+        variants_of(find_scenario("crash"), "static+experiment-standbi")

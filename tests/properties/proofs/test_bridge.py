@@ -23,7 +23,17 @@ from fencepost.properties.worlds.abstraction import evaluate
 from fencepost.properties.worlds.views import StepView
 
 
-@pytest.mark.parametrize("name", ["kafka-4", "kip-345", "comment-table-1", "comment-table-2"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "kafka-4",
+        "kip-345",
+        "comment-table-1",
+        "comment-table-2",
+        "experiment-preregistered",
+        "experiment-target-size",
+    ],
+)
 def test_every_concrete_step_is_an_abstract_one(name: str) -> None:
     used = set()
     for seed in range(5):
