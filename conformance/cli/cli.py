@@ -52,6 +52,7 @@ _SECTIONS = {
             "deployments.simulate:simulate_command",
             "Compute what a deployment costs a group.",
         ),
+        Stub("advise", "deployments.advise:advise_command", "Say what to set for a group."),
     ),
     "Traces": (
         Stub("replay", "certify:replay_command", "Judge a trace again, or run its plan again."),
