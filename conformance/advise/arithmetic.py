@@ -11,9 +11,9 @@ from functools import cache
 from itertools import pairwise
 
 from fencepost.conformance.advise.known import Form, KnownGroup
-from fencepost.conformance.simulator.durations import quantiles_s
+from fencepost.conformance.simulator.durations import Duration, quantiles_s
 
-_QUANTILES = 100
+_QUANTILES = 500
 _POSITIONS = 50
 
 
@@ -49,8 +49,13 @@ def outlives(known: KnownGroup, session_s: float) -> float:
 
     A session runs from the last heartbeat, which was up to one interval before the end.
     """
-    restarts = quantiles_s(known.restart_s, _QUANTILES)
+    restarts = _restarts(known.restart_s)
     return sum(_outlives(known, each, session_s) for each in restarts) / len(restarts)
+
+
+@cache
+def _restarts(restart_s: Duration) -> tuple[float, ...]:
+    return tuple(quantiles_s(restart_s, _QUANTILES))
 
 
 def _outlives(known: KnownGroup, restart_s: float, session_s: float) -> float:
@@ -118,20 +123,20 @@ def _each(known: KnownGroup, form: Form, session_s: float, missed_s: float | Non
     successor takes its place.
     """
     late = death(known, form, session_s) + _arrival(known, form)
-    restarts = quantiles_s(known.restart_s, _QUANTILES)
-    total = EventCost()
+    share = known.partition_share
+    others = known.partitions - share if form.strategy == "eager" else 0.0
+    restarts = _restarts(known.restart_s)
+    late_part = early_s = 0.0
     for restart_s in restarts:
         part = _outlives(known, restart_s, session_s)
-        own = known.partition_share
-        if missed_s is None:
-            early = EventCost(0, 0, own * restart_s)
-        else:
-            told_s = known.heartbeat_s / 2 + known.processing_s / 2
-            waits_s = max(missed_s - restart_s - told_s, 0.0)
-            others = (known.partitions - own) * waits_s if form.strategy == "eager" else 0.0
-            early = EventCost(1, 0, own * missed_s + others)
-        total += late.times(part) + early.times(1 - part)
-    return total.times(1 / len(restarts))
+        late_part += part / len(restarts)
+        own_s = share * restart_s
+        if missed_s is not None:
+            told_s = restart_s + known.heartbeat_s / 2 + known.processing_s / 2
+            own_s = share * missed_s + others * max(missed_s - told_s, 0.0)
+        early_s += own_s * (1 - part) / len(restarts)
+    rebalances = 0.0 if missed_s is None else 1 - late_part
+    return late.times(late_part) + EventCost(rebalances, 0, early_s)
 
 
 def _departure(known: KnownGroup, form: Form, unavailable_s: float) -> EventCost:

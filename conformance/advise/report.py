@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -136,7 +137,12 @@ def _words(advice: Advice) -> Iterator[str]:
             f"{best.week.rebalances:.1f} in a week), but what a member has waits for its restart: "
             f"{_hours(static.lost_s)} would be lost instead of {_hours(best.lost_s)}."
         )
-    if advice.turn_s is not None:
+    if advice.turn_s is not None and best.is_static:
+        yield (
+            f"With a warm-up of less than {advice.turn_s:.1f} s (--warmup-s) dynamic members would "
+            "lose less."
+        )
+    elif advice.turn_s is not None:
         yield (
             f"This turns at a warm-up of {advice.turn_s:.1f} s: if a member needs longer until it "
             "keeps up with a partition that is new to it (caches, state), static members lose "
@@ -206,7 +212,7 @@ def _share(known: KnownGroup, setting: SettingCost) -> str:
 
 
 def _percent(part: float) -> str:
-    return f"{100 * part:.0f} %"
+    return f"{math.floor(1000 * part) / 10:g} %"
 
 
 def _table(*columns: str) -> Table:

@@ -46,7 +46,7 @@ def test_json_keeps_the_schema_and_is_the_same_each_time() -> None:
 
 
 def test_options_go_before_what_a_log_shows() -> None:
-    log = ("advise", str(ROOT / LOG), "--group", "payments-1", "--json")
+    log = ("advise", str(ROOT / LOG), "--group", "payments-1", "--warmup-s", "30", "--json")
     assert json.loads(invoke(*log).out)["known"]["members"] == 3
     own = json.loads(invoke(*log, "--members", "9", "--restart-s", "7").out)
     assert (own["known"]["members"], own["known"]["restart_s"]) == (9, 7)
