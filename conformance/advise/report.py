@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -19,7 +21,9 @@ from fencepost.conformance.advise.advice import (
 from fencepost.conformance.advise.arithmetic import EventCost
 from fencepost.conformance.advise.from_logs import LogFacts
 from fencepost.conformance.advise.known import SAID, WEEK_S, KnownGroup
+from fencepost.conformance.certify.report import write_texts
 from fencepost.conformance.simulator.durations import Spread
+from fencepost.traces.page.advice_page import advice_page
 from fencepost.traces.text.words import plural
 
 _ASSUMED = {
@@ -333,3 +337,12 @@ def _log_json(advice: Advice, log: LogFacts) -> dict[str, Any]:
         "is_cut": log.left_out,
         "words": list(log_words(advice, log)),
     }
+
+
+def write_advice(document: dict[str, Any], folder: Path) -> None:
+    """Write `advice.json` and `index.html`.  Raises ReportError where that can't be."""
+    texts = {
+        "advice.json": json.dumps(document, indent=1, ensure_ascii=False) + "\n",
+        "index.html": advice_page(document),
+    }
+    write_texts(texts, folder, "--report")

@@ -9,9 +9,14 @@ import click
 from fencepost.conformance.advise.advice import advice_for
 from fencepost.conformance.advise.from_logs import log_facts, read_reports
 from fencepost.conformance.advise.known import AdviceError, known_group
-from fencepost.conformance.advise.report import advice_json, print_advice
+from fencepost.conformance.advise.report import advice_json, print_advice, write_advice
 from fencepost.conformance.cli.exit_codes import exit_codes
-from fencepost.conformance.cli.options.common import console, echo_json, json_option
+from fencepost.conformance.cli.options.common import (
+    console,
+    echo_json,
+    json_option,
+    report_option,
+)
 from fencepost.conformance.cli.options.seconds import restart_duration, restart_options
 
 
@@ -62,6 +67,7 @@ from fencepost.conformance.cli.options.seconds import restart_duration, restart_
 )
 @click.option("--static/--dynamic", "static", default=None, help="What members are today.")
 @json_option
+@report_option("Write advice.json and index.html, with the curve, there.")
 def advise_command(
     *,
     logs: tuple[Path, ...],
@@ -82,6 +88,7 @@ def advise_command(
     strategy: str | None,
     static: bool | None,
     as_json: bool,
+    report: Path | None,
 ) -> int:
     """Say which session timeout and strategy lose least.
 
@@ -114,8 +121,13 @@ def advise_command(
     facts = dict(log.facts) if log is not None else {}
     facts |= {name: value for name, value in said.items() if value is not None}
     advice = advice_for(known_group(facts))
+    document = advice_json(advice, log, list(facts))
+    if report is not None:
+        write_advice(document, report)
     if as_json:
-        echo_json(advice_json(advice, log, list(facts)))
-    else:
-        print_advice(advice, log, list(facts), console())
+        echo_json(document)
+        return 0
+    print_advice(advice, log, list(facts), console())
+    if report is not None:
+        console().print(f"Read {report / 'index.html'}", soft_wrap=True, highlight=False)
     return 0

@@ -53,6 +53,13 @@ def test_options_go_before_what_a_log_shows() -> None:
     assert own["log"]["rebalances_avoided"] == 3
 
 
+def test_a_report_is_told(tmp_path: Path) -> None:
+    done = invoke(*SMALL, "--report", str(tmp_path / "new"))
+    assert done.out.splitlines()[-1] == f"Read {tmp_path / 'new' / 'index.html'}"
+    document = json.loads((tmp_path / "new" / "advice.json").read_text())
+    assert document == json.loads(invoke(*SMALL, "--json").out)
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
