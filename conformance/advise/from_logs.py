@@ -68,12 +68,12 @@ def read_reports(files: Sequence[Path], group: str | None) -> Report:
     try:
         kind = common_kind(files)
         if kind is LogKind.SERVER:
-            return audit_server_log(ServerLog(files, dates=told.dates()), only).to_json()[
-                "operator"
-            ]
+            server_log = ServerLog(files, dates=told.dates())
+            return operator_json(audit_server_log(server_log, only).report)
         if kind is LogKind.REQUESTS:
             log = RequestLog(files, dates=told.dates())
-            return operator_json(audit_log(log, told.settings(), only).report)
+            requests = audit_log(log, told.settings(), only)
+            return operator_json(requests.report)
     except LogFileError as error:
         raise AdviceError(str(error)) from None
     raise AdviceError(
