@@ -52,6 +52,11 @@ _SECTIONS = {
             "deployments.simulate:simulate_command",
             "Compute what a deployment costs a group.",
         ),
+        Stub(
+            "advise",
+            "deployments.advise:advise_command",
+            "Say which session timeout and strategy lose least.",
+        ),
     ),
     "Traces": (
         Stub("replay", "certify:replay_command", "Judge a trace again, or run its plan again."),

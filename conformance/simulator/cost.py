@@ -108,7 +108,7 @@ PERCENTILES = (5, 50, 95, 100)
 def percentiles(costs: Sequence[Cost]) -> dict[str, dict[str, float | None]]:
     """Of each figure the value that so many percent of the runs don't exceed; `p100`: the most.
 
-    A run that was never balanced counts as longer than all others: None.
+    `mean`: of all runs.  A run that was never balanced counts as longer than all others: None.
     """
     found: dict[str, dict[str, float | None]] = {}
     for name in FIGURES:
@@ -117,6 +117,9 @@ def percentiles(costs: Sequence[Cost]) -> dict[str, dict[str, float | None]]:
         found[name] = {
             f"p{p}": ordered[max(-(-len(ordered) * p // 100), 1) - 1] for p in PERCENTILES
         }
+        known = [value for value in values if value is not None]
+        is_known = len(known) == len(values)
+        found[name]["mean"] = round(sum(known) / len(known), 3) if is_known else None
     return found
 
 

@@ -73,3 +73,17 @@ def draw_ms(duration: Duration, of: str) -> int:
     else:
         seconds = source.uniform(duration.least or 0.0, duration.most or 0.0)
     return round(seconds * 1000)
+
+
+def quantiles_s(duration: Duration, count: int) -> list[float]:
+    """So many durations in seconds that stand for all, each for an equal part of them."""
+    if not isinstance(duration, Spread):
+        return [duration]
+    if duration.values:
+        return sorted(duration.values)
+    parts = [(number + 0.5) / count for number in range(count)]
+    if duration.median is not None and duration.p95 is not None:
+        sigma = math.log(duration.p95 / duration.median) / _P95
+        return [duration.median * math.exp(sigma * NormalDist().inv_cdf(part)) for part in parts]
+    least, most = duration.least or 0.0, duration.most or 0.0
+    return [least + (most - least) * part for part in parts]

@@ -16,6 +16,7 @@ from fencepost.conformance.cli.options.common import (
     json_option,
     report_option,
 )
+from fencepost.conformance.cli.options.seconds import restart_duration, restart_options
 from fencepost.conformance.simulator.cost import costs_json
 from fencepost.conformance.simulator.member_settings import MemberSettings
 from fencepost.conformance.simulator.report import print_variants, write_report
@@ -41,8 +42,10 @@ _JOBS = 2
     help="How members rebalance: with the assignor range, or cooperative-sticky.",
 )
 @click.option("--static/--dynamic", "static", default=None, help="With instance ids, or without.")
-@click.option("--restart-s", type=float, metavar="S", help="How long a restart takes.")
+@restart_options
+@click.option("--processing-s", type=float, metavar="S", help="Work on what one poll returned.")
 @click.option("--session-timeout-ms", type=int, metavar="MS", help="session.timeout.ms.")
+@click.option("--heartbeat-interval-ms", type=int, metavar="MS", help="heartbeat.interval.ms.")
 @click.option("--at-a-time", type=int, metavar="K", help="A bounce restarts so many at a time.")
 @click.option(
     "--revision",
@@ -86,8 +89,11 @@ def simulate_command(
     partitions: int | None,
     strategy: str | None,
     static: bool | None,
-    restart_s: float | None,
+    restart_s: tuple[float, ...] | None,
+    restart_p95_s: float | None,
+    processing_s: float | None,
     session_timeout_ms: int | None,
+    heartbeat_interval_ms: int | None,
     at_a_time: int | None,
     revision: str | None,
     target_size: int | None,
@@ -115,10 +121,13 @@ def simulate_command(
         changes["members"] = members
     if partitions is not None:
         changes |= {"partitions": partitions, "topics": {}}
-    if restart_s is not None:
-        changes["restart_s"] = restart_s
     if target_size is not None:
         changes["target_size"] = target_size
+    restart = restart_duration(restart_s, restart_p95_s)
+    if restart is not None:
+        changes["restart_s"] = restart
+    if processing_s is not None:
+        changes["processing_s"] = processing_s
     if revision is not None:
         changes["revision"] = revision
         jobs = 1 if is_in_a_file(revision) else jobs  # a file is loaded in this process alone
@@ -126,6 +135,7 @@ def simulate_command(
         "strategy": strategy,
         "membership": None if static is None else "static" if static else "dynamic",
         "session_timeout_ms": session_timeout_ms,
+        "heartbeat_interval_ms": heartbeat_interval_ms,
     }
     chosen = _changed(chosen, changes, settings, at_a_time)
     forms = {variant_name(chosen.settings): chosen} if compare is None else None

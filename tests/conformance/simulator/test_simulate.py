@@ -203,8 +203,8 @@ def test_percentiles_count_a_run_without_end_as_the_longest() -> None:
     one = cost("crash", members=2, partitions=2)
     runs = [msgspec.structs.replace(one, requests=n, balanced_after_s=n or None) for n in range(5)]
     found = percentiles(runs)
-    assert found["requests"] == {"p5": 0, "p50": 2, "p95": 4, "p100": 4}
-    assert found["balanced_after_s"] == {"p5": 1, "p50": 3, "p95": None, "p100": None}
+    assert found["requests"] == {"p5": 0, "p50": 2, "p95": 4, "p100": 4, "mean": 2}
+    assert found["balanced_after_s"] == {"p5": 1, "p50": 3, "p95": None, "p100": None, "mean": None}
     SCHEMA.validate(Variant(tuple(runs)).to_json())
 
 

@@ -1,0 +1,1 @@
+"""What to set for a consumer group, from what is known about it or from its logs."""

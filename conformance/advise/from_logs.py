@@ -1,0 +1,170 @@
+"""What logs show of a group: restart times, rebalances, silences, and how often things happen.
+
+The source is the operator's report of an audit: of its JSON, or of logs that are audited here.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from fencepost.conformance.advise.known import WEEK_S, AdviceError, Form
+from fencepost.traces.audit.judge.settings import LogOptions
+from fencepost.traces.audit.operations.operator_json import operator_json
+from fencepost.traces.audit.operations.operator_rows import Remedy
+from fencepost.traces.audit.run import audit_log
+from fencepost.traces.audit.server_log import audit_server_log
+from fencepost.traces.logs.log_files import LogFileError
+from fencepost.traces.logs.log_kind import LogKind, common_kind
+from fencepost.traces.logs.request_log import RequestLog
+from fencepost.traces.logs.server_log import ServerLog
+
+_FORMATS = frozenset({"fencepost-audit", "fencepost-server-log-audit"})
+_A_DAY_S = 24 * 3600
+_MOST_VALUES = 20
+_NEAR_MS = 1000
+
+Report = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class LogFacts:
+    """What a log shows of one group.
+
+    `restarts_s`: how long members were away that came back, where a rebalance tells; `free`: static
+    members that came back without one; `rebalances`: all rows of the group; `left_out`: whether the
+    report has more rows than it tells.
+    """
+
+    group: str
+    lasted_s: float
+    restarts_s: tuple[float, ...]
+    free: int
+    rebalances: tuple[Report, ...]
+    left_out: bool
+    facts: Mapping[str, Any]
+
+    def avoided(self, form: Form, session_s: float) -> list[Report]:
+        """The rebalances that would not have been with these settings."""
+        return [row for row in self.rebalances if _is_avoided(row, form, session_s)]
+
+
+def _is_avoided(row: Report, form: Form, session_s: float) -> bool:
+    away_ms = row["away_ms"]
+    if away_ms is not None and away_ms >= session_s * 1000:
+        return False
+    return form.is_static and row["remedy"] in {Remedy.STATIC.value, Remedy.LONGER_SESSION.value}
+
+
+def read_reports(files: Sequence[Path], group: str | None) -> Report:
+    """The operator's report of logs, or of the one JSON of an audit.  Raises AdviceError."""
+    if len(files) == 1 and files[0].suffix == ".json":
+        return _read_json(files[0])
+    told = LogOptions()
+    only = frozenset({group} if group else ())
+    try:
+        kind = common_kind(files)
+        if kind is LogKind.SERVER:
+            server_log = ServerLog(files, dates=told.dates())
+            return operator_json(audit_server_log(server_log, only).report)
+        if kind is LogKind.REQUESTS:
+            log = RequestLog(files, dates=told.dates())
+            requests = audit_log(log, told.settings(), only)
+            return operator_json(requests.report)
+    except LogFileError as error:
+        raise AdviceError(str(error)) from None
+    raise AdviceError(
+        f"{files[0]} is {kind.value}: give a request log, server.log, or what audit --json printed"
+    )
+
+
+def _read_json(path: Path) -> Report:
+    try:
+        document = json.loads(path.read_text("utf-8"))
+    except OSError as error:
+        raise AdviceError(f"{path} can't be read: {error.strerror}") from None
+    except ValueError as error:
+        raise AdviceError(f"{path} is no JSON: {error}") from None
+    if not isinstance(document, dict) or document.get("format") not in _FORMATS:
+        raise AdviceError(f"{path} is not the JSON of an audit: give what audit --json printed")
+    report: Report = document["operator"]
+    return report
+
+
+def log_facts(report: Report, group: str | None) -> LogFacts:
+    """What the report shows of a group; without a name, of the only one.  Raises AdviceError."""
+    group = group or _only_group(report)
+    rows = [row for row in report["rebalances"]["rows"] if row["group"] == group]
+    thrown = [row for row in report["thrown_out"]["rows"] if row["group"] == group]
+    silences = thrown + [row for row in report["near_timeouts"]["rows"] if row["group"] == group]
+    lines = [row for row in report["life_lines"]["rows"] if row["group"] == group]
+    if not rows and not lines:
+        raise AdviceError(f"the log shows nothing of a group {group!r}; it has {_groups(report)}")
+    lasted_s = ((report["until_ms"] or 0) - (report["from_ms"] or 0)) / 1000
+    back = [row for row in rows if row["away_ms"] is not None and not _lived(row, thrown)]
+    restarts_s = tuple(sorted(max(row["away_ms"], 1) / 1000 for row in back))
+    facts: dict[str, Any] = {}
+    if sizes := [row["members_after"] for row in rows if row["members_after"]]:
+        facts["members"] = max(sizes)
+    if restarts_s:
+        facts["restart_s"] = {"values": _thinned(restarts_s)}
+    if lines:
+        facts["is_static"] = True
+    if silences:
+        facts["pause_s"] = max(row["silent_ms"] for row in silences) / 1000
+    if sessions := [row["session_ms"] / 1000 for row in silences if row["session_ms"]]:
+        facts["session_s"] = max(sessions)
+    if lasted_s >= _A_DAY_S:
+        weeks = lasted_s / WEEK_S
+        expired = [row for row in rows if row["cause"] == "expiry" and not _lived(row, thrown)]
+        gone = [row for row in expired if row["remedy"] == Remedy.NOTHING.value]
+        bounces = [row for row in report["deployments"]["rows"] if row["group"] == group]
+        facts |= {
+            "deployments": round(len(bounces) / weeks, 3),
+            "crashes": round((len(expired) - len(gone)) / weeks, 3),
+            "deaths": round(len(gone) / weeks, 3),
+        }
+    free = sum(row["end"] == "replaced" and row["fenced_ms"] is None for row in lines)
+    tables = ("rebalances", "thrown_out", "life_lines", "deployments", "near_timeouts")
+    left_out = any(report[name]["count"] > len(report[name]["rows"]) for name in tables)
+    return LogFacts(group, lasted_s, restarts_s, free, tuple(rows), left_out, facts)
+
+
+def _lived(row: Report, thrown: Sequence[Report]) -> bool:
+    """Whether a rebalance is about a process that was removed while it lived."""
+    return any(
+        each["at_ms"] - each["silent_ms"] - _NEAR_MS <= row["start_ms"] <= each["at_ms"] + _NEAR_MS
+        for each in thrown
+    )
+
+
+def _thinned(restarts_s: Sequence[float]) -> list[float]:
+    """At most twenty of the times, evenly taken, so that a line can name them."""
+    count = len(restarts_s)
+    if count <= _MOST_VALUES:
+        return [round(each, 3) for each in restarts_s]
+    places = [round(n * (count - 1) / (_MOST_VALUES - 1)) for n in range(_MOST_VALUES)]
+    return [round(restarts_s[place], 3) for place in places]
+
+
+def _only_group(report: Report) -> str:
+    names = _names(report)
+    if len(names) != 1:
+        raise AdviceError(f"which group? Give --group; the log has {_groups(report)}")
+    return names[0]
+
+
+def _names(report: Report) -> list[str]:
+    tables = ("rebalances", "life_lines")
+    return sorted({row["group"] for name in tables for row in report[name]["rows"]})
+
+
+def _groups(report: Report) -> str:
+    names = _names(report)
+    if not names:
+        return "none that rebalances"
+    more = f" and {len(names) - 12} more" if len(names) > 12 else ""
+    return ", ".join(names[:12]) + more

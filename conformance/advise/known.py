@@ -1,0 +1,130 @@
+"""What is known of a group: what an operator says, what a log shows, and what is assumed."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from fencepost.conformance.simulator.durations import Duration, longest_s
+from fencepost.traces.files.bad_input import BadInputError
+
+WEEK_S = 7 * 24 * 3600
+
+
+class AdviceError(BadInputError):
+    """No advice can be given.  `str()` names the value and the remedy."""
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """What members are: static or dynamic, eager or cooperative."""
+
+    is_static: bool
+    strategy: str
+
+    def __str__(self) -> str:
+        return f"{'static' if self.is_static else 'dynamic'}+{self.strategy}"
+
+
+FORMS = tuple(
+    Form(is_static, strategy)
+    for is_static in (False, True)
+    for strategy in ("eager", "cooperative")
+)
+
+
+class KnownGroup(msgspec.Struct, frozen=True, kw_only=True):
+    """A group and what happens to it.  Durations are seconds, rates are per week.
+
+    `gap_s`: how long a partition may go without a consumer when a host dies; None: any time.
+    `pause_s`: the longest silence of a process that lives.  `processing_s`: work on what one poll
+    returned, at most.  `warmup_s`: how long a member works on a partition that is new to it before
+    it keeps up: caches, state.  `crashes`: processes that die and are started again; `deaths`:
+    hosts that die and don't come back.  `session_s`, `is_static`, `strategy`: what is set today.
+
+    Raises AdviceError for what can't be.
+    """
+
+    restart_s: Duration
+    members: int = 6
+    partitions: int = 24
+    gap_s: float | None = None
+    pause_s: float = 10.0
+    processing_s: float = 0.0
+    warmup_s: float = 0.0
+    deployments: float = 5.0
+    crashes: float = 1.0
+    deaths: float = 0.1
+    heartbeat_s: float = 3.0
+    session_s: float = 45.0
+    is_static: bool = False
+    strategy: str = "eager"
+
+    def __post_init__(self) -> None:
+        """Check what the arithmetic needs."""
+        for name, said in SAID.items():
+            value = getattr(self, name)
+            if isinstance(value, int | float) and not 0 <= value < math.inf:
+                raise AdviceError(f"{said} can't be {value:g}: give 0 or more")
+        if self.members < 2:
+            raise AdviceError(
+                f"in a group of {self.members} nobody could take over: give --members 2 or more"
+            )
+        if self.partitions < 1:
+            raise AdviceError(f"--partitions can't be {self.partitions}: give 1 or more")
+        if not 0 < self.heartbeat_s < self.session_s:
+            raise AdviceError(
+                f"--heartbeat-interval-ms {self.heartbeat_s * 1000:g} is not between 0 and "
+                f"--session-timeout-ms {self.session_s * 1000:g}: every session would end"
+            )
+        if self.processing_s >= 300:
+            raise AdviceError(
+                f"--processing-s {self.processing_s:g} is not less than max.poll.interval.ms, "
+                "300 s: no member would stay in the group"
+            )
+        if longest_s(self.restart_s) <= 0:
+            raise AdviceError("--restart-s can't be 0: give how long a restart takes")
+
+    @property
+    def form(self) -> Form:
+        """What members are today."""
+        return Form(self.is_static, self.strategy)
+
+    @property
+    def partition_share(self) -> float:
+        """How many partitions a member has."""
+        return self.partitions / self.members
+
+
+SAID = {
+    "restart_s": "--restart-s",
+    "members": "--members",
+    "partitions": "--partitions",
+    "gap_s": "--tolerated-gap-s",
+    "pause_s": "--longest-pause-s",
+    "processing_s": "--processing-s",
+    "warmup_s": "--warmup-s",
+    "deployments": "--deployments-per-week",
+    "crashes": "--crashes-per-week",
+    "deaths": "--deaths-per-week",
+}
+"""What each fact is called on the command line."""
+
+
+def known_group(facts: dict[str, Any]) -> KnownGroup:
+    """A group of plain values; those that are None are assumed.  Raises AdviceError."""
+    given = {name: value for name, value in facts.items() if value is not None}
+    if "restart_s" not in given:
+        raise AdviceError(
+            "how long does a restart take? Give --restart-s, or a log in which members restart"
+        )
+    if given.get("partitions") is None:
+        given["partitions"] = 4 * given.get("members", 6)
+    try:
+        restart_s = msgspec.convert(given["restart_s"], Duration)
+    except msgspec.ValidationError as error:
+        raise AdviceError(f"--restart-s: {str(error).partition(' - at')[0]}") from None
+    return KnownGroup(**{**given, "restart_s": restart_s})

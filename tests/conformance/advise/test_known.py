@@ -1,0 +1,34 @@
+"""What can't be known of a group is told in one sentence that names the option."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from fencepost.conformance.advise.known import AdviceError, known_group
+
+
+@pytest.mark.parametrize(
+    ("facts", "said"),
+    [
+        ({}, "how long does a restart take"),
+        ({"restart_s": -1.0}, "--restart-s"),
+        ({"restart_s": 0.0}, "--restart-s can't be 0"),
+        ({"restart_s": {"median": 9, "p95": 2}}, "9.0 is more than 2.0"),
+        ({"restart_s": 5, "members": 1}, "--members 2"),
+        ({"restart_s": 5, "partitions": 0}, "--partitions can't be 0"),
+        ({"restart_s": 5, "deaths": -1.0}, "--deaths-per-week can't be -1"),
+        ({"restart_s": 5, "gap_s": float("nan")}, "--tolerated-gap-s can't be nan"),
+        ({"restart_s": 5, "heartbeat_s": 50.0}, "--heartbeat-interval-ms 50000"),
+        ({"restart_s": 5, "processing_s": 400.0}, "--processing-s 400"),
+    ],
+)
+def test_what_can_not_be_is_refused(facts: dict[str, Any], said: str) -> None:
+    with pytest.raises(AdviceError) as error:
+        known_group(facts)
+    assert said in str(error.value)
+
+
+def test_a_member_has_four_partitions_unless_told() -> None:
+    assert known_group({"restart_s": 5, "members": 9}).partitions == 36

@@ -1,0 +1,78 @@
+"""`fencepost advise`: its lines give its figures, JSON keeps the schema, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from pathlib import Path
+
+import pytest
+from jsonschema import Draft202012Validator
+from support.in_this_process import invoke
+
+from fencepost.conformance.cli.schema import schemas
+
+LOG = "examples/request-logs/kafka-request.log.gz"
+ROOT = Path(__file__).resolve().parents[4]
+SMALL = ("advise", "--members", "3", "--partitions", "6", "--restart-s", "8")
+
+
+def test_every_line_gives_its_figure() -> None:
+    """Within a tenth, and half a heartbeat interval of one member's partitions for each event."""
+    document = json.loads(invoke(*SMALL, "--warmup-s", "5", "--json").out)
+    for setting in (document["advised"], document["today"]):
+        for row in setting["events"]:
+            program, *words = shlex.split(row["simulate"])
+            assert program == "fencepost"
+            done = invoke(*words, "--jobs", "1", "--json")
+            figures = json.loads(done.out)["percentiles"]
+            events = 3 if row["event"] == "deployment" else 1
+            chance_s = 2 * 1.5 * events
+            seen_s = figures["unavailable_partition_s"]["mean"]
+            assert abs(row["unavailable_partition_s"] - seen_s) <= 0.1 * seen_s + chance_s
+            seen = figures["rebalances"]["mean"]
+            assert row["rebalances"] == pytest.approx(seen, abs=0.3 * events)
+
+
+def test_json_keeps_the_schema_and_is_the_same_each_time() -> None:
+    schema = json.loads(schemas()["advice-1"].read_text("utf-8"))
+    for more in ((), (str(ROOT / LOG), "--group", "payments-1")):
+        done = invoke(*SMALL, *more, "--json")
+        document = json.loads(done.out)
+        Draft202012Validator(schema).validate(document)
+        assert (done.code, done.err) == (0, "")
+        assert done.out == invoke(*SMALL, *more, "--json").out
+        assert list(Draft202012Validator(schema).iter_errors({**document, "more": 1}))
+
+
+def test_options_go_before_what_a_log_shows() -> None:
+    log = ("advise", str(ROOT / LOG), "--group", "payments-1", "--warmup-s", "30", "--json")
+    assert json.loads(invoke(*log).out)["known"]["members"] == 3
+    own = json.loads(invoke(*log, "--members", "9", "--restart-s", "7").out)
+    assert (own["known"]["members"], own["known"]["restart_s"]) == (9, 7)
+    assert own["log"]["rebalances_avoided"] == 3
+
+
+def test_a_report_is_told(tmp_path: Path) -> None:
+    done = invoke(*SMALL, "--report", str(tmp_path / "new"))
+    assert done.out.splitlines()[-1] == f"Read {tmp_path / 'new' / 'index.html'}"
+    document = json.loads((tmp_path / "new" / "advice.json").read_text())
+    assert document == json.loads(invoke(*SMALL, "--json").out)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ((), "how long does a restart take"),
+        (("--restart-s", "soon"), "'soon' is no number of seconds"),
+        (("--restart-s", "4,5", "--restart-p95-s", "9"), "--restart-p95-s needs one --restart-s"),
+        (("--restart-s", "4", "--members", "1"), "--members 2"),
+        (("--restart-s", "4", "--group", "g"), "--group g is for logs"),
+        (("none.log",), "none.log"),
+    ],
+)
+def test_what_can_not_be_is_one_sentence(arguments: tuple[str, ...], said: str) -> None:
+    done = invoke("advise", *arguments)
+    assert done.code == 64
+    assert said in done.err
+    assert "Traceback" not in done.err
