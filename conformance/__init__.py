@@ -10,6 +10,7 @@ The rooms, from the top down; a room imports from those below it only:
 - `compare`: two targets, and the shortest plan on which they differ
 - `kill_matrix`: which engine finds which mutant
 - `clients`: client libraries under test: drivers, obligations, scenarios, judges, certificates
+- `advise`: what to set for a group, from what is known of it or from its logs
 - `simulator`: whole groups on a virtual clock, and what deployments cost them
 - `serve`: the model as a broker, for a judge or for applications, or as a program on stdio
 - `fuzz`: generated plans, with the model in the loop
