@@ -5,7 +5,6 @@ The source is the operator's report of an audit: of its JSON, or of logs that ar
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +16,7 @@ from fencepost.traces.audit.operations.operator_json import operator_json
 from fencepost.traces.audit.operations.operator_rows import Remedy
 from fencepost.traces.audit.run import audit_log
 from fencepost.traces.audit.server_log import audit_server_log
+from fencepost.traces.files.bounded import DocumentError, read_json
 from fencepost.traces.logs.log_files import LogFileError
 from fencepost.traces.logs.log_kind import LogKind, common_kind
 from fencepost.traces.logs.request_log import RequestLog
@@ -83,11 +83,9 @@ def read_reports(files: Sequence[Path], group: str | None) -> Report:
 
 def _read_json(path: Path) -> Report:
     try:
-        document = json.loads(path.read_text("utf-8"))
-    except OSError as error:
-        raise AdviceError(f"{path} can't be read: {error.strerror}") from None
-    except ValueError as error:
-        raise AdviceError(f"{path} is no JSON: {error}") from None
+        document = read_json(path)
+    except DocumentError as error:
+        raise AdviceError(str(error)) from None
     if not isinstance(document, dict) or document.get("format") not in _FORMATS:
         raise AdviceError(f"{path} is not the JSON of an audit: give what audit --json printed")
     report: Report = document["operator"]

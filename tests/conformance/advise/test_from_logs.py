@@ -98,7 +98,7 @@ def test_json_of_an_audit_is_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "text", "said"),
     [
-        ("a.json", "{", "is no JSON"),
+        ("a.json", "{", "isn't JSON"),
         ("a.json", "[]", "not the JSON of an audit"),
         ("a.log", "nothing\n", "neither a request log"),
     ],
