@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
-from support.page.open import Open
+from support.page.open import Open, expect_place
 from support.page.pages import (
     EVERY_OUTCOME,
     TRACE,
@@ -63,7 +65,7 @@ def test_a_cell_opens_its_trace_and_one_comes_back(open_page: Open, text: str) -
     expect(page.locator("article h2").first).to_contain_text("a's Heartbeat v4")
     expect(page.locator("#index")).to_be_hidden()
     page.keyboard.press("Home")
-    assert page.url.endswith("#trace-restart-session-step-1")
+    expect_place(page, "#trace-restart-session-step-1")
     page.get_by_role("link", name="All cases").click()
     expect(page.locator("#index")).to_be_visible()
     expect(page.locator("article")).to_be_hidden()
@@ -112,7 +114,7 @@ def test_cases_and_sentences_are_found_and_the_search_is_in_the_address(
     expect(page.locator(".reasons h3:visible")).to_have_text(["? unknown: 1"])
     expect(page.locator(".matrix .part-head:visible")).to_have_count(1)
     expect(page.locator("#found")).to_contain_text("1 of 6 cases that did not pass")
-    assert "find=what+was+seen" in page.url
+    expect(page).to_have_url(re.compile(re.escape("find=what+was+seen")))
     page.reload()
     expect(search).to_have_value("what was seen in join-group-full/TWO")
     expect(page.locator(".reasons .cases > li:visible")).to_have_count(1)
@@ -120,7 +122,7 @@ def test_cases_and_sentences_are_found_and_the_search_is_in_the_address(
     expect(page.locator(".reasons h3:visible")).to_have_count(0)
     search.fill("")
     expect(page.locator(".reasons h3:visible")).to_have_count(6)
-    assert "find" not in page.url
+    expect(page).not_to_have_url(re.compile("find"))
 
 
 def test_a_verdict_that_rests_on_known_failures_is_amber(open_page: Open) -> None:
