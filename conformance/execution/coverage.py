@@ -14,9 +14,7 @@ from itertools import product
 
 from fencepost.conformance.execution.outcome import CaseResult, CertificateCoverage, Outcome
 from fencepost.model.coordinator import Config, Hello
-from fencepost.model.messages.messages import APIS
-from fencepost.model.messages.shapes import Message, wire_fields
-from fencepost.model.messages.wire_form import ListOf
+from fencepost.model.messages.messages import APIS, carried_forms
 from fencepost.model.revision import Revision
 from fencepost.model.table.effects import Do
 from fencepost.model.table.expr import Expr, Feature, compile_closure, features_of
@@ -226,7 +224,11 @@ def _carries(api: str, name: str, hello: Hello) -> bool:
     """Whether a request that the target takes has a field of this name; a draft's has any."""
     return any(
         form not in APIS
-        or any(_has(APIS[form].request, name, version) for version in range(low, high + 1))
+        or any(
+            name == field.name
+            for version in range(low, high + 1)
+            for _, field in carried_forms(APIS[form].request, version)
+        )
         for form, (low, high) in _forms(api, hello)
     )
 
@@ -234,15 +236,6 @@ def _carries(api: str, name: str, hello: Hello) -> bool:
 def _forms(api: str, hello: Hello) -> list[tuple[str, tuple[int, int]]]:
     """An API and its drafts, such as `JoinGroup/member-name`, with their versions."""
     return [(name, at) for name, at in hello.apis.items() if name.partition("/")[0] == api]
-
-
-def _has(kind: type[Message], name: str, version: int) -> bool:
-    """Whether a version of a message carries a field of this name, in it or in its rows."""
-    rows = [form for _, form in wire_fields(kind) if form.carried_by(version)]
-    inner = [form.type.item for form in rows if isinstance(form.type, ListOf)]
-    return any(form.name == name for form in rows) or any(
-        _has(item, name, version) for item in inner if isinstance(item, type)
-    )
 
 
 def _is_open(guard: Expr, allowed: Allowed) -> bool:

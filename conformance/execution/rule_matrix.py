@@ -27,9 +27,8 @@ from fencepost.conformance.targets.model_coordinator import RunningModel
 from fencepost.model.coordinator import Answer, Config, Dropped, Reset, Send
 from fencepost.model.history import Answered, Sent
 from fencepost.model.machine.machine import Machine
-from fencepost.model.messages.messages import APIS
-from fencepost.model.messages.shapes import Message, wire_fields
-from fencepost.model.messages.wire_form import ListOf
+from fencepost.model.messages.messages import APIS, carried_forms
+from fencepost.model.messages.shapes import wire_fields
 from fencepost.model.revision import Revision
 from fencepost.model.state.work import Outcome
 from fencepost.model.table.errors import error_name
@@ -107,19 +106,14 @@ def forms(revision: Revision, api: str) -> list[tuple[int, ...]]:
     asked = APIS[api]
 
     def form(version: int) -> Hashable:
-        fields = (*_fields(asked.request, version), *_fields(asked.response, version))
-        return fields, version >= asked.flexible
+        fields = (
+            (name, field.allows_null(version))
+            for kind in (asked.request, asked.response)
+            for name, field in carried_forms(kind, version)
+        )
+        return tuple(fields), version >= asked.flexible
 
     return [tuple(versions) for _, versions in groupby(range(low, high + 1), form)]
-
-
-def _fields(message: type[Message], version: int) -> Iterator[Hashable]:
-    for name, form in wire_fields(message):
-        if form.carried_by(version):
-            yield name, form.allows_null(version)
-            kind = form.type
-            if isinstance(kind, ListOf) and isinstance(kind.item, type):
-                yield from _fields(kind.item, version)
 
 
 # The cells of a table.

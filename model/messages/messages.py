@@ -14,6 +14,7 @@ are in `fencepost.model.machine.translate`.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from fencepost.model.messages.messages_admin import (
@@ -56,6 +57,7 @@ from fencepost.model.messages.messages_offsets import (
     OffsetFetchResponse,
 )
 from fencepost.model.messages.shapes import Message, wire_fields
+from fencepost.model.messages.wire_form import ListOf, Wire
 
 __all__ = [
     "APIS",
@@ -139,6 +141,15 @@ def carried_fields(cls: type[Message], version: int) -> frozenset[str]:
         names = frozenset(name for name, form in wire_fields(cls) if form.carried_by(version))
         _CARRIED[cls, version] = names
     return names
+
+
+def carried_forms(cls: type[Message], version: int) -> Iterator[tuple[str, Wire]]:
+    """Yield what a version carries of a message class and of its rows: attribute, form."""
+    for name, form in wire_fields(cls):
+        if form.carried_by(version):
+            yield name, form
+            if isinstance(form.type, ListOf) and isinstance(form.type.item, type):
+                yield from carried_forms(form.type.item, version)
 
 
 def groups_of(message: Message, version: int) -> list[str] | None:

@@ -10,9 +10,12 @@ import click
 from fencepost.conformance.certify.certificate_diff import diff_certificates
 from fencepost.conformance.certify.report import write_texts
 from fencepost.conformance.cli.certify import case_progress
+from fencepost.conformance.cli.clients.options import (
+    scenario_jobs_option,
+    served_revision_option,
+)
 from fencepost.conformance.cli.exit_codes import exit_codes
 from fencepost.conformance.cli.options.common import (
-    REVISION,
     console,
     echo_json,
     json_option,
@@ -27,12 +30,11 @@ from fencepost.conformance.clients.certificate.console import print_certificate
 from fencepost.conformance.clients.certificate.known_failures import drafted_list
 from fencepost.conformance.clients.certificate.report import INDEX, write_report
 from fencepost.conformance.clients.certificate.run import certificate_of
-from fencepost.conformance.clients.execution.certify_client import JOBS
 from fencepost.conformance.clients.execution.stage import SERVE
 from fencepost.conformance.clients.registry import find_client
 from fencepost.conformance.clients.scenarios.catalogue import cases_of, chosen
 from fencepost.conformance.runtime.signals import run
-from fencepost.conformance.targets.registry import DEFAULT_REVISION, find_revision
+from fencepost.conformance.targets.registry import find_revision
 from fencepost.model.table.table import Level
 
 
@@ -53,14 +55,7 @@ from fencepost.model.table.table import Level
     help="What it runs against: serve, or kafka:VERSION or tcp://HOST:PORT, where nothing is "
     "provoked.",
 )
-@click.option(
-    "--revision",
-    type=REVISION,
-    default=DEFAULT_REVISION,
-    show_default=True,
-    metavar="R",
-    help="What the served broker does, by name or as FILE.py:NAME.",
-)
+@served_revision_option
 @click.option(
     "--level",
     type=click.Choice([level.value.lower() for level in Level]),
@@ -84,13 +79,7 @@ from fencepost.model.table.table import Level
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     help="Compare with an older certificate.json; --report then has diff.html, too.",
 )
-@click.option(
-    "--jobs",
-    type=click.IntRange(min=1),
-    default=JOBS,
-    show_default=True,
-    help="Scenarios to run in parallel.",
-)
+@scenario_jobs_option
 @json_option
 @report_option("Write certificate.json, junit.xml, index.html and the traces there.")
 def certify_client_command(

@@ -7,9 +7,12 @@ from pathlib import Path
 
 import click
 
+from fencepost.conformance.cli.clients.options import (
+    scenario_jobs_option,
+    served_revision_option,
+)
 from fencepost.conformance.cli.exit_codes import exit_codes
 from fencepost.conformance.cli.options.common import (
-    REVISION,
     console,
     echo_json,
     json_option,
@@ -17,7 +20,6 @@ from fencepost.conformance.cli.options.common import (
 )
 from fencepost.conformance.cli.options.target import known_failures_options
 from fencepost.conformance.clients.certificate.known_failures import load_known
-from fencepost.conformance.clients.execution.certify_client import JOBS
 from fencepost.conformance.clients.execution.stage import ServedStage
 from fencepost.conformance.clients.fuzz.report import (
     exit_code,
@@ -32,7 +34,7 @@ from fencepost.conformance.clients.programs import Client
 from fencepost.conformance.clients.registry import find_client
 from fencepost.conformance.clients.scenarios.scenario import Scenario
 from fencepost.conformance.runtime.signals import run
-from fencepost.conformance.targets.registry import DEFAULT_REVISION, find_revision
+from fencepost.conformance.targets.registry import find_revision
 from fencepost.model.revision import Revision
 
 _SCENARIOS = 50
@@ -71,21 +73,8 @@ _TRIES = 40
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     help="Draw nothing: run the scenario of this trace three times.",
 )
-@click.option(
-    "--revision",
-    type=REVISION,
-    default=DEFAULT_REVISION,
-    show_default=True,
-    metavar="R",
-    help="What the served broker does, by name or as FILE.py:NAME.",
-)
-@click.option(
-    "--jobs",
-    type=click.IntRange(min=1),
-    default=JOBS,
-    show_default=True,
-    help="Scenarios to run in parallel.",
-)
+@served_revision_option
+@scenario_jobs_option
 @known_failures_options
 @json_option
 @report_option("Write fuzz-client.json, index.html and a trace of each finding there.")

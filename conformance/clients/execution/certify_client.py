@@ -31,8 +31,26 @@ _CONFIRMED = 2
 """So many runs must show a violation."""
 
 
+class OfObligation:
+    """What was seen of an obligation in a scenario."""
+
+    __slots__ = ()
+    obligation: str
+    scenario: Scenario
+
+    @property
+    def id(self) -> str:
+        """The obligation and the scenario: the case, where it is one of the catalogue."""
+        return f"{self.obligation}/{self.scenario.id}"
+
+    @property
+    def level(self) -> Level:
+        """The obligation's."""
+        return OBLIGATIONS[self.obligation].level
+
+
 @dataclass(frozen=True, slots=True)
-class ClientResult:
+class ClientResult(OfObligation):
     """What came out for an obligation in a scenario.
 
     `message`: the sentence of what was seen; `observed`: its signature, which known failures are
@@ -49,16 +67,6 @@ class ClientResult:
     notes: tuple[str, ...] = ()
     evidence: Evidence | None = None
     at_ms: float | None = None
-
-    @property
-    def id(self) -> str:
-        """The case: obligation and scenario."""
-        return f"{self.obligation}/{self.scenario.id}"
-
-    @property
-    def level(self) -> Level:
-        """The obligation's."""
-        return OBLIGATIONS[self.obligation].level
 
 
 Progress = Callable[[ClientResult], None]

@@ -14,6 +14,7 @@ from typing import Self
 
 from fencepost.conformance.certify.known_failures import KnownFailure
 from fencepost.conformance.clients.evidence.evidence import Evidence
+from fencepost.conformance.clients.execution.certify_client import OfObligation
 from fencepost.conformance.clients.execution.pool import DriverPool
 from fencepost.conformance.clients.execution.scenario_run import ScenarioRun
 from fencepost.conformance.clients.execution.stage import Stage
@@ -27,7 +28,6 @@ from fencepost.conformance.clients.protocol import Introduction
 from fencepost.conformance.clients.registry import find_client
 from fencepost.conformance.clients.scenarios.scenario import Scenario
 from fencepost.conformance.runtime.event_loop import side_by_side
-from fencepost.model.table.table import Level
 
 CONFIRMATIONS = 3
 _REFERENCE = "reference"
@@ -53,7 +53,7 @@ JUDGED = tuple(
 
 
 @dataclass(frozen=True, slots=True)
-class ClientFinding:
+class ClientFinding(OfObligation):
     """A violation that was found.
 
     `number`: of the scenario that was drawn, with `acts` acts; `scenario`: the shortest.  `seen`:
@@ -71,16 +71,6 @@ class ClientFinding:
     seen: int = 1
     runs: int = 1
     why: str = ""
-
-    @property
-    def id(self) -> str:
-        """The obligation, and the scenario that was drawn."""
-        return f"{self.obligation}/{self.scenario.id}"
-
-    @property
-    def level(self) -> Level:
-        """The obligation's."""
-        return OBLIGATIONS[self.obligation].level
 
     @property
     def is_confirmed(self) -> bool:

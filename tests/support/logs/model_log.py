@@ -195,6 +195,14 @@ class ModelLog:
             consumer.start()
             self.run(3)
 
+    def bounce(self, *consumers: Consumer) -> None:
+        """Deploy: each in turn leaves, and a new process of it starts 5 s later."""
+        for consumer in consumers:
+            consumer.leave()
+            self.run(5)
+            consumer.again().start()
+            self.run(5)
+
     def fail_over(self) -> None:
         self._take(self.model.fail_over())
 

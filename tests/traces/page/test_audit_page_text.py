@@ -87,11 +87,7 @@ def test_why_a_remedy_is_unknown_and_a_deployment_is_cut_is_said() -> None:
     log.form(*(pods := [log.pod(number) for number in (1, 2, 3)]))
     log.run(90)
     start = len(log.exchanges)
-    for pod in pods:
-        pod.leave()
-        log.run(5)
-        pod.again().start()
-        log.run(5)
+    log.bounce(*pods)
     log.run(60)
     report = reported(log.exchanges[start:])
     text = text_of(audit_page(report))

@@ -99,11 +99,7 @@ def test_a_deployment_that_the_log_cuts_says_that_it_may_have_cost_more(
     log.form(*(pods := [log.pod(number) for number in (1, 2, 3)]))
     log.run(90)
     start = 0 if whole else len(log.exchanges)
-    for pod in pods:
-        pod.leave()
-        log.run(5)
-        pod.again().start()
-        log.run(5)
+    log.bounce(*pods)
     log.run(60)
     report = reported(log.exchanges[start:])
     (row,) = report.deployments.rows
@@ -116,11 +112,7 @@ def test_a_log_that_ends_in_a_deployment_says_that_it_may_have_cost_more() -> No
     log = ModelLog()
     log.form(*(pods := [log.pod(number) for number in (1, 2, 3)]))
     log.run(90)
-    for pod in pods[:2]:
-        pod.leave()
-        log.run(5)
-        pod.again().start()
-        log.run(5)
+    log.bounce(*pods[:2])
     pods[2].leave()
     log.run(5)
     (row,) = (report := reported(log.exchanges)).deployments.rows

@@ -79,11 +79,7 @@ def test_deployments_and_what_they_cost_are_counted() -> None:
     log = ModelLog()
     log.form(*(pods := [log.pod(number) for number in (1, 2)]))
     log.run(90)
-    for pod in pods:
-        pod.leave()
-        log.run(5)
-        pod.again().start()
-        log.run(5)
+    log.bounce(*pods)
     report = reported(log.exchanges)
     found = samples(metrics_text(report, is_open=True))
     assert value(found, "deployments", "orders") == 1

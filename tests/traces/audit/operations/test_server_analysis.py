@@ -54,19 +54,23 @@ def leaves(name: str, number: int, generation: int) -> str:
     return preparing(generation, f"explicit `LeaveGroup` request for ({member}) members.")
 
 
-def test_a_dynamic_member_that_leaves_and_comes_back(tmp_path: Path) -> None:
-    report = told(
-        tmp_path,
-        (0, joins("a", 1, 0)),
+def restarted(first: str, second: str) -> list[tuple[int, str]]:
+    """Two members; the second one leaves, and comes back."""
+    return [
+        (0, joins(first, 1, 0)),
         (1, stable(1, 1)),
-        (2, joins("b", 2, 1)),
+        (2, joins(second, 2, 1)),
         (3, stable(2, 2)),
-        (10, left("b", 2, "the consumer is being closed")),
-        (10, leaves("b", 2, 2)),
+        (10, left(second, 2, "the consumer is being closed")),
+        (10, leaves(second, 2, 2)),
         (11, stable(3, 1)),
-        (18, joins("b", 3, 3)),
+        (18, joins(second, 3, 3)),
         (19, stable(4, 2)),
-    )
+    ]
+
+
+def test_a_dynamic_member_that_leaves_and_comes_back(tmp_path: Path) -> None:
+    report = told(tmp_path, *restarted("a", "b"))
     rows = report.rebalances.rows
     assert [row.cause for row in rows] == [*2 * [Cause.NEW_MEMBER], Cause.LEAVE, Cause.NEW_MEMBER]
     assert [row.who for row in rows] == ["a", "b", "b", "b"]
@@ -112,18 +116,7 @@ def both(folder: Path, *lines: tuple[int, str]) -> list[tuple[Remedy, str]]:
 
 
 def test_of_processes_with_one_client_id_it_is_unknown_who_came_back(tmp_path: Path) -> None:
-    found = both(
-        tmp_path,
-        (0, joins("consumer-g-1", 1, 0)),
-        (1, stable(1, 1)),
-        (2, joins("consumer-g-1", 2, 1)),
-        (3, stable(2, 2)),
-        (10, left("consumer-g-1", 2, "the consumer is being closed")),
-        (10, leaves("consumer-g-1", 2, 2)),
-        (11, stable(3, 1)),
-        (18, joins("consumer-g-1", 3, 3)),
-        (19, stable(4, 2)),
-    )
+    found = both(tmp_path, *restarted("consumer-g-1", "consumer-g-1"))
     assert found == [*2 * [(Remedy.NOTHING, "")], *2 * [(Remedy.UNKNOWN, SAME_NAME)]]
 
 
