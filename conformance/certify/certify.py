@@ -42,7 +42,7 @@ from fencepost.conformance.execution.runner import CaseRun, CaseUnsupportedError
 from fencepost.conformance.plans.order import DELAY
 from fencepost.conformance.plans.plan import Case
 from fencepost.conformance.runtime.errors import needed_of_a_target
-from fencepost.conformance.runtime.event_loop import Turns, aside, side_by_side, timed
+from fencepost.conformance.runtime.event_loop import Turns, aside, few_pauses, side_by_side, timed
 from fencepost.conformance.targets.target import Configurable, Provenance, ScopeNeeds, Target
 from fencepost.model.coordinator import (
     AsyncCoordinator,
@@ -106,6 +106,7 @@ async def opened(target: Target, revision: Revision, options: Options) -> AsyncI
     Raises TargetUnavailableError.
     """
     async with target, AsyncExitStack() as stack:
+        stack.enter_context(few_pauses())
         with needed_of_a_target():
             async with target.scope("hello") as coordinator:
                 hello = await coordinator.hello()

@@ -46,7 +46,7 @@ _GRACE_S = 20.0
 
 _ALIVE_S = 5.0
 _RECENT = 40
-_FAILOVERS_APART_S = 60.0
+_FAILOVERS_APART_S = 240.0
 _LOOK_S = 0.25
 """How often it is looked how late the target is, in seconds."""
 
@@ -119,7 +119,7 @@ class Fuzzer:
                 running.remove(task)
                 task.result()
             lag_ms = 0 if controls is None else controls.worst_ms()
-            if self._window.heard(lag_ms, len(running)):
+            if self._window.heard(lag_ms, len(running), time.monotonic()):
                 return
             if running:
                 await asyncio.wait(running, timeout=_LOOK_S, return_when=asyncio.FIRST_COMPLETED)

@@ -1,17 +1,25 @@
 """Keeping the event loop on time, so that what is late is the target.
 
 A case's judge takes the processor while answers come in.  It works in one thread, a piece at a
-time: threads of Python take turns, so the loop waits for some milliseconds only.  What the loop
-read late would count as the target's lateness.  For the same reason nothing new is begun while this
-process is behind.
+time.  What the loop reads late would count as the target's lateness.  So nothing new is begun while
+this process is behind, and pauses are made short:
+
+- Threads of Python take turns, and the loop gives its turn away at each write to a socket.  By
+  default it waits for the next one for 5 ms: a tenth of a second for twenty writes.
+- A full collection of garbage stops all that runs, and with hundreds of cases under way it took a
+  quarter of a second, every few seconds.
 """
 
 from __future__ import annotations
 
 import asyncio
+import gc
+import math
+import sys
 import time
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Callable, Coroutine, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from functools import partial
 from typing import Any, TypeVar
 
@@ -29,7 +37,32 @@ _STAGGER_S = 0.01
 _QUICK_MS = 100
 """What is answered within that leaves most of the lag that plans are written for."""
 
-_FIRST, _LEAST, _SHRINKS = 32, 8, 0.95
+_FIRST, _LEAST = 32, 8
+_SHRINKS, _SHRINKS_EACH_S = 0.8, 1.0
+"""To which part a window shrinks, and how often at most: a pause is seen by many samples."""
+
+_TURN_S = 0.0005
+_COLLECTED = 5_000, 10, 50
+"""How many objects make a collection of the youngest; all are looked through after millions."""
+
+
+@contextmanager
+def few_pauses() -> Iterator[None]:
+    """Let threads take turns often, and collect all garbage seldom, while the body runs.
+
+    What was there before is not looked through at all.  Nearly all garbage is freed without: little
+    is cyclic.
+    """
+    thresholds, interval_s = gc.get_threshold(), sys.getswitchinterval()
+    gc.freeze()
+    gc.set_threshold(*_COLLECTED)
+    sys.setswitchinterval(_TURN_S)
+    try:
+        yield
+    finally:
+        sys.setswitchinterval(interval_s)
+        gc.set_threshold(*thresholds)
+        gc.unfreeze()
 
 
 async def aside(work: Callable[[], _Found]) -> tuple[_Found, float]:
@@ -71,24 +104,31 @@ class Turns:
 class Window:
     """How much may run side by side: more while the target is quick, less when it is late.
 
-    It grows by one at a time and shrinks by a part, as the window of a connection does; `most`: it
-    never grows beyond.  A few may run however late the target is: one far away is never quick.
+    It grows by one at a time and shrinks by a part, as the window of a connection does, and before
+    the target was late for the first time with each that begins; `most`: it never grows beyond.  A
+    few may run however late the target is: one far away is never quick.
     """
 
     def __init__(self, most: int) -> None:
         self._most = most
+        self._shrinks_next = -math.inf
         self.size = min(_FIRST, most)
 
-    def heard(self, lag_ms: int, running: int) -> bool:
-        """Take a sample of how late the target is; whether one more may begin."""
+    def heard(self, lag_ms: int, running: int, now: float) -> bool:
+        """Take a sample of how late the target is; whether one more may begin.
+
+        `now`: in seconds, of any clock.
+        """
         if lag_ms > _QUICK_MS:
             least = min(_LEAST, self._most)
-            self.size = max(least, int(self.size * _SHRINKS))
+            if now >= self._shrinks_next:
+                self.size = max(least, int(self.size * _SHRINKS))
+                self._shrinks_next = now + _SHRINKS_EACH_S
             return running < least
-        if running < self.size:
-            return True
-        self.size = min(self._most, self.size + 1)
-        return False
+        begins = running < self.size
+        if not begins or self._shrinks_next == -math.inf:
+            self.size = min(self._most, self.size + 1)
+        return begins
 
 
 async def kept_up() -> None:

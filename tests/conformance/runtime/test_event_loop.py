@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import threading
+import weakref
 from dataclasses import replace
 from typing import Any
 
@@ -17,7 +19,13 @@ from fencepost.conformance.certify.certify import Options, opened
 from fencepost.conformance.execution.outcome import Outcome
 from fencepost.conformance.execution.realtime_verdict import verdict_of
 from fencepost.conformance.runtime import event_loop
-from fencepost.conformance.runtime.event_loop import Turns, Window, aside, timed
+from fencepost.conformance.runtime.event_loop import (
+    Turns,
+    Window,
+    aside,
+    few_pauses,
+    timed,
+)
 from fencepost.conformance.targets.registry import SIDE_BY_SIDE
 from fencepost.conformance.targets.tcp.tcp import TcpTarget
 from fencepost.properties.oracle.verdict import Verdict
@@ -82,32 +90,68 @@ async def test_a_process_that_never_keeps_up_goes_on_after_a_while() -> None:
             await event_loop.kept_up()
 
 
+class _Cyclic:
+    def __init__(self) -> None:
+        self.itself = self
+
+
+def test_what_was_there_before_is_not_looked_through_again_and_all_else_is() -> None:
+    before = gc.get_threshold()
+    with few_pauses():
+        assert gc.get_freeze_count() > 1_000
+        cyclic = weakref.ref(_Cyclic())
+        gc.collect()
+        assert cyclic() is None
+    assert gc.get_freeze_count() == 0
+    assert gc.get_threshold() == before
+
+
 def test_more_run_side_by_side_while_the_target_is_quick() -> None:
     window = Window(100)
     first = window.size
-    for running in range(first):
-        assert window.heard(20, running)
-    assert not window.heard(20, first)
-    assert window.heard(20, first)
-    assert window.size == first + 1
+    assert not window.heard(500, first, 0)
+    shrunk = window.size
+    for running in range(shrunk):
+        assert window.heard(20, running, 1)
+    assert not window.heard(20, shrunk, 1)
+    assert window.heard(20, shrunk, 1)
+    assert window.size == shrunk + 1 < first
+
+
+def test_before_it_was_late_each_that_begins_makes_room_for_one_more() -> None:
+    window = Window(1000)
+    for running in range(500):
+        assert window.heard(20, running, running)
+    assert window.size > 500
 
 
 def test_few_run_while_the_target_is_late_and_more_again_when_it_is_not() -> None:
     window = Window(100)
     first = window.size
-    for _ in range(20):
-        assert window.heard(500, 7)
-        assert not window.heard(500, 8)
+    for second in range(20):
+        assert window.heard(500, 7, second)
+        assert not window.heard(500, 8, second)
     assert window.size == 8 < first
-    assert window.heard(20, 7)
+    assert window.heard(20, 7, 20)
     for _ in range(1000):
-        window.heard(20, 1000)
+        window.heard(20, 1000, 20)
     assert window.size == 100
+
+
+def test_one_pause_shrinks_it_once_however_often_it_is_seen() -> None:
+    window = Window(100)
+    window.heard(500, 100, 10.0)
+    once = window.size
+    for _ in range(20):
+        window.heard(500, 100, 10.9)
+    assert window.size == once
+    window.heard(500, 100, 11.0)
+    assert window.size < once
 
 
 def test_where_one_runs_at_a_time_it_may() -> None:
     window = Window(1)
-    assert window.heard(500, 0)
-    assert not window.heard(500, 1)
-    assert window.heard(0, 0)
-    assert not window.heard(0, 1)
+    assert window.heard(500, 0, 0)
+    assert not window.heard(500, 1, 0)
+    assert window.heard(0, 0, 0)
+    assert not window.heard(0, 1, 0)
