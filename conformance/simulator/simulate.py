@@ -1,8 +1,4 @@
-"""Runs scenarios: one, the same in several forms, with many seeds.
-
-`simulate` is one run, of plain values that can be sent to other processes and machines: a sweep
-over settings is a list of its arguments.
-"""
+"""Runs a scenario: `simulate`, of plain values that can be sent to other processes and machines."""
 
 from __future__ import annotations
 
@@ -12,34 +8,18 @@ from collections.abc import Sequence
 import msgspec
 
 from fencepost.conformance.simulator.consumption import PartitionTimes, consumption
-from fencepost.conformance.simulator.cost import (
-    Cost,
-    FailureRow,
-    PartitionRow,
-    RebalanceRow,
-    Variant,
-)
+from fencepost.conformance.simulator.cost import Cost, FailureRow, PartitionRow, RebalanceRow
 from fencepost.conformance.simulator.deployment import RunningDeployment
 from fencepost.conformance.simulator.durations import Spread, draw_ms
-from fencepost.conformance.simulator.member_settings import BEAT_MS, DEFAULTS, MemberSettings
+from fencepost.conformance.simulator.member_settings import BEAT_MS
 from fencepost.conformance.simulator.perform import Performer, all_steps, perform, until
 from fencepost.conformance.simulator.rebalance_log import SimulatedRebalance
 from fencepost.conformance.simulator.scenario import DeploymentScenario, ScenarioError
 from fencepost.conformance.simulator.traffic import traffic_of
 from fencepost.model.assignors.subscription import TopicPartition
-from fencepost.model.revisions.near import did_you_mean
-from fencepost.model.revisions.revisions import NAMES
-from fencepost.properties.workers.pool import run_side_by_side
 
 _FORMS_S = 3600.0
 """How long a group may take to form."""
-_WORDS = {
-    "eager": MemberSettings(strategy="eager"),
-    "cooperative": MemberSettings(strategy="cooperative"),
-    "static": MemberSettings(membership="static"),
-    "dynamic": MemberSettings(membership="dynamic"),
-}
-_EAGER_DYNAMIC = MemberSettings(membership="dynamic", strategy="eager")
 
 
 class SimulationRun(msgspec.Struct, frozen=True):
@@ -181,60 +161,3 @@ def _times(each: PartitionTimes, begin_ms: int) -> PartitionRow:
             for row in each.held
         ),
     )
-
-
-# Many runs.
-
-
-def variants_of(scenario: DeploymentScenario, compared: str) -> dict[str, DeploymentScenario]:
-    """The scenario in each of these forms, such as `eager,static+cooperative`, by their names.
-
-    A form that says nothing of membership is dynamic, one that names no strategy eager.  It may
-    also name a revision for the coordinator.  Raises ScenarioError.
-    """
-    known = (*_WORDS, *NAMES)
-    found: dict[str, DeploymentScenario] = {}
-    for form in compared.split(","):
-        settings, revision = _EAGER_DYNAMIC.over(scenario.settings), scenario.revision
-        for word in form.strip().split("+"):
-            if word not in known:
-                near = did_you_mean(word, known) or f"; there is {', '.join(_WORDS)}, or a revision"
-                raise ScenarioError(f"nothing to compare is called {word!r}{near}; join with +")
-            if word in _WORDS:
-                settings = _WORDS[word].over(settings)
-            else:
-                revision = word
-        found[form.strip()] = msgspec.structs.replace(
-            scenario, settings=settings, revision=revision
-        )
-    return found
-
-
-def variant_name(settings: MemberSettings) -> str:
-    """What settings are called: membership and strategy."""
-    settings = settings.over(DEFAULTS)
-    strategy = "+".join(settings.assignors) if settings.assignors else settings.strategy
-    return f"{settings.membership}+{strategy}"
-
-
-def simulate_all(
-    scenarios: dict[str, DeploymentScenario], seeds: Sequence[int], jobs: int
-) -> list[Variant]:
-    """Run each scenario with each seed in up to `jobs` processes; rows are kept of the first seed.
-
-    Raises ScenarioError.
-    """
-    runs = [
-        SimulationRun(scenario, name, seed, is_brief=seed != seeds[0])
-        for name, scenario in scenarios.items()
-        for seed in seeds
-    ]
-    if jobs == 1 or len(runs) == 1:
-        costs = [simulate(run) for run in runs]
-    else:
-        done = {
-            (run.variant, run.seed): found for run, found in run_side_by_side(simulate, runs, jobs)
-        }
-        costs = [done[run.variant, run.seed] for run in runs]
-    width = len(seeds)
-    return [Variant(tuple(costs[at : at + width])) for at in range(0, len(costs), width)]
