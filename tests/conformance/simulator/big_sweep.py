@@ -6,10 +6,14 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 import time
+from pathlib import Path
 
 import msgspec
 import pytest
+from support.in_this_process import invoke
 
 from fencepost.conformance.simulator.cost import Cost
 from fencepost.conformance.simulator.scenario import find_scenario, scenario_names
@@ -68,3 +72,20 @@ def test_spark_comes_to_the_same_as_one_process() -> None:
     assert msgspec.json.encode(there) == msgspec.json.encode(here)
     with pytest.raises(AssertionError):  # one run that differs would be seen
         assert [*there[:-1], msgspec.structs.replace(there[-1], requests=-1)] == here
+
+
+def test_plain_spark_submit_simulates(tmp_path: Path) -> None:
+    commands = Path(sys.executable).parent
+    entry = invoke("corpus", "entry-point").out.strip()
+    options = ["simulate", "crash", "--vary", "restart_s=1,60", "--seeds", "5", "--json"]
+    done = subprocess.run(
+        [commands / "spark-submit", "--master", "local[2]", entry, *options],
+        env=os.environ | {"PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout == invoke(*options).out
