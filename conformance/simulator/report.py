@@ -39,6 +39,7 @@ ROWS: Mapping[str, tuple[str, Callable[[Number], str]]] = {
     "unavailable_partition_s": ("not consumed, over all partitions", _seconds),
     "longest_gap_s": ("longest time that a partition was not consumed", _seconds),
     "twice_partition_s": ("consumed by two at once, over all partitions", _seconds),
+    "far_partition_s": ("consumed from another rack, over all partitions", _seconds),
     "balanced_after_s": ("balanced after", _seconds),
     "requests": ("requests at the coordinator", _count),
     "bytes": ("bytes there, both ways", _bytes),
@@ -49,6 +50,7 @@ _CHOSEN_BY = {
     "partitions_moved": "moved",
     "unavailable_partition_s": "not consumed",
     "longest_gap_s": "longest",
+    "far_partition_s": "from another rack",
     "balanced_after_s": "balanced after",
 }
 
@@ -94,8 +96,8 @@ def _figures(variants: Sequence[Variant]) -> Table:
     if len(variants[0].costs) > 1:
         table.add_row("", *("p50 / p95" for _ in variants), style="dim")
     columns = [_shown(variant) for variant in variants]
-    for rows in zip(*columns, strict=True):
-        table.add_row(rows[0][0], *(cell for _, cell in rows))
+    for name, (said, _) in columns[0].items():
+        table.add_row(said, *(column[name][1] for column in columns))
     return table
 
 
@@ -103,12 +105,12 @@ def _each_a_row(variants: Sequence[Variant]) -> Table:
     """The figures that settings are chosen by, a row for each form."""
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     table.add_column("p50 / p95" if len(variants[0].costs) > 1 else "")
-    for said in _CHOSEN_BY.values():
-        table.add_column(said, justify="right")
-    names = list(ROWS)
-    for variant in variants:
-        cells = [cell for _, cell in _shown(variant)]
-        table.add_row(variant.first.variant, *(cells[names.index(name)] for name in _CHOSEN_BY))
+    rows = {variant.first.variant: _shown(variant) for variant in variants}
+    names = [name for name in _CHOSEN_BY if all(name in row for row in rows.values())]
+    for name in names:
+        table.add_column(_CHOSEN_BY[name], justify="right")
+    for form, row in rows.items():
+        table.add_row(form, *(row[name][1] for name in names))
     return table
 
 
@@ -152,7 +154,7 @@ def write_report(scenario: DeploymentScenario, variants: Sequence[Variant], fold
         "index.html": simulation_page(
             scenario.about,
             [variant.to_json() for variant in variants],
-            [_shown(variant) for variant in variants],
+            [list(_shown(variant).values()) for variant in variants],
         ),
     }
     write_texts(texts, folder, "--report")
@@ -169,12 +171,20 @@ def runs_csv(variants: Sequence[Variant]) -> str:
     return text.getvalue()
 
 
-def _shown(variant: Variant) -> list[tuple[str, str]]:
-    """A form's figures: what each is called, and how it is written."""
-    if len(variant.costs) > 1:
-        spread = percentiles(variant.costs)
-        return [
-            (said, f"{written(spread[name]['p50'])} / {written(spread[name]['p95'])}")
-            for name, (said, written) in ROWS.items()
-        ]
-    return [(said, written(getattr(variant.first, name))) for name, (said, written) in ROWS.items()]
+def _shown(variant: Variant) -> dict[str, tuple[str, str]]:
+    """A form's figures, without those of racks where they aren't known: their names, as written."""
+    names = [
+        name
+        for name in ROWS
+        if name != "far_partition_s" or variant.first.far_partition_s is not None
+    ]
+    several = percentiles(variant.costs) if len(variant.costs) > 1 else None
+    found = {}
+    for name in names:
+        said, written = ROWS[name]
+        if several is None:
+            found[name] = said, written(getattr(variant.first, name))
+        else:
+            of = several[name]
+            found[name] = said, f"{written(of['p50'])} / {written(of['p95'])}"
+    return found

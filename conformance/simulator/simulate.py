@@ -7,16 +7,19 @@ from collections.abc import Sequence
 
 import msgspec
 
-from fencepost.conformance.simulator.consumption import PartitionTimes, consumption
+from fencepost.conformance.simulator.consumption import (
+    PartitionTimes,
+    consumption,
+    far_ms,
+)
 from fencepost.conformance.simulator.cost import Cost, FailureRow, PartitionRow, RebalanceRow
-from fencepost.conformance.simulator.deployment import RunningDeployment
+from fencepost.conformance.simulator.deployment import RunningDeployment, host_of
 from fencepost.conformance.simulator.durations import Spread, draw_ms
 from fencepost.conformance.simulator.member_settings import BEAT_MS
 from fencepost.conformance.simulator.perform import Performer, all_steps, perform, until
 from fencepost.conformance.simulator.rebalance_log import SimulatedRebalance
 from fencepost.conformance.simulator.scenario import DeploymentScenario, ScenarioError
 from fencepost.conformance.simulator.traffic import traffic_of
-from fencepost.model.assignors.subscription import TopicPartition
 
 _FORMS_S = 3600.0
 """How long a group may take to form."""
@@ -83,11 +86,7 @@ def _form(deployment: RunningDeployment) -> int:
 def _cost(run: SimulationRun, deployment: RunningDeployment, begin_ms: int) -> Cost:
     sim, scenario = deployment.sim, run.scenario
     sim.rest_no_more()
-    partitions = [
-        TopicPartition(topic, number)
-        for topic, count in scenario.counts.items()
-        for number in range(count)
-    ]
+    partitions = scenario.all_partitions
     times = consumption(sim.told, deployment.ended, partitions, begin_ms, sim.now_ms)
     rebalances = deployment.log.rebalances
     apis = traffic_of(sim.history, sim.skipped)
@@ -103,6 +102,7 @@ def _cost(run: SimulationRun, deployment: RunningDeployment, begin_ms: int) -> C
         unavailable_partition_s=_s(sum(each.unavailable_ms for each in times)),
         longest_gap_s=_s(max(each.longest_gap_ms for each in times)),
         twice_partition_s=_s(sum(each.twice_ms for each in times)),
+        far_partition_s=_far_s(deployment, times),
         balanced_after_s=_balanced_after_s(deployment, times, begin_ms),
         lasted_s=_s(sim.now_ms - begin_ms),
         requests=sum(each.requests for each in apis.values()),
@@ -117,6 +117,13 @@ def _cost(run: SimulationRun, deployment: RunningDeployment, begin_ms: int) -> C
         each_rebalance=() if run.is_brief else tuple(_row(r, begin_ms) for r in rebalances),
         each_partition=() if run.is_brief else tuple(_times(each, begin_ms) for each in times),
     )
+
+
+def _far_s(deployment: RunningDeployment, times: Sequence[PartitionTimes]) -> float | None:
+    if deployment.scenario.replicas is None:
+        return None
+    host_racks = {host.name: host.rack for host in deployment.hosts.values()}
+    return _s(far_ms(times, lambda member: host_racks[host_of(member)], deployment.placements))
 
 
 def _balanced_after_s(

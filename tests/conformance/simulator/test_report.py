@@ -22,6 +22,7 @@ from fencepost.conformance.simulator.sweep import (
     simulate_all,
     variants_of,
     varied,
+    with_values,
 )
 
 SMALL = checked_scenario(
@@ -40,6 +41,17 @@ def printed(forms: str, seeds: int) -> str:
 
 def test_every_figure_has_a_row() -> None:
     assert set(ROWS) == set(FIGURES)
+
+
+def test_racks_have_a_row_where_they_are_known() -> None:
+    assert "another rack" not in printed("eager", 2)
+    racked = with_values(SMALL, {"racks": ["a", "b"], "replicas": 1}, "a test")
+    console = Console(width=160)
+    for as_rows in (False, True):
+        variants = simulate_all({"eager": racked}, range(1), in_processes(1))
+        with console.capture() as told:
+            print_variants(racked, variants, console, as_rows=as_rows)
+        assert "another rack" in told.get()
 
 
 def test_one_form_is_printed_with_its_rebalances() -> None:

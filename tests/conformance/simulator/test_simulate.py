@@ -148,6 +148,30 @@ def test_threads_have_ids_of_their_own_and_a_process_restarts_with_all() -> None
     }
 
 
+@pytest.mark.parametrize("assignor", ["range", "sticky", "cooperative-sticky"])
+def test_members_consume_what_is_in_their_rack(assignor: str) -> None:
+    racks = {"racks": ["a", "b", "c"], "replicas": 1, "settings": {"assignors": [assignor]}}
+    idle = cost("crash", step=[{"do": "wait", "s": 100}], **racks)
+    assert idle.far_partition_s == 0
+    moved = cost("replicas-move", **racks)
+    assert moved.partitions_moved == 24
+    assert moved.balanced_after_s is not None
+    assert 0 < moved.balanced_after_s <= 300.1
+    assert moved.far_partition_s == pytest.approx(24 * moved.balanced_after_s, abs=1)
+
+
+def test_an_assignor_that_knows_no_racks_lets_members_consume_from_afar() -> None:
+    racks = {"racks": ["a", "b", "c"], "replicas": 1, "settings": {"assignors": ["roundrobin"]}}
+    found = cost("crash", members=5, step=[{"do": "wait", "s": 100}], **racks)
+    assert (found.far_partition_s or 0) > 1000
+
+
+def test_replicas_in_all_racks_are_never_far_and_none_known_is_no_figure() -> None:
+    racks = {"racks": ["a", "b"], "members": 3}
+    assert cost("crash", replicas=2, **racks).far_partition_s == 0
+    assert cost("crash", **racks).far_partition_s is None
+
+
 def test_an_eager_rebalance_waits_for_the_slowest_user() -> None:
     quick, slow = (cost("scale-up", processing_s=seconds) for seconds in (0, 30))
     assert (slow.each_rebalance[0].took_s or 0) > (quick.each_rebalance[0].took_s or 0) + 10
