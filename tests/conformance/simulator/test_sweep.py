@@ -99,7 +99,8 @@ def test_a_value_takes_the_place_of_what_it_excludes() -> None:
 
 def test_settings_are_checked_as_they_are_together() -> None:
     slow = changed("crash", settings={"session_timeout_ms": 60_000})
-    assert with_values(slow, {"heartbeat_interval_ms": 50_000}, "a test").settings
+    changed_both = with_values(slow, {"heartbeat_interval_ms": 50_000}, "a test")
+    assert changed_both.settings.session_timeout_ms == 60_000
     with pytest.raises(ScenarioError, match="50000 is not less than `session_timeout_ms` 45000"):
         with_values(find_scenario("crash"), {"heartbeat_interval_ms": 50_000}, "a test")
 

@@ -63,8 +63,8 @@ def test_a_leader_in_a_rack_joins_again_when_replicas_are_elsewhere(assignor: st
     sim = simulation()
     sim.cluster.racks = NEAR_B_FIRST
     for name, rack in (("a", "ra"), ("b", "rb")):
-        more = {"assignors": (assignor,), "metadata_max_age_ms": 3000}
-        sim.start(name, settings(name, rack_id=rack, **more))
+        own = settings(name, rack_id=rack, assignors=(assignor,), metadata_max_age_ms=3000)
+        sim.start(name, own)
     sim.run_for(12_000)
     before = owned(sim, "a")
     sim.run_for(30_000)
