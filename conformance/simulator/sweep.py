@@ -98,6 +98,8 @@ def with_values(
             raise ScenarioError(f"{place}: {scenario.name or 'the scenario'} has no {name!r}{near}")
     if "partitions" in values:
         document["topics"] = {}
+    elif "topics" in values:
+        document["partitions"] = None
     return checked_scenario(document, place)
 
 

@@ -22,6 +22,7 @@ from fencepost.conformance.cli.options.engine import (
     engine_option,
     master_option,
 )
+from fencepost.conformance.cli.options.partitions import partitions_option
 from fencepost.conformance.cli.options.seconds import restart_duration, restart_options
 from fencepost.conformance.simulator.cost import Cost, costs_json
 from fencepost.conformance.simulator.report import print_variants, write_report
@@ -44,7 +45,7 @@ _JOBS = 2
 @click.command("simulate", epilog=exit_codes())
 @click.argument("scenario", required=False, metavar="[SCENARIO]")
 @click.option("--members", type=int, metavar="N", help="So many processes.")
-@click.option("--partitions", type=int, metavar="P", help="So many partitions, of one topic.")
+@partitions_option
 @click.option(
     "--strategy",
     type=click.Choice(["eager", "cooperative"]),
@@ -106,7 +107,7 @@ def simulate_command(
     *,
     scenario: str | None,
     members: int | None,
-    partitions: int | None,
+    partitions: tuple[int, ...] | None,
     strategy: str | None,
     static: bool | None,
     restart_s: tuple[float, ...] | None,
@@ -140,7 +141,7 @@ def simulate_command(
         return 0
     values = {
         "members": members,
-        "partitions": partitions,
+        **_topics(partitions),
         "strategy": strategy,
         "membership": None if static is None else "static" if static else "dynamic",
         "restart_s": restart_duration(restart_s, restart_p95_s),
@@ -167,6 +168,12 @@ def simulate_command(
     if report is not None:
         console().print(f"Read {report / 'index.html'}", soft_wrap=True, highlight=False)
     return 0
+
+
+def _topics(partitions: tuple[int, ...] | None) -> dict[str, object]:
+    if partitions is None or len(partitions) == 1:
+        return {"partitions": partitions and partitions[0]}
+    return {"topics": {f"topic-{number}": count for number, count in enumerate(partitions, 1)}}
 
 
 def _runner(engine: str, master: str | None, jobs: int, revision: str | None) -> Runner:
