@@ -7,7 +7,7 @@ one.  They are expected values: where in its heartbeat interval something happen
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections import Counter
+from collections import defaultdict
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
@@ -210,7 +210,7 @@ def _gatherings(known: KnownGroup, size: float, session_s: float) -> float:
     restarts = _restarts(known.restart_s)
     total = 0.0
     for phase in _PHASES:
-        bins = Counter[int]()
+        bins: defaultdict[int, float] = defaultdict(float)
         for restart_s in restarts:
             late = _outlives(known, restart_s, session_s) if session_s else 1.0
             bins[int(restart_s / width_s + phase)] += late / len(restarts)
