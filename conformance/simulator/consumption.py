@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
 from fencepost.conformance.simulator.notes import Told
 from fencepost.conformance.simulator.rebalance_log import place_of
+from fencepost.model.assignors.group import Racks
 from fencepost.model.assignors.subscription import TopicPartition
 from fencepost.model.client.interface import Assigned, Lost, Revoked
+
+_EVER = 2**63
 
 
 class Held(NamedTuple):
@@ -23,7 +26,9 @@ class Held(NamedTuple):
 class PartitionTimes(NamedTuple):
     """A partition in a window: who held it, and what that comes to, in ms.
 
-    `moves`: how often the next one to hold it was another member, whatever its process.
+    `held`: whoever gave it back just when the window began, or was given it just when it ended, is
+    there for 0 ms.  `moves`: how often the next one to hold it was another member, whatever its
+    process.
     """
 
     partition: TopicPartition
@@ -68,14 +73,33 @@ def consumption(
     return [_in_window(partition, rows, from_ms, until_ms) for partition, rows in held.items()]
 
 
+def far_ms(
+    times: Iterable[PartitionTimes],
+    rack_of: Callable[[str], str | None],
+    placements: Sequence[tuple[int, Racks]],
+) -> int:
+    """How long members consumed partitions that have no replica in their rack; summed over them.
+
+    `placements`: where the replicas are from when on, the first from the beginning.
+    """
+    ends = [*(since_ms for since_ms, _ in placements[1:]), _EVER]
+    return sum(
+        max(min(row.until_ms, end_ms) - max(row.from_ms, since_ms), 0)
+        for (since_ms, racks), end_ms in zip(placements, ends, strict=True)
+        for each in times
+        for row in each.held
+        if rack_of(row.member) not in racks[each.partition]
+    )
+
+
 def _in_window(
     partition: TopicPartition, rows: Sequence[Held], from_ms: int, until_ms: int
 ) -> PartitionTimes:
-    shown = sorted(
+    shown = [  # with its ends: who had it until the first step is known to the count of moves
         Held(max(row.from_ms, from_ms), min(row.until_ms, until_ms), row.member)
-        for row in rows
-        if row.from_ms < until_ms and row.until_ms > from_ms
-    )
+        for row in sorted(rows)
+        if row.from_ms <= until_ms and row.until_ms >= from_ms
+    ]
     gaps, twice_ms, end_ms = [], 0, from_ms
     for row in shown:
         gaps.append(max(row.from_ms - end_ms, 0))
