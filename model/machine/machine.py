@@ -30,7 +30,7 @@ from fencepost.model.state.fast_replace import replace
 from fencepost.model.state.group import CLEANUP, CREATION, JOIN, SESSION, WRITE, Group, Timer
 from fencepost.model.state.work import Effect, Emission, Incoming, Outcome, Span, Work
 from fencepost.model.table.effects import Do
-from fencepost.model.table.table import Rule
+from fencepost.model.table.table import Rule, TableError
 from fencepost.model.table.vocabulary import Availability, GroupState, Trigger
 
 _EFFECTS: dict[Do, Effect] = {
@@ -260,6 +260,7 @@ class Machine:
         rule = self._tables[api].decide(point)
         work = Work(group, span, request)
         work.caller = getattr(request.message, "member_id", "")
+        work.instance = getattr(request.message, "group_instance_id", None)
         works = self._perform(work, rule)
         if rule.answer is not None:
             for done in works:
@@ -286,7 +287,7 @@ class Machine:
             request.id, request.client_id, request.api, request.version, known, request.fresh_id
         )
         work = Work(group, span, inner)
-        work.caller = message.member_id
+        work.caller, work.instance = message.member_id, message.group_instance_id
         works = self._perform(work, rule)
         if not message.topics and rule.effect:
             # Kafka answers a commit without topics before it looks at the group; others look first.
@@ -373,10 +374,13 @@ class Machine:
                     phases.begin_write(w)
                 break
             effect = self._effects[do]
-            if len(works) == 1:
-                works = effect(works[0]) or works
-            else:
-                works = [fork for w in works for fork in (effect(w) or [w])]
+            try:
+                if len(works) == 1:
+                    works = effect(works[0]) or works
+                else:
+                    works = [fork for w in works for fork in (effect(w) or [w])]
+            except AssertionError as error:
+                raise TableError(f'{rule.id}: the step "{do.value}" can\'t be done') from error
         return works
 
     def _settle(self, work: Work, before: Group | None) -> list[Work]:

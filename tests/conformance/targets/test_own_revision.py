@@ -148,8 +148,8 @@ def test_ones_own_property_is_checked_and_catches_the_liar(
 
 
 STOPS = """from fencepost.model import KAFKA_4, Do, SetRule, derive
-RULE = KAFKA_4.rule("SESSION-EXPIRED").but(effect=(Do.BECOME_EMPTY,), because="nobody is left")
-MINE = derive(KAFKA_4, "mine", "mine", (SetRule("session timeout", RULE, "an idea"),))
+RULE = KAFKA_4.rule("SYNC-PHASE-EXPIRED").but(effect=(Do.BECOME_EMPTY,), because="nobody is left")
+MINE = derive(KAFKA_4, "mine", "mine", (SetRule("sync phase", RULE, "an idea"),))
 """
 
 
