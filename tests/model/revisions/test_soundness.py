@@ -163,8 +163,7 @@ WRONG: dict[str, tuple[SetRule, str]] = {
             effect=(Do.REMOVE_MEMBER, Do.RESTART_SESSION, Do.REBALANCE),
             because=NEW,
         ),
-        'LEAVE-MEMBER: the step "the session timer restarts" can\'t be done after the step "remove '
-        'the member; its parked requests get UNKNOWN_MEMBER_ID", when the caller is no member: ',
+        'its parked requests get UNKNOWN_MEMBER_ID", when the caller is no member: state ',
     ),
     "removed twice": (
         but(
