@@ -21,6 +21,7 @@ from fencepost.properties.explorer.graph import write_graph
 from fencepost.properties.logic.property import Property
 from fencepost.properties.worlds.concretise import Run, unfold
 from fencepost.properties.worlds.scope import Scope
+from fencepost.properties.worlds.scopes import acts_of_none, size_beyond_reach
 from fencepost.properties.worlds.world import Act, World, Worlds
 from fencepost.traces.files.run_trace import run_lines, run_trace
 
@@ -160,6 +161,7 @@ def exploration_json(explored: Explored) -> dict[str, Any]:
         "states_per_second": round(found.states / seconds),
         "transitions_per_second": round(found.transitions / seconds),
         "peak_mib": found.peak_bytes >> 20,
+        "beyond_reach": size_beyond_reach(explored.revision, [explored.scope]),
         "properties": findings,
         "violations": [told_json(told) for told in explored.told],
     }
@@ -167,6 +169,7 @@ def exploration_json(explored: Explored) -> dict[str, Any]:
 
 def check_json(checked: Checked, told: Iterable[Told]) -> dict[str, Any]:
     """The worlds explored, a finding for each property, the violations with their runs."""
+    scopes = [question.scope for question, _ in checked.explored]
     return {
         "revision": checked.revision.name,
         "holds": checked.holds,
@@ -181,6 +184,8 @@ def check_json(checked: Checked, told: Iterable[Told]) -> dict[str, Any]:
             }
             for question, found in checked.explored
         ],
+        "acts_of_none": list(acts_of_none(scopes)),
+        "beyond_reach": size_beyond_reach(checked.revision, scopes),
         "properties": {r.property.id: r.finding.value for r in checked.results},
         "not_covered": list(checked.uncovered),
         "promises": {k.promise.id: k.finding.value for k in checked.promises},

@@ -8,10 +8,11 @@ seconds.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, get_args
 
+from fencepost.model.revision import Revision
 from fencepost.properties.worlds.scope import ActKind, Scope
 
 
@@ -58,8 +59,7 @@ BOUNDS: dict[str, NamedScope] = {
 MILLION_STATES = 2_154_427
 """The distinct worlds of kafka-4 at the bound `million`."""
 
-# Where properties are checked (`fencepost check --question`).
-CHECK_SCOPES: tuple[NamedScope, ...] = (
+_SHARED_SCOPES: tuple[NamedScope, ...] = (
     NamedScope(
         "zombie",
         "a process that was a member once comes back under its old id, beside its successor",
@@ -148,6 +148,16 @@ CHECK_SCOPES: tuple[NamedScope, ...] = (
         Scope(clients=1, dynamic=1, members=2, acts=("join", "pose", "claim", "sync", "tick")),
     ),
 )
+
+CHECK_SCOPES: tuple[NamedScope, ...] = (
+    *_SHARED_SCOPES,
+    NamedScope(
+        "nameless leave",
+        "two processes of one instance leave by their member ids alone, without the instance",
+        Scope(clients=2, members=2, acts=("join", "sync", "heartbeat", "quit", "restart", "tick")),
+    ),
+)
+"""Where properties are checked (`fencepost check --question`)."""
 
 # Where promises are put to the test: what comes in the end, on unfolded worlds.
 PROMISE_SCOPES: tuple[NamedScope, ...] = (
@@ -279,9 +289,9 @@ DIFF_SCOPES: tuple[NamedScope, ...] = (
 )
 
 # Where every engine of the kill matrix looks for mutants, so that what they find can be compared:
-# the scopes of `fencepost check`, and those that some mutant needs.
+# scopes of `fencepost check`, and those that some mutant needs.
 MUTANT_SCOPES: tuple[NamedScope, ...] = (
-    *CHECK_SCOPES,
+    *_SHARED_SCOPES,
     NamedScope(
         "initial delay",
         "two static members come during the initial delay",
@@ -387,6 +397,23 @@ def walk_scopes(acts: Sequence[str]) -> tuple[Scope, ...]:
         Scope(clients=3, instances=2, zombies=1, members=3, **wide),
         Scope(clients=3, dynamic=2, members=4, old=2, delay_ticks=1, uneven=True, **wide),
     )
+
+
+def acts_of_none(scopes: Iterable[Scope]) -> tuple[str, ...]:
+    """Return the kinds of acts that none of these scopes has: no property was tried with them."""
+    had = {act for scope in scopes for act in scope.acts}
+    return tuple(act for act in get_args(ActKind) if act not in had)
+
+
+def size_beyond_reach(revision: Revision, scopes: Iterable[Scope]) -> str:
+    """Say that no group of these scopes outgrows the revision's target size; "" if one does.
+
+    A rule that asks for the size then always does the same, and what it could break can't be seen.
+    """
+    size, most = revision.target_size, max((scope.members for scope in scopes), default=0)
+    if size is None or most > size:
+        return ""
+    return f"the target size is {size}, and no group here has more than {most} members"
 
 
 def find_check_scope(name: str) -> NamedScope:

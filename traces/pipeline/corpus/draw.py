@@ -20,8 +20,8 @@ from fencepost.properties.worlds.concretise import Run
 from fencepost.properties.worlds.scopes import walk_scopes
 from fencepost.traces.pipeline.storage.rows import step_rows
 
-_ACTS = tuple(kind for kind in KINDS if kind != "describe")
-"""Worlds know no client ids, which DescribeGroups would tell."""
+_ACTS = tuple(kind for kind in KINDS if kind not in {"describe", "quit"})
+"""Worlds know no client ids, which DescribeGroups would tell; `quit` is younger than the corpus."""
 SCOPES = walk_scopes(_ACTS)
 """The scopes of traces; one is drawn for each trace."""
 
