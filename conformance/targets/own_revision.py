@@ -17,7 +17,7 @@ from types import ModuleType
 
 from fencepost.model.revision import Revision
 from fencepost.model.revisions.near import did_you_mean, nearest
-from fencepost.model.revisions.revisions import add_own, is_in_a_file
+from fencepost.model.revisions.revisions import add_own, is_in_a_file, own_names
 from fencepost.model.revisions.soundness import revision_faults
 from fencepost.model.table.table import TableError, UnknownNameError
 from fencepost.properties.claims.registry import PROPERTIES
@@ -76,11 +76,28 @@ def told_where_it_stops(reference: str) -> Iterator[None]:
     except (TableError, AssertionError) as error:
         if not is_in_a_file(reference):
             raise
-        why = str(error).partition("\n")[0] or "a step can't be done"
-        raise OwnRevisionError(
-            f"{reference} leads to a group that can't be, and stops there ({why}); to see what "
-            "goes wrong before, check it in fewer worlds: --question, or --max-depth"
-        ) from None
+        raise _stops(reference, str(error)) from None
+
+
+def own_fault(error: BaseException) -> OwnRevisionError | None:
+    """Return what is wrong with a revision in a file, where an engine stopped in its tables.
+
+    None where no such revision was loaded, or the error is another: then the fault is ours.
+    """
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    named = own_names()
+    if not named or not isinstance(error, TableError):
+        return None
+    return _stops(" or ".join(named), str(error))
+
+
+def _stops(reference: str, said: str) -> OwnRevisionError:
+    why = said.partition("\n")[0] or "a step can't be done"
+    return OwnRevisionError(
+        f"{reference} leads to a group that can't be, and stops there ({why}); to see what goes "
+        "wrong before, check it in fewer worlds: check --question, or explore --max-depth"
+    )
 
 
 def _run(path: Path) -> ModuleType:

@@ -62,6 +62,11 @@ def add_own(revision: Revision, was: str) -> None:
         _NICKNAMES[revision.name] = was
 
 
+def own_names() -> tuple[str, ...]:
+    """Return the names of the user's own revisions that were added in this process."""
+    return tuple(_OWN)
+
+
 def find(name: str) -> Revision:
     """Return the revision of this name; `kafka-X.Y[.Z]` below 4 is the profile of that release.
 

@@ -14,6 +14,7 @@ from fencepost.conformance.targets.own_revision import (
     OwnRevisionError,
     load_named,
     load_revision,
+    own_fault,
     properties_for,
     told_where_it_stops,
 )
@@ -166,6 +167,32 @@ def test_a_revision_that_stops_midway_says_where(
     told = capsys.readouterr().err
     assert "stops there (session timeout: no rule for state Empty" in told or stops in told
     assert "Traceback" not in told
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        ("prove", "--property", "one-live-member-per-instance", "--revision"),
+        ("fuzz", "model", "--requests", "300", "--revision"),
+    ],
+    ids=lambda asked: asked[0],
+)
+def test_a_revision_that_stops_midway_is_no_fault_of_ours(
+    write: Write, capsys: pytest.CaptureFixture[str], asked: tuple[str, ...]
+) -> None:
+    assert run(*asked, f"{write(STOPS)}:MINE") in {0, 1, USAGE}
+    told = capsys.readouterr().err
+    assert "Traceback" not in told
+
+
+def test_only_a_stop_in_ones_own_tables_is_ones_own_fault(write: Write) -> None:
+    mine = f"{write(STOPS)}:MINE"
+    load_revision(mine)
+    stopped = own_fault(ExceptionGroup("two", [TableError("Heartbeat: no rule")]))
+    assert stopped is not None
+    assert mine in str(stopped)
+    assert "(Heartbeat: no rule)" in str(stopped)
+    assert own_fault(ValueError("ours")) is None
 
 
 def test_every_command_takes_it(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
