@@ -23,7 +23,7 @@ from fencepost.properties.worlds.concretise import Run, unfold
 from fencepost.properties.worlds.scope import Scope
 from fencepost.properties.worlds.scopes import acts_of_none, size_beyond_reach
 from fencepost.properties.worlds.world import Act, World, Worlds
-from fencepost.traces.files.run_trace import run_lines, run_trace
+from fencepost.traces.files.run_trace import COUNTEREXAMPLE, KNOWN, Shown, run_lines, run_trace
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,7 +228,12 @@ def write_traces(told: Iterable[Told], folder: Path) -> list[Path]:
             continue
         path = folder / f"{one.id}.trace.json"
         message = f"{one.id}: {one.sentence}"
-        trace = run_trace(one.worlds, one.run, message=message, repeated=one.repeated)
+        shows = Shown(
+            KNOWN if one.finding is PropertyStatus.EXPECTED else COUNTEREXAMPLE,
+            f"Each answer is one that {one.worlds.revision.name} gives; the run is not what "
+            f"{one.id} asks for.",
+        )
+        trace = run_trace(one.worlds, one.run, message=message, repeated=one.repeated, shows=shows)
         trace.write(path)
         written.append(path)
     return written
