@@ -7,14 +7,19 @@ PROPERTIES in the same file holds the user's own properties, for `check`, `explo
 
 from __future__ import annotations
 
+import builtins
 import contextlib
+import inspect
+import re
 import sys
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from enum import EnumType
 from pathlib import Path
 from types import ModuleType
 
+from fencepost import model
 from fencepost.model.revision import Revision
 from fencepost.model.revisions.near import did_you_mean, nearest
 from fencepost.model.revisions.revisions import add_own, is_in_a_file, own_names
@@ -29,6 +34,10 @@ _MODEL = "model:"
 _COMMAND = "exec:"
 _OWN_PROPERTIES: dict[str, tuple[Property, ...]] = {}
 _MODULE = "fencepost_own_revision"
+_NO_ARGUMENT = re.compile(
+    r"(?P<called>[\w.]+)\(\) got an unexpected keyword argument '(?P<name>\w+)'"
+)
+_NOT_THERE = re.compile(r"cannot import name '(?P<name>\w+)' from '(?P<module>[\w.]+)'")
 
 
 class OwnRevisionError(BadInputError):
@@ -119,21 +128,55 @@ def _run(path: Path) -> ModuleType:
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # noqa: BLE001  (whatever it is, the file must be mended)
-        raise OwnRevisionError(_raised(path, error)) from None
+        raise OwnRevisionError(_raised(path, error, source, vars(module))) from None
     finally:
         sys.path.pop()
     return module
 
 
-def _raised(path: Path, error: BaseException) -> str:
-    """What a file raised, and at which of its lines."""
+def _raised(path: Path, error: BaseException, source: bytes, there: Mapping[str, object]) -> str:
+    """What a file raised, and at which of its lines; `there`: the names that it has so far."""
     lines = [f.lineno for f in traceback.extract_tb(error.__traceback__) if f.filename == str(path)]
     line = error.lineno if isinstance(error, SyntaxError) else lines[-1] if lines else None
     where = f"{path}, line {line}" if line else str(path)
     if isinstance(error, UnknownNameError):
         return f"{where}: {error}{did_you_mean(error.name, error.known)}"
     said = error.msg if isinstance(error, SyntaxError) else " ".join(str(error).split())
+    if isinstance(error, TableError):
+        return f"{where}: {said}"
+    if isinstance(error, NameError) and error.name:
+        said += did_you_mean(error.name, {*there, *vars(builtins), *model.__all__})
+    if isinstance(error, ImportError) and (match := _NOT_THERE.match(said)):
+        names = getattr(sys.modules.get(match["module"]), "__all__", ())
+        said = f"{match[0]}{did_you_mean(match['name'], names)}"
+    if match := _NO_ARGUMENT.search(said):
+        called = there.get(match["called"].removesuffix(".__init__"))
+        if callable(called):
+            said += did_you_mean(match["name"], inspect.signature(called).parameters)
+    if isinstance(error, AttributeError) and line:
+        text = source.decode(errors="replace").splitlines()[line - 1]
+        said = _no_attribute(error, text, there) or said
     return f"{where}: {type(error).__name__}: {said}"
+
+
+def _no_attribute(error: AttributeError, line: str, there: Mapping[str, object]) -> str:
+    """Which name an object doesn't have, and the nearest; "" where the line doesn't show it.
+
+    An enumeration raises with the bare name: the line says whose it is.
+    """
+    name = error.name or str(error)
+    if not name.isidentifier():
+        return ""
+    for owner in re.findall(rf"(\w+)\.{re.escape(name)}\b", line):
+        found = there.get(owner)
+        if found is None or hasattr(found, name):
+            continue
+        is_enum = isinstance(found, EnumType)
+        known = list(found.__members__) if is_enum else [n for n in dir(found) if n[0] != "_"]
+        near = did_you_mean(name, known)
+        listed = f"; it has {', '.join(known)}" if is_enum and not near else ""
+        return f"{owner} has no {name}{near}{listed}"
+    return ""
 
 
 def _unnamed(file: str, name: str, module: ModuleType, found: object) -> str:

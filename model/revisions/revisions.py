@@ -23,7 +23,7 @@ from fencepost.model.revisions.drafts import (
 from fencepost.model.revisions.experiments import PREREGISTERED, STANDBY, TARGET_SIZE
 from fencepost.model.revisions.kip import KIP_345
 from fencepost.model.revisions.near import did_you_mean
-from fencepost.model.revisions.releases import RELEASES, gates_ahead, release
+from fencepost.model.revisions.releases import RELEASES, gates_ahead, release, was_released
 
 _NAMED = {
     revision.name: revision
@@ -44,6 +44,8 @@ NAMES: tuple[str, ...] = (*_NAMED, *(f"kafka-{a}.{b}" for a, b in RELEASES))
 
 
 _WITHOUT_OLD_JOINS = (4, 0, 0)
+_NEWEST = 4
+_NUMBERS = re.compile(r"kafka-((\d+)(?:\.\d+)?)(?:\.\d+)*")
 _RELEASE = re.compile(r"kafka-(\d+)\.(\d+)(?:\.(\d+))?")
 
 
@@ -129,11 +131,18 @@ def _shipped(name: str) -> Revision:
         )
     if match := _RELEASE.fullmatch(name):
         version = tuple(int(part) for part in match.groups() if part is not None)
-        if version[:2] in RELEASES:
+        if was_released(version):
             return release(version)
         if version == _WITHOUT_OLD_JOINS:
             return replace(KAFKA_4, name=name, apis={**KAFKA_4.apis, "JoinGroup": (2, 9)})
-        if version[0] >= 4:
+        if version[0] == _NEWEST:
             return replace(KAFKA_4, name=name)
-    near = did_you_mean(name, NAMES)
+    version_part = _NUMBERS.fullmatch(name)
+    line = None if version_part is None else f"kafka-{version_part[1]}"
+    if line in NAMES:
+        near = f" (Kafka had no such patch; did you mean {line}, which is its last one?)"
+    elif version_part is not None and int(version_part[2]) > _NEWEST:
+        near = f" (did you mean {KAFKA_4.name}, the newest there is?)"
+    else:
+        near = did_you_mean(name, NAMES)
     raise KeyError(f"no revision {name!r}{near}; there are {', '.join(NAMES)}")

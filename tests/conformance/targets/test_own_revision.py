@@ -86,6 +86,42 @@ def run(*arguments: str) -> int:
             BEGIN + "RULE = KAFKA_4.rule('JOIN-PENDING').but(effects=())",
             "{}, line 2: a rule has no field 'effects'; its fields are id, guard, effect, answer, ",
         ),
+        *(
+            ("from fencepost.model import *; R = Rule('X', when(role=Role.LEADER))\n" + line, said)
+            for line, said in (
+                ("Error.NON", "{}, line 2: AttributeError: Error has no NON (did you mean NONE?)"),
+                ("Do.REMOVE_MEMBR", "Do has no REMOVE_MEMBR (did you mean REMOVE_MEMBER or "),
+                ("Inst.MINE", "Inst has no MINE; it has NONE, UNMAPPED, OWN, OTHER"),
+                ("KAFKA_4.rul('X')", "KAFKA_4 has no rul (did you mean rule or rules?)"),
+                ("SetRul", "name 'SetRul' is not defined (did you mean SetRule"),
+                ("when(instance=Inst.OWN)", "stored (did you mean inst or state?)"),
+                (
+                    "when(inst=GroupState.STABLE)",
+                    "inst is never GroupState.STABLE; it is one of",
+                ),
+                (
+                    "derive('kafka-4', 'x', 'x', ())",
+                    "derive('kafka-4', …): give a revision",
+                ),
+                ("derive(KAFKA_4, 1, 'x', ())", "derive(kafka-4, 1, …): give a name, a text"),
+                ("derive(KAFKA_4, 'x', 'x', 1)", "the differences of x are a int; give a tuple"),
+                ("derive(KAFKA_4, 'x', 'x', (1,))", "of x hold 1; each is a SetRule or a DropRule"),
+                ("derive(KAFKA_4, 'x', 'x', difference=())", "(did you mean differences?)"),
+                (
+                    "derive(KAFKA_4, 'x', 'x', (SetRule('Heartbeat', 'Y', 'x'),))",
+                    "SetRule('Heartbeat', 'Y', …): give a Rule, such as KAFKA_4.rule(ID).but(…)",
+                ),
+                (
+                    "derive(KAFKA_4, 'x', 'x', (SetRule('Heartbeat', Rule('X', 1), 'x'),))",
+                    "X: its guard is 1; write when(mid=Mid.MEMBER, …)",
+                ),
+                (
+                    "derive(KAFKA_4, 'x', 'x', (SetRule('Heartbeat', R, 'x'),))",
+                    "X: table Heartbeat has no column role; it has group_id, coordinator, ",
+                ),
+            )
+        ),
+        ("from fencepost.model import KAFKA_5", "'fencepost.model' (did you mean KAFKA_4?)"),
         (BEGIN + "MINE = KAFKA_4\nPROPERTIES = (1,)\n", "PROPERTIES in {} holds 1, which is no"),
         (
             HOLE,
