@@ -65,7 +65,7 @@ def load_revision(reference: str) -> Revision:
         raise OwnRevisionError(f"the revision {reference} can't be used:{more}")
     revision = replace(found, name=reference)
     _OWN_PROPERTIES[reference] = _properties(file, module)
-    add_own(revision, found.name)
+    add_own(revision, found.name, f"{Path(file).resolve().as_posix()}:{name}")
     return revision
 
 
@@ -121,7 +121,9 @@ def _run(path: Path) -> ModuleType:
     module = ModuleType(_MODULE)
     module.__file__ = str(path)
     sys.modules[_MODULE] = module
-    sys.path.append(str(path.parent.resolve()))
+    folder = path.parent.resolve()
+    sys.path.append(str(folder))
+    before = set(sys.modules)
     try:
         with contextlib.redirect_stdout(sys.stderr):
             exec(compile(source, str(path), "exec"), module.__dict__)  # noqa: S102  (the user's own file)
@@ -131,6 +133,9 @@ def _run(path: Path) -> ModuleType:
         raise OwnRevisionError(_raised(path, error, source, vars(module))) from None
     finally:
         sys.path.pop()
+        for name in set(sys.modules) - before:  # another folder has its own under this name
+            if folder in Path(getattr(sys.modules[name], "__file__", None) or "/").parents:
+                del sys.modules[name]
     return module
 
 

@@ -50,16 +50,19 @@ _RELEASE = re.compile(r"kafka-(\d+)\.(\d+)(?:\.(\d+))?")
 
 
 _OWN: dict[str, Revision] = {}
+_PLACES: dict[str, str] = {}
 _NICKNAMES: dict[str, str] = {}
 
 
-def add_own(revision: Revision, was: str) -> None:
+def add_own(revision: Revision, was: str, place: str = "") -> None:
     """Let `find` return a revision of the user's own by its name, from now on in this process.
 
     Its name is the `FILE.py:NAME` that it was loaded from; `was`: its name in the file.  One that
-    is shipped and was only named there is known for what the shipped one is.
+    is shipped and was only named there is known for what the shipped one is.  `place`: the same
+    with the whole path, with slashes.
     """
     _OWN[revision.name] = revision
+    _PLACES[revision.name] = place or revision.name
     if _listed(was) in NAMES:
         _NICKNAMES[revision.name] = was
 
@@ -72,9 +75,21 @@ def own_names() -> tuple[str, ...]:
 def find(name: str) -> Revision:
     """Return the revision of this name; `kafka-X.Y[.Z]` below 4 is the profile of that release.
 
-    One's own is found once it was added.  Raises KeyError that names the value and what there is.
+    One's own is found once it was added, also by another path of the same file, as a trace that was
+    written in another folder names it.  Raises KeyError that names the value and what there is.
     """
-    return _OWN[name] if name in _OWN else _shipped(name)
+    if name in _OWN:
+        return _OWN[name]
+    same = [own for own, place in _PLACES.items() if _is_same_place(place, name)]
+    return _OWN[same[0]] if len(same) == 1 else _shipped(name)
+
+
+def _is_same_place(place: str, name: str) -> bool:
+    """Whether a name is the place of a loaded revision, by a path that begins in another folder."""
+    if not is_in_a_file(name):
+        return False
+    there, parts = place.split("/"), [part for part in name.split("/") if part not in {".", ".."}]
+    return there == parts if name.startswith("/") else there[-len(parts) :] == parts
 
 
 def is_release(name: str) -> bool:

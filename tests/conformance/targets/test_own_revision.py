@@ -19,6 +19,7 @@ from fencepost.conformance.targets.own_revision import (
     told_where_it_stops,
 )
 from fencepost.conformance.targets.registry import UnknownTargetError, find_revision
+from fencepost.model.revisions import revisions
 from fencepost.model.revisions.base import KAFKA_4
 from fencepost.model.table.table import TableError
 from fencepost.properties.claims.registry import PROPERTIES
@@ -229,6 +230,40 @@ def test_only_a_stop_in_ones_own_tables_is_ones_own_fault(write: Write) -> None:
     assert mine in str(stopped)
     assert "(Heartbeat: no rule)" in str(stopped)
     assert own_fault(ValueError("ours")) is None
+
+
+def test_a_trace_from_another_folder_names_the_same_file(
+    write: Write,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    write((EXAMPLES / "first_wins.py").read_text(encoding="utf-8"))
+    (tmp_path / "folder").mkdir()
+    few = ("--question", "zombie", "--property", "a-restart-in-a-stable-group-is-quiet")
+    monkeypatch.chdir(tmp_path)
+    assert run("check", "mine.py:FIRST_WINS", *few, "--report", "runs") == 1
+    (trace,) = (tmp_path / "runs").glob("*.trace.json")
+    monkeypatch.setattr(revisions, "_OWN", {})
+    monkeypatch.setattr(revisions, "_PLACES", {})
+    monkeypatch.chdir(tmp_path / "folder")
+    assert run("replay", str(trace), "--revision", "../mine.py:FIRST_WINS") == 0
+    revisions._OWN.clear()
+    revisions._PLACES.clear()
+    (tmp_path / "mine.py").rename(tmp_path / "folder" / "other.py")
+    capsys.readouterr()
+    assert run("replay", str(trace), "--revision", "other.py:FIRST_WINS") == USAGE
+    assert "a file that was not loaded" in capsys.readouterr().err
+
+
+def test_each_folder_has_its_own_modules(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "said_of_it.py").write_text(f"WHY = 'about {name}'\n", encoding="utf-8")
+        text = BEGIN + "from said_of_it import WHY\nMINE = derive(KAFKA_4, 'mine', WHY, ())\n"
+        (tmp_path / name / "mine.py").write_text(text, encoding="utf-8")
+    told = [load_revision(f"{tmp_path / name / 'mine.py'}:MINE").about for name in ("one", "two")]
+    assert told == ["about one", "about two"]
 
 
 def test_every_command_takes_it(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
