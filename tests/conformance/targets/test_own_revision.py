@@ -266,6 +266,30 @@ def test_each_folder_has_its_own_modules(tmp_path: Path) -> None:
     assert told == ["about one", "about two"]
 
 
+ELSEWHERE = """from fencepost.model import *
+COMPLETING, STABLE = GroupState.COMPLETING, GroupState.STABLE
+OLD = KAFKA_4.rule("LEAVE-MEMBER")
+MINE = derive(KAFKA_4, "mine", "mine", (
+    SetRule("LeaveGroup member", OLD.but(
+        guard=when(mid=Mid.MEMBER, inst=Inst.NONE, state=(COMPLETING, STABLE))), "an idea"),
+    SetRule("LeaveGroup member", OLD.but(
+        id="LEAVE-STATIC",
+        guard=when(mid=Mid.MEMBER, inst=Inst.OWN, state=(COMPLETING, STABLE))), "an idea"),
+))
+"""
+
+
+def test_a_case_about_a_rule_that_is_changed_may_not_apply(
+    write: Write, capsys: pytest.CaptureFixture[str]
+) -> None:
+    mine = f"{write(ELSEWHERE)}:MINE"
+    cases = ("--case", "LEAVE-MEMBER/static-member-leaves-by-both-ids")
+    assert run("certify", f"model:{mine}", "--revision", mine, *cases) == 2
+    told = " ".join(capsys.readouterr().out.split())
+    assert f"; {mine} changes or drops LEAVE-MEMBER, so the case may not apply to it" in told
+    assert run("certify", "model:kafka-4", *cases) == 0
+
+
 def test_every_command_takes_it(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     assert run("explain", "JOIN-STATIC-EMPTY-TAKEN", "--revision", FIRST_WINS) == 0
     assert "who is not known to be gone" in capsys.readouterr().out
