@@ -13,7 +13,13 @@ from typing import Any
 from fencepost.conformance.certify.report import ReportError, make_folder
 from fencepost.model.revision import Revision
 from fencepost.model.revisions.revisions import lineage
-from fencepost.properties.checking.checking import Checked, PropertyStatus, expected_finding
+from fencepost.properties.checking.checking import (
+    Checked,
+    PropertyStatus,
+    acts_of_none,
+    expected_finding,
+    size_beyond_reach,
+)
 from fencepost.properties.checking.evaluator import EXCUSED, Evaluator, is_quiet
 from fencepost.properties.explorer.exploration import Exploration, Progress
 from fencepost.properties.explorer.explorer import explore
@@ -21,7 +27,6 @@ from fencepost.properties.explorer.graph import write_graph
 from fencepost.properties.logic.property import Property
 from fencepost.properties.worlds.concretise import Run, unfold
 from fencepost.properties.worlds.scope import Scope
-from fencepost.properties.worlds.scopes import acts_of_none, size_beyond_reach
 from fencepost.properties.worlds.world import Act, World, Worlds
 from fencepost.traces.files.run_trace import COUNTEREXAMPLE, KNOWN, Shown, run_lines, run_trace
 

@@ -37,8 +37,10 @@ from fencepost.model.revisions.revisions import is_shipped, shipped_base
 from fencepost.properties.checking.checking import (
     Checked,
     PropertyStatus,
+    acts_of_none,
     check_promises,
     check_revision,
+    size_beyond_reach,
 )
 from fencepost.properties.claims.registry import PROPERTIES, find_property
 from fencepost.properties.explorer.exploration import Progress
@@ -49,9 +51,7 @@ from fencepost.properties.worlds.scope import Scope
 from fencepost.properties.worlds.scopes import (
     CHECK_SCOPES,
     NamedScope,
-    acts_of_none,
     find_check_scope,
-    size_beyond_reach,
 )
 from fencepost.traces.text.words import plural
 

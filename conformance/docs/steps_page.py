@@ -21,11 +21,12 @@ from fencepost.model.table.effects import Do, Echo
 from fencepost.model.table.expr import Feature
 from fencepost.model.table.needs import HOME, NEEDS, TABLES, rule_needs
 from fencepost.model.table.vocabulary import Word
+from fencepost.properties.checking.checking import acts_of_none
 from fencepost.properties.worlds.adversarial_actions import ODD_ACTS
 from fencepost.properties.worlds.canonical import FRESH, NOW
 from fencepost.properties.worlds.client import REBALANCE_MS, SESSION_MS, TICK_MS, Client, Seat
 from fencepost.properties.worlds.scope import ACTS, ActKind
-from fencepost.properties.worlds.scopes import CHECK_SCOPES, acts_of_none
+from fencepost.properties.worlds.scopes import CHECK_SCOPES
 from fencepost.properties.worlds.views import Event, Failover, StepView, WorldView
 
 _TITLE = """\

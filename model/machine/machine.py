@@ -245,8 +245,7 @@ class Machine:
         ):
             rule = self._tables["JoinGroup"].decide(point)
             work = Work(group, span, request)
-            work.caller = message.member_id
-            work.instance = message.group_instance_id
+            work.caller, work.instance = message.member_id, message.group_instance_id
             for done in self._perform(work, rule):
                 if rule.answer is not None:
                     done.emit(request.id, answers.join_error(message, rule, done.caller))
@@ -292,8 +291,7 @@ class Machine:
         if not message.topics and rule.effect:
             # Kafka answers a commit without topics before it looks at the group; others look first.
             unseen = Work(group, span, inner)
-            unseen.rule = rule.id
-            unseen.rules.append(rule.id)
+            unseen.decided_by(rule.id)
             works = [*works, unseen]
         for done in works:
             done.emit(request.id, answer)
@@ -313,8 +311,7 @@ class Machine:
         if group is None or Do.ANSWER_ROWS not in rule.effect:
             answer = answers.leave_refused(message, rule)
             work = Work(group, span, request)
-            work.rule = rule.id
-            work.rules.append(rule.id)
+            work.decided_by(rule.id)
             work.emit(request.id, answer)
             return [work]
         done: dict[Outcome, Work] = {}
@@ -329,8 +326,7 @@ class Machine:
         """Handle the rows in order; rebalance after each that asks for it, or once at the end."""
         assert isinstance(request.message, LeaveGroupRequest)
         work = Work(group, span, request)
-        work.rule = rule.id  # where there are no rows, the request itself decides the answer
-        work.rules.append(rule.id)
+        work.decided_by(rule.id)  # where there are no rows, the request itself decides the answer
         states: list[tuple[Work, tuple[int | str, ...]]] = [(work, ())]
         table = self._tables["LeaveGroup member"]
         wants_rebalance = False

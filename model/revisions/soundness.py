@@ -112,7 +112,8 @@ def _of_rule(rule: Any) -> Iterator[str]:
     if not isinstance(name, str) or not _ID.fullmatch(name):
         yield f"{name!r} is no id of a rule: capital letters and digits, joined by '-'"
     if not isinstance(rule.effect, tuple):
-        yield f"{name}: its effect is {rule.effect!r}; give a tuple of steps, as in (Do.PARK_JOIN,)"
+        given = rule.effect if isinstance(rule.effect, Do) else repr(rule.effect)
+        yield f"{name}: its effect is {given}; give a tuple of steps, as in (Do.PARK_JOIN,)"
     elif unknown := [step for step in rule.effect if not isinstance(step, Do)]:
         yield f"{name}: {unknown[0]!r} is no step; the steps are the members of Do"
     if rule.answer is not None and not isinstance(rule.answer, Error):

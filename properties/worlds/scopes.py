@@ -8,11 +8,8 @@ seconds.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, get_args
 
-from fencepost.model.revision import Revision
 from fencepost.properties.worlds.scope import ActKind, Scope
 
 
@@ -387,33 +384,6 @@ ENDING_SCOPES: tuple[NamedScope, ...] = (
     ),
 )
 """Where runs are looked for that never get there."""
-
-
-def walk_scopes(acts: Sequence[str]) -> tuple[Scope, ...]:
-    """Return scopes for random walks, few clients first: too wide to be explored to the end."""
-    wide: dict[str, Any] = {"acts": tuple(acts), "offers": 3, "generations": 9}
-    return (
-        Scope(clients=2, members=3, **wide),
-        Scope(clients=3, instances=2, zombies=1, members=3, **wide),
-        Scope(clients=3, dynamic=2, members=4, old=2, delay_ticks=1, uneven=True, **wide),
-    )
-
-
-def acts_of_none(scopes: Iterable[Scope]) -> tuple[str, ...]:
-    """Return the kinds of acts that none of these scopes has: no property was tried with them."""
-    had = {act for scope in scopes for act in scope.acts}
-    return tuple(act for act in get_args(ActKind) if act not in had)
-
-
-def size_beyond_reach(revision: Revision, scopes: Iterable[Scope]) -> str:
-    """Say that no group of these scopes outgrows the revision's target size; "" if one does.
-
-    A rule that asks for the size then always does the same, and what it could break can't be seen.
-    """
-    size, most = revision.target_size, max((scope.members for scope in scopes), default=0)
-    if size is None or most > size:
-        return ""
-    return f"the target size is {size}, and no group here has more than {most} members"
 
 
 def find_check_scope(name: str) -> NamedScope:

@@ -93,6 +93,7 @@ def run(*arguments: str) -> int:
                 ("Error.NON", "{}, line 2: AttributeError: Error has no NON (did you mean NONE?)"),
                 ("Do.REMOVE_MEMBR", "Do has no REMOVE_MEMBR (did you mean REMOVE_MEMBER or "),
                 ("Inst.MINE", "Inst has no MINE; it has NONE, UNMAPPED, OWN, OTHER"),
+                ("R.but(when=1)", "defensive; where it applies: but(guard=when(…))"),
                 ("KAFKA_4.rul('X')", "KAFKA_4 has no rul (did you mean rule or rules?)"),
                 ("SetRul", "name 'SetRul' is not defined (did you mean SetRule"),
                 ("when(instance=Inst.OWN)", "stored (did you mean inst or state?)"),

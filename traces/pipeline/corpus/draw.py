@@ -14,14 +14,19 @@ from random import Random
 from typing import Any
 
 from fencepost.model.state.group import Group, Member
-from fencepost.properties.checking.random_walk import KINDS, Walk, WalkChoice, WalkContext
+from fencepost.properties.checking.random_walk import (
+    KINDS,
+    Walk,
+    WalkChoice,
+    WalkContext,
+    walk_scopes,
+)
 from fencepost.properties.mutants.catalogue import find_revision
 from fencepost.properties.worlds.concretise import Run
-from fencepost.properties.worlds.scopes import walk_scopes
 from fencepost.traces.pipeline.storage.rows import step_rows
 
-_ACTS = tuple(kind for kind in KINDS if kind not in {"describe", "quit"})
-"""Worlds know no client ids, which DescribeGroups would tell; `quit` is younger than the corpus."""
+_ACTS = tuple(kind for kind in KINDS if kind != "describe")
+"""Worlds know no client ids, which DescribeGroups would tell."""
 SCOPES = walk_scopes(_ACTS)
 """The scopes of traces; one is drawn for each trace."""
 
