@@ -176,10 +176,9 @@ def _no_attribute(error: AttributeError, line: str, there: Mapping[str, object])
         found = there.get(owner)
         if found is None or hasattr(found, name):
             continue
-        is_enum = isinstance(found, EnumType)
-        known = list(found.__members__) if is_enum else [n for n in dir(found) if n[0] != "_"]
-        near = did_you_mean(name, known)
-        listed = f"; it has {', '.join(known)}" if is_enum and not near else ""
+        words = list(found.__members__) if isinstance(found, EnumType) else []
+        near = did_you_mean(name, words or [one for one in dir(found) if one[0] != "_"])
+        listed = f"; it has {', '.join(words)}" if words and not near else ""
         return f"{owner} has no {name}{near}{listed}"
     return ""
 
